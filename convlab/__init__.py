@@ -1,0 +1,48 @@
+"""convlab: how does a 2-D convolution actually run?
+
+>>> import numpy as np, convlab
+>>> x = np.ones((1, 8, 8, 3), np.float32)             # N, H, W, C
+>>> w = np.ones((16, 3, 3, 3), np.float32)            # K, R, S, C
+>>> convlab.conv2d(x, w, padding=1, algorithm="im2row").shape
+(1, 8, 8, 16)
+"""
+
+from convlab import networks
+from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.im2col import col2im, im2col
+from convlab.algorithms.im2row import im2row
+from convlab.errors import (
+    ArrayError,
+    ConvError,
+    ParameterError,
+    ShapeError,
+    UnsupportedError,
+    WorkspaceError,
+)
+from convlab.layouts import conv2d_nchw, from_nchw, to_nchw
+from convlab.plans import BACKENDS, Plan, conv2d, plan
+from convlab.problem import ConvProblem
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ALGORITHMS",
+    "BACKENDS",
+    "ArrayError",
+    "ConvError",
+    "ConvProblem",
+    "ParameterError",
+    "Plan",
+    "ShapeError",
+    "UnsupportedError",
+    "WorkspaceError",
+    "col2im",
+    "conv2d",
+    "conv2d_nchw",
+    "from_nchw",
+    "im2col",
+    "im2row",
+    "networks",
+    "plan",
+    "to_nchw",
+]

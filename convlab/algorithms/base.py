@@ -1,0 +1,170 @@
+"""What an algorithm is: a name, a reason when it cannot serve, and for each backend a form that runs it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from convlab.problem import ConvProblem
+
+LETTERS = tuple("NHWCKRSPQGb")
+
+
+class Formula:
+    """A cost in the letters of `ConvProblem`, written once and read thrice: computed, shown, drawn.
+
+    Parameters
+    ----------
+    text : str
+        An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
+        ``+ - * /``, ``ceil`` and ``max``. It is valid Python and valid JavaScript alike, so that
+        an interactive figure computes the very number that the library computes.
+
+    Examples
+    --------
+    >>> rows = Formula("N*P*Q * R*S*C * b")
+    >>> rows(ConvProblem(1, 56, 56, 64, 64, 3, 3, padding=1))
+    7225344
+    >>> str(rows)
+    'N·P·Q × R·S·C × b'
+    """
+
+    _allowed = (ast.Expression, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Constant, ast.Call)
+
+    def __init__(self, text: str):
+        self.text = text
+        for node in ast.walk(tree := ast.parse(text, mode="eval")):
+            if isinstance(node, ast.Name):
+                if node.id not in (*LETTERS, "ceil", "max"):
+                    raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
+            elif not isinstance(node, (*self._allowed, ast.Load)):
+                raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
+        self._code = compile(tree, "<formula>", "eval")
+
+    def __call__(self, problem: ConvProblem) -> int:
+        """Return the value for one problem, as a whole number."""
+        return round(eval(self._code, {"__builtins__": {}, "ceil": ceil, "max": max}, problem.letters))
+
+    def __str__(self) -> str:
+        return self.text.replace(" * ", " × ").replace("*", "·")
+
+    def __repr__(self) -> str:
+        return f"Formula({self.text!r})"
+
+
+NOTHING = Formula("0")
+DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of an algorithm costs, by its model.
+
+    Attributes
+    ----------
+    flops : int
+        Floating-point operations of one run.
+    bytes_moved : int
+        Bytes read and written if every array is streamed once per pass over it.
+    workspace_bytes : int
+        Bytes allocated beside x, w, y and the packed weights.
+    packed_bytes : int
+        Bytes of the weights in the layout this form wants; 0 if it takes them as they are.
+    """
+
+    flops: int
+    bytes_moved: int
+    workspace_bytes: int
+    packed_bytes: int
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs for each byte moved."""
+        return self.flops / self.bytes_moved
+
+
+def _keep(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    return w
+
+
+def _nothing(problem: ConvProblem) -> dict[str, np.ndarray]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Form:
+    """One backend's way to run an algorithm.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(problem, x, packed, workspace, y)`` writes the convolution of x into y, without bias.
+    bytes_moved, workspace_bytes, packed_bytes : Formula
+        The cost model.
+    pack : callable
+        ``pack(problem, w)`` returns the weights in the layout `run` wants. Done once, by `plan`.
+    allocate : callable
+        ``allocate(problem)`` returns the named arrays of the workspace. Done once, by `plan`.
+    """
+
+    run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray], None]
+    bytes_moved: Formula
+    workspace_bytes: Formula = NOTHING
+    packed_bytes: Callable[[ConvProblem], int] = NOTHING
+    pack: Callable[[ConvProblem, np.ndarray], Any] = _keep
+    allocate: Callable[[ConvProblem], dict[str, np.ndarray]] = _nothing
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One way to compute a convolution.
+
+    Attributes
+    ----------
+    name : str
+        The name `conv2d` takes.
+    summary : str
+        One sentence for tables and figures.
+    source : str
+        Where the algorithm is described.
+    forms : dict of str to Form
+        Backend name to form.
+    refuses : callable
+        ``refuses(problem)`` returns the reason why this problem is not served, or None.
+    """
+
+    name: str
+    summary: str
+    source: str
+    forms: dict[str, Form] = field(repr=False)
+    refuses: Callable[[ConvProblem], str | None] = field(default=lambda problem: None, repr=False)
+    flops: Formula = field(default=DIRECT_FLOPS, repr=False)
+
+    def supports(self, problem: ConvProblem) -> str | None:
+        """Return None if the algorithm serves `problem`, else the reason why not."""
+        return self.refuses(problem)
+
+    def cost(self, problem: ConvProblem, backend: str = "cpu") -> Cost:
+        """Return the cost model's figures for one run on `backend`."""
+        form = self.forms[backend]
+        return Cost(
+            flops=self.flops(problem),
+            bytes_moved=form.bytes_moved(problem),
+            workspace_bytes=form.workspace_bytes(problem),
+            packed_bytes=form.packed_bytes(problem),
+        )
+
+    def workspace_bytes(self, problem: ConvProblem, backend: str = "cpu") -> int:
+        """Return the bytes this algorithm allocates beside x, w, y and the packed weights."""
+        return self.forms[backend].workspace_bytes(problem)
+
+    @cached_property
+    def backends(self) -> tuple[str, ...]:
+        """Names of the backends that run this algorithm."""
+        return tuple(self.forms)

@@ -1,0 +1,300 @@
+"""The shape of one convolution: the only place where P, Q, FLOPs, bytes and the GEMM view are computed.
+
+The letters are those of CUTLASS and cuDNN::
+
+    x  input    (N, H, W, C)          N images, H rows, W columns, C channels
+    w  filter   (K, R, S, C/groups)   K filters of R rows and S columns
+    y  output   (N, P, Q, K)          P rows, Q columns, K channels
+
+As in every deep-learning framework, "convolution" here means cross-correlation: the filter is not flipped.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from convlab.errors import ParameterError, ShapeError
+
+Pair = tuple[int, int]
+DTYPES = ("float16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class ConvProblem:
+    """One 2-D convolution, described by its sizes.
+
+    Parameters
+    ----------
+    N, H, W, C : int
+        Images in the batch; height, width (pixels) and channels of the input.
+    K, R, S : int
+        Number of filters; height and width of a filter (taps).
+    stride : int or (int, int)
+        Steps of the window, (vertical, horizontal), in input pixels.
+    padding : int, (int, int), ((int, int), (int, int)), "same" or "valid"
+        Zero pixels added around the input: both axes alike, (vertical, horizontal), or
+        ((top, bottom), (left, right)). "same" gives P = ceil(H / stride) as TensorFlow does,
+        the odd pixel at the bottom and at the right; "valid" is 0.
+    dilation : int or (int, int)
+        Distance between neighbouring taps, in input pixels.
+    groups : int
+        Channels and filters are split into this many independent convolutions.
+    dtype : str
+        Type of x, w and y: "float16", "float32" or "float64".
+
+    Raises
+    ------
+    ParameterError, ShapeError
+        If the numbers do not describe a convolution.
+
+    Notes
+    -----
+    After construction `stride` and `dilation` are pairs and `padding` is ((top, bottom), (left, right)).
+
+    Examples
+    --------
+    >>> problem = ConvProblem(N=1, H=224, W=224, C=3, K=64, R=7, S=7, stride=2, padding=3)
+    >>> problem.P, problem.Q, problem.flops
+    (112, 112, 236027904)
+    """
+
+    N: int
+    H: int
+    W: int
+    C: int
+    K: int
+    R: int
+    S: int
+    stride: int | Pair = 1
+    padding: int | Pair | tuple[Pair, Pair] | str = 0
+    dilation: int | Pair = 1
+    groups: int = 1
+    dtype: str = "float32"
+
+    def __post_init__(self):
+        def settle(name, value):
+            object.__setattr__(self, name, value)
+
+        for name in "NHWCKRS":
+            settle(name, _integer(name, getattr(self, name), least=1))
+        settle("stride", _pair("stride", self.stride, least=1))
+        settle("dilation", _pair("dilation", self.dilation, least=1))
+        settle("groups", _integer("groups", self.groups, least=1))
+        settle("padding", self._both_sides(self.padding))
+        settle("dtype", _dtype_name(self.dtype))
+        for letter, what in (("C", "input channels"), ("K", "filters")):
+            if getattr(self, letter) % self.groups:
+                raise ShapeError(
+                    f"groups={self.groups} does not divide {letter}={getattr(self, letter)} ({what}); "
+                    f"every group needs the same number of {what}"
+                )
+        for out, size, taps, axis, side in (("P", "H", "R", 0, "rows"), ("Q", "W", "S", 1, "columns")):
+            if getattr(self, out) < 1:
+                before, after = self.padding[axis]
+                padded = getattr(self, size) + before + after
+                raise ShapeError(
+                    f"{out} would be {getattr(self, out)}: the filter covers {self.extent[axis]} {side} "
+                    f"({taps}={getattr(self, taps)}, dilation {self.dilation[axis]}), but the padded input "
+                    f"has only {padded} ({size}={getattr(self, size)}, padding {before} + {after}); "
+                    f"expected {out} >= 1"
+                )
+
+    # -- geometry ------------------------------------------------------------------------------------------
+
+    @property
+    def extent(self) -> Pair:
+        """Rows and columns of input that one filter spans, holes of the dilation included (pixels)."""
+        return self.dilation[0] * (self.R - 1) + 1, self.dilation[1] * (self.S - 1) + 1
+
+    @property
+    def P(self) -> int:
+        """Output height (pixels)."""
+        return (self.H + sum(self.padding[0]) - self.extent[0]) // self.stride[0] + 1
+
+    @property
+    def Q(self) -> int:
+        """Output width (pixels)."""
+        return (self.W + sum(self.padding[1]) - self.extent[1]) // self.stride[1] + 1
+
+    @property
+    def x_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the input, (N, H, W, C)."""
+        return self.N, self.H, self.W, self.C
+
+    @property
+    def w_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the filter, (K, R, S, C/groups)."""
+        return self.K, self.R, self.S, self.C // self.groups
+
+    @property
+    def y_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the output, (N, P, Q, K)."""
+        return self.N, self.P, self.Q, self.K
+
+    @property
+    def gemm(self) -> tuple[int, int, int]:
+        """(M, N, K) of the equivalent matrix product, per group: output pixels, filters, taps x channels."""
+        return (
+            self.N * self.P * self.Q,
+            self.K // self.groups,
+            self.R * self.S * (self.C // self.groups),
+        )
+
+    def inside(self, r: int, s: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+        """Return ((p, q), (h, w)): the output pixels whose tap (r, s) hits the picture, and what it hits.
+
+        The slices match one to one: ``y[:, p, q]`` reads ``x[:, h, w]`` through tap (r, s). Both are empty
+        if the tap reads padding everywhere.
+        """
+        axes = []
+        for axis, (tap, size, out) in enumerate(((r, self.H, self.P), (s, self.W, self.Q))):
+            step = self.stride[axis]
+            shift = tap * self.dilation[axis] - self.padding[axis][0]  # input = output * step + shift
+            first = max(0, -(shift // step))  # the first output whose input is not above the picture
+            last = min(out - 1, (size - 1 - shift) // step)  # the last one whose input is not below it
+            count = max(0, last - first + 1)
+            start = first * step + shift if count else 0
+            axes.append((slice(first, first + count), slice(start, start + count * step, step)))
+        (p, h), (q, w) = axes
+        return (p, q), (h, w)
+
+    # -- work and memory -----------------------------------------------------------------------------------
+
+    @property
+    def macs(self) -> int:
+        """Multiply-adds of the direct algorithm, taps that fall on padding included."""
+        m, n, k = self.gemm
+        return self.groups * m * n * k
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the direct algorithm: a multiply and an add for each of `macs`."""
+        return 2 * self.macs
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one number."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def x_bytes(self) -> int:
+        """Bytes of the input."""
+        return self.N * self.H * self.W * self.C * self.itemsize
+
+    @property
+    def w_bytes(self) -> int:
+        """Bytes of the filter."""
+        return self.K * self.R * self.S * (self.C // self.groups) * self.itemsize
+
+    @property
+    def y_bytes(self) -> int:
+        """Bytes of the output."""
+        return self.N * self.P * self.Q * self.K * self.itemsize
+
+    @cached_property
+    def letters(self) -> dict[str, int]:
+        """Every size by its letter, for the formulas of the cost model; `b` is the bytes of one number."""
+        sizes = {name: getattr(self, name) for name in "NHWCKRSPQ"}
+        return sizes | {"G": self.groups, "b": self.itemsize}
+
+    @classmethod
+    def of(cls, x, w, **parameters) -> ConvProblem:
+        """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
+
+        Raises
+        ------
+        ShapeError
+            If either is not 4-D, or their channels do not match.
+        """
+        for name, array, axes in (("x", x, "(N, H, W, C)"), ("w", w, "(K, R, S, C/groups)")):
+            if array.ndim != 4:
+                raise ShapeError(
+                    f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: {axes}"
+                    + (f", for one image use {name}[None]" if array.ndim == 3 and name == "x" else "")
+                )
+            for axis, (letter, size) in enumerate(zip(axes[1:-1].split(", "), array.shape, strict=True)):
+                if size == 0:
+                    raise ShapeError(f"{name} has {letter}=0 on axis {axis}; expected at least 1")
+        groups = _integer("groups", parameters.get("groups", 1), least=1)
+        if w.shape[3] * groups != x.shape[3]:
+            raise ShapeError(
+                f"w has {w.shape[3]} input channels (axis 3), x has C={x.shape[3]} (axis 3); "
+                + (
+                    "with groups=1 they must be equal"
+                    if groups == 1
+                    else f"with groups={groups} w must have C/groups = {x.shape[3] / groups:g}"
+                )
+            )
+        return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
+
+    def _both_sides(self, padding) -> tuple[Pair, Pair]:
+        """Normalise every accepted spelling to ((top, bottom), (left, right))."""
+        if isinstance(padding, str):
+            if padding == "valid":
+                return (0, 0), (0, 0)
+            if padding != "same":
+                raise ParameterError(f'padding={padding!r}; as a word, expected "same" or "valid"')
+            return self._same(0, self.H), self._same(1, self.W)
+        if not _is_sequence(padding):
+            both = _integer("padding", padding, least=0)
+            return (both, both), (both, both)
+        axes = tuple(padding)
+        if len(axes) != 2:
+            raise ParameterError(
+                f"padding={padding!r} has {len(axes)} entries; "
+                "expected one integer, (vertical, horizontal) or ((top, bottom), (left, right))"
+            )
+        sides = []
+        for name, axis in zip(("padding[0] (vertical)", "padding[1] (horizontal)"), axes, strict=True):
+            sides.append(_pair(name, axis, least=0))
+        return tuple(sides)
+
+    def _same(self, axis: int, size: int) -> Pair:
+        out = -(-size // self.stride[axis])
+        total = max((out - 1) * self.stride[axis] + self.extent[axis] - size, 0)
+        return total // 2, total - total // 2
+
+
+def _is_sequence(value) -> bool:
+    return isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _integer(name: str, value, *, least: int) -> int:
+    """Return `value` as an int, or say which argument is not one."""
+    if isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name}={value!r} is a truth value; expected an integer >= {least}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(
+            f"{name}={value!r} is a {type(value).__name__}; expected an integer >= {least}"
+        ) from None
+    if number < least:
+        raise ParameterError(f"{name}={number}; expected an integer >= {least}")
+    return number
+
+
+def _pair(name: str, value, *, least: int) -> Pair:
+    """Return one integer, or a pair of them, as a pair (vertical, horizontal) or (before, after)."""
+    if not _is_sequence(value):
+        one = _integer(name, value, least=least)
+        return one, one
+    entries = tuple(value)
+    if len(entries) != 2:
+        raise ParameterError(f"{name}={value!r} has {len(entries)} entries; expected one integer or two")
+    first, second = (_integer(f"{name}[{i}]", entry, least=least) for i, entry in enumerate(entries))
+    return first, second
+
+
+def _dtype_name(dtype) -> str:
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if dtype is None or name not in DTYPES:
+        raise ParameterError(f"dtype={dtype!r}; expected one of {', '.join(DTYPES)}")
+    return name

@@ -1,0 +1,49 @@
+"""The float64 reference that every algorithm, test and benchmark is held against, and its tolerance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.problem import ConvProblem
+
+
+def reference(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None) -> np.ndarray:
+    """Return the convolution computed in float64, by padding the picture and summing over a view of windows.
+
+    Parameters
+    ----------
+    x : ndarray, (N, H, W, C)
+    w : ndarray, (K, R, S, C/groups)
+    problem : ConvProblem
+    bias : ndarray, (K,), optional
+
+    Returns
+    -------
+    ndarray, (N, P, Q, K)
+        float64.
+    """
+    G, (M, _, _) = problem.groups, problem.gemm
+    padded = np.pad(x.astype(np.float64), ((0, 0), *problem.padding, (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, problem.extent, axis=(1, 2))
+    windows = windows[:, :: problem.stride[0], :: problem.stride[1]]  # (N, P, Q, C, extent, extent)
+    windows = windows[..., :: problem.dilation[0], :: problem.dilation[1]]  # (N, P, Q, C, R, S)
+    per_group = windows.reshape(M, G, -1).swapaxes(0, 1)  # (G, M, C/G*R*S)
+    filters = w.astype(np.float64).transpose(0, 3, 1, 2).reshape(G, problem.K // G, -1)  # (G, K/G, C/G*R*S)
+    y = (per_group @ filters.swapaxes(1, 2)).swapaxes(0, 1).reshape(problem.y_shape)
+    return y if bias is None else y + bias
+
+
+def tolerance(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None, factor: float = 8) -> float:
+    """Return the largest error that rounding alone explains.
+
+    A sum of n = R*S*C/groups rounded products errs by about eps * sqrt(n) times the size of the sum, which
+    itself is about sqrt(n) * rms(x) * rms(w); the bias is added with one more rounding. `factor` leaves
+    room for the worst of many sums.
+    """
+    n = problem.gemm[2]
+    size = np.sqrt(n) * _rms(x) * _rms(w) + (0 if bias is None else _rms(bias))
+    return float(factor * np.finfo(problem.dtype).eps * np.sqrt(n) * size)
+
+
+def _rms(array: np.ndarray) -> float:
+    return np.sqrt(np.mean(np.square(array, dtype=np.float64)))

@@ -1,0 +1,211 @@
+"""Every algorithm, on every backend, computes the same convolution."""
+
+import os
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from cases import CASES, FORMS, arrays, assert_close, problems
+from hypothesis import HealthCheck, given, seed, settings
+
+from convlab import ALGORITHMS, ConvProblem, conv2d, plan
+from convlab.reference import reference, tolerance
+
+form = pytest.mark.parametrize(("algorithm", "backend"), FORMS, ids=["-".join(f) for f in FORMS])
+case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
+
+
+@form
+@case
+def test_agrees_with_the_reference(algorithm, backend, problem):
+    x, w, bias = arrays(problem)
+    prepared = plan(problem, w, bias, algorithm=algorithm, backend=backend)
+    assert_close(prepared(x), x, w, problem, bias, f"{algorithm} on {backend}")
+
+
+@form
+@seed(2024)
+@settings(max_examples=300, deadline=None, derandomize=False, suppress_health_check=list(HealthCheck))
+@given(problem=problems())
+def test_agrees_on_random_problems(algorithm, backend, problem):
+    x, w, bias = arrays(problem, seed=problem.macs)
+    y = plan(problem, w, bias, algorithm=algorithm, backend=backend)(x)
+    assert_close(y, x, w, problem, bias, f"{algorithm} on {backend}")
+
+
+@form
+@case
+def test_workspace_is_what_the_model_says(algorithm, backend, problem):
+    _, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm=algorithm, backend=backend)
+    assert sum(a.nbytes for a in prepared.workspace.values()) == prepared.cost.workspace_bytes
+    packed = 0 if prepared.packed is w else prepared.packed.nbytes
+    assert packed == prepared.cost.packed_bytes
+    assert prepared.cost.flops == problem.flops
+
+
+@form
+def test_a_run_allocates_nothing_else(algorithm, backend):
+    # Big enough that a hidden copy of x, of the matrix or of y would stand out from the noise.
+    small = {"N": 1, "H": 12, "W": 10, "C": 4, "K": 6, "R": 3, "S": 3, "padding": 1}
+    large = {"N": 2, "H": 40, "W": 37, "C": 16, "K": 12, "R": 3, "S": 3, "padding": 1, "groups": 2}
+    problem = ConvProblem(**(small if (algorithm, backend) == ("direct", "numpy") else large))
+    x, w, _ = arrays(problem)
+    out = np.empty(problem.y_shape, problem.dtype)
+    prepared = plan(problem, w, algorithm=algorithm, backend=backend)
+    prepared(x, out)  # compiles
+    tracemalloc.start()
+    prepared(x, out)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # NumPy's iterators buffer 8192 numbers at a time; every array of this problem is larger than that.
+    slack = 9000 * problem.itemsize
+    assert peak < slack
+    if (algorithm, backend) != ("direct", "numpy"):
+        assert min(problem.x_bytes, problem.y_bytes) > slack
+
+
+def test_compiled_forms_allocate_nothing_inside(tmp_path):
+    """No kernel's machine code calls Numba's allocator (checked in a fresh process, with a cold cache)."""
+    script = """
+import numpy as np, convlab
+from convlab.algorithms import direct, im2col, im2row
+from convlab import gemm, jit
+
+problem = convlab.ConvProblem(2, 9, 7, 4, 6, 3, 3, stride=(2, 1), padding=1, groups=2)
+x, w = np.ones(problem.x_shape, "f4"), np.ones(problem.w_shape, "f4")
+for name in convlab.ALGORITHMS:
+    convlab.conv2d(x, w, stride=(2, 1), padding=1, groups=2, algorithm=name, backend="cpu")
+
+@jit.njit(cache=False)
+def allocates(n):
+    return np.zeros(n).sum()
+
+allocates(3)
+kernels = (direct.direct, im2row._fill, im2col._fill, gemm._gemm, allocates)
+for kernel in kernels:
+    assembly = "".join(kernel.compiled.inspect_asm().values())
+    assert assembly, kernel
+    assert ("NRT_MemInfo_alloc" in assembly) == (kernel is allocates), kernel.__name__
+"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
+
+
+@form
+def test_reads_and_writes_only_its_own_arrays(algorithm, backend):
+    """Arrays stand between canaries: NaN around x and w, a mark around y."""
+    for problem in CASES.values():
+        x, w, _ = arrays(problem)
+
+        def fenced(values, fill):
+            fence = np.full(values.size + 256, fill, values.dtype)
+            inner = fence[128:-128].reshape(values.shape)
+            inner[...] = values
+            return fence, inner
+
+        _, x_in = fenced(x, np.nan)
+        _, w_in = fenced(w, np.nan)
+        fence, y = fenced(np.zeros(problem.y_shape, problem.dtype), 77)
+        plan(problem, w_in, algorithm=algorithm, backend=backend)(x_in, y)
+        assert_close(y, x, w, problem)
+        assert (fence[:128] == 77).all()
+        assert (fence[-128:] == 77).all()
+
+
+@form
+def test_a_plan_runs_again_and_again(algorithm, backend):
+    problem = CASES["padding on one side"]
+    _, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm=algorithm, backend=backend)
+    out = np.full(problem.y_shape, np.nan, problem.dtype)
+    for trial in range(3):
+        x = arrays(problem, seed=trial)[0]
+        assert prepared(x, out) is out
+        assert_close(out, x, w, problem)
+
+
+@form
+def test_inputs_of_every_kind(algorithm, backend):
+    problem = CASES["different strides"]
+    x, w, bias = arrays(problem)
+    parameters = {"stride": problem.stride, "padding": problem.padding}
+    strided = np.zeros((1, 18, 7, 8), "f4")[:, ::2, :, ::2]
+    strided[...] = x
+    backwards = x[:, ::-1].copy()[:, ::-1]
+    frozen_x, frozen_w = x.copy(), np.asfortranarray(w)
+    frozen_x.flags.writeable = frozen_w.flags.writeable = False
+    for view in (strided, backwards, frozen_x, x.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3)):
+        y = conv2d(view, frozen_w, bias, algorithm=algorithm, backend=backend, **parameters)
+        assert_close(y, x, w, problem, bias)
+        np.testing.assert_array_equal(view, x)
+
+
+@form
+def test_nan_and_infinity_go_where_ieee_sends_them(algorithm, backend):
+    problem = ConvProblem(1, 6, 5, 2, 3, 3, 3)
+    x, w, _ = arrays(problem)
+    x[0, 2, 2, 1], x[0, 5, 4, 0] = np.nan, np.inf
+    y = conv2d(x, w, algorithm=algorithm, backend=backend)
+    with np.errstate(invalid="ignore"):
+        expected = reference(x, w, problem)
+    np.testing.assert_array_equal(np.isnan(y), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(y), np.isinf(expected))
+
+
+@case
+def test_scipy_agrees_with_the_reference(problem):
+    from scipy.signal import correlate
+
+    x, w, bias = (a.astype(np.float64) for a in arrays(problem))
+    padded = np.pad(x, ((0, 0), *problem.padding, (0, 0)))
+    holes = np.zeros((problem.K, *problem.extent, w.shape[3]))  # a dilated filter is one with holes
+    holes[:, :: problem.dilation[0], :: problem.dilation[1]] = w
+    y = np.empty(problem.y_shape)
+    per_group = problem.C // problem.groups
+    for n in range(problem.N):
+        for k in range(problem.K):
+            first = k // (problem.K // problem.groups) * per_group
+            image = padded[n, :, :, first : first + per_group]
+            full = correlate(image, holes[k], mode="valid", method="direct")[..., 0]
+            y[n, :, :, k] = full[:: problem.stride[0], :: problem.stride[1]] + bias[k]
+    np.testing.assert_allclose(reference(x, w, problem, bias), y, rtol=0, atol=1e-12)
+
+
+@case
+def test_torch_agrees_with_the_reference(problem):
+    torch = pytest.importorskip("torch", reason="PyTorch, an optional oracle, is not installed")
+    x, w, bias = (torch.from_numpy(a.astype(np.float64)) for a in arrays(problem))
+    (top, bottom), (left, right) = problem.padding
+    padded = torch.nn.functional.pad(x.permute(0, 3, 1, 2), (left, right, top, bottom))
+    y = torch.nn.functional.conv2d(
+        padded,
+        w.permute(0, 3, 1, 2),
+        bias,
+        stride=problem.stride,
+        dilation=problem.dilation,
+        groups=problem.groups,
+    )
+    expected = reference(*(a.numpy() for a in (x, w)), problem, bias.numpy())
+    np.testing.assert_allclose(y.permute(0, 2, 3, 1).numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_the_tolerance_catches_a_lost_tap():
+    """A limit that lets wrong answers through would be no limit."""
+    for problem in CASES.values():
+        x, w, _ = arrays(problem)
+        y = reference(x, w, problem)
+        clipped = w.copy()
+        clipped[:, -1, -1, -1] = 0
+        lost = np.abs(y - reference(x, clipped, problem)).max()
+        assert lost == 0 or lost > 10 * tolerance(x, w, problem)
+
+
+def test_auto_prefers_what_fits():
+    problem = CASES["plain"]
+    _, w, _ = arrays(problem)
+    assert plan(problem, w).algorithm is ALGORITHMS["im2row"]
+    depthwise = CASES["depthwise"]
+    assert plan(depthwise, arrays(depthwise)[1]).algorithm is ALGORITHMS["direct"]

@@ -1,0 +1,269 @@
+"""Wrong inputs: each is answered by a ConvError that names the argument, the value and what was expected."""
+
+import numpy as np
+import pytest
+
+import convlab.measure.machine
+from convlab import (
+    ArrayError,
+    ConvError,
+    ConvProblem,
+    ParameterError,
+    ShapeError,
+    UnsupportedError,
+    WorkspaceError,
+    conv2d,
+    conv2d_nchw,
+    plan,
+)
+
+X = np.ones((2, 8, 9, 4), np.float32)  # N, H, W, C
+W = np.ones((6, 3, 5, 4), np.float32)  # K, R, S, C
+BIAS = np.zeros(6, np.float32)
+OUT_SHAPE = (2, 6, 5, 6)
+
+
+def _out(**options):
+    return np.zeros(OUT_SHAPE, **{"dtype": np.float32} | options)
+
+
+class _Torch:
+    """Something with a .numpy(), as a tensor has."""
+
+    def numpy(self):
+        return X
+
+
+# name: (expected error, words of the message, arguments of conv2d)
+CONV2D = {
+    "x is a list": (ArrayError, ["x is a list", "NumPy array"], {"x": X.tolist()}),
+    "x is a tensor": (ArrayError, ["x is a _Torch", "x.numpy()"], {"x": _Torch()}),
+    "x is masked": (ArrayError, ["x is a MaskedArray"], {"x": np.ma.masked_array(X)}),
+    "x is None": (ArrayError, ["x is a NoneType"], {"x": None}),
+    "x is whole numbers": (ArrayError, ["x has dtype int64", "x.astype('float32')"], {"x": X.astype(int)}),
+    "x is half precision": (ArrayError, ["x has dtype float16", "float32"], {"x": X.astype(np.float16)}),
+    "x is complex": (ArrayError, ["x has dtype complex64"], {"x": X.astype(np.complex64)}),
+    "x is objects": (ArrayError, ["x has dtype object"], {"x": X.astype(object)}),
+    "x is byte-swapped": (ArrayError, ["byte-swapped float32"], {"x": X.astype(">f4")}),
+    "x is one image": (ShapeError, ["x has 3 axes", "x[None]"], {"x": X[0]}),
+    "x has five axes": (ShapeError, ["x has 5 axes", "(N, H, W, C)"], {"x": X[None]}),
+    "x is empty": (ShapeError, ["x has N=0", "axis 0"], {"x": X[:0]}),
+    "x has no rows": (ShapeError, ["x has H=0", "axis 1"], {"x": X[:, :0]}),
+    "w is a list": (ArrayError, ["w is a list"], {"w": W.tolist()}),
+    "w has another dtype": (ArrayError, ["w has dtype float64", "float32"], {"w": W.astype(float)}),
+    "w has three axes": (ShapeError, ["w has 3 axes", "(K, R, S, C/groups)"], {"w": W[0]}),
+    "w has no filters": (ShapeError, ["w has K=0", "axis 0"], {"w": W[:0]}),
+    "w has other channels": (
+        ShapeError,
+        ["w has 3 input channels", "x has C=4", "with groups=1 they must be equal"],
+        {"w": W[..., :3]},
+    ),
+    "w does not match groups": (ShapeError, ["w has 4", "C/groups = 2"], {"groups": 2}),
+    "groups do not divide K": (ShapeError, ["groups=4", "K=6"], {"groups": 4, "w": W[..., :1]}),
+    "groups is zero": (ParameterError, ["groups=0", ">= 1"], {"groups": 0}),
+    "groups is a pair": (ParameterError, ["groups=(1, 1)", "tuple"], {"groups": (1, 1)}),
+    "bias is a number": (ArrayError, ["bias is a float"], {"bias": 1.0}),
+    "bias is too long": (ShapeError, ["bias has shape (7,)", "(K,) = (6,)"], {"bias": np.zeros(7, "f4")}),
+    "bias has two axes": (ShapeError, ["bias has shape (1, 6)", "2 axes"], {"bias": BIAS[None]}),
+    "bias has another dtype": (ArrayError, ["bias has dtype float64"], {"bias": np.zeros(6)}),
+    "stride is zero": (ParameterError, ["stride=0", ">= 1"], {"stride": 0}),
+    "stride is negative": (ParameterError, ["stride[1]=-2"], {"stride": (1, -2)}),
+    "stride is a fraction": (ParameterError, ["stride=1.5", "float"], {"stride": 1.5}),
+    "stride is three": (ParameterError, ["stride=(1, 1, 1)", "3 entries"], {"stride": (1, 1, 1)}),
+    "stride is a truth value": (ParameterError, ["stride=True", "truth value"], {"stride": True}),
+    "stride is a word": (ParameterError, ["stride='2'", "str"], {"stride": "2"}),
+    "stride is None": (ParameterError, ["stride=None"], {"stride": None}),
+    "padding is negative": (ParameterError, ["padding=-1", ">= 0"], {"padding": -1}),
+    "padding is negative on one side": (
+        ParameterError,
+        ["padding[0] (vertical)[1]=-1"],
+        {"padding": ((0, -1), (0, 0))},
+    ),
+    "padding is an unknown word": (ParameterError, ["padding='full'", '"same"'], {"padding": "full"}),
+    "padding is torch's four": (ParameterError, ["padding=(1, 1, 1, 1)", "4 entries"], {"padding": (1,) * 4}),
+    "dilation is zero": (ParameterError, ["dilation=0", ">= 1"], {"dilation": 0}),
+    "dilation is too wide": (
+        ShapeError,
+        ["P would be", "filter covers 9 rows", "R=3, dilation 4", "8 (H=8"],
+        {"dilation": 4},
+    ),
+    "filter is too wide": (ShapeError, ["Q would be", "S=5", "W=3"], {"x": X[:, :, :3].copy()}),
+    "algorithm is unknown": (
+        ParameterError,
+        ["algorithm='winnograd'", "direct, im2row, im2col"],
+        {"algorithm": "winnograd"},
+    ),
+    "backend is unknown": (ParameterError, ["backend='tpu'", "numpy, cpu"], {"backend": "tpu"}),
+    "out is a list": (ArrayError, ["out is a list"], {"out": []}),
+    "out has the wrong shape": (
+        ShapeError,
+        ["out has shape (2, 6, 5, 5)", "(N, P, Q, K) = (2, 6, 5, 6)", "axis 3"],
+        {"out": np.zeros((2, 6, 5, 5), "f4")},
+    ),
+    "out has another dtype": (ArrayError, ["out has dtype float64"], {"out": _out(dtype=float)}),
+    "out is read-only": (
+        ArrayError,
+        ["out is read-only"],
+        {"out": np.broadcast_to(np.float32(0), OUT_SHAPE)},
+    ),
+    "out is not contiguous": (ArrayError, ["out has strides", "C-contiguous"], {"out": _out(order="F")}),
+    "out is x": (
+        ArrayError,
+        ["out shares memory with x"],
+        {"x": X.copy(), "w": np.ones((4, 1, 1, 4), "f4"), "out": "x"},
+    ),
+    "out is w": (
+        ArrayError,
+        ["out shares memory with w"],
+        {"x": np.ones((2, 1, 1, 2), "f4"), "w": np.ones((2, 1, 1, 2), "f4"), "out": "w"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("error", "words", "changes"), CONV2D.values(), ids=CONV2D)
+def test_conv2d(error, words, changes):
+    arguments = {"x": X.copy(), "w": W.copy(), "bias": BIAS.copy()} | changes
+    if isinstance(arguments.get("out"), str):
+        arguments["out"], arguments["bias"] = arguments[arguments["out"]], None
+    before = [(v, v.copy()) for v in arguments.values() if isinstance(v, np.ndarray)]
+    with pytest.raises(error) as caught:
+        conv2d(arguments.pop("x"), arguments.pop("w"), arguments.pop("bias"), **arguments)
+    message = str(caught.value)
+    assert isinstance(caught.value, ConvError)
+    assert isinstance(caught.value, ValueError)
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+    for array, copy in before:  # nothing has been touched
+        np.testing.assert_array_equal(array, copy)
+
+
+PROBLEM = ConvProblem(2, 8, 9, 4, 6, 3, 5)
+
+PLAN = {
+    "problem is a tuple": (ParameterError, ["problem is a tuple"], ((2, 8, 9, 4), W), {}),
+    "problem is half precision": (
+        ParameterError,
+        ["dtype='float16'", "cost model only"],
+        (ConvProblem(2, 8, 9, 4, 6, 3, 5, dtype="float16"), W),
+        {},
+    ),
+    "w is another problem's": (
+        ShapeError,
+        ["w has shape (5, 3, 5, 4)", "(6, 3, 5, 4)", "axis 0 is 5 instead of 6"],
+        (PROBLEM, W[:5]),
+        {},
+    ),
+    "algorithm is a number": (ParameterError, ["algorithm=3"], (PROBLEM, W), {"algorithm": 3}),
+    "backend is None": (ParameterError, ["backend=None"], (PROBLEM, W), {"backend": None}),
+}
+
+
+@pytest.mark.parametrize(("error", "words", "arguments", "options"), PLAN.values(), ids=PLAN)
+def test_plan(error, words, arguments, options):
+    with pytest.raises(error) as caught:
+        plan(*arguments, **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (X[:1], ["x has shape (1, 8, 9, 4)", "axis 0 is 1 instead of 2"]),
+        (X.astype(np.float64), ["x has dtype float64", "expected float32"]),
+        (X.transpose(0, 3, 1, 2), ["x has shape (2, 4, 8, 9)", "(N, H, W, C) = (2, 8, 9, 4)"]),
+        (X[0], ["3 axes instead of 4"]),
+    ],
+)
+def test_calling_a_plan(x, words):
+    prepared = plan(PROBLEM, W)
+    with pytest.raises(ConvError) as caught:
+        prepared(x)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"N": 0}, ["N=0", ">= 1"]),
+        ({"H": -3}, ["H=-3"]),
+        ({"W": 2.0}, ["W=2.0", "float"]),
+        ({"C": "3"}, ["C='3'", "str"]),
+        ({"K": None}, ["K=None"]),
+        ({"R": True}, ["R=True"]),
+        ({"S": [3]}, ["S=[3]", "list"]),
+        ({"S": 12}, ["Q would be -2", "S=12"]),
+        ({"groups": 3}, ["groups=3", "C=4"]),
+        ({"dtype": "int8"}, ["dtype='int8'", "float32"]),
+        ({"dtype": None}, ["dtype=None"]),
+        ({"padding": (1, (2, 3, 4))}, ["padding[1] (horizontal)", "3 entries"]),
+        ({"padding": None}, ["padding=None"]),
+        ({"dilation": (1, 0)}, ["dilation[1]=0"]),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_problem(arguments, words):
+    with pytest.raises(ConvError) as caught:
+        ConvProblem(**{"N": 2, "H": 8, "W": 9, "C": 4, "K": 6, "R": 3, "S": 5} | arguments)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_nchw_door():
+    with pytest.raises(ShapeError, match="3 axes"):
+        conv2d_nchw(X[0], W)
+    with pytest.raises(ShapeError, match="input channels"):
+        conv2d_nchw(X, W)  # NHWC arrays through the NCHW door
+
+
+# -- memory ------------------------------------------------------------------------------------------------
+
+BIG = ConvProblem(1, 512, 512, 64, 8, 3, 3, padding=1)  # its im2row matrix takes 576 MiB
+
+
+def _with_memory(monkeypatch, amount):
+    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: amount)
+
+    def forbidden(*arguments, **options):
+        raise AssertionError("something was allocated")
+
+    for name in ("zeros", "empty", "ascontiguousarray"):
+        monkeypatch.setattr(np, name, forbidden)
+
+
+def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
+    w = np.ones(BIG.w_shape, np.float32)
+    _with_memory(monkeypatch, 300 << 20)
+    with pytest.raises(WorkspaceError) as caught:
+        plan(BIG, w, algorithm="im2row", backend="cpu")
+    for words in (
+        "algorithm='im2row'",
+        "workspace 576 MiB",
+        "300 MiB of memory are free",
+        "direct would fit",
+    ):
+        assert words in str(caught.value)
+
+
+def test_when_nothing_fits_it_says_so(monkeypatch):
+    w = np.ones(BIG.w_shape, np.float32)
+    _with_memory(monkeypatch, 1 << 20)
+    with pytest.raises(WorkspaceError, match="make the batch N smaller"):
+        plan(BIG, w)
+
+
+def test_auto_takes_what_fits(monkeypatch):
+    w = np.ones(BIG.w_shape, np.float32)
+    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 300 << 20)
+    assert plan(BIG, w).algorithm.name == "direct"
+    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: None)  # cannot be known
+    assert plan(BIG, w).algorithm.name == "im2row"
+
+
+def test_without_numba(monkeypatch):
+    monkeypatch.setattr("convlab.plans.find_spec", lambda name: None)
+    assert plan(PROBLEM, W).backend == "numpy"
+    with pytest.raises(UnsupportedError, match="needs Numba"):
+        plan(PROBLEM, W, backend="cpu")

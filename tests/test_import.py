@@ -1,0 +1,51 @@
+"""`import convlab` needs NumPy alone, and is quick."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+
+import convlab
+
+_PROBE = """
+import json, sys, time
+import numpy
+start = time.perf_counter()
+import convlab
+seconds = time.perf_counter() - start
+y = {call}
+print(json.dumps([seconds, sorted(sys.modules)]))
+"""
+_CALL = "convlab.conv2d(numpy.ones((1, 4, 4, 1)), numpy.ones((1, 3, 3, 1)), padding=1)"
+
+
+def _probe(*options, call="None", env=None):
+    command = [sys.executable, *options, "-c", _PROBE.format(call=call)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+
+
+def test_only_numpy_is_imported():
+    _, modules = _probe()
+    for heavy in ("numba", "llvmlite", "matplotlib", "ipywidgets", "anywidget", "psutil", "scipy"):
+        assert heavy not in modules
+
+
+def test_it_is_quick():
+    # Not a benchmark: the limit is ten times what the import takes on a slow laptop.
+    assert min(_probe()[0] for _ in range(3)) < 0.3
+
+
+def test_it_works_with_nothing_but_numpy(tmp_path):
+    """A Python whose only package is NumPy: no Numba, no matplotlib, no psutil."""
+    site = Path(numpy.__file__).parents[1]
+    for package in ("numpy", "numpy.libs"):
+        if (site / package).exists():
+            (tmp_path / package).symlink_to(site / package)
+    (tmp_path / "convlab").symlink_to(Path(convlab.__file__).parent)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    seconds, modules = _probe("-S", call=f"{_CALL}[0, 1, 1, 0] == 9 or exit(1)", env=environment)
+    assert seconds < 0.3
+    assert "numba" not in modules

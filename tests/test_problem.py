@@ -1,0 +1,110 @@
+"""ConvProblem: sizes, work, memory, and the taps that hit the picture."""
+
+import numpy as np
+import pytest
+from cases import CASES, problems
+from hypothesis import given, settings
+
+from convlab import ConvProblem
+from convlab.algorithms import ALGORITHMS, Formula
+from convlab.units import bytes_text, count_text, time_text
+
+
+def test_resnet_conv1_by_hand():
+    problem = ConvProblem(1, 224, 224, 3, 64, 7, 7, stride=2, padding=3)
+    assert (problem.P, problem.Q) == ((224 + 6 - 7) // 2 + 1, 112)
+    assert problem.gemm == (112 * 112, 64, 7 * 7 * 3)
+    assert problem.macs == 112 * 112 * 64 * 147 == 118_013_952
+    assert problem.flops == 2 * problem.macs
+    assert problem.x_bytes == 224 * 224 * 3 * 4
+    assert problem.w_bytes == 64 * 147 * 4
+    assert problem.y_bytes == 112 * 112 * 64 * 4
+
+
+@settings(max_examples=300, deadline=None)
+@given(problem=problems())
+def test_output_size_is_the_number_of_window_positions(problem):
+    for out, size, axis in (("P", problem.H, 0), ("Q", problem.W, 1)):
+        before, after = problem.padding[axis]
+        padded, step, extent = size + before + after, problem.stride[axis], problem.extent[axis]
+        assert getattr(problem, out) == len(range(0, padded - extent + 1, step))
+
+
+@settings(max_examples=300, deadline=None)
+@given(problem=problems())
+def test_inside_names_exactly_the_taps_that_hit_the_picture(problem):
+    for r in range(problem.R):
+        for s in range(problem.S):
+            (p, q), (h, w) = problem.inside(r, s)
+            for outs, ins, tap, axis, size, out in (
+                (p, h, r, 0, problem.H, problem.P),
+                (q, w, s, 1, problem.W, problem.Q),
+            ):
+                first, step = -problem.padding[axis][0] + tap * problem.dilation[axis], problem.stride[axis]
+                pairs = [(o, first + o * step) for o in range(out) if 0 <= first + o * step < size]
+                found = zip(range(out)[outs], range(size)[ins], strict=True)
+                assert list(found) == pairs
+
+
+def test_same_padding_is_tensorflows():
+    for size in range(1, 12):
+        for stride in (1, 2, 3):
+            for taps in (1, 2, 3, 5):
+                problem = ConvProblem(1, size, size + 1, 1, 1, taps, 1, stride=stride, padding="same")
+                assert -(-size // stride) == problem.P
+                (top, bottom), _ = problem.padding
+                assert 0 <= bottom - top <= 1
+
+
+def test_same_and_valid_agree_with_numbers():
+    same = ConvProblem(1, 8, 9, 1, 1, 3, 5, padding="same")
+    assert same.padding == ((1, 1), (2, 2))
+    assert ConvProblem(1, 8, 9, 1, 1, 3, 5, padding="valid") == ConvProblem(1, 8, 9, 1, 1, 3, 5)
+
+
+def test_spellings_of_one_problem_are_equal():
+    a = ConvProblem(1, 8, 9, 2, 2, 3, 3, stride=2, padding=1, dilation=1, dtype=np.float32)
+    b = ConvProblem(
+        *np.array([1, 8, 9, 2, 2, 3, 3]), stride=[2, 2], padding=((1, 1), [1, 1]), dilation=np.array([1, 1])
+    )
+    assert a == b
+    assert hash(a) == hash(b)
+
+
+def test_formulas_refuse_what_javascript_would_not_share():
+    for bad in ("N ** 2", "x", "N // 2", "__import__('os')", "N if H else W"):
+        with pytest.raises((ValueError, SyntaxError)):
+            Formula(bad)
+
+
+def test_formula_is_shown_as_it_is_computed():
+    formula = Formula("ceil(N*P*Q / 4) * max(R, S) * b")
+    problem = CASES["wide image"]
+    pixels = problem.N * problem.P * problem.Q
+    assert formula(problem) == -(-pixels // 4) * max(problem.R, problem.S) * 4
+    assert str(formula) == "ceil(N·P·Q / 4) × max(R, S) × b"
+
+
+@pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
+def test_traffic_is_at_least_every_array_once(problem):
+    compulsory = problem.x_bytes + problem.w_bytes + problem.y_bytes
+    assert ALGORITHMS["direct"].cost(problem).bytes_moved == compulsory
+    for algorithm in ("im2row", "im2col"):
+        cost = ALGORITHMS[algorithm].cost(problem)
+        assert cost.bytes_moved == compulsory + 2 * cost.workspace_bytes
+        assert cost.intensity == problem.flops / cost.bytes_moved
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (7225344, "6.89 MiB"), (10 * 2**30, "10.0 GiB")],
+)
+def test_bytes_text(value, text):
+    assert bytes_text(value) == text
+
+
+def test_count_and_time_text():
+    assert count_text(1_813_561_344) == "1.81 G"
+    assert count_text(7) == "7"
+    assert time_text(0.0123) == "12.3 ms"
+    assert time_text(3.2e-6) == "3.20 µs"
