@@ -1,0 +1,20 @@
+"""Static pictures; each returns a `Picture` that carries its description in words."""
+
+from convlab.figures.charts import bars, staircase, times
+from convlab.figures.images import gallery, grids
+from convlab.figures.picture import Picture, photograph, show
+from convlab.figures.style import figure_style
+from convlab.figures.tensors import tensors
+
+__all__ = [
+    "Picture",
+    "bars",
+    "figure_style",
+    "gallery",
+    "grids",
+    "photograph",
+    "show",
+    "staircase",
+    "tensors",
+    "times",
+]

@@ -26,12 +26,59 @@ DARK = {"paper": "#16191D", "panel": "#20252B", "ink": "#E6EDF3", "muted": "#A9B
 _DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[data-theme="dark"]', "body.vscode-dark")
 
 
+# How much of a role's colour goes into a cell's fill: enough to be seen, little enough to read on.
+_SHARE = {
+    "light": {
+        "input": 0.20,
+        "filter": 0.30,
+        "output": 0.24,
+        "workspace": 0.34,
+        "padding": 0.22,
+        "active": 0.2,
+    },
+    "dark": {
+        "input": 0.48,
+        "filter": 0.40,
+        "output": 0.46,
+        "workspace": 0.46,
+        "padding": 0.30,
+        "active": 0.4,
+    },
+}
+
+
+def mix(color: str, share: float, paper: str = LIGHT["paper"]) -> str:
+    """Return `share` of a colour (0 to 1) painted on paper, as "#rrggbb"."""
+    over, under = (bytes.fromhex(c[1:]) for c in (color, paper))
+    return "#" + "".join(
+        f"{round(share * o + (1 - share) * u):02x}" for o, u in zip(over, under, strict=True)
+    )
+
+
+def tint(role: str, theme: str = "light") -> str:
+    """Return the pale form of a role's colour, for fills with text on them."""
+    paper = LIGHT["paper"] if theme == "light" else DARK["paper"]
+    return mix(ROLES[role], _SHARE[theme][role], paper)
+
+
 def css() -> str:
-    """Return the same values as CSS variables (``--cl-input``, ``--cl-paper`` ...) for `.convlab` boxes."""
+    """Return the same values as CSS variables for `.convlab` boxes.
+
+    ``--cl-input`` is a role's colour, ``--cl-input-tint`` its pale form, ``--cl-paper`` the page.
+    """
     roles = "".join(f"--cl-{name}: {value}; " for name, value in ROLES.items())
-    light, dark = ("".join(f"--cl-{n}: {v}; " for n, v in theme.items()) for theme in (LIGHT, DARK))
+    themes = {}
+    for name, colours in (("light", LIGHT), ("dark", DARK)):
+        page = "".join(f"--cl-{n}: {v}; " for n, v in colours.items())
+        tints = "".join(f"--cl-{role}-tint: {tint(role, name)}; " for role in ROLES)
+        themes[name] = f"color-scheme: {name}; {page}{tints}"
     dark_pages = ", ".join(f"{page} .convlab" for page in _DARK_PAGES)
-    return f".convlab {{ {roles}{light}}}\n{dark_pages} {{ {dark}}}\n"
+    return f".convlab {{ {roles}{themes['light']}}}\n{dark_pages} {{ {themes['dark']}}}\n"
+
+
+def headline(fig, title: str) -> None:
+    """Write the finding over the whole width of a figure, where long labels do not push it aside."""
+    fig.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=12)
 
 
 def figure_style() -> AbstractContextManager:
@@ -46,7 +93,7 @@ def figure_style() -> AbstractContextManager:
             "figure.constrained_layout.use": True,
             "font.size": 10,
             "axes.titlesize": 12,
-            "axes.titleweight": "semibold",
+            "axes.titleweight": "bold",
             "axes.titlelocation": "left",
             "axes.edgecolor": LIGHT["line"],
             "axes.labelcolor": LIGHT["muted"],

@@ -1,0 +1,86 @@
+"""Photographs, feature maps and small grids of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from convlab.figures.picture import Picture, show
+from convlab.figures.style import LIGHT, ROLES, figure_style, headline
+
+
+def gallery(images: Mapping[str, np.ndarray], *, title: str, alt: str, columns: int = 4) -> Picture:
+    """Draw images side by side, each under its name.
+
+    Parameters
+    ----------
+    images : mapping of str to ndarray
+        (H, W, 3) between 0 and 1, or (H, W): shown in grey, from black for 0 to white; with negative
+        numbers in it, 0 is mid-grey and the rare extremes are cut off.
+    title, alt : str
+        The finding, and the same in words.
+    columns : int
+        Images in a row.
+    """
+    import matplotlib.pyplot as plt
+
+    rows = -(-len(images) // columns)
+    height, width = next(iter(images.values())).shape[:2]
+    with figure_style():
+        fig, axes = plt.subplots(
+            rows, columns, figsize=(8, 0.4 + rows * (7.8 / columns * height / width + 0.25)), squeeze=False
+        )
+        for ax in axes.flat:
+            ax.axis("off")
+        for ax, (name, image) in zip(axes.flat, images.items(), strict=False):
+            limit = np.percentile(np.abs(image), 99)
+            ax.imshow(image, cmap="gray", vmin=-limit if image.min() < 0 else 0, vmax=limit)
+            ax.set_title(name, fontsize=10, fontweight="normal", color=LIGHT["muted"])
+        headline(fig, title)
+        return show(fig, alt)
+
+
+def grids(
+    arrays: Mapping[str, np.ndarray], *, title: str, alt: str, roles: Mapping[str, str] | None = None
+) -> Picture:
+    """Draw small arrays of numbers as grids, each cell with its number, tinted by its size.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        Two axes each.
+    title, alt : str
+        The finding, and the same in words.
+    roles : mapping of str to str, optional
+        The role (colour) of each array; "input" without it.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LinearSegmentedColormap
+
+    widths = [max(a.shape[1], 3) for a in arrays.values()]
+    tallest = max(a.shape[0] for a in arrays.values())
+    cell = min(8 / (sum(widths) + len(widths)), 0.5)  # inches
+    with figure_style():
+        fig, axes = plt.subplots(
+            1,
+            len(arrays),
+            figsize=(cell * (sum(widths) + len(widths)) + 0.4, cell * tallest + 1.0),
+            width_ratios=widths,
+            squeeze=False,
+        )
+        for ax, (name, array) in zip(axes.flat, arrays.items(), strict=True):
+            colour = ROLES[(roles or {}).get(name, "input")]
+            tint = LinearSegmentedColormap.from_list("tint", [LIGHT["paper"], colour])
+            strength = np.abs(array) / max(np.abs(array).max(), 1e-12) * 0.45  # pale enough for dark digits
+            ax.imshow(strength, cmap=tint, vmin=0, vmax=1)
+            for (row, col), value in np.ndenumerate(array):
+                ax.text(col, row, f"{value:g}", ha="center", va="center", color=LIGHT["ink"])
+            ax.set_xticks(np.arange(array.shape[1] + 1) - 0.5, [])
+            ax.set_yticks(np.arange(array.shape[0] + 1) - 0.5, [])
+            ax.grid(color=LIGHT["line"], linewidth=0.8)
+            ax.tick_params(length=0)
+            ax.spines[:].set_visible(False)
+            ax.set_title(name, fontsize=10, fontweight="normal", color=LIGHT["muted"], loc="center")
+        headline(fig, title)
+        return show(fig, alt)

@@ -1,0 +1,85 @@
+"""How a figure reaches the page: as a picture that carries its description in words."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+
+import numpy as np
+
+
+class Picture:
+    """A finished figure: PNG bytes and the words for those who cannot see it.
+
+    Parameters
+    ----------
+    png : bytes
+    alt : str
+        What the picture shows, in one or two sentences.
+    width : int
+        Width on the page (CSS pixels).
+    """
+
+    def __init__(self, png: bytes, alt: str, width: int):
+        self.png, self.alt, self.width = png, alt, width
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.png).decode()
+        alt = html.escape(self.alt, quote=True)
+        return (
+            f'<figure class="convlab-picture" style="margin:0"><img alt="{alt}" width="{self.width}" '
+            f'style="max-width:100%;height:auto" src="data:image/png;base64,{data}"></figure>'
+        )
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+def show(fig, alt: str) -> Picture:
+    """Return a matplotlib figure as a picture with alternative text, and close the figure.
+
+    Parameters
+    ----------
+    fig : matplotlib Figure
+    alt : str
+        What the figure shows, for readers who cannot see it. Required.
+
+    Returns
+    -------
+    Picture
+        Shown when it is the last line of a cell.
+    """
+    import matplotlib.pyplot as plt
+
+    if not alt.strip():
+        raise ValueError("alt is empty; expected a sentence that says what the figure shows")
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", dpi=160)  # more than the page shows, for sharp screens
+    plt.close(fig)
+    return Picture(buffer.getvalue(), alt, width=round(fig.get_figwidth() * 100))
+
+
+def photograph(size: int | None = None) -> np.ndarray:
+    """Return the photograph that ships with matplotlib: Grace Hopper, 1984 (US Navy, public domain).
+
+    Parameters
+    ----------
+    size : int, optional
+        Cut a square from the middle and thin it out to this many pixels each way; without it, the whole.
+
+    Returns
+    -------
+    ndarray, (1, H, W, 3)
+        float32, between 0 and 1: a batch of one image in convlab's NHWC.
+    """
+    import matplotlib.cbook
+    from PIL import Image
+
+    with matplotlib.cbook.get_sample_data("grace_hopper.jpg") as file:
+        image = Image.open(file).convert("RGB")
+    if size is not None:
+        side = min(image.size)
+        left = (image.width - side) // 2
+        image = image.crop((left, 0, left + side, side)).resize((size, size), Image.Resampling.LANCZOS)
+    return np.asarray(image, dtype=np.float32)[None] / 255

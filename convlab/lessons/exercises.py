@@ -1,0 +1,128 @@
+"""The exercises: what is asked, the cases an answer is tried on, and the library's own answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from convlab.algorithms.im2col import im2col
+from convlab.algorithms.im2row import im2row
+from convlab.problem import ConvProblem
+from convlab.reference import reference
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    Attributes
+    ----------
+    statement : str
+        What is asked, in one sentence.
+    cases : callable
+        Returns the argument tuples to try, the smallest first.
+    answer : callable
+        The library's answer for one tuple of arguments.
+    """
+
+    statement: str
+    cases: Callable[[], Iterable[tuple]]
+    answer: Callable
+
+
+def _sizes():
+    """(H, R, stride, padding, dilation) along one axis."""
+    yield 5, 3, 1, 0, 1
+    yield 5, 3, 1, 1, 1
+    yield 5, 3, 2, 0, 1
+    yield 6, 3, 2, 0, 1  # the last row is not reached
+    yield 9, 3, 1, 0, 2
+    yield 224, 7, 2, 3, 1
+    yield 7, 1, 3, 0, 5
+    yield 12, 4, 3, 5, 3
+
+
+def _pictures(*shapes):
+    """(x, w, stride, padding) with whole numbers, so that a wrong answer is off by a whole number."""
+    rng = np.random.default_rng(7)
+    for (N, H, W, C, K, R, S), stride, padding in shapes:
+        x = rng.integers(1, 9, (N, H, W, C)).astype(np.float32)
+        w = rng.integers(1, 9, (K, R, S, C)).astype(np.float32)
+        yield x, w, stride, padding
+
+
+def _convolutions():
+    yield from _pictures(
+        ((1, 3, 4, 1, 1, 2, 2), 1, 0),
+        ((1, 5, 4, 1, 1, 3, 2), 2, 0),
+        ((1, 4, 5, 1, 1, 3, 2), 1, 1),
+        ((1, 5, 4, 3, 1, 2, 3), 1, 0),
+        ((1, 5, 4, 2, 3, 2, 3), 2, 2),
+        ((2, 6, 5, 2, 2, 3, 1), 1, 1),
+    )
+
+
+def _windows():
+    """(x, R, S, stride, padding)."""
+    for x, w, stride, padding in _convolutions():
+        yield x, w.shape[1], w.shape[2], stride, padding
+
+
+def _layers():
+    """(H, W, C, R, S, stride, padding) of a layer, and a budget in bytes."""
+    yield 4, 5, 1, 2, 2, 1, 0, 1000
+    yield 56, 56, 64, 3, 3, 1, 1, 8 * 2**30
+    yield 224, 224, 3, 7, 7, 2, 3, 16 * 2**30
+    yield 28, 30, 256, 1, 1, 2, 0, 10**6
+
+
+def _problem(x, w, stride, padding) -> ConvProblem:
+    return ConvProblem.of(x, w, stride=stride, padding=padding)
+
+
+def _window_problem(x, R, S, stride, padding) -> ConvProblem:
+    return ConvProblem(*x.shape, 1, R, S, stride=stride, padding=padding)
+
+
+def _largest_batch(H, W, C, R, S, stride, padding, budget) -> int:
+    one = ConvProblem(1, H, W, C, 1, R, S, stride=stride, padding=padding)
+    return budget // (one.P * one.Q * R * S * C * one.itemsize)
+
+
+EXERCISES: dict[str, Exercise] = {
+    "output_size": Exercise(
+        "output_size(H, R, stride, padding, dilation) returns P, the height of the output.",
+        _sizes,
+        lambda H, R, stride, padding, dilation: (
+            ConvProblem(1, H, 99, 1, 1, R, 1, stride=stride, padding=(padding, 0), dilation=dilation).P
+        ),
+    ),
+    "convolve": Exercise(
+        "convolve(x, w, stride, padding) returns y (N, P, Q, K) for x (N, H, W, C) and w (K, R, S, C).",
+        _convolutions,
+        lambda x, w, stride, padding: reference(x, w, _problem(x, w, stride, padding)),
+    ),
+    "flip": Exercise(
+        "flip(w) returns the filters (K, R, S, C) turned by 180 degrees, for true convolution.",
+        lambda: ((w,) for _, w, _, _ in _convolutions()),
+        lambda w: w[:, ::-1, ::-1],
+    ),
+    "im2row": Exercise(
+        "my_im2row(x, R, S, stride, padding) returns the matrix of windows, (N*P*Q, R*S*C).",
+        _windows,
+        lambda x, R, S, stride, padding: im2row(x, _window_problem(x, R, S, stride, padding)),
+    ),
+    "im2col": Exercise(
+        "my_im2col(x, R, S, stride, padding) returns the matrix lying the other way, (C*R*S, N*P*Q).",
+        _windows,
+        lambda x, R, S, stride, padding: im2col(x, _window_problem(x, R, S, stride, padding)),
+    ),
+    "largest_batch": Exercise(
+        "largest_batch(H, W, C, R, S, stride, padding, budget) returns the largest N whose float32 "
+        "im2row matrix takes at most `budget` bytes.",
+        _layers,
+        _largest_batch,
+    ),
+}

@@ -1,0 +1,123 @@
+"""Every exercise: the library's answer passes, and named wrong answers do not."""
+
+import numpy as np
+import pytest
+
+from convlab import ConvError, conv2d
+from convlab.lessons import EXERCISES, check, reveal
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_librarys_own_answer_passes(name):
+    note = check(name, EXERCISES[name].answer)
+    assert note.good, note
+
+
+def _windows(x, R, S, stride, padding, order="rsc"):
+    x = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+    P, Q = (x.shape[1] - R) // stride + 1, (x.shape[2] - S) // stride + 1
+    rows = [
+        x[n, p * stride : p * stride + R, q * stride : q * stride + S]
+        for n in range(len(x))
+        for p in range(P)
+        for q in range(Q)
+    ]
+    return np.array([r.ravel() if order == "rsc" else r.transpose(2, 0, 1).ravel() for r in rows])
+
+
+def _changes_input(x, w, stride, padding):
+    y = conv2d(x, w, stride=stride, padding=padding)
+    x += 1
+    return y
+
+
+# exercise -> {name of the mistake: the wrong answer}
+WRONG = {
+    "output_size": {
+        "forgets the padding": lambda H, R, s, p, d: (H - d * (R - 1) - 1) // s + 1,
+        "pads one side": lambda H, R, s, p, d: (H + p - d * (R - 1) - 1) // s + 1,
+        "forgets the stride": lambda H, R, s, p, d: H + 2 * p - d * (R - 1),
+        "forgets the dilation": lambda H, R, s, p, d: (H + 2 * p - R) // s + 1,
+        "dilates all taps": lambda H, R, s, p, d: (H + 2 * p - d * R) // s + 1,
+        "rounds up": lambda H, R, s, p, d: -(-(H + 2 * p - d * (R - 1) - 1) // s) + 1,
+        "is one short": lambda H, R, s, p, d: (H + 2 * p - d * (R - 1) - 1) // s,
+        "divides with a fraction": lambda H, R, s, p, d: (H + 2 * p - d * (R - 1) - 1) / s + 1,
+    },
+    "convolve": {
+        "flips the filter": lambda x, w, s, p: conv2d(x, w[:, ::-1, ::-1].copy(), stride=s, padding=p),
+        "ignores the stride": lambda x, w, s, p: conv2d(x, w, padding=p),
+        "ignores the padding": lambda x, w, s, p: conv2d(x, w, stride=s),
+        "pads one side": lambda x, w, s, p: conv2d(x, w, stride=s, padding=((p, 0), (p, 0))),
+        "first channel only": lambda x, w, s, p: conv2d(x[..., :1], w[..., :1], stride=s, padding=p),
+        "first filter for all": lambda x, w, s, p: conv2d(x, w[:1].repeat(len(w), 0), stride=s, padding=p),
+        "first image for all": lambda x, w, s, p: conv2d(x[:1].repeat(len(x), 0), w, stride=s, padding=p),
+        "swaps R and S": lambda x, w, s, p: conv2d(x, w.swapaxes(1, 2).copy(), stride=s, padding=p),
+        "returns NCHW": lambda x, w, s, p: conv2d(x, w, stride=s, padding=p).transpose(0, 3, 1, 2),
+        "skips the first tap": lambda x, w, s, p: conv2d(
+            x, w * (np.arange(w.shape[1] * w.shape[2]) > 0).reshape(*w.shape[1:3], 1).astype("f4"),
+            stride=s, padding=p,
+        ),
+        "adds to its input": _changes_input,
+    },
+    "flip": {
+        "flips nothing": lambda w: w,
+        "flips the rows only": lambda w: w[:, ::-1],
+        "flips the filters too": lambda w: w[::-1, ::-1, ::-1],
+        "transposes": lambda w: w.swapaxes(1, 2),
+    },
+    "im2row": {
+        "the other order": lambda *a: _windows(*a, order="crs"),
+        "the other way": lambda *a: _windows(*a).T,
+        "ignores the stride": lambda x, R, S, s, p: _windows(x, R, S, 1, p),
+        "ignores the padding": lambda x, R, S, s, p: _windows(x, R, S, s, 0),
+        "first image only": lambda x, *a: _windows(x[:1], *a),
+    },
+    "im2col": {
+        "the im2row order": lambda *a: _windows(*a).T,
+        "the other way": lambda *a: _windows(*a, order="crs"),
+        "swaps R and S": lambda x, R, S, s, p: _windows(x, S, R, s, p, order="crs").T,
+    },
+    "largest_batch": {
+        "counts in elements": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * C),
+        "forgets the channels": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * 4),
+        "uses the input's size": lambda H, W, C, R, S, s, p, b: b // (H * W * R * S * C * 4),
+        "rounds up": lambda H, W, C, R, S, s, p, b: -(-b // (_pq(H, W, R, S, s, p) * R * S * C * 4)),
+    },
+}  # fmt: skip
+
+
+def _pq(H, W, R, S, s, p):
+    return ((H + 2 * p - R) // s + 1) * ((W + 2 * p - S) // s + 1)
+
+
+def test_every_exercise_has_wrong_answers():
+    assert set(WRONG) == set(EXERCISES)
+
+
+@pytest.mark.parametrize(("name", "mistake"), [(n, m) for n, wrong in WRONG.items() for m in wrong])
+def test_wrong_answers_are_caught(name, mistake):
+    note = check(name, WRONG[name][mistake])
+    assert note.good is False, f"{name}: an answer that {mistake} passed"
+
+
+def test_right_answers_written_another_way():
+    assert check("im2row", _windows).good
+    assert check("im2col", lambda *a: _windows(*a, order="crs").T).good
+    assert check("convolve", lambda x, w, s, p: conv2d(x, w, stride=s, padding=p)).good
+
+
+def test_what_check_says():
+    assert check("flip", lambda w: None).good is None
+    assert "ZeroDivisionError" in repr(check("flip", lambda w: 1 / 0))
+    said = repr(check("output_size", WRONG["output_size"]["forgets the padding"]))
+    assert "expected 5\ngot      3" in said
+    assert "changes its input" in repr(check("convolve", _changes_input))
+    with pytest.raises(ConvError, match="output_size"):
+        check("nothing", len)
+
+
+def test_reveal():
+    assert reveal(None, 3, "times").good is None
+    assert reveal(3.1, 3, "times").good
+    assert not reveal(9, 3, "times").good
+    assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()
