@@ -1,0 +1,83 @@
+"""Pictures carry words, and the words survive HTML."""
+
+import html
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from convlab import ConvProblem, figures
+from convlab.figures.style import DARK, LIGHT, ROLES, css
+from convlab.measure.timing import Timing
+
+PROBLEM = ConvProblem(1, 8, 10, 3, 6, 3, 3)
+PICTURES = {
+    "bars": lambda: figures.bars({"a": 1.0, "b": 20.0}, title="b is more", axis="units", alt="a 1, b 20"),
+    "bars, logarithmic": lambda: figures.bars(
+        {"a": 1.0, "b": 2e6}, title="b is more", axis="units", alt="a 1, b 2 million", log=True
+    ),
+    "times": lambda: figures.times({"fast": Timing(1e-3, 9e-4, 2e-3)}, title="One", alt="fast: 1 ms"),
+    "gallery": lambda: figures.gallery({"p": np.eye(9) - 0.5}, title="A line", alt="a slanted line"),
+    "grids": lambda: figures.grids({"x": np.eye(3)}, title="Ones", alt="an identity matrix"),
+    "staircase": lambda: figures.staircase({8192: 2e11, 16384: 1e11}, title="Down", alt="a step down"),
+    "tensors": lambda: figures.tensors(PROBLEM),
+}
+
+
+@pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+def test_picture_has_pixels_and_words(draw):
+    picture = draw()
+    image = Image.open(io.BytesIO(picture.png))
+    assert image.width >= 250
+    assert len(image.convert("RGB").getcolors(1 << 24)) > 10
+    alt = re.search(r'alt="([^"]*)"', picture._repr_html_())[1]
+    assert html.unescape(alt) == picture.alt == repr(picture)
+    assert len(picture.alt) > 7
+
+
+def test_alt_is_required_and_escaped():
+    import matplotlib.pyplot as plt
+
+    with pytest.raises(ValueError, match="alt is empty"):
+        figures.show(plt.figure(), " ")
+    plt.close("all")
+    assert 'alt="5 &lt; 6 &quot;yes&quot;"' in figures.show(plt.figure(), '5 < 6 "yes"')._repr_html_()
+    assert not plt.get_fignums()
+
+
+def test_tensors_says_every_size():
+    alt = figures.tensors(PROBLEM).alt
+    for words in ("H=8", "W=10", "C=3", "6 filters", "R=3", "S=3", "P=6", "Q=8", "K=6"):
+        assert words in alt
+
+
+def test_photograph():
+    x = figures.photograph()
+    assert (x.shape[0], x.shape[3], x.dtype) == (1, 3, np.float32)
+    assert 0 <= x.min() < 0.1 < 0.9 < x.max() <= 1
+    assert figures.photograph(48).shape == (1, 48, 48, 3)
+
+
+def _luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return np.dot(linear, (0.2126, 0.7152, 0.0722))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_can_be_read(theme):
+    """WCAG 2.2: 4.5 to 1 for text."""
+    for ink in ("ink", "muted"):
+        for paper in ("paper", "panel"):
+            light, dark = sorted((_luminance(theme[ink]), _luminance(theme[paper])), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_css_carries_every_token():
+    sheet = css()
+    for name, value in (ROLES | LIGHT).items():
+        assert f"--cl-{name}: {value};" in sheet
+    for name, value in DARK.items():
+        assert f"--cl-{name}: {value};" in sheet

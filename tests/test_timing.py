@@ -1,0 +1,63 @@
+"""The timing protocol: checked output, interleaving, limits that are given back. No test asserts a time."""
+
+import numpy as np
+import pytest
+
+from convlab import ConvError
+from convlab.measure.caches import read_speeds
+from convlab.measure.timing import compare, limited_to, summary
+
+
+def test_a_wrong_output_is_never_timed():
+    calls = []
+
+    def wrong():
+        calls.append(1)
+        return np.array([1.0, 2.5])
+
+    with pytest.raises(ConvError, match=r"wrong is wrong: its error is 5\.00e-01, the limit 1\.00e-01"):
+        compare({"wrong": wrong}, expected=np.array([1.0, 2.0]), limit=0.1)
+    assert len(calls) == 1
+    with pytest.raises(ConvError, match="nan"):
+        compare({"nan": lambda: np.array([np.nan])}, expected=np.array([1.0]), limit=0.1)
+
+
+def test_candidates_take_turns():
+    order = []
+    names = ("a", "b", "c")
+    timings = compare({n: lambda n=n: order.append(n) for n in names}, rounds=20, warm=2)
+    assert set(timings) == set(names)
+    turns = order[3:]  # after one call each
+    assert len(turns) == 20 * 3 * 3
+    blocks = [turns[i : i + 3] for i in range(0, len(turns), 3)]  # two warm calls and the timed one
+    assert all(len(set(block)) == 1 for block in blocks)
+    rounds = ["".join(block[0] for block in blocks[i : i + 3]) for i in range(0, len(blocks), 3)]
+    assert all(sorted(r) == list(names) for r in rounds)
+    assert len(set(rounds)) > 1  # shuffled: the chance of one order 20 times is 6 to the minus 19
+
+
+def test_summary():
+    timing = summary([5.0, 1.0, 2.0, 3.0, 4.0])
+    assert (timing.low, timing.median, timing.high) == (2.0, 3.0, 4.0)
+    assert summary([0.25]).median == 0.25
+    assert str(summary([0.001])) == "1.00 ms (1.00 ms to 1.00 ms)"
+
+
+def test_thread_limits_are_given_back():
+    import numba
+    from threadpoolctl import threadpool_info
+
+    def blas():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = numba.get_num_threads(), blas()
+    with limited_to(1):
+        assert numba.get_num_threads() == 1
+        assert set(blas()) == {1}
+    assert (numba.get_num_threads(), blas()) == before
+
+
+def test_read_speeds_covers_the_sizes():
+    speeds = read_speeds(smallest=1 << 14, largest=1 << 17, rounds=1)
+    assert list(speeds) == [1 << 14, 1 << 15, 1 << 16, 1 << 17]
+    assert all(speed > 0 for speed in speeds.values())
