@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.aligned import aligned_empty
 from convlab.jit import njit
 from convlab.tile import accumulate, store, tile_for, zeros
 
@@ -28,7 +29,8 @@ def pack(w: np.ndarray) -> np.ndarray:
     """
     groups, N, K = w.shape
     cols = tile_for(1, w.dtype.name).cols
-    panels = np.zeros((groups, -(-N // cols), K, cols), w.dtype)
+    panels = aligned_empty((groups, -(-N // cols), K, cols), w.dtype)
+    panels[:, -1] = 0
     for j in range(panels.shape[1]):
         rows = w[:, j * cols : (j + 1) * cols]  # (groups, cols or fewer, K)
         panels[:, j, :, : rows.shape[1]] = rows.swapaxes(1, 2)

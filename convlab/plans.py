@@ -12,6 +12,7 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm
+from convlab.aligned import aligned_empty
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
 from convlab.units import bytes_text
@@ -164,7 +165,7 @@ class Plan:
         """
         _check_array("x", x, self.problem.x_shape, "(N, H, W, C)", self.problem.dtype)
         if out is None:
-            out = np.empty(self.problem.y_shape, self.problem.dtype)
+            out = aligned_empty(self.problem.y_shape, self.problem.dtype)
         else:
             _check_out(out, self.problem, x=x)
         self._form.run(self.problem, np.ascontiguousarray(x), self.packed, self.workspace, out)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 
 from convlab import ConvProblem
 from convlab.algorithms import ALGORITHMS, Formula
+from convlab.aligned import aligned_empty
 from convlab.units import bytes_text, count_text, time_text
 
 
@@ -44,6 +45,15 @@ def test_inside_names_exactly_the_taps_that_hit_the_picture(problem):
                 pairs = [(o, first + o * step) for o in range(out) if 0 <= first + o * step < size]
                 found = zip(range(out)[outs], range(size)[ins], strict=True)
                 assert list(found) == pairs
+
+
+def test_aligned_arrays_begin_at_a_cache_line():
+    for shape, dtype in (((1,), "float32"), ((3, 5, 7), "float64"), ((2, 0), "float32")):
+        array = aligned_empty(shape, dtype)
+        assert (array.shape, array.dtype) == (shape, np.dtype(dtype))
+        assert array.ctypes.data % 64 == 0 or not array.size
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
 
 
 def test_same_padding_is_tensorflows():

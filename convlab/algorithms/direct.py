@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.aligned import aligned_empty
 from convlab.jit import njit
 from convlab.problem import ConvProblem
 
@@ -69,7 +70,9 @@ def _run_numpy(problem, x, w, workspace, y):
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return w with the filters innermost, (groups, R, S, C/groups, K/groups)."""
     _, R, S, channels = w.shape
-    return np.ascontiguousarray(w.reshape(problem.groups, -1, R, S, channels).transpose(0, 2, 3, 4, 1))
+    packed = aligned_empty((problem.groups, R, S, channels, problem.K // problem.groups), w.dtype)
+    packed[...] = w.reshape(problem.groups, -1, R, S, channels).transpose(0, 2, 3, 4, 1)
+    return packed
 
 
 @njit
