@@ -1,0 +1,266 @@
+"""The command line: ``convlab lab | start | run | doctor | algorithms | networks``.
+
+Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from convlab.errors import ConvError, ParameterError
+
+
+class _Commands(TyperGroup):
+    """Answers a wrong input with one line and exit code 2, never with a traceback."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except ConvError as error:
+            print(f"convlab: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="How does a 2-D convolution actually run? A course in notebooks, and its tools.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Work = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Your folder; by default work/ beside notebooks/.")
+]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser window.")]
+Port = Annotated[
+    str | None, typer.Option(metavar="INTEGER", help="Port, 1 to 65535; by default the first free one.")
+]
+Ip = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; by default this machine.")
+]
+
+
+@app.command()
+def lab(
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ARGUMENTS]", help="For JupyterLab itself.")
+    ] = None,
+    browser: Browser = True,
+    port: Port = None,
+    ip: Ip = None,
+    work: Work = None,
+) -> None:
+    """Open the course in JupyterLab, on your own copies of the notebooks."""
+    from convlab.course import copies
+
+    number = None if port is None else _number("--port", port, 1, 65535)
+    for word in more or ():
+        if not word.startswith("-"):
+            raise ParameterError(f"argument={word!r}; expected options for JupyterLab")
+    folder = copies.work_folder(work)
+    made = copies.update(copies.course_notebooks(), folder)
+    _report(made)
+    _open(folder, made[0].path.name, browser, number, ip, tuple(more or ()))
+
+
+@app.command()
+def start(
+    notebook: Annotated[str, typer.Argument(help="Its number or name, e.g. 02.")],
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="A fresh copy, beside yours if you changed it.")
+    ] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Only make the copy and print its path.")
+    ] = False,
+    browser: Browser = True,
+    port: Port = None,
+    ip: Ip = None,
+    work: Work = None,
+) -> None:
+    """Open one notebook, as your own copy."""
+    from convlab.course import copies
+
+    number = None if port is None else _number("--port", port, 1, 65535)
+    source = copies.find(notebook, copies.course_notebooks())
+    folder = copies.work_folder(work)
+    made = copies.fresh(source, folder) if fresh else copies.update([source], folder)[0]
+    _report([made])
+    if no_open:
+        print(made.path)
+    else:
+        _open(folder, made.path.name, browser, number, ip, ())
+
+
+@app.command()
+def run(
+    notebooks: Annotated[
+        list[str] | None, typer.Argument(metavar="[NOTEBOOK]...", help="By default all.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the pages go; by default work/pages/.")
+    ] = None,
+    timeout: Annotated[
+        str, typer.Option(metavar="SECONDS", help="How long one cell may take, at least 1.")
+    ] = "300",
+) -> None:
+    """Execute notebooks from top to bottom and write them as HTML pages."""
+    from convlab.course import copies
+
+    seconds = _number("--timeout", timeout, 1, 86_400)
+    course = copies.course_notebooks()
+    chosen = [copies.find(name, course) for name in notebooks or ()] or course
+    from convlab.course.pages import make_page, pages_folder
+
+    folder = pages_folder(out or copies.ROOT / "work" / "pages")
+    failures = []
+    with _progress() as progress:
+        whole = progress.add_task("", total=len(chosen))
+        for path in chosen:
+            progress.update(whole, description=path.stem)
+            cells = progress.add_task("  cells", total=None)
+            failure = make_page(
+                path,
+                folder,
+                timeout=seconds,
+                on_cell=lambda cell, count, task=cells: progress.update(
+                    task, completed=cell - 1, total=count
+                ),
+            )
+            progress.remove_task(cells)
+            progress.advance(whole)
+            if failure:
+                failures.append(failure)
+        progress.update(whole, description="done")
+    for failure in failures:
+        print(f"convlab: {failure}", file=sys.stderr)
+    print(f"{len(chosen) - len(failures)} of {len(chosen)} ran; the pages are in {folder}")
+    if failures:
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="The same as JSON.")] = False,
+) -> None:
+    """Say what this machine has, what is missing, and the command that adds it."""
+    from convlab import doctor as examination
+
+    diagnosis = examination.examine()
+    print(json.dumps(diagnosis.as_dict(), indent=2) if as_json else diagnosis.describe())
+    if not diagnosis.can_run:
+        raise typer.Exit(1)
+
+
+@app.command()
+def algorithms() -> None:
+    """List the algorithms and the backends that run them."""
+    from convlab import ALGORITHMS
+
+    _table(
+        ("algorithm", "backends", "what it does"),
+        [(name, ", ".join(one.backends), one.summary) for name, one in ALGORITHMS.items()],
+    )
+
+
+@app.command()
+def networks(
+    name: Annotated[str | None, typer.Argument(help="Show this network's layers.")] = None,
+) -> None:
+    """List the networks at hand, or the convolution layers of one."""
+    from convlab import networks as table
+    from convlab.units import count_text
+
+    if name is None:
+        loaded = [table.load(each) for each in table.names()]
+        rows = [(each.name, str(len(each)), f"{count_text(each.macs)}MAC", each.title) for each in loaded]
+        _table(("network", "layers", "work", "from"), rows)
+        return
+    rows = []
+    for layer in table.load(name):
+        p = layer.problem
+        rows.append((layer.name, f"{p.H}×{p.W}×{p.C}", f"{p.K}×{p.R}×{p.S}", f"{p.P}×{p.Q}×{p.K}", p))
+    _table(
+        ("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"),
+        [(*row[:-1], f"{count_text(row[-1].macs)}MAC") for row in rows],
+    )
+
+
+# -- shared by the commands --------------------------------------------------------------------------------
+
+
+def _number(option: str, text: str, least: int, most: int) -> int:
+    """Return a whole number given on the command line, or say which option is wrong, and how."""
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise ParameterError(f"{option}={text!r}; expected a whole number from {least} to {most}")
+    return int(text)
+
+
+def _report(made) -> None:
+    """Say in a line what happened to the copies; nothing where nothing did."""
+    names = {
+        state: [copy.path.stem for copy in made if copy.state == state]
+        for state in ("new", "updated", "behind")
+    }
+    if names["new"]:
+        print(f"Your copies are in {made[0].path.parent} ({len(names['new'])} new).", file=sys.stderr)
+    if names["updated"]:
+        print(f"Brought up to date: {', '.join(names['updated'])}.", file=sys.stderr)
+    for name in names["behind"]:
+        print(
+            f"{name}: the course has a newer version; yours has your changes and is kept. "
+            f"A fresh copy beside it: python3 lab.py start {name.split('_')[0]} --fresh",
+            file=sys.stderr,
+        )
+
+
+def _open(
+    folder: Path, notebook: str, browser: bool, port: int | None, ip: str | None, more: tuple[str, ...]
+) -> None:
+    """Show a notebook in the JupyterLab that already serves the folder, or in a new one."""
+    from convlab.course import server
+
+    there = server.running(folder) if (port, ip, more) == (None, None, ()) else None
+    if there:
+        url = server.address(there, notebook)
+        print(f"JupyterLab is already running: {url}")
+        server.show(url, browser=browser)
+    else:
+        print("Starting JupyterLab; Ctrl-C here stops it.", file=sys.stderr)
+        server.serve(folder, notebook, browser=browser, port=port, ip=ip, more=more)
+
+
+def _progress():
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    )
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*titles, box=SIMPLE_HEAD)
+    table.columns[0].no_wrap = True  # a name broken in two cannot be copied
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+def main() -> None:
+    """Run the command line under its own name, also as ``python -m convlab.cli``."""
+    app(prog_name="convlab")
+
+
+if __name__ == "__main__":
+    main()

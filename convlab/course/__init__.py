@@ -1,0 +1,1 @@
+"""The way into the notebooks: the learner's own copies, JupyterLab on them, and pages made from them."""

@@ -1,0 +1,186 @@
+"""The learner's own copies of the notebooks: made, kept up to date, and never overwritten once changed.
+
+The course's notebooks lie in ``notebooks/``; the learner works in ``work/`` beside it. What was copied is
+remembered in ``work/.convlab.json`` as a digest of each notebook's cells. Running a notebook only adds
+outputs, so a notebook that was merely run still counts as untouched; typing in a cell makes it the
+learner's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import convlab
+from convlab.errors import ParameterError
+
+ROOT = Path(convlab.__path__[0]).resolve().parent
+RECORD = ".convlab.json"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What became of one notebook's working copy.
+
+    Attributes
+    ----------
+    path : Path
+        The working copy.
+    state : str
+        "new" (copied now), "current" (as in the course), "updated" (replaced by the course's newer one),
+        "yours" (the learner changed it) or "behind" (the learner changed it, and so did the course).
+    """
+
+    path: Path
+    state: str
+
+
+def course_notebooks(folder: Path | None = None) -> list[Path]:
+    """Return the course's notebooks, in the order they are read.
+
+    Raises
+    ------
+    ParameterError
+        If there are none: an installed wheel carries the library, not the course.
+    """
+    folder = folder or ROOT / "notebooks"
+    found = sorted(folder.glob("*.ipynb"))
+    if not found:
+        raise ParameterError(f"no notebooks in {folder}; expected a checkout of the course, with notebooks/")
+    return found
+
+
+def find(name: str, notebooks: Iterable[Path]) -> Path:
+    """Return the notebook that `name` means: a number ("02" or "2"), a name or a file name.
+
+    Raises
+    ------
+    ParameterError
+        If no notebook, or more than one, goes by that name.
+    """
+    notebooks = list(notebooks)
+    wanted = Path(name).name.removesuffix(".ipynb")
+    number = wanted.zfill(2) if wanted.isdecimal() else None
+    matches = [
+        path for path in notebooks if path.stem == wanted or (number and path.stem.split("_")[0] == number)
+    ]
+    if len(matches) != 1:
+        have = ", ".join(path.stem for path in notebooks)
+        raise ParameterError(f"notebook={name!r}; expected a number like 02 or one of: {have}")
+    return matches[0]
+
+
+def work_folder(folder: Path | None = None) -> Path:
+    """Return the folder of the working copies, made if it is not there.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be a folder that is written to.
+    """
+    folder = folder or ROOT / "work"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"work={str(folder)!r}: {error.strerror}; expected a folder") from None
+    if not os.access(folder, os.W_OK):
+        raise ParameterError(f"work={str(folder)!r} cannot be written to; expected a folder of your own")
+    return folder
+
+
+def update(notebooks: Iterable[Path], work: Path) -> list[Copy]:
+    """Copy new notebooks into `work`, bring untouched ones up to date, leave changed ones alone."""
+    record = _read_record(work)
+    copies = []
+    for source in notebooks:
+        target = work / source.name
+        state, record[source.name] = _compare(source, target, record.get(source.name))
+        if state == "updated" and has_outputs(target):
+            os.replace(target, free_name(work / "earlier" / source.name))
+        if state in ("new", "updated"):
+            _copy(source, target)
+        copies.append(Copy(target, state))
+    _write_record(work, record)
+    return copies
+
+
+def fresh(source: Path, work: Path) -> Copy:
+    """Return a copy of the notebook as the course has it, beside the learner's own if that was changed."""
+    copy = update([source], work)[0]
+    if copy.state not in ("yours", "behind"):
+        return copy
+    name = work / f"{source.stem}_fresh.ipynb"
+    if digest(name) != digest(source):
+        name = free_name(name)
+        _copy(source, name)
+    # From now on the learner has seen this version: the next start need not speak of it again.
+    _write_record(work, _read_record(work) | {source.name: digest(source)})
+    return Copy(name, "new")
+
+
+def digest(path: Path) -> str | None:
+    """Return a digest of what a person writes in a notebook (cells, pasted pictures); None if unreadable."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        written = [
+            (cell["cell_type"], "".join(cell["source"]), sorted(cell.get("attachments", {}).items()))
+            for cell in cells
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()
+
+
+def has_outputs(path: Path) -> bool:
+    """Return whether the notebook was run and saved."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+
+
+def free_name(path: Path) -> Path:
+    """Return `path`, or the first of name_2, name_3 ... that is not taken; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name, number = path, 1
+    while name.exists():
+        number += 1
+        name = path.with_stem(f"{path.stem}_{number}")
+    return name
+
+
+def _compare(source: Path, target: Path, recorded: str | None) -> tuple[str, str | None]:
+    """Return the state of one working copy, and the digest to remember for it."""
+    course = digest(source)
+    if not target.exists():
+        return "new", course
+    mine = digest(target)
+    if mine == course:
+        return "current", course
+    if mine is not None and mine == recorded:
+        return "updated", course
+    return ("yours" if recorded == course else "behind"), recorded
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a notebook in one step, so that an interruption leaves the old one or the new one."""
+    draft = target.with_name(f".{target.name}.part")
+    shutil.copyfile(source, draft)  # the text only: a read-only course must not make read-only copies
+    os.replace(draft, target)
+
+
+def _read_record(work: Path) -> dict[str, str | None]:
+    try:
+        record = json.loads((work / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _write_record(work: Path, record: dict[str, str | None]) -> None:
+    draft = work / f"{RECORD}.part"
+    draft.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    os.replace(draft, work / RECORD)

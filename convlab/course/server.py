@@ -1,0 +1,113 @@
+"""JupyterLab on the learner's folder: started quietly, or found where it already runs."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import quote, urlencode
+from urllib.request import urlopen
+
+# Settings of ours for JupyterLab, beside the reader's own and never in them: no pop-up about news.
+SETTINGS = Path(__file__).parent / "jupyter"
+
+
+def serve(
+    work: Path,
+    first: str,
+    *,
+    browser: bool = True,
+    port: int | None = None,
+    ip: str | None = None,
+    more: tuple[str, ...] = (),
+) -> None:
+    """Start JupyterLab with `work` as its root and the notebook `first` open; returns when it is stopped.
+
+    Parameters
+    ----------
+    work : Path
+        The folder of the working copies.
+    first : str
+        File name of the notebook to open.
+    browser : bool
+        Whether to open a browser window; the address is printed either way.
+    port, ip : int, str, optional
+        Where to listen; by default JupyterLab's own choice, the first free port on this machine only.
+    more : tuple of str
+        Further arguments for JupyterLab itself.
+    """
+    prepare_environment(work)
+    from jupyterlab.labapp import LabApp
+
+    LabApp.launch_instance(argv=[*arguments(work, first, browser=browser, port=port, ip=ip), *more])
+
+
+def arguments(
+    work: Path, first: str, *, browser: bool = True, port: int | None = None, ip: str | None = None
+) -> list[str]:
+    """Return JupyterLab's command line."""
+    found = [
+        f"--ServerApp.root_dir={work}",
+        f"--LabApp.default_url=/lab/tree/{quote(first)}",
+        "--log-level=ERROR",  # the address is printed all the same
+        "--LabApp.log_level=ERROR",
+    ]
+    if _can_encrypt():
+        found.append("--KernelManager.transport_encryption=auto")
+    if not browser:
+        found.append("--no-browser")
+    if port is not None:
+        found.append(f"--ServerApp.port={port}")
+    if ip is not None:
+        found.append(f"--ServerApp.ip={ip}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        found.append("--allow-root")
+    return found
+
+
+def prepare_environment(work: Path) -> None:
+    """Point JupyterLab at our settings, and keep which tabs are open out of the reader's own JupyterLab."""
+    paths = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
+    os.environ.setdefault("JUPYTERLAB_WORKSPACES_DIR", str(work / ".jupyter" / "workspaces"))
+
+
+def running(work: Path) -> dict | None:
+    """Return the JupyterLab that already serves `work`, or None."""
+    from jupyter_server.serverapp import list_running_servers
+
+    for server in list_running_servers():
+        if Path(server["root_dir"]).resolve() == work.resolve() and _answers(server):
+            return server
+    return None
+
+
+def address(server: dict, notebook: str) -> str:
+    """Return the address of one notebook on a server found by `running`."""
+    token = f"?{urlencode({'token': server['token']})}" if server.get("token") else ""
+    return f"{server['url']}lab/tree/{quote(notebook)}{token}"
+
+
+def show(url: str, *, browser: bool) -> None:
+    """Open an address in the browser, if wanted."""
+    if browser:
+        webbrowser.open(url)
+
+
+def _can_encrypt() -> bool:
+    """Whether kernels can talk to the server in cipher; where not, they say so on every start."""
+    import zmq
+    from jupyter_client.manager import KernelManager
+
+    return zmq.has("curve") and KernelManager.class_traits().get("transport_encryption") is not None
+
+
+def _answers(server: dict) -> bool:
+    """A file of a server that crashed may still lie about; one that answers is there."""
+    query = urlencode({"token": server.get("token", "")})
+    try:
+        with urlopen(f"{server['url']}api/status?{query}", timeout=2) as answer:
+            return answer.status == 200
+    except (URLError, OSError, ValueError):
+        return False

@@ -1,0 +1,220 @@
+"""What works here, what is missing, what the missing thing would add, and the command that installs it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+import convlab
+from convlab.measure.machine import Machine, version
+from convlab.measure.nvidia import PARTS, find_part, tool_version
+
+ROOT = Path(convlab.__path__[0]).resolve().parent
+
+# What the course shows with a library that it can do without.
+ADDS = {
+    "scipy": "a second, independent opinion on every result, in the tests",
+    "torch": "PyTorch as a rival in the benchmarks, and as another opinion on every result",
+    "numba-cuda": "the GPU kernels compiled to PTX, and run where there is an NVIDIA GPU",
+}
+_GPU = "the GPU kernels run and are timed here; without one they run lane by lane, beside saved measurements"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for.
+
+    Attributes
+    ----------
+    name : str
+    required : bool
+        Whether the course cannot run without it.
+    found : str or None
+        Its version or place; None if it is missing.
+    adds : str
+        What it is for.
+    command : str or None
+        Installs it; None where it is there, or where no command can.
+    """
+
+    name: str
+    required: bool
+    found: str | None
+    adds: str = ""
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The machine, and everything that was looked for on it."""
+
+    machine: Machine
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def can_run(self) -> bool:
+        """Whether everything the course requires is there."""
+        return all(finding.found for finding in self.findings if finding.required)
+
+    def describe(self) -> str:
+        """Return the diagnosis as text: the machine, what is here, what is missing and how to get it."""
+        lines = [self.machine.describe(), ""]
+        here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
+        lines += [f"here           {here}"]
+        for finding in self.findings:
+            if not finding.found:
+                kind = "required" if finding.required else "optional"
+                lines += ["", f"missing        {finding.name} ({kind}): {finding.adds}"]
+                lines += [f"               {finding.command}"] if finding.command else []
+        verdict = "The course can run here." if self.can_run else "Something required is missing: see above."
+        return "\n".join([*lines, "", verdict])
+
+    def as_dict(self) -> dict:
+        """Return everything as plain values, ready for JSON."""
+        return {
+            "can_run": self.can_run,
+            "machine": self.machine.as_dict(),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def examine() -> Diagnosis:
+    """Look at everything the course uses; installs and changes nothing."""
+    machine = Machine.here()
+    findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
+    findings += [_library(name) for name in ADDS]
+    findings += [_part(name) for name in PARTS]
+    gpus = ", ".join(gpu.describe() for gpu in machine.gpus)
+    findings.append(Finding("NVIDIA GPU and driver", False, gpus or None, _GPU))
+    return Diagnosis(machine, tuple(findings))
+
+
+def required() -> list[str]:
+    """Return convlab's own requirements as pip writes them, e.g. "numpy>=2.1"."""
+    return _declared()[""]
+
+
+def install_command(*what: str) -> str:
+    """Return the exact command that installs `what` into the Python that runs this."""
+    python = _short(Path(sys.executable))
+    if find_spec("pip") or not shutil.which("uv"):
+        words = [python, "-m", "pip", "install", *what]
+    else:
+        words = ["uv", "pip", "install", "--python", python, *what]
+    if os.name == "nt":
+        return subprocess.list2cmdline(words)
+    return " ".join(f'"{w}"' if set(w) & set("[]<> ") and "'" not in w else shlex.quote(w) for w in words)
+
+
+def install_extra(name: str) -> str:
+    """Return the command that installs one of convlab's own extras, e.g. "gpu"."""
+    if (ROOT / "pyproject.toml").exists():
+        return install_command("-e", f"{_short(ROOT)}[{name}]")
+    return install_command(*_declared()[name])
+
+
+# -- one finding each --------------------------------------------------------------------------------------
+
+
+def _requirement(line: str) -> Finding:
+    from packaging.requirements import Requirement
+
+    requirement = Requirement(line)
+    there = version(requirement.name)
+    if there and requirement.specifier.contains(there, prereleases=True):
+        return Finding(requirement.name, True, there)
+    why = f"version {there} is here, {requirement.specifier} is needed" if there else "the course needs it"
+    return Finding(requirement.name, True, None, why, install_command(line))
+
+
+def _numba_imports() -> Finding:
+    """Numba refuses NumPy versions it does not know, and only an import shows it."""
+    try:
+        import numba
+    except Exception as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        return Finding("Numba's start", True, None, reason[0], install_command(*required()))
+    return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
+
+
+def _notebooks() -> Finding:
+    from convlab.course.copies import course_notebooks
+    from convlab.errors import ConvError
+
+    try:
+        return Finding("notebooks", True, str(len(course_notebooks())))
+    except ConvError as error:
+        return Finding("notebooks", True, None, str(error))
+
+
+def _library(name: str) -> Finding:
+    there = version(name)
+    if there:
+        return Finding(name, False, there, ADDS[name])
+    if name == "numba-cuda" and sys.platform == "darwin":
+        return Finding(name, False, None, ADDS[name] + "; not available for macOS")
+    extra = next(extra for extra, lines in _declared().items() if any(map(_names(name), lines)))
+    return Finding(name, False, None, ADDS[name], install_extra(extra))
+
+
+def _part(name: str) -> Finding:
+    place = find_part(name)
+    what = PARTS[name][0]
+    if place:
+        return Finding(name, False, " ".join(filter(None, (tool_version(place), f"({place})"))), what)
+    if sys.platform == "darwin":
+        return Finding(name, False, None, what + "; not available for macOS")
+    if name == "libnvvm":
+        return Finding(name, False, None, what, install_extra("gpu"))
+    # ptxas must be of the very toolkit that libnvvm came from: an older one rejects its PTX.
+    toolkit = version("cuda-toolkit")
+    exactly = f"=={toolkit}" if toolkit else "==13.*"
+    wheel = f"cuda-toolkit[nvcc]{exactly}" if name == "ptxas" else "nvidia-cuda-nvdisasm==13.*"
+    return Finding(name, False, None, what, install_command(wheel))
+
+
+# -- what convlab declares ---------------------------------------------------------------------------------
+
+
+def _declared() -> dict[str, list[str]]:
+    """Return the requirements by extra, "" for what is always needed: of the checkout, else as installed."""
+    if (ROOT / "pyproject.toml").exists():
+        import tomllib
+
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return {"": project["dependencies"], **project["optional-dependencies"]}
+    from importlib.metadata import metadata
+
+    from packaging.requirements import Requirement
+
+    installed = metadata("convlab")
+    found: dict[str, list[str]] = {"": []} | {name: [] for name in installed.get_all("Provides-Extra") or ()}
+    for line in installed.get_all("Requires-Dist") or ():
+        needs, _, _ = line.partition(";")
+        marker = Requirement(line).marker
+        for extra, lines in found.items():
+            without_extra = marker is None or marker.evaluate({"extra": ""})
+            if without_extra != bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
+                lines.append(needs.strip())
+    return found
+
+
+def _names(package: str):
+    """Return a test for requirement lines that name `package`."""
+    from packaging.requirements import Requirement
+
+    return lambda line: Requirement(line).name == package
+
+
+def _short(path: Path) -> str:
+    """Return the path as one types it in the checkout, if that is the current folder; else in full."""
+    if Path.cwd() == ROOT and path.is_relative_to(ROOT):
+        return str(path.relative_to(ROOT))
+    return str(path)

@@ -1,0 +1,140 @@
+"""Which NVIDIA GPUs are here, and which parts of the CUDA toolkit? Asked without importing Numba."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from convlab.units import bytes_text
+
+# A part of the toolkit, what it is needed for, and what its file is called.
+PARTS = {
+    "libnvvm": ("compiles kernels to PTX", ("libnvvm.so*", "nvvm64*.dll", "libnvvm*.dylib")),
+    "ptxas": ("turns PTX into machine code; counts registers and spills", ("ptxas", "ptxas.exe")),
+    "nvdisasm": ("shows the machine code", ("nvdisasm", "nvdisasm.exe")),
+}
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One NVIDIA GPU: its name, the driver, the compute capability ("9.0") and bytes of memory."""
+
+    name: str
+    driver: str | None
+    capability: str | None
+    memory: int | None
+
+    def describe(self) -> str:
+        """Return one line for people."""
+        known = {
+            "compute capability": self.capability,
+            "": self.memory and bytes_text(self.memory),
+            "driver": self.driver,
+        }
+        details = [f"{what} {text}".strip() for what, text in known.items() if text]
+        return f"{self.name} ({', '.join(details)})" if details else self.name
+
+
+def find_gpus() -> tuple[Gpu, ...]:
+    """Return the GPUs the driver shows; empty where there is no driver or no GPU."""
+    if shutil.which("nvidia-smi"):
+        return _ask_tool()
+    return _ask_driver()
+
+
+def find_part(name: str) -> Path | None:
+    """Return where a part of the CUDA toolkit lies: in the wheels beside Numba, else on the PATH.
+
+    Parameters
+    ----------
+    name : str
+        One of `PARTS`.
+    """
+    for folder in _wheels():
+        for pattern in PARTS[name][1]:
+            for path in sorted(folder.glob(f"**/{pattern}")):
+                return path
+    on_path = shutil.which(name)
+    return Path(on_path) if on_path else None
+
+
+def tool_version(tool: Path) -> str | None:
+    """Return the version that one of the toolkit's programs gives, e.g. "13.0.88"; None for a library."""
+    if not os.access(tool, os.X_OK) or ".so" in tool.suffixes:
+        return None
+    try:
+        answer = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"V(\d+(?:\.\d+)+)", answer.stdout)
+    return found and found[1]
+
+
+def _wheels() -> list[Path]:
+    """Return the folders of NVIDIA's wheels that hold a compiler; both layouts, CUDA 12 and 13."""
+    try:
+        spec = find_spec("nvidia")
+    except (ImportError, ValueError):
+        return []
+    roots = [Path(root) for root in (spec.submodule_search_locations or ())] if spec else []
+    return [root / name for root in roots for name in ("cu13", "cuda_nvcc", "cuda_nvdisasm", "nvdisasm")]
+
+
+def _ask_tool() -> tuple[Gpu, ...]:
+    query = "name,driver_version,compute_cap,memory.total"
+    command = ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return parse_table(answer.stdout) if answer.returncode == 0 else ()
+
+
+def parse_table(table: str) -> tuple[Gpu, ...]:
+    """Return the GPUs in nvidia-smi's answer: name, driver, capability and MiB, a line each."""
+    found = []
+    for line in table.splitlines():
+        fields = [text.strip() for text in line.split(",")]
+        if len(fields) == 4:
+            name, driver, capability, mebibytes = (None if text.startswith("[") else text for text in fields)
+            memory = int(mebibytes) * 2**20 if mebibytes and mebibytes.isdecimal() else None
+            found.append(Gpu(name or "unnamed GPU", driver, capability, memory))
+    return tuple(found)
+
+
+def _ask_driver() -> tuple[Gpu, ...]:
+    """Ask libcuda itself, as in containers that carry the driver without its tools."""
+    try:
+        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return ()
+    count, device, text, total = (
+        ctypes.c_int(),
+        ctypes.c_int(),
+        ctypes.create_string_buffer(256),
+        ctypes.c_size_t(),
+    )
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+        return ()
+    found = []
+    for index in range(count.value):
+        cuda.cuDeviceGet(ctypes.byref(device), index)
+        cuda.cuDeviceGetName(text, len(text), device)
+        cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
+        major, minor = (_attribute(cuda, number, device) for number in (75, 76))
+        capability = f"{major}.{minor}" if major else None
+        found.append(Gpu(text.value.decode(errors="replace"), None, capability, total.value or None))
+    return tuple(found)
+
+
+def _attribute(cuda: ctypes.CDLL, number: int, device: ctypes.c_int) -> int:
+    """Return a device attribute; 75 and 76 are CUdevice_attribute's compute capability, major and minor."""
+    value = ctypes.c_int()
+    return 0 if cuda.cuDeviceGetAttribute(ctypes.byref(value), number, device) else value.value

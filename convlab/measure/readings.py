@@ -1,0 +1,135 @@
+"""One question to the system each: processor, caches, cores, memory, the BLAS under NumPy.
+
+What the system does not tell is None; nothing is guessed. Linux answers most, macOS and Windows less.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+CACHES = Path("/sys/devices/system/cpu")
+CPUINFO = Path("/proc/cpuinfo")
+MEMINFO = Path("/proc/meminfo")
+
+# Widest first: the first set whose features are all there is the one kernels are written for.
+INSTRUCTION_SETS = {
+    "AVX-512": {"avx512f"},
+    "AVX2 with FMA": {"avx2", "fma"},
+    "AVX": {"avx"},
+    "SSE2": {"sse2"},
+    "NEON": {"neon"},
+}
+
+
+def instruction_set(features: set[str]) -> str | None:
+    """Return the widest vector instructions among LLVM's feature names, or None."""
+    return next((name for name, needs in INSTRUCTION_SETS.items() if needs <= features), None)
+
+
+@lru_cache
+def compiler_target() -> tuple[str | None, set[str]]:
+    """Ask LLVM, which compiles the kernels: the processor's name and its instruction-set features."""
+    try:
+        from llvmlite import binding
+
+        features = binding.get_host_cpu_features()
+        return binding.get_host_cpu_name(), {name for name, there in features.items() if there}
+    except (ImportError, OSError, RuntimeError):
+        words = _text(CPUINFO).replace("asimd", "neon").split()
+        return None, set(words) & set().union(*INSTRUCTION_SETS.values())
+
+
+def processor() -> str | None:
+    """Return the name its maker gave the processor."""
+    for line in _text(CPUINFO).splitlines():
+        if line.startswith(("model name", "Model")) and ":" in line:
+            return " ".join(line.partition(":")[2].split())
+    if platform.system() == "Darwin":
+        return _ask("sysctl", "-n", "machdep.cpu.brand_string")
+    return platform.processor() or None
+
+
+def caches() -> dict[int, int]:
+    """Return the bytes of the data (or shared) cache on each level, as the core we run on sees it."""
+    sizes = {}
+    for folder in sorted(CACHES.glob(f"cpu{min(_allowed(), default=0)}/cache/index*")):
+        kind, level, size = (_text(folder / name).strip() for name in ("type", "level", "size"))
+        if kind in ("Data", "Unified") and level.isdecimal() and size[:-1].isdecimal():
+            sizes[int(level)] = int(size[:-1]) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1], 1)
+    if platform.system() == "Darwin":
+        for level, key in enumerate(("hw.perflevel0.l1dcachesize", "hw.perflevel0.l2cachesize"), 1):
+            answer = _ask("sysctl", "-n", key) or _ask("sysctl", "-n", key.replace("perflevel0.", ""))
+            if answer and answer.isdecimal():
+                sizes[level] = int(answer)
+    return sizes
+
+
+def memory() -> tuple[int | None, int | None]:
+    """Return (fitted, free now) in bytes; what the system can hand back at once counts as free."""
+    try:
+        import psutil
+
+        memory = psutil.virtual_memory()
+        return memory.total, memory.available
+    except (ImportError, OSError, RuntimeError):
+        lines = (line.split() for line in _text(MEMINFO).splitlines())
+        table = {words[0]: int(words[1]) * 1024 for words in lines if len(words) == 3}
+        return table.get("MemTotal:"), table.get("MemAvailable:")
+
+
+def threads() -> int | None:
+    """Return how many hardware threads this process may run on."""
+    return len(_allowed()) or os.cpu_count()
+
+
+def physical_cores() -> int | None:
+    """Return the machine's cores, two hardware threads of one core counted once."""
+    try:
+        import psutil
+
+        return psutil.cpu_count(logical=False)
+    except (ImportError, OSError, RuntimeError):
+        return None
+
+
+def blas() -> str | None:
+    """Return the BLAS that NumPy calls: library, version, the kernel it chose, its threads."""
+    try:
+        import numpy  # noqa: F401  (loads the library that is asked about)
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return None
+    for pool in threadpool_info():
+        if pool["user_api"] == "blas" and "numpy" in pool["filepath"]:
+            break
+    else:
+        pool = next((pool for pool in threadpool_info() if pool["user_api"] == "blas"), None)
+        if pool is None:
+            return None
+    kernel = f", {pool['architecture']} kernel" if pool.get("architecture") else ""
+    name = " ".join(filter(None, (pool["internal_api"], pool["version"])))
+    return f"{name}{kernel}, {pool['num_threads']} threads"
+
+
+def _allowed() -> set[int]:
+    """Return the hardware threads this process may run on, by number; empty if the system will not say."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _ask(*command: str) -> str | None:
+    """Return a small program's answer, or None."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=2).stdout.strip() or None
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,119 @@
+"""Run one notebook from top to bottom, the way a learner would, and say exactly where it fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from traitlets import default
+
+import convlab
+from convlab.site.errors import BuildError
+
+
+class NotebookError(BuildError):
+    """A notebook did not run to its end: the message names the notebook, the cell and the error."""
+
+
+class _LocalKernel(AsyncKernelManager):
+    """A kernel that talks through sockets in a scratch folder, not through TCP ports anyone may read."""
+
+    @default("transport")
+    def _transport(self) -> str:
+        return "tcp" if sys.platform == "win32" else "ipc"
+
+
+def execute(
+    notebook: NotebookNode,
+    name: str,
+    folder: Path,
+    *,
+    timeout: float = 300,
+    env: dict[str, str] | None = None,
+    on_cell: Callable[[int, int], None] = lambda cell, cells: None,
+) -> NotebookNode:
+    """Run every cell of `notebook`, in place, with `folder` as the working directory.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        Receives the outputs.
+    name : str
+        What error messages call it.
+    timeout : float
+        Seconds that one cell may take.
+    env : dict, optional
+        Environment variables for the kernel, beside those of this process.
+    on_cell : callable
+        ``on_cell(cell, cells)`` is called before each code cell, counted from 1.
+
+    Raises
+    ------
+    NotebookError
+        If a cell raises, runs too long or loses its kernel, or if a widget's callback raised. Jupyter
+        catches the latter in an Output widget, where it is easily overlooked.
+    """
+    cells = [index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    reached = cells[0] if cells else 0
+
+    def start(cell: NotebookNode, cell_index: int) -> None:
+        nonlocal reached
+        if cell.cell_type == "code":
+            reached = cell_index
+            on_cell(cells.index(cell_index) + 1, len(cells))
+
+    # A short path in the temporary folder: a socket's name has a limit of about a hundred characters.
+    with tempfile.TemporaryDirectory(prefix="nb-") as scratch:
+        client = NotebookClient(
+            notebook,
+            timeout=timeout,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(folder)}},
+            on_cell_start=start,
+            record_timing=False,
+        )
+        client.km = _LocalKernel(kernel_name="python3", connection_file=str(Path(scratch, "k.json")))
+        try:
+            client.execute(env=_environment(Path(scratch), env or {}))
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise NotebookError(_where(notebook, name, reached) + _why(error, timeout)) from None
+    for what in swallowed_errors(notebook):
+        raise NotebookError(f"{name}: a widget's callback raised {what}")
+    return notebook
+
+
+def swallowed_errors(notebook: NotebookNode) -> Iterator[str]:
+    """Yield the errors that were caught inside Output widgets, where no cell shows them."""
+    states = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
+    for model in states.get("state", {}).values():
+        for output in model["state"].get("outputs", ()):
+            if output["output_type"] == "error":
+                yield f"{output['ename']}: {output['evalue']}"
+
+
+def _environment(scratch: Path, extra: dict[str, str]) -> dict[str, str]:
+    """Return an environment in which this convlab is imported, and the reader's own IPython set-up is not."""
+    here = str(Path(convlab.__path__[0]).resolve().parent)
+    paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": str(scratch / "ipython")} | extra
+
+
+def _where(notebook: NotebookNode, name: str, index: int) -> str:
+    number = sum(cell.cell_type == "code" for cell in notebook.cells[: index + 1])
+    lines = notebook.cells[index].source.strip().splitlines() or ["(empty)"]
+    return f"{name}, code cell {number} (`{lines[0]}`): "
+
+
+def _why(error: Exception, timeout: float) -> str:
+    if isinstance(error, CellTimeoutError):
+        return f"still running after {timeout:g} s"
+    if isinstance(error, DeadKernelError):
+        return "its kernel stopped"
+    return f"{error.ename}: {error.evalue}"

@@ -1,0 +1,7 @@
+"""Figures to move: drawn in the browser, alive in exported pages too, with a still for everywhere else."""
+
+from convlab.widgets.im2col_fills import Im2colFills
+from convlab.widgets.memory_blowup import MemoryBlowup
+from convlab.widgets.sliding_window import SlidingWindow
+
+__all__ = ["Im2colFills", "MemoryBlowup", "SlidingWindow"]

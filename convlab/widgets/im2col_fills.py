@@ -1,0 +1,98 @@
+"""im2col fills: a small image turns into the matrix of its windows, one window at a time."""
+
+from __future__ import annotations
+
+from convlab.errors import ShapeError
+from convlab.figures import filling, sliding
+from convlab.figures.picture import Picture
+from convlab.problem import ConvProblem
+from convlab.widgets.base import Choice, Live, Switch, Whole
+
+LAYOUTS = ("im2row", "im2col")
+ORDERS = ("RSC", "CRS")
+
+
+class Im2colFills(Live):
+    """The im2row or im2col matrix of a small NHWC image, filled window by window.
+
+    The number in a cell of the image is its place in memory, so the matrix shows which places are copied
+    where, and which of them lie side by side.
+
+    Parameters
+    ----------
+    H, W, C : int
+        Height and width of the image, 2 to 6, and its channels, 1 to 3.
+    R, S : int
+        Height and width of the filter, 1 to 3.
+    stride, padding : int
+        Stride, 1 to 3; padding on every side, 0 to 2.
+    layout : "im2row" or "im2col"
+        Whether a window becomes a row of the matrix or a column.
+    order : "RSC" or "CRS", optional
+        Which of taps and channels runs fastest along a window. By default "RSC" for im2row, where the
+        channels of NHWC stay side by side, and "CRS" for im2col, as in Caffe.
+    copies : bool
+        True to show how often each pixel is copied, instead of its place in memory.
+    step : int
+        The window that is shown first, counted row by row.
+
+    Raises
+    ------
+    ConvError
+        If the numbers are outside these ranges, or describe no convolution.
+
+    Examples
+    --------
+    >>> Im2colFills(H=4, W=5, C=2, R=3, S=3, padding=1).problem.gemm
+    (20, 1, 18)
+    """
+
+    source = ("im2col_fills.js",)
+    H = Whole(2, 6, 4).tag(sync=True)
+    W = Whole(2, 6, 5).tag(sync=True)
+    C = Whole(1, 3, 2).tag(sync=True)
+    R = Whole(1, 3, 3).tag(sync=True)
+    S = Whole(1, 3, 3).tag(sync=True)
+    stride = Whole(1, 3, 1).tag(sync=True)
+    padding = Whole(0, 2, 1).tag(sync=True)
+    layout_of = Choice(LAYOUTS).tag(sync=True)  # "layout" is taken: it is every ipywidget's CSS box
+    order = Choice(ORDERS).tag(sync=True)
+    copies = Switch().tag(sync=True)
+    step = Whole(0, 10 * 10 - 1, 7).tag(sync=True)
+
+    def __init__(
+        self,
+        H=4,
+        W=5,
+        C=2,
+        R=3,
+        S=3,
+        *,
+        stride=1,
+        padding=1,
+        layout="im2row",
+        order=None,
+        copies=False,
+        step=7,
+    ):
+        order = order or ("CRS" if layout == "im2col" else "RSC")
+        sizes = {"H": H, "W": W, "C": C, "R": R, "S": S, "stride": stride, "padding": padding}
+        super().__init__(**sizes, layout_of=layout, order=order, copies=copies, step=step)
+        self.problem  # noqa: B018 - a filter that does not fit is refused here
+
+    @property
+    def problem(self) -> ConvProblem:
+        """The convolution whose matrix is shown now, with one filter."""
+        sizes = {name: getattr(self, name) for name in ("H", "W", "C", "R", "S", "stride", "padding")}
+        return ConvProblem(N=1, K=1, **sizes)
+
+    def still(self) -> Picture:
+        """Return a picture of the present state."""
+        try:
+            problem = self.problem
+        except (
+            ShapeError
+        ) as error:  # the learner may have turned a knob too far: the figure explains, and so does this
+            return sliding.no_output(str(error))
+        step = min(self.step, problem.P * problem.Q - 1)
+        return filling.draw(problem, self.layout_of, self.order, step, copies=self.copies)

@@ -1,0 +1,212 @@
+"""The memory blow-up explorer: what each algorithm allocates beside x, w and y, layer by layer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import traitlets
+
+import convlab
+from convlab import networks
+from convlab.algorithms import Algorithm, Form
+from convlab.errors import ConvError, ParameterError, ShapeError
+from convlab.figures import memory, sliding
+from convlab.figures.picture import Picture
+from convlab.problem import DTYPES, ConvProblem
+from convlab.widgets.base import Choice, Live, Whole
+
+OWN = "own"  # the "network" that is the learner's own layer
+
+# The numbers of an own layer and their ranges.
+_OWN_RANGES = {
+    **{"H": (1, 8192), "W": (1, 8192), "C": (1, 8192), "K": (1, 8192), "R": (1, 31), "S": (1, 31)},
+    **{"stride": (1, 16), "padding": (0, 31), "dilation": (1, 31), "groups": (1, 8192)},
+}
+
+
+class MemoryBlowup(Live):
+    """The bytes of every layer of a network, and of every algorithm's workspace for one layer.
+
+    Parameters
+    ----------
+    network : str
+        One of `convlab.networks.names()`.
+    layer : str or int, optional
+        The layer to look at, by name or position. By default the one with the largest workspace.
+    problem : ConvProblem, optional
+        Your own layer; then `network` and `layer` are not used. Its N and dtype count, and stride, padding
+        and dilation must be the same on both axes.
+    batch : int
+        Images in the batch, 1 to 4096.
+    dtype : str
+        "float16", "float32" or "float64".
+    algorithm : str
+        The algorithm whose workspace is drawn for every layer.
+
+    Raises
+    ------
+    ConvError
+        If there is no such network, layer or algorithm, or a number is out of range.
+
+    Notes
+    -----
+    The algorithms come from `convlab.ALGORITHMS`, with the formulas of their cost model; the figure knows
+    none of them by name.
+
+    Examples
+    --------
+    >>> MemoryBlowup(network="vgg16", batch=8).problem.x_shape
+    (8, 224, 224, 64)
+    """
+
+    source = ("memory_charts.js", "memory_blowup.js")
+    network = Choice((*networks.names(), OWN)).tag(sync=True)
+    layer = Whole(0, 999, 0).tag(sync=True)
+    batch = Whole(1, 4096, 1).tag(sync=True)
+    dtype = Choice(DTYPES, "float32").tag(sync=True)
+    algorithm = traitlets.Unicode().tag(sync=True)
+    own = traitlets.Dict().tag(sync=True)
+    own_ranges = traitlets.Dict(_OWN_RANGES).tag(sync=True)
+    own_refusals = traitlets.Dict().tag(sync=True)  # for the own layer as it is now: asked of the kernel
+    catalogue = traitlets.List().tag(sync=True)  # the networks and their layers
+    refusals = traitlets.Dict().tag(sync=True)  # reasons, by dtype, network and layer
+
+    def __init__(
+        self,
+        network="resnet18",
+        layer=None,
+        *,
+        problem=None,
+        batch=1,
+        dtype="float32",
+        algorithm="im2row",
+    ):
+        if problem is not None:
+            network, batch, dtype, own = OWN, problem.N, problem.dtype, _own_numbers(problem)
+            position = 0
+        else:
+            loaded = networks.load(network)
+            position = _position(loaded, layer, algorithm)
+            own = _own_numbers(loaded.layers[position].problem, strict=False)
+        catalogue = [_network_data(name) for name in networks.names()]
+        super().__init__(
+            **{"network": network, "layer": position, "batch": batch, "dtype": dtype, "algorithm": algorithm},
+            **{"own": own, "catalogue": catalogue, "refusals": _refusals()},
+        )
+        self.observe(self._ask, ("own", "batch", "dtype"))
+        self._ask()
+
+    @traitlets.validate("algorithm")
+    def _is_algorithm(self, proposal):
+        algorithm_named(proposal.value)
+        return proposal.value
+
+    @property
+    def problem(self) -> ConvProblem:
+        """The layer that is shown now, with the batch and the dtype that are shown now."""
+        if self.network == OWN:
+            return ConvProblem(N=self.batch, dtype=self.dtype, **self.own)
+        layers = networks.load(self.network, batch=self.batch, dtype=self.dtype).layers
+        return layers[min(self.layer, len(layers) - 1)].problem
+
+    def module(self) -> str:
+        """Return the JavaScript, with the table of algorithms written into it."""
+        return algorithm_table() + super().module()
+
+    def still(self) -> Picture:
+        """Return a picture of the present state."""
+        algorithm = algorithm_named(self.algorithm)
+        if self.network == OWN:
+            try:
+                return memory.draw_layer("your layer", self.problem, algorithm)
+            except ShapeError as error:  # the learner may have typed numbers that are no convolution
+                return sliding.no_output(str(error))
+        network = networks.load(self.network, batch=self.batch, dtype=self.dtype)
+        return memory.draw_network(network, min(self.layer, len(network) - 1), algorithm)
+
+    def _ask(self, change=None):
+        """Say which algorithms refuse the own layer; a page without a kernel cannot know."""
+        try:
+            problem = ConvProblem(N=self.batch, dtype=self.dtype, **self.own)
+        except ConvError:
+            return  # the figure itself says why this is no convolution
+        reasons = _reasons(problem)
+        self.own_refusals = {"own": self.own, "dtype": self.dtype, "batch": self.batch, "reasons": reasons}
+
+
+def algorithm_named(name: str) -> Algorithm:
+    """Return an algorithm of the table, or say which there are."""
+    if name not in convlab.ALGORITHMS:
+        raise ParameterError(f"algorithm={name!r}; expected one of {', '.join(convlab.ALGORITHMS)}")
+    return convlab.ALGORITHMS[name]
+
+
+def form_of(algorithm: Algorithm) -> Form:
+    """Return the form whose memory is shown: the one for the CPU, else the algorithm's first."""
+    return algorithm.forms.get("cpu") or next(iter(algorithm.forms.values()))
+
+
+def algorithm_table() -> str:
+    """Return `convlab.ALGORITHMS` as JavaScript: names, words, and each workspace formula as a function."""
+    lines = ["const { ceil, max } = Math;", "export const ALGORITHMS = ["]
+    for algorithm in convlab.ALGORITHMS.values():
+        formula = form_of(algorithm).workspace_bytes
+        words = {"name": algorithm.name, "summary": algorithm.summary, "formula": str(formula)}
+        fields = ", ".join(f"{key}: {json.dumps(text, ensure_ascii=False)}" for key, text in words.items())
+        function = f"({{ N, H, W, C, K, R, S, P, Q, G, b }}) => Math.round({formula.text})"
+        lines.append(f"  {{ {fields}, workspace: {function} }},")
+    return "\n".join([*lines, "];\n"])
+
+
+def _position(network: networks.Network, layer: str | int | None, algorithm: str) -> int:
+    if layer is None:
+        table = algorithm_named(algorithm)
+        return max(range(len(network)), key=lambda i: memory.served_bytes(table, network.layers[i].problem))
+    if isinstance(layer, str):
+        return network.layers.index(network[layer])
+    if not 0 <= layer < len(network):
+        raise ParameterError(f"layer={layer}; {network.title} has layers 0 to {len(network) - 1}")
+    return layer
+
+
+def _own_numbers(problem: ConvProblem, *, strict: bool = True) -> dict[str, int]:
+    """Return a problem as the ten numbers of an own layer."""
+    both = {"stride": problem.stride, "dilation": problem.dilation, "padding": sum(problem.padding, ())}
+    for name, values in both.items():
+        if strict and len(set(values)) > 1:
+            raise ParameterError(
+                f"{name}={getattr(problem, name)}; this figure takes the same {name} on every side"
+            )
+    numbers = {name: getattr(problem, name) for name in "HWCKRS"} | {name: max(v) for name, v in both.items()}
+    numbers = {name: (numbers | {"groups": problem.groups})[name] for name in _OWN_RANGES}
+    for name, (least, most) in _OWN_RANGES.items():
+        if not least <= numbers[name] <= most:
+            raise ParameterError(f"{name}={numbers[name]}; this figure shows {least} to {most}")
+    return numbers
+
+
+def _network_data(name: str) -> dict:
+    network = networks.load(name)
+    layers = [
+        {"name": layer.name, **{letter: getattr(layer.problem, letter) for letter in "HWCKRS"}}
+        | {key: getattr(layer.problem, key) for key in ("stride", "padding", "dilation", "groups")}
+        for layer in network
+    ]
+    return {"name": name, "title": network.title, "source": network.source, "layers": layers}
+
+
+def _reasons(problem: ConvProblem) -> dict[str, str]:
+    reasons = {name: algorithm.supports(problem) for name, algorithm in convlab.ALGORITHMS.items()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _refusals() -> dict:
+    """Return why algorithms refuse layers: {dtype: {network: {layer: {algorithm: reason}}}}."""
+    found = {}
+    for dtype in DTYPES:
+        for name in networks.names():
+            for position, layer in enumerate(networks.load(name)):
+                if reasons := _reasons(replace(layer.problem, dtype=dtype)):
+                    found.setdefault(dtype, {}).setdefault(name, {})[str(position)] = reasons
+    return found

@@ -1,0 +1,133 @@
+"""The window slides: a filter over a small image, with every size, stride, padding and dilation to turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import traitlets
+
+from convlab.errors import ParameterError, ShapeError
+from convlab.figures import sliding
+from convlab.figures.picture import Picture
+from convlab.problem import ConvProblem
+from convlab.widgets.base import Live, Switch, Whole
+
+_SIDE, _TAPS = 10, 5  # the largest image and the largest filter
+
+
+class SlidingWindow(Live):
+    """A single-channel convolution to play with, step by step.
+
+    Parameters
+    ----------
+    H, W : int
+        Height and width of the image, 3 to 10.
+    R, S : int
+        Height and width of the filter, 1 to 5.
+    stride, padding, dilation
+        As in `convlab.ConvProblem`; strides up to 4, padding up to 4 on each side, dilation up to 3.
+    flip : bool
+        True for a convolution as in mathematics: the filter is rotated by 180 degrees.
+    step : int
+        The output pixel that is shown first, counted row by row.
+    image, filter : array of int, optional
+        The numbers to use, (H, W) and (R, S); they then set the sizes. Otherwise a small example.
+
+    Raises
+    ------
+    ConvError
+        If the numbers are outside these ranges, or describe no convolution.
+
+    Examples
+    --------
+    >>> window = SlidingWindow(H=6, W=8, R=3, S=3, stride=2, padding=1)
+    >>> window.problem.P, window.problem.Q
+    (3, 4)
+    """
+
+    source = ("sliding_window.js",)
+    H = Whole(3, _SIDE, 6).tag(sync=True)
+    W = Whole(3, _SIDE, 8).tag(sync=True)
+    R = Whole(1, _TAPS, 3).tag(sync=True)
+    S = Whole(1, _TAPS, 3).tag(sync=True)
+    stride_h = Whole(1, 4, 2).tag(sync=True)
+    stride_w = Whole(1, 4, 2).tag(sync=True)
+    pad_top = Whole(0, 4, 1).tag(sync=True)
+    pad_bottom = Whole(0, 4, 1).tag(sync=True)
+    pad_left = Whole(0, 4, 1).tag(sync=True)
+    pad_right = Whole(0, 4, 1).tag(sync=True)
+    dilation_h = Whole(1, 3, 1).tag(sync=True)
+    dilation_w = Whole(1, 3, 1).tag(sync=True)
+    flip = Switch().tag(sync=True)
+    step = Whole(0, 18 * 18 - 1, 4).tag(sync=True)
+    pixels = traitlets.List().tag(sync=True)
+    taps = traitlets.List().tag(sync=True)
+
+    def __init__(
+        self,
+        H=6,
+        W=8,
+        R=3,
+        S=3,
+        *,
+        stride=2,
+        padding=1,
+        dilation=1,
+        flip=False,
+        step=4,
+        image=None,
+        filter=None,
+    ):
+        example = np.random.default_rng(5)
+        pixels = example.integers(0, 10, (_SIDE, _SIDE))
+        taps = example.integers(-2, 3, (_TAPS, _TAPS))
+        taps[:3, :3] = [[1, 2, 0], [0, 1, -1], [-1, 0, 2]]  # not symmetric: a rotation shows
+        if image is not None:
+            H, W = _place("image", image, pixels)
+        if filter is not None:
+            R, S = _place("filter", filter, taps)
+        shape = ConvProblem(1, H, W, 1, 1, R, S, stride=stride, padding=padding, dilation=dilation)
+        (top, bottom), (left, right) = shape.padding
+        super().__init__(
+            **{"H": H, "W": W, "R": R, "S": S, "flip": flip, "step": step},
+            **{"stride_h": shape.stride[0], "stride_w": shape.stride[1]},
+            **{"pad_top": top, "pad_bottom": bottom, "pad_left": left, "pad_right": right},
+            **{"dilation_h": shape.dilation[0], "dilation_w": shape.dilation[1]},
+            **{"pixels": pixels.tolist(), "taps": taps.tolist()},
+        )
+
+    @property
+    def problem(self) -> ConvProblem:
+        """The convolution that is shown now."""
+        padding = (self.pad_top, self.pad_bottom), (self.pad_left, self.pad_right)
+        stride, dilation = (self.stride_h, self.stride_w), (self.dilation_h, self.dilation_w)
+        return ConvProblem(
+            1, self.H, self.W, 1, 1, self.R, self.S, stride=stride, padding=padding, dilation=dilation
+        )
+
+    def still(self) -> Picture:
+        """Return a picture of the present state."""
+        try:
+            problem = self.problem
+        except (
+            ShapeError
+        ) as error:  # the learner may have turned a knob too far: the figure explains, and so does this
+            return sliding.no_output(str(error))
+        image = np.array(self.pixels)[: problem.H, : problem.W]
+        taps = np.array(self.taps)[: problem.R, : problem.S]
+        taps = taps[::-1, ::-1] if self.flip else taps
+        return sliding.draw(problem, image, taps, min(self.step, problem.P * problem.Q - 1), flip=self.flip)
+
+
+def _place(name: str, given, table: np.ndarray) -> tuple[int, int]:
+    """Put the given numbers into the top left corner of `table` and return their height and width."""
+    given = np.asarray(given)
+    if given.ndim != 2:
+        raise ShapeError(f"{name} has {given.ndim} axes, shape {given.shape}; expected 2: rows and columns")
+    if given.dtype.kind not in "iu" or np.abs(given).max(initial=0) > 99:
+        raise ParameterError(f"{name} has {given.dtype} numbers; expected integers from -99 to 99")
+    if max(given.shape) > len(table):
+        raise ShapeError(
+            f"{name} is {given.shape[0]} x {given.shape[1]}; expected at most {len(table)} x {len(table)}"
+        )
+    table[: given.shape[0], : given.shape[1]] = given
+    return given.shape

@@ -1,0 +1,81 @@
+"""What the browser tests share: pages that take note of trouble, and moving a figure as a reader does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page
+
+SLIDERS = ".convlab input[type=range]"
+# What a page may ask for: files, what it carries itself, and servers on this machine.
+_INSIDE = ("file:", "data:", "blob:", "about:", "http://127.0.0.1", "ws://127.0.0.1", "http://localhost")
+
+# All that a figure shows: first what is drawn, then what is said (in text, and to a screen reader).
+_SHOWN = """figure => [
+  [...figure.querySelectorAll("svg, [style*=width]")].map((part) => part.outerHTML).join("\\n"),
+  figure.innerText + [...figure.querySelectorAll("[aria-label]")].map((part) => part.ariaLabel).join("\\n"),
+]"""
+
+
+class Watched:
+    """A page in a browser of its own, with a record of errors and of requests that leave this machine."""
+
+    def __init__(self, browser: Browser, *, width: int = 1200, scheme: str = "light"):
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.errors: list[str] = []
+        self.outside: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+        self.page.on("request", lambda r: r.url.startswith(_INSIDE) or self.outside.append(r.url))
+        self.page.on("websocket", lambda w: w.url.startswith(_INSIDE) or self.outside.append(w.url))
+
+    def screenshot(self, name: str) -> None:
+        """Keep a picture of the whole page in $CONVLAB_SCREENSHOTS, where that is set."""
+        if folder := os.environ.get("CONVLAB_SCREENSHOTS"):
+            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def figure_of(slider: Locator) -> Locator:
+    """Return the figure a slider belongs to."""
+    return slider.locator("xpath=ancestor::*[contains(concat(' ', @class, ' '), ' convlab ')][1]")
+
+
+def shown(figure: Locator) -> tuple[str, str]:
+    """Return what a figure draws, and what it says."""
+    drawn, said = figure.evaluate(_SHOWN)
+    return drawn, said
+
+
+def moves(slider: Locator, act) -> None:
+    """Assert that `act(slider)` changes the slider's value, the drawing and the words of its figure."""
+    figure, page = figure_of(slider), slider.page
+    slider.scroll_into_view_if_needed()
+    page.wait_for_timeout(50)
+    value, before = slider.input_value(), shown(figure)
+    page.wait_for_timeout(150)
+    assert shown(figure) == before, "the figure moves by itself"
+    act(slider)
+    page.wait_for_timeout(150)
+    after = shown(figure)
+    assert slider.input_value() != value, "the slider did not move"
+    assert after[0] != before[0], "the slider moved, the drawing did not"
+    assert after[1] != before[1], "the drawing moved, and the words do not say so"
+
+
+def press_arrow(slider: Locator) -> None:
+    """Focus the slider and press one arrow key, away from the end it may stand at."""
+    at_end = slider.evaluate("slider => slider.value === slider.max")
+    slider.focus()
+    slider.page.keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+
+
+def drag(slider: Locator) -> None:
+    """Take the slider's handle with the mouse and draw it to the other half of the track."""
+    at = slider.evaluate("s => (s.value - s.min) / (s.max - s.min)")
+    box, mouse = slider.bounding_box(), slider.page.mouse
+    middle = box["y"] + box["height"] / 2
+    mouse.move(box["x"] + 8 + at * (box["width"] - 16), middle)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] * (0.9 if at < 0.5 else 0.1), middle, steps=6)
+    mouse.up()

@@ -1,0 +1,189 @@
+"""A real browser, a real JupyterLab and the built book, for the tests in this folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from browser_tools import Watched
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+KNOWN_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HOW_TO_GET_ONE = (
+    "no browser found: install Chromium or Chrome (Debian, Ubuntu: sudo apt install chromium), "
+    "or set CHROMIUM to its path, or run: python -m playwright install chromium"
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Browser:
+    """A Chromium without a window: $CHROMIUM, the system's, or Playwright's own."""
+    chosen = os.environ.get("CHROMIUM")
+    if chosen and not shutil.which(chosen):
+        pytest.fail(f"CHROMIUM={chosen} cannot be run")
+    found = chosen or next(filter(None, map(shutil.which, KNOWN_BROWSERS)), None)
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        except Error as error:
+            if found:
+                raise
+            pytest.skip(f"{HOW_TO_GET_ONE} ({error.message.splitlines()[0]})")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def watched(browser):
+    """Return open(width, scheme) for pages; when the test ends, none asked anything of the network."""
+    pages: list[Watched] = []
+
+    def open_page(**kwargs) -> Watched:
+        pages.append(Watched(browser, **kwargs))
+        return pages[-1]
+
+    yield open_page
+    for one in pages:
+        one.page.close()
+    assert [url for one in pages for url in one.outside] == []
+
+
+# -- the built book ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The folder of the book, built the way `python3 lab.py site` builds it."""
+    out = tmp_path_factory.mktemp("book") / "site"
+    command = [sys.executable, "-m", "convlab.site", "--out", str(out)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert built.stderr == "", f"warnings while the book was built:\n{built.stderr}"
+    return out
+
+
+@pytest.fixture(scope="session")
+def served_site(site) -> str:
+    """The address of the book on a web server of this machine, as its readers elsewhere would have it."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+# -- JupyterLab ----------------------------------------------------------------------------------------------
+
+TOKEN = "a-token-for-tests"
+# The learner's own way to start it, on a copy of the notebooks.
+SERVE = (
+    "import sys; from pathlib import Path; from convlab.course.server import serve; "
+    "serve(Path(sys.argv[1]), '00_start_here.ipynb', browser=False, port=int(sys.argv[2]), ip='127.0.0.1', "
+    "more=tuple(sys.argv[3:]))"
+)
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab."""
+
+    url: str
+    settings: Path
+
+    def set_theme(self, name: str) -> None:
+        """Choose the theme for pages that are opened from now on."""
+        folder = self.settings / "@jupyterlab" / "apputils-extension"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "themes.jupyterlab-settings").write_text(json.dumps({"theme": name}), encoding="utf-8")
+
+    def run_all(self, page: Page, name: str) -> None:
+        """Open a notebook, run all its cells, and wait until the last one is done."""
+        page.goto(f"{self.url}/lab/tree/{name}?token={TOKEN}&reset")
+        # Before the kernel is connected "Run All" is lost.
+        page.get_by_text("| Idle").first.wait_for(timeout=90_000)
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((p) => p.textContent)"
+        begun_and_over = "(all) => all.some((p) => /[0-9]/.test(p)) && !all.includes('[*]:')"
+        page.wait_for_function(f"() => ({begun_and_over})({prompts})", timeout=120_000)
+        page.get_by_text("| Idle").first.wait_for(timeout=30_000)
+        never_ran = [prompt for prompt in page.evaluate(prompts) if not any(map(str.isdigit, prompt))]
+        assert never_ran == [], f"{len(never_ran)} cells were not run"
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory) -> Lab:
+    """A JupyterLab on a free port, with a copy of the notebooks and nothing of this user's own settings."""
+    home = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "notebooks", home / "work", ignore=shutil.ignore_patterns(".*"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    own = {
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "run",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+        "IPYTHONDIR": home / "ipython",
+        "PYTHONPATH": ROOT,
+    }
+    command = [sys.executable, "-c", SERVE, str(home / "work"), str(port)]
+    command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+    log = home / "log.txt"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            command,
+            cwd=home,
+            env=os.environ | {name: str(value) for name, value in own.items()},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_for(f"{url}/api/status?token={TOKEN}", server, log)
+        yield Lab(url, home / "settings")
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+def _wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            urlopen(address, timeout=1).close()
+            return
+        except (URLError, OSError):
+            time.sleep(0.1)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()}")

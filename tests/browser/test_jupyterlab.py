@@ -1,0 +1,63 @@
+"""The notebooks in a real JupyterLab: run to the end, then their figures are moved by hand."""
+
+import nbformat
+import pytest
+from browser_tools import SLIDERS, drag, moves, press_arrow
+from notebook_tools import NOTEBOOKS
+
+from convlab import widgets
+
+pytestmark = pytest.mark.browser
+
+TROUBLE = ", ".join(
+    (
+        "[data-mime-type='application/vnd.jupyter.error']",
+        "[data-mime-type='application/vnd.jupyter.stderr']",
+        ".jupyter-widgets-error-widget",
+        ".cl-alert",
+    )
+)
+
+
+def figures_in(path) -> int:
+    """Return how many cells of a notebook show one of our figures, which is what their last line does."""
+    shows = tuple(f"{name}(" for name in widgets.__all__)
+    code = (cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    return sum(source.rpartition("\n")[2].startswith(shows) for source in code)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_and_moves(lab, watched, path):
+    one = watched()
+    lab.run_all(one.page, path.name)
+    assert one.page.locator(TROUBLE).all_text_contents() == []
+    figures = one.page.locator(".jp-OutputArea .convlab")
+    assert figures.count() == figures_in(path)
+    sliders = one.page.locator(SLIDERS)
+    assert sliders.count() >= figures.count()
+    for slider in sliders.all():
+        moves(slider, press_arrow)
+        moves(slider, drag)
+    assert one.page.locator(TROUBLE).all_text_contents() == []
+    one.screenshot(f"lab-{path.stem}")
+
+
+def test_dark_theme(lab, watched):
+    one = watched(scheme="dark")
+    lab.set_theme("JupyterLab Dark")
+    try:
+        lab.run_all(one.page, NOTEBOOKS[0].name)
+    finally:
+        lab.set_theme("JupyterLab Light")
+    assert one.page.locator("body").get_attribute("data-jp-theme-light") == "false"
+    figure = one.page.locator(".convlab").first
+    paper, ink = figure.evaluate("f => [getComputedStyle(f).backgroundColor, getComputedStyle(f).color]")
+    assert brightness(paper) < 60 < 180 < brightness(ink)
+    figure.scroll_into_view_if_needed()
+    one.screenshot("lab-dark")
+
+
+def brightness(colour: str) -> float:
+    """Return the mean of a CSS colour's red, green and blue, 0 to 255."""
+    parts = [float(part) for part in colour.strip("rgba()").split(",")[:3]]
+    return sum(parts) / 3

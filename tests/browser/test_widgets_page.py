@@ -1,0 +1,221 @@
+"""The widgets in a page with no kernel: a notebook is run, exported, opened as a file, used by keyboard."""
+
+import nbformat
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+
+from convlab import ConvProblem
+from convlab.figures.picture import Picture
+from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
+
+pytestmark = pytest.mark.browser
+
+CELLS = (
+    "from convlab import ConvProblem\nfrom convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow",
+    "SlidingWindow()",
+    "Im2colFills()",
+    "MemoryBlowup()",
+    "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
+    "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
+)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """Return the file of a notebook with all widgets: run, then exported to HTML without any widget state."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=False).execute()
+    away = dict.fromkeys(("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"), "")
+    body, _ = HTMLExporter(**away).from_notebook_node(notebook)
+    file = tmp_path_factory.mktemp("export") / "widgets.html"
+    file.write_text(body, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def page(browser, exported):
+    """Open the exported page; at the end no error was logged and nothing was asked of any server."""
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    troubles = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(exported.as_uri())
+    page.wait_for_function(
+        "count => document.querySelectorAll('.convlab').length === count", arg=len(CELLS) - 1
+    )
+    yield page
+    assert troubles == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.close()
+
+
+def test_window_slides_on_arrow_keys(page):
+    widget = page.locator(".cl-sliding").first
+    label = "svg[aria-roledescription='input pixels']"
+    assert "y[1, 0]" in widget.locator(label).get_attribute("aria-label")
+    widget.get_by_role("slider", name="output pixel").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "() => document.querySelector('.cl-sliding .cl-story').textContent.includes('y[1, 1]')"
+    )
+    assert "y[1, 1]" in widget.locator(label).get_attribute("aria-label")
+    second = page.locator(".cl-sliding").nth(1).locator(".cl-story")
+    assert "y[0, 0]" in second.text_content()  # the other window stayed where it was
+
+
+def test_every_knob_counts(page):
+    widget = page.locator(".cl-sliding").first
+    widget.get_by_role("spinbutton", name="stride, horizontal").fill("1")
+    problem = ConvProblem(1, 6, 8, 1, 1, 3, 3, stride=(2, 1), padding=1)
+    widget.get_by_text(f"output, {problem.P} × {problem.Q}").wait_for()
+    widget.get_by_role("spinbutton", name="dilation, vertical").fill("3")
+    widget.get_by_role("spinbutton", name="R, filter rows").fill("5")
+    trouble = widget.locator(".cl-trouble")
+    trouble.wait_for(state="visible")
+    assert "The filter covers 13 rows" in trouble.text_content()
+    widget.get_by_role("button", name="“same” padding").click()
+    trouble.wait_for(state="hidden")
+    same = ConvProblem(1, 6, 8, 1, 1, 5, 3, stride=(2, 1), padding="same", dilation=(3, 1))
+    widget.get_by_text(f"output, {same.P} × {same.Q}").wait_for()
+
+
+def test_pointing_works_both_ways(page):
+    widget = page.locator(".cl-sliding").first
+    output = widget.locator("svg[aria-roledescription='output pixels']")
+    output.focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function(
+        "() => document.querySelector('.cl-sliding .cl-story').textContent.includes('y[2, 0]')"
+    )
+    page.keyboard.press("Escape")
+    pixels = widget.locator("svg[aria-roledescription='input pixels']")
+    box = pixels.locator(".cl-cell").nth(3 * 10 + 4).bounding_box()  # row 2, column 3 of the image
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_function(
+        "() => document.querySelector('.cl-sliding .cl-story').textContent.includes('x[2, 3]')"
+    )
+    problem = ConvProblem(1, 6, 8, 1, 1, 3, 3, stride=2, padding=1)
+    readers = sum(
+        (2, 3) in {(h, w) for h in range(6)[hs] for w in range(8)[ws]}
+        for _, (hs, ws) in (problem.inside(r, s) for r in range(3) for s in range(3))
+    )
+    assert f"read by {readers} output" in widget.locator(".cl-story").text_content()
+    assert output.locator("rect.cl-lit").count() == readers
+
+
+def test_play_walks_to_the_end_and_stops(page):
+    widget = page.locator(".cl-sliding").nth(1)
+    widget.get_by_role("button", name="play").click()
+    widget.get_by_role("button", name="pause").wait_for()
+    widget.get_by_text("output 9 of 9").wait_for(timeout=15_000)
+    widget.get_by_role("button", name="play").wait_for()
+
+
+def test_copies_of_a_pixel_are_found(page):
+    widget = page.locator(".cl-filling").first
+    widget.get_by_role("slider", name="window").focus()
+    page.keyboard.press("End")
+    widget.get_by_text("window 20 of 20").wait_for()
+    image = widget.locator("svg[aria-roledescription='input pixels']")
+    image.focus()
+    for key in ("ArrowUp", "ArrowUp", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_function(
+        "() => /is copied/.test(document.querySelector('.cl-filling .cl-story').textContent)"
+    )
+    words = widget.locator(".cl-story").text_content()
+    times = int(words.split("copied ")[1].split(" ")[0])
+    assert widget.locator("svg[aria-roledescription='matrix'] rect.cl-lit").count() == times
+    assert f"{times} so far" in words
+    widget.get_by_role("radio", name="im2col").check()
+    widget.get_by_text("18 × 20").wait_for()
+
+
+def test_network_and_batch(page):
+    widget = page.locator(".cl-memory").first
+    widget.get_by_role("combobox", name="network").select_option("vgg16")
+    widget.get_by_text("features.2: the im2row workspace is 9.0× its input").wait_for()
+    widget.get_by_role("slider", name="batch, in powers of two").focus()
+    page.keyboard.press("ArrowRight")
+    widget.get_by_text("x 2 × 224 × 224 × 64").wait_for()
+    chart = widget.locator("svg[aria-roledescription='bar chart']")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    widget.get_by_text("features.5: the im2row workspace").wait_for()
+    assert "features.5" in chart.get_attribute("aria-label")
+    radio = widget.get_by_role("radio", name="im2row")
+    radio.focus()
+    page.keyboard.press("ArrowDown")
+    widget.get_by_text("features.5: the im2col workspace").wait_for()
+    page.keyboard.press("ArrowUp")  # focus is still in the list
+    widget.get_by_text("features.5: the im2row workspace").wait_for()
+
+
+def test_own_layer(page):
+    widget = page.locator(".cl-memory").nth(1)
+    widget.get_by_role("spinbutton", name="C of your layer").fill("128")
+    problem = ConvProblem(2, 28, 28, 128, 64, 3, 3, padding=1)
+    widget.get_by_text("x 2 × 28 × 28 × 128").wait_for()
+    assert f"= {problem.P * problem.Q * 2 * 9 * 128 * 4:,} B" in widget.locator(".cl-formulas").text_content()
+    widget.get_by_role("spinbutton", name="groups of your layer").fill("3")
+    widget.get_by_text("groups = 3 does not divide C = 128").wait_for()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1100, 360])
+def test_accessible_and_inside_its_page(page, width, dark):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.evaluate(f"document.body.dataset.jpThemeLight = '{str(not dark).lower()}'")
+    page.wait_for_timeout(200)
+    results = Axe().run(page, context=".convlab")
+    serious = [v for v in results.response["violations"] if v["impact"] in ("serious", "critical")]
+    assert serious == [], [(v["id"], v["nodes"][0]["html"][:200]) for v in serious]
+    spill = page.evaluate(
+        "[...document.querySelectorAll('.convlab')].map((w) => w.scrollWidth - w.clientWidth)"
+    )
+    assert max(spill) <= 1
+
+
+def test_an_error_shows_in_place(browser, tmp_path):
+    widget = SlidingWindow()
+    broken = widget.page(Picture(b"", "a picture", 100)).replace('"pixels": [[', '"pixels": 7, "unused": [[')
+    file = tmp_path / "broken.html"
+    file.write_text(f"<!doctype html><meta charset=utf-8>{broken}", encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.get_by_role("alert").wait_for()
+    assert "This figure has stopped" in page.get_by_role("alert").text_content()
+    page.close()
+
+
+@pytest.mark.parametrize("kind", [SlidingWindow, Im2colFills, MemoryBlowup], ids=lambda kind: kind.__name__)
+def test_answers_within_a_frame(browser, tmp_path, kind):
+    """Not a measurement, an alarm: a redraw must be far from slow, even on a busy machine."""
+    file = tmp_path / "page.html"
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8>{kind().page(Picture(b'', 'a', 9))}", encoding="utf-8"
+    )
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.locator(".convlab svg").first.wait_for()
+    milliseconds = page.evaluate(
+        """async () => {
+          const slider = document.querySelector('.convlab input[type=range]');
+          const times = [];
+          for (let i = 0; i < 9; i++) {
+            slider.value = i;
+            const start = performance.now();
+            slider.dispatchEvent(new Event('input'));
+            await Promise.resolve();
+            times.push(performance.now() - start);
+            await new Promise(requestAnimationFrame);
+          }
+          return times.sort((a, b) => a - b)[4];
+        }"""
+    )
+    assert milliseconds < 50
+    page.close()

@@ -1,0 +1,302 @@
+"""The `convlab` command: every command does its work, every wrong input gets one line and exit code 2."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from urllib.request import urlopen
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from convlab import doctor, networks
+from convlab.algorithms import ALGORITHMS
+from convlab.cli import app
+from convlab.course import copies, server
+from convlab.errors import WorkspaceError
+from convlab.measure.machine import Machine
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def convlab(*arguments: str):
+    """Run one command line in this process."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], prog_name="convlab")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """Make a course of three notebooks, one of which fails, and one of which fails in a widget only."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    good = ["print('sum is', 20 + 22)", "open('left-behind.txt', 'w').close()"]
+    widget = ["import ipywidgets as w\nout = w.Output()\nout", "with out:\n    1 / 0"]
+    for name, cells in {
+        "00_good": good,
+        "01_fails": ["x = 1", "raise KeyError('my key')", "y = 2"],
+        "02_widget": widget,
+    }.items():
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    monkeypatch.setattr(copies, "ROOT", tmp_path)
+    return tmp_path
+
+
+# -- wrong input -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("nonsense", "nonsense"),
+        ("--nonsense", "--nonsense"),
+        ("lab --nonsense", "--nonsense"),
+        ("lab words", "argument='words'; expected options for JupyterLab"),
+        ("lab --port 0", "--port='0'; expected a whole number from 1 to 65535"),
+        ("lab --port many", "--port='many'; expected a whole number"),
+        ("lab --work {file}", "expected a folder"),
+        ("start 00 --port 99999", "--port='99999'; expected a whole number"),
+        ("start", "Missing argument"),
+        ("start 99", "notebook='99'; expected a number like 02 or one of: 00_good, 01_fails, 02_widget"),
+        ("start good", "notebook='good'; expected"),
+        ("start 00 --fresh=yes", "--fresh"),
+        ("start 00 --no-open --work {file}/inside", "expected a folder"),
+        ("start 00 01", "01"),
+        ("run 00 99", "notebook='99'; expected"),
+        ("run 00 --out {file}", "--out="),
+        ("run 00 --timeout 0", "--timeout='0'; expected a whole number from 1"),
+        ("run 00 --timeout soon", "--timeout='soon'; expected a whole number"),
+        ("run --out", "--out"),
+        ("doctor --yaml", "--yaml"),
+        ("doctor now", "now"),
+        ("networks lenet", "network='lenet'; expected one of resnet18"),
+        ("algorithms direct", "direct"),
+    ],
+)
+def test_wrong_command_line_names_the_argument_and_exits_with_2(course, typed, says):
+    file = course / "a-file"
+    file.write_text("kept")
+    done = convlab(*shlex.split(typed.format(file=file)))
+    assert done.exit_code == 2, done.output
+    assert says in done.stderr
+    assert "Traceback" not in done.output
+    assert file.read_text() == "kept"
+    assert not (course / "work").exists() or not list((course / "work").glob("*.ipynb"))
+
+
+def test_no_command_shows_the_help():
+    done = convlab()
+    assert done.exit_code == 2
+    assert "Commands:" in done.output
+
+
+def test_any_error_of_ours_is_one_line(course, monkeypatch):
+    def refuse(*arguments):
+        raise WorkspaceError("needs 3 GiB, 1 GiB is free")
+
+    monkeypatch.setattr(copies, "update", refuse)
+    done = convlab("start", "00", "--no-open")
+    assert done.exit_code == 2
+    assert done.stderr == "convlab: needs 3 GiB, 1 GiB is free\n"
+
+
+# -- start -------------------------------------------------------------------------------------------------
+
+
+def test_start_makes_the_copy_and_prints_its_path(course):
+    done = convlab("start", "1", "--no-open")
+    assert done.exit_code == 0
+    path = course / "work" / "01_fails.ipynb"
+    assert done.stdout.strip() == str(path)
+    assert path.read_bytes() == (course / "notebooks" / "01_fails.ipynb").read_bytes()
+    assert [p.name for p in path.parent.glob("*.ipynb")] == ["01_fails.ipynb"]
+
+
+def test_start_says_how_to_get_the_fresh_one_and_that_works(course):
+    convlab("start", "00", "--no-open")
+    mine, theirs = course / "work" / "00_good.ipynb", course / "notebooks" / "00_good.ipynb"
+    for path, source in ((mine, "my answer"), (theirs, "a better question")):
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+        nbformat.write(notebook, path)
+    done = convlab("start", "00", "--no-open")
+    assert "yours has your changes and is kept" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    advice = re.search(r"python3 lab.py (start \S+ --fresh)", done.stderr)[1]
+    done = convlab(*advice.split(), "--no-open")
+    assert "a better question" in Path(done.stdout.strip()).read_text()
+    assert "my answer" in mine.read_text()
+
+
+# -- run ---------------------------------------------------------------------------------------------------
+
+
+def test_run_writes_pages_and_leaves_nothing_else(course, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    done = convlab("run", "00", "--out", tmp_path / "pages")
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "pages").iterdir()] == ["00_good.html"]
+    assert "sum is 42" in (tmp_path / "pages" / "00_good.html").read_text()
+    assert list((tmp_path / "here").iterdir()) == []
+    notebook = nbformat.read(course / "notebooks" / "00_good.ipynb", 4)
+    assert all(cell.outputs == [] for cell in notebook.cells)
+
+
+def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
+    (course / "notebooks" / "03_broken.ipynb").write_text("not a notebook")
+    done = convlab("run", "1", "2", "3", "--out", tmp_path / "pages")
+    assert done.exit_code == 1
+    fails, widget, broken = done.stderr.splitlines()
+    assert "01_fails.ipynb, code cell 2" in fails
+    assert "KeyError" in fails
+    assert "02_widget.ipynb" in widget
+    assert "ZeroDivisionError" in widget
+    assert "03_broken.ipynb is not a notebook" in broken
+    assert "0 of 3 ran" in done.stdout
+    page = (tmp_path / "pages" / "02_widget.html").read_text()
+    assert "application/vnd.jupyter.widget-state+json" not in page
+
+
+# -- doctor ------------------------------------------------------------------------------------------------
+
+
+def test_doctor_finds_what_is_here():
+    done = convlab("doctor", "--json")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0, done.stdout
+    assert told["can_run"] is True
+    findings = {finding["name"]: finding for finding in told["findings"]}
+    assert findings["numpy"]["found"] == metadata.version("numpy")
+    assert told["machine"] == json.loads(json.dumps(Machine.here().as_dict() | volatile(told["machine"])))
+    for finding in told["findings"]:
+        assert finding["found"] or finding["adds"], finding["name"]
+
+
+def volatile(facts: dict) -> dict:
+    """What may differ between two looks at the same machine."""
+    return {name: facts[name] for name in ("memory_available", "blas")}
+
+
+def test_doctor_says_the_same_in_words():
+    told = convlab("doctor").stdout
+    for finding in doctor.examine().findings:
+        assert finding.name in told
+        assert (finding.command or "") in told
+    assert "The course can run here." in told
+
+
+def test_doctor_fails_when_something_required_is_missing(monkeypatch):
+    monkeypatch.setattr(doctor, "required", lambda: ["numpy>=2.1", "no-such-package>=3", "rich>=999"])
+    done = convlab("doctor")
+    assert done.exit_code == 1
+    assert f"""{doctor.install_command("no-such-package>=3")}\n""" in done.stdout
+    assert f"rich (required): version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
+    assert json.loads(convlab("doctor", "--json").stdout)["can_run"] is False
+
+
+def test_doctor_reads_required_packages_from_the_project():
+    names = [line.split(">=")[0] for line in doctor.required()]
+    assert {"numpy", "numba", "jupyterlab", "typer"} <= set(names)
+    assert set(names) <= {finding.name for finding in doctor.examine().findings if finding.required}
+
+
+def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(doctor, "version", lambda name: None)
+    monkeypatch.chdir(ROOT)
+    findings = {finding.name: finding for finding in doctor.examine().findings}
+    words = shlex.split(findings["torch"].command)
+    assert words[-2:] == ["-e", ".[torch]"]
+    assert Path(words[0]).absolute() == Path(sys.executable) or words[0] == "uv"
+    assert shlex.split(findings["scipy"].command)[-1] == ".[test]"
+    monkeypatch.chdir("/")
+    findings = {finding.name: finding for finding in doctor.examine().findings}
+    assert shlex.split(findings["torch"].command)[-1] == f"{ROOT}[torch]"
+
+
+def test_install_command_survives_the_shell():
+    words = shlex.split(doctor.install_command("a b", "numpy>=2,<3", "x[y]==1.*", "it's"))
+    assert words[-4:] == ["a b", "numpy>=2,<3", "x[y]==1.*", "it's"]
+
+
+# -- lists -------------------------------------------------------------------------------------------------
+
+
+def test_algorithms_lists_the_table():
+    done = convlab("algorithms")
+    assert done.exit_code == 0
+    for name in ALGORITHMS:
+        assert name in done.stdout
+
+
+def test_networks_lists_names_and_layers():
+    assert all(name in convlab("networks").stdout for name in networks.names())
+    shown = convlab("networks", "resnet18").stdout
+    assert all(layer.name in shown for layer in networks.load("resnet18"))
+
+
+# -- JupyterLab --------------------------------------------------------------------------------------------
+
+
+def test_root_is_allowed_only_for_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    assert "--allow-root" in server.arguments(tmp_path, "a.ipynb")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+    assert "--allow-root" not in server.arguments(tmp_path, "a.ipynb")
+
+
+def test_lab_serves_the_working_copies_without_pop_ups(tmp_path):
+    environment = os.environ | {
+        "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
+        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+        "PYTHONPATH": str(ROOT),
+    }
+    work = tmp_path / "work"
+    command = [sys.executable, "-m", "convlab.cli", "lab", "--no-browser", "--work", str(work)]
+    log = tmp_path / "log"
+    with (
+        log.open("w") as out,
+        subprocess.Popen([*command, "--port", "18957"], stdout=out, stderr=out, env=environment) as lab,
+    ):
+        try:
+            url = wait_for_url(log)
+            first = copies.course_notebooks()[0].name
+            assert f"/lab/tree/{first}?token=" in url
+            page = urlopen(url, timeout=10).read().decode()
+            config = json.loads(
+                re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
+            )
+            assert config["disabledExtensions"] == ["@jupyterlab/apputils-extension:announcements"]
+            listing = url.split("/lab/")[0] + "/api/contents/" + first + "?" + url.partition("?")[2]
+            assert json.load(urlopen(listing, timeout=10))["type"] == "notebook"
+            again = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+            assert again.returncode == 0, again.stderr
+            assert "already running" in again.stdout
+            assert url.partition("?")[2] in again.stdout
+        finally:
+            lab.send_signal(signal.SIGTERM)
+    assert not (tmp_path / "config" / "labconfig").exists()
+    assert len(list(work.glob("*.ipynb"))) == len(copies.course_notebooks())
+
+
+def wait_for_url(log: Path) -> str:
+    """Return the address that JupyterLab prints, once it does."""
+    for _ in range(300):
+        found = re.search(r"http://(?:localhost|127\.0\.0\.1)\S+", log.read_text())
+        if found:
+            return found[0]
+        time.sleep(0.1)
+    pytest.fail(f"no address after 30 s:\n{log.read_text()}")
+
+
+def test_help_does_not_import_what_it_does_not_need():
+    code = "import sys\nfrom convlab.cli import app\napp(['--help'], standalone_mode=False)\n"
+    code += "print({'numba', 'jupyterlab', 'nbconvert', 'matplotlib', 'psutil'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"

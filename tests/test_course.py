@@ -1,0 +1,152 @@
+"""Working copies: what is copied, what is kept, and that nothing a learner wrote is ever lost."""
+
+import json
+import os
+
+import nbformat
+import pytest
+
+from convlab.course import copies
+from convlab.errors import ParameterError
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    write(folder / "00_start_here.ipynb", "first")
+    write(folder / "01_loops.ipynb", "second")
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path):
+    return copies.work_folder(tmp_path / "work")
+
+
+def write(path, *cells, output=None):
+    """Write a notebook of code cells; with `output`, as if it had been run."""
+    notebook = nbformat.v4.new_notebook()
+    for source in cells:
+        outputs = [nbformat.v4.new_output("stream", text=output)] if output else []
+        notebook.cells.append(nbformat.v4.new_code_cell(source, outputs=outputs))
+    nbformat.write(notebook, path)
+
+
+def states(course, work) -> dict[str, str]:
+    made = copies.update(copies.course_notebooks(course), work)
+    return {copy.path.stem[:2]: copy.state for copy in made}
+
+
+def text(path) -> str:
+    return nbformat.read(path, 4).cells[0].source
+
+
+def test_first_time_everything_is_copied_and_then_current(course, work):
+    assert states(course, work) == {"00": "new", "01": "new"}
+    assert (work / "01_loops.ipynb").read_bytes() == (course / "01_loops.ipynb").read_bytes()
+    assert states(course, work) == {"00": "current", "01": "current"}
+
+
+def test_untouched_copy_follows_the_course(course, work):
+    states(course, work)
+    write(course / "01_loops.ipynb", "second, better")
+    assert states(course, work) == {"00": "current", "01": "updated"}
+    assert text(work / "01_loops.ipynb") == "second, better"
+    assert not (work / "earlier").exists()
+
+
+def test_copy_that_was_only_run_follows_the_course_and_its_outputs_are_kept(course, work):
+    states(course, work)
+    write(work / "01_loops.ipynb", "second", output="42 ms")
+    assert states(course, work)["01"] == "current"
+    for number, version in enumerate(("better", "best"), 1):
+        write(course / "01_loops.ipynb", version)
+        assert states(course, work)["01"] == "updated"
+        assert len(list((work / "earlier").iterdir())) == number
+        write(work / "01_loops.ipynb", version, output="42 ms")
+    assert "42 ms" in (work / "earlier" / "01_loops.ipynb").read_text()
+
+
+def test_changed_copy_is_never_overwritten(course, work):
+    states(course, work)
+    write(work / "01_loops.ipynb", "my answer")
+    mine = (work / "01_loops.ipynb").read_bytes()
+    assert states(course, work)["01"] == "yours"
+    write(course / "01_loops.ipynb", "second, better")
+    for _ in range(2):
+        assert states(course, work)["01"] == "behind"
+    assert (work / "01_loops.ipynb").read_bytes() == mine
+
+
+@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"cells": [{}]}'])
+def test_unreadable_copy_counts_as_changed(course, work, content):
+    states(course, work)
+    (work / "01_loops.ipynb").write_text(content)
+    write(course / "01_loops.ipynb", "second, better")
+    assert states(course, work)["01"] == "behind"
+    assert (work / "01_loops.ipynb").read_text() == content
+
+
+def test_pasted_picture_counts_as_changed(course, work):
+    states(course, work)
+    notebook = json.loads((work / "01_loops.ipynb").read_text())
+    notebook["cells"][0]["attachments"] = {"image.png": {"image/png": "aGk="}}
+    (work / "01_loops.ipynb").write_text(json.dumps(notebook))
+    assert states(course, work)["01"] == "yours"
+
+
+@pytest.mark.parametrize("record", [None, "not JSON", "[1]"])
+def test_lost_record_never_costs_a_changed_copy(course, work, record):
+    states(course, work)
+    write(work / "01_loops.ipynb", "my answer")
+    (work / copies.RECORD).unlink()
+    if record:
+        (work / copies.RECORD).write_text(record)
+    assert states(course, work) == {"00": "current", "01": "behind"}
+    assert text(work / "01_loops.ipynb") == "my answer"
+
+
+def test_deleted_copy_comes_back(course, work):
+    states(course, work)
+    (work / "00_start_here.ipynb").unlink()
+    assert states(course, work)["00"] == "new"
+
+
+def test_fresh_copy_lies_beside_the_changed_one(course, work):
+    source = course / "01_loops.ipynb"
+    states(course, work)
+    assert copies.fresh(source, work).path == work / "01_loops.ipynb"  # nothing changed: nothing to keep
+    write(work / "01_loops.ipynb", "my answer")
+    write(source, "second, better")
+    fresh = copies.fresh(source, work).path
+    assert fresh == work / "01_loops_fresh.ipynb"
+    assert text(fresh) == "second, better"
+    assert copies.fresh(source, work).path == fresh  # still fresh: no need for another
+    assert states(course, work)["01"] == "yours"  # seen: not spoken of again
+    write(fresh, "my second answer")
+    assert copies.fresh(source, work).path == work / "01_loops_fresh_2.ipynb"
+    assert text(fresh) == "my second answer"
+    assert text(work / "01_loops.ipynb") == "my answer"
+
+
+def test_copy_of_a_read_only_course_can_be_written(course, work):
+    (course / "00_start_here.ipynb").chmod(0o444)
+    states(course, work)
+    assert os.stat(work / "00_start_here.ipynb").st_mode & 0o200
+
+
+@pytest.mark.parametrize("name", ["01", "1", "01_loops", "01_loops.ipynb", "notebooks/01_loops.ipynb"])
+def test_notebook_is_found_by_number_name_or_path(course, name):
+    assert copies.find(name, copies.course_notebooks(course)).stem == "01_loops"
+
+
+@pytest.mark.parametrize("name", ["7", "loop", "", "-1", "01_loops.txt", "1_loops"])
+def test_unknown_notebook_is_answered_with_those_that_exist(course, name):
+    with pytest.raises(ParameterError, match=r"expected a number like 02 or one of: 00_start_here, 01_loops"):
+        copies.find(name, copies.course_notebooks(course))
+
+
+def test_course_without_notebooks_says_so(tmp_path):
+    with pytest.raises(ParameterError, match="no notebooks in"):
+        copies.course_notebooks(tmp_path)

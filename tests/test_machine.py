@@ -1,0 +1,253 @@
+"""The machine's facts: read correctly from stand-in files, in agreement with the system's own tools."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from convlab.measure import cgroups, nvidia, readings
+from convlab.measure.machine import Machine, memory_at_hand
+
+GIB = 2**30
+
+
+@pytest.fixture
+def container(tmp_path, monkeypatch):
+    """Return a function that writes stand-in control-group files: membership line, then path to content."""
+    monkeypatch.setattr(cgroups, "MOUNT", tmp_path / "cgroup")
+    monkeypatch.setattr(cgroups, "MEMBERSHIP", tmp_path / "membership")
+
+    def container(membership: str, files: dict[str, str]):
+        (tmp_path / "membership").write_text(membership)
+        for name, content in files.items():
+            path = tmp_path / "cgroup" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+
+    return container
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """Make the machine itself have 8 GiB, 6 of them free."""
+    monkeypatch.setattr(readings, "memory", lambda: (8 * GIB, 6 * GIB))
+
+
+V2 = "0::/app\n"
+V1 = "5:cpu,cpuacct:/app\n4:memory:/app\n0::/\n"
+
+
+def test_version_2_limit_minus_usage(container, free):
+    stat = f"anon {GIB}\ninactive_file {GIB}\nslab 5\n"
+    container(
+        V2, {"app/memory.max": str(4 * GIB), "app/memory.current": str(3 * GIB), "app/memory.stat": stat}
+    )
+    assert cgroups.memory_limit() == 4 * GIB
+    assert memory_at_hand() == 2 * GIB  # the inactive file pages count as free
+
+
+def test_version_1_limit_minus_usage(container, free):
+    container(
+        V1,
+        {
+            "memory/app/memory.limit_in_bytes": str(4 * GIB),
+            "memory/app/memory.usage_in_bytes": str(3 * GIB),
+            "memory/app/memory.stat": "cache 1\ntotal_inactive_file 0\n",
+        },
+    )
+    assert cgroups.memory_limit() == 4 * GIB
+    assert memory_at_hand() == GIB
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"app/memory.max": "max\n", "app/memory.current": "17\n"},
+        {"memory/app/memory.limit_in_bytes": "9223372036854771712", "memory/app/memory.usage_in_bytes": "17"},
+        {"app/memory.max": "what?", "app/memory.current": "17"},
+        {"app/memory.max": str(GIB)},
+    ],
+)
+@pytest.mark.parametrize("membership", [V1, V2, ""])
+def test_without_a_readable_limit_the_machine_decides(container, free, membership, files):
+    container(membership, files)
+    assert cgroups.memory_limit() is None
+    assert memory_at_hand() == 6 * GIB
+
+
+def test_smallest_limit_on_the_way_up_counts(container, free):
+    container(
+        "0::/pod/app\n",
+        {
+            "pod/app/memory.max": str(4 * GIB),
+            "pod/app/memory.current": "0",
+            "pod/memory.max": str(3 * GIB),
+            "pod/memory.current": str(2 * GIB),
+        },
+    )
+    assert cgroups.memory_limit() == 3 * GIB
+    assert memory_at_hand() == GIB
+
+
+def test_container_that_does_not_see_its_own_path_reads_the_root(container, free):
+    container("0::/kubepods/of/the/host\n", {"memory.max": str(2 * GIB), "memory.current": str(GIB)})
+    assert memory_at_hand() == GIB
+
+
+def test_more_used_than_allowed_leaves_nothing(container, free):
+    container(V2, {"app/memory.max": str(GIB), "app/memory.current": str(2 * GIB)})
+    assert memory_at_hand() == 0
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "quota"),
+    [
+        (V2, {"app/cpu.max": "150000 100000\n"}, 1.5),
+        (V2, {"app/cpu.max": "max 100000\n"}, None),
+        (V1, {"cpu/app/cpu.cfs_quota_us": "200000", "cpu/app/cpu.cfs_period_us": "100000"}, 2.0),
+        (V1, {"cpu,cpuacct/app/cpu.cfs_quota_us": "-1", "cpu,cpuacct/app/cpu.cfs_period_us": "100000"}, None),
+        (V2, {"cpu.max": "400000 100000", "app/cpu.max": "50000 100000"}, 0.5),
+        (V2, {}, None),
+    ],
+)
+def test_cpu_quota(container, membership, files, quota):
+    container(membership, files)
+    assert cgroups.cpu_quota() == quota
+
+
+def test_memory_is_read_without_psutil(monkeypatch, tmp_path, container):
+    container("", {})
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    monkeypatch.setattr(readings, "MEMINFO", tmp_path / "meminfo")
+    assert memory_at_hand() is None
+    (tmp_path / "meminfo").write_text("MemTotal:  8388608 kB\nMemAvailable: 1024 kB\nHugePages_Total: 0\n")
+    assert memory_at_hand() == 2**20
+    here = Machine.here()
+    assert (here.memory, here.cores) == (8 * GIB, None)
+    assert "not known physical" in here.describe()
+
+
+def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
+    monkeypatch.setattr(readings, "CACHES", tmp_path)
+    monkeypatch.setattr(readings, "_allowed", lambda: {3, 5})
+    for core, factor in ((0, 2), (3, 1)):
+        entries = [("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M"), ("Unified", 3, "1G")]
+        for index, (kind, level, size) in enumerate(entries):
+            folder = tmp_path / f"cpu{core}" / "cache" / f"index{index}"
+            folder.mkdir(parents=True)
+            for name, content in (("type", kind), ("level", level), ("size", size)):
+                (folder / name).write_text(f"{content}\n" if factor == 1 else "1K\n")
+    assert readings.caches() == {1: 48 * 2**10, 2: 2 * 2**20, 3: GIB}
+
+
+def test_what_cannot_be_read_is_not_known_and_never_invented(monkeypatch, tmp_path):
+    nothing = tmp_path / "nothing"
+    for name in ("CACHES", "CPUINFO", "MEMINFO"):
+        monkeypatch.setattr(readings, name, nothing)
+    monkeypatch.setattr(readings, "compiler_target", lambda: (None, set()))
+    monkeypatch.setattr(readings, "_ask", lambda *command: None)
+    monkeypatch.setattr(readings.platform, "processor", lambda: "")
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    here = Machine.here()
+    assert (here.processor, here.instruction_set, here.blas) == (None, None, None)
+    assert (here.l1d, here.l2, here.l3) == (None, None, None)
+    facts = here.facts()
+    assert facts["processor"] == facts["NumPy's BLAS"] == "not known"
+    assert facts["caches"] == "L1d not known, L2 not known, L3 not known"
+
+
+@pytest.mark.parametrize(
+    ("features", "name"),
+    [
+        ({"sse2", "avx", "avx2", "fma", "avx512f"}, "AVX-512"),
+        ({"sse2", "avx", "avx2", "fma"}, "AVX2 with FMA"),
+        ({"sse2", "avx", "avx2"}, "AVX"),
+        ({"sse2"}, "SSE2"),
+        ({"neon", "aes"}, "NEON"),
+        (set(), None),
+    ],
+)
+def test_widest_instruction_set_wins(features, name):
+    assert readings.instruction_set(features) == name
+
+
+def test_facts_agree_with_the_systems_own_tools():
+    here = Machine.here()
+    if shutil.which("getconf") and here.l1d:
+        answer = subprocess.run(["getconf", "LEVEL1_DCACHE_SIZE"], capture_output=True, text=True).stdout
+        assert here.l1d == int(answer)
+    if shutil.which("nproc"):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
+        answer = subprocess.run(["nproc"], capture_output=True, text=True, env=clean).stdout
+        assert here.threads == int(answer)
+    import numpy
+
+    assert here.libraries["numpy"] == numpy.__version__
+    assert 0 < memory_at_hand() <= here.memory
+
+
+def test_facts_survive_json():
+    here = Machine.here()
+    assert json.loads(json.dumps(here.as_dict()))["libraries"] == here.libraries
+    assert set(here.as_dict()) == set(Machine.__dataclass_fields__)
+
+
+def test_description_is_a_line_a_fact():
+    here = Machine.here()
+    lines = here.describe().splitlines()
+    assert len(lines) == len(here.facts()) + 1
+    assert lines[0].startswith("processor")
+    assert f"numpy {here.libraries['numpy']}" in lines[-1]
+
+
+def test_import_is_light():
+    code = "import sys, convlab.measure.machine; print({'numba', 'llvmlite', 'psutil'} & set(sys.modules))"
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+# -- NVIDIA ------------------------------------------------------------------------------------------------
+
+
+def test_tools_answer_becomes_gpus():
+    table = "NVIDIA H200, 570.86.15, 9.0, 143771\nTesla X, [N/A], [N/A], [N/A]\n\nnonsense\n"
+    first, second = nvidia.parse_table(table)
+    assert first == nvidia.Gpu("NVIDIA H200", "570.86.15", "9.0", 143771 * 2**20)
+    assert first.describe() == "NVIDIA H200 (compute capability 9.0, 140 GiB, driver 570.86.15)"
+    assert second.describe() == "Tesla X"
+
+
+def test_failing_tool_means_no_gpu(tmp_path, monkeypatch):
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho NVIDIA-SMI has failed, no driver, 1, 2\nexit 9\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert nvidia.find_gpus() == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("ptxas", "cu13/bin/ptxas"),
+        ("ptxas", "cuda_nvcc/bin/ptxas"),
+        ("nvdisasm", "cu13/bin/nvdisasm"),
+        ("libnvvm", "cu13/lib/libnvvm.so.4"),
+        ("libnvvm", "cuda_nvcc/nvvm/lib64/libnvvm.so"),
+    ],
+)
+def test_parts_are_found_in_the_wheels(tmp_path, monkeypatch, name, place):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "nvidia" / place
+    file.parent.mkdir(parents=True)
+    assert nvidia.find_part(name) is None
+    file.write_text("#!/bin/sh\necho release 13.0, V13.0.88\n")
+    file.chmod(0o755)
+    assert nvidia.find_part(name) == file
+    assert nvidia.tool_version(file) == (None if name == "libnvvm" else "13.0.88")

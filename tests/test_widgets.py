@@ -1,0 +1,175 @@
+"""The widgets without a browser: opening states, what they leave behind, no request to the network."""
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import convlab
+from convlab import ConvError, ConvProblem, networks
+from convlab.algorithms import Algorithm, Form, Formula
+from convlab.figures.filling import matrix_of
+from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
+from convlab.widgets.base import stylesheet
+
+WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup)
+
+
+@pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)
+def widget(request):
+    return request.param()
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "words"),
+    [
+        (SlidingWindow, {"H": 11}, "H=11; expected an integer from 3 to 10"),
+        (SlidingWindow, {"R": 2.5}, "R=2.5"),
+        (SlidingWindow, {"stride": 0}, "stride"),
+        (SlidingWindow, {"H": 3, "W": 3, "R": 5, "padding": 0}, "P would be"),
+        (SlidingWindow, {"flip": 1}, "flip=1; expected True or False"),
+        (SlidingWindow, {"image": np.zeros((4, 4, 2), int)}, "image has 3 axes"),
+        (SlidingWindow, {"image": np.zeros((4, 4))}, "float64"),
+        (SlidingWindow, {"filter": np.zeros((6, 2), int)}, "at most 5 x 5"),
+        (Im2colFills, {"C": 4}, "C=4"),
+        (Im2colFills, {"layout": "im2both"}, "im2row, im2col"),
+        (Im2colFills, {"H": 2, "padding": 0}, "P would be"),
+        (MemoryBlowup, {"network": "alexnet"}, "alexnet"),
+        (MemoryBlowup, {"layer": "conv99"}, "conv99"),
+        (MemoryBlowup, {"layer": 20}, "layers 0 to 19"),
+        (MemoryBlowup, {"batch": 5000}, "batch=5000"),
+        (MemoryBlowup, {"dtype": "int8"}, "int8"),
+        (MemoryBlowup, {"algorithm": "magic"}, "direct"),
+        (MemoryBlowup, {"problem": ConvProblem(1, 8, 8, 1, 1, 3, 3, stride=(1, 2))}, "stride"),
+        (MemoryBlowup, {"problem": ConvProblem(1, 9000, 8, 1, 1, 3, 3)}, "H=9000"),
+    ],
+)
+def test_bad_opening_state_is_refused(kind, state, words):
+    with pytest.raises(ConvError, match=re.escape(words)):
+        kind(**state)
+
+
+def test_a_value_set_later_is_checked_too():
+    window = SlidingWindow()
+    with pytest.raises(ConvError, match="stride_h=9"):
+        window.stride_h = 9
+
+
+def test_state_describes_the_problem():
+    window = SlidingWindow(7, 9, 2, 3, stride=(2, 1), padding=((1, 0), (2, 3)), dilation=(1, 2))
+    assert window.problem == ConvProblem(
+        1, 7, 9, 1, 1, 2, 3, stride=(2, 1), padding=((1, 0), (2, 3)), dilation=(1, 2)
+    )
+    assert SlidingWindow(7, 9, stride=2, padding="same").problem.P == 4
+    assert Im2colFills(layout="im2col").order == "CRS"
+    assert MemoryBlowup("vgg16", "features.5", batch=3, dtype="float64").problem == ConvProblem(
+        3, 112, 112, 64, 128, 3, 3, padding=1, dtype="float64"
+    )
+    own = ConvProblem(2, 10, 12, 4, 6, 3, 3, stride=2, padding=1, groups=2, dtype="float16")
+    assert MemoryBlowup(problem=own).problem == own
+
+
+def test_given_numbers_are_used():
+    image = np.arange(12).reshape(3, 4)
+    window = SlidingWindow(image=image, filter=np.array([[1, -1]]), stride=1, padding=0)
+    assert (window.H, window.W, window.R, window.S) == (3, 4, 1, 2)
+    assert np.array_equal(np.array(window.pixels)[:3, :4], image)
+
+
+@pytest.mark.parametrize("name", networks.names())
+def test_opens_at_the_layer_with_the_largest_workspace(name):
+    network = networks.load(name)
+    largest = max(convlab.ALGORITHMS["im2row"].workspace_bytes(layer.problem) for layer in network)
+    shown = MemoryBlowup(name)
+    assert convlab.ALGORITHMS["im2row"].workspace_bytes(shown.problem) == largest
+
+
+def test_bundle_has_a_live_view_and_what_stands_in_for_it(widget):
+    bundle, metadata = widget._repr_mimebundle_()
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == widget.model_id
+    picture = Image.open(io.BytesIO(base64.b64decode(bundle["image/png"])))
+    assert 800 < picture.width < 2600
+    assert 300 < picture.height < 2000
+    assert len(picture.convert("RGB").resize((200, 100)).getcolors(20_000)) > 20  # something is drawn
+    assert bundle["text/plain"] == metadata["image/png"]["alt"]
+    assert len(bundle["text/plain"].split()) > 20
+    page = bundle["text/html"]
+    assert page.index("<img alt=") < page.index("<script")
+    assert len(re.findall(r'id="([^"]+)"', page)) == 1
+
+
+def test_alt_text_says_the_numbers():
+    assert "whose value is 15" in SlidingWindow().still().alt
+    assert "9.0 times as many" in Im2colFills().still().alt
+    conv1 = networks.load("resnet18")["conv1"].problem
+    ratio = convlab.ALGORITHMS["im2row"].workspace_bytes(conv1) / conv1.x_bytes
+    assert f"{ratio:.1f}× its input" in MemoryBlowup().still().alt
+
+
+def test_two_of_a_kind_do_not_share_an_id(widget):
+    first, second = (
+        re.search(r'<div id="([^"]+)"', widget._repr_mimebundle_()[0]["text/html"]) for _ in "ab"
+    )
+    assert first[1] != second[1]
+
+
+def test_nothing_is_asked_of_the_network(widget):
+    urls = re.findall(r"\w+://[^\s\"'`)]+", widget.module() + stylesheet())
+    assert set(urls) <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"@import|url\((?!#)", stylesheet())
+
+
+def test_page_carries_the_present_state(widget):
+    name = {"SlidingWindow": "step", "Im2colFills": "step", "MemoryBlowup": "batch"}[type(widget).__name__]
+    setattr(widget, name, 3)
+    page = widget._repr_mimebundle_()[0]["text/html"]
+    state = json.loads(re.search(r"state = (\{.*\});\n", page)[1].replace("<\\/", "</"))
+    assert state[name] == 3
+    assert not any(key.startswith("_") or key in ("layout", "comm", "tooltip") for key in state)
+
+
+@pytest.mark.parametrize(
+    ("widget", "turn"),
+    [
+        (SlidingWindow(4, 4, padding=0), {"dilation_h": 3}),
+        (Im2colFills(3, 3), {"padding": 0, "H": 2}),
+        (MemoryBlowup(problem=ConvProblem(1, 4, 4, 1, 1, 3, 3)), {"own": None}),
+    ],
+    ids=("sliding", "filling", "memory"),
+)
+def test_a_knob_turned_too_far_still_shows(widget, turn):
+    for name, value in turn.items():
+        setattr(widget, name, value if value is not None else {**widget.own, "R": 9})
+    assert "P would be" in widget.still().alt
+
+
+@pytest.mark.parametrize("order", ["RSC", "CRS"])
+@pytest.mark.parametrize("layout", ["im2row", "im2col"])
+def test_still_matrix_is_the_librarys(layout, order):
+    problem = ConvProblem(1, 4, 5, 2, 1, 3, 2, stride=(2, 1), padding=1)
+    x = np.arange(1, 41, dtype=np.float32).reshape(problem.x_shape)
+    rows = convlab.im2row(x, problem)  # columns in the order r, s, c
+    if order == "CRS":
+        rows = rows.reshape(-1, 3, 2, 2).transpose(0, 3, 1, 2).reshape(rows.shape)
+    assert np.array_equal(matrix_of(problem, layout, order) + 1, rows if layout == "im2row" else rows.T)
+
+
+def test_a_new_algorithm_appears_by_itself(monkeypatch):
+    def refuses(problem):
+        return "it wants an odd number of rows" if problem.H % 2 == 0 else None
+
+    form = Form(run=None, bytes_moved=Formula("0"), workspace_bytes=Formula("ceil(H/3) * max(W, C) * b"))
+    new = Algorithm("brand_new", "Something new.", "nobody", {"gpu": form}, refuses)
+    monkeypatch.setitem(convlab.ALGORITHMS, "brand_new", new)
+    shown = MemoryBlowup("resnet18", "layer4.1.conv1", algorithm="brand_new")
+    assert "Math.round(ceil(H/3) * max(W, C) * b)" in shown.module()
+    assert shown.refusals["float32"]["resnet18"]["0"] == {"brand_new": "it wants an odd number of rows"}
+    assert shown.still().png.startswith(b"\x89PNG")
+    own = MemoryBlowup(problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
+    assert own.own_refusals["reasons"]["brand_new"] == "it wants an odd number of rows"
+    own.own = {**own.own, "H": 9}
+    assert "brand_new" not in own.own_refusals["reasons"]
