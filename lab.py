@@ -128,15 +128,19 @@ def reason_to_rebuild(stamp):
         return "an earlier setup did not finish"
     if stamp.get("root", str(ROOT)) != str(ROOT):
         return "the checkout has moved here from " + str(stamp["root"])
-    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
+    ask = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.base_prefix)"
     try:
         answer = subprocess.run([str(PYTHON), "-c", ask], capture_output=True, text=True, env=environment())
     except OSError:
         return "the Python it was made with is gone"
-    found = answer.stdout.strip()
-    if answer.returncode or not found:
+    found = answer.stdout.splitlines()
+    if answer.returncode or len(found) != 2:
         return "its Python does not start"
-    return None if found == this_python() else "it holds Python %s, this is %s" % (found, this_python())
+    if found[0] != this_python():
+        return "it holds Python %s, this is %s" % (found[0], this_python())
+    if os.path.realpath(found[1]) != os.path.realpath(sys.base_prefix):
+        return "it was made with the Python in %s, this one is in %s" % (found[1], sys.base_prefix)
+    return None
 
 
 def remove_venv():
@@ -239,7 +243,8 @@ def test(arguments):
         ("ruff check", ["-m", "ruff", "check"]),
         ("ruff format --check", ["-m", "ruff", "format", "--check"]),
         ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
-        ("pytest -n 2", ["-m", "pytest", "-n", "2"]),
+        # A file's tests stay together: the book and the browser are made once.
+        ("pytest -n 2", ["-m", "pytest", "-n", "2", "--dist", "loadfile"]),
     ]
     failed = []
     for title, command in checks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import tempfile
 from collections import Counter
@@ -167,12 +168,13 @@ sys.addaudithook(_guard)
 def guarded(folder: Path, scratch: Path) -> dict[str, str]:
     """Return a kernel's environment in which it may only write to `folder`, and ask nothing of the network.
 
-    Temporary files go to `scratch`. Caches beside the library's code (``__pycache__``) and matplotlib's
-    list of fonts may be written: they are a help, not a need.
+    Temporary files go to `scratch`. Caches of compiled code (``__pycache__``, $NUMBA_CACHE_DIR) and
+    matplotlib's list of fonts may be written: they are a help, not a need.
     """
     startup = scratch / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     allowed = [folder, scratch, matplotlib.get_cachedir(), matplotlib.get_configdir(), "/dev"]
+    allowed += filter(None, [os.environ.get("NUMBA_CACHE_DIR")])
     guard = _GUARD.format(allowed=[str(Path(path).resolve()) for path in allowed])
     (startup / "00_guard.py").write_text(guard, encoding="utf-8")
     return {"IPYTHONDIR": str(startup.parent.parent), "TMPDIR": str(scratch), "TEMP": str(scratch)}

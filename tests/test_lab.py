@@ -23,7 +23,7 @@ exit 0
 """
 PYTHON = """#!/bin/sh
 echo "python $* | $(pwd) | $NUMBA_CACHE_DIR | $PYTHONPATH" >> "$LOG"
-case "$*" in *version_info*) echo "$VENV_VERSION";; esac
+case "$*" in *version_info*) echo "$VENV_VERSION"; echo "$VENV_BASE";; esac
 [ -n "$FAIL" ] && case "$*" in *"$FAIL"*) exit 7;; esac
 exit 0
 """
@@ -54,6 +54,7 @@ class Checkout:
             "LOG": str(self.log),
             "STAND_IN": str(self.tools / "python-stand-in"),
             "VENV_VERSION": HERE,
+            "VENV_BASE": sys.base_prefix,
         }
         return subprocess.run(
             [sys.executable, "lab.py", *arguments],
@@ -179,6 +180,7 @@ def test_moved_checkout_makes_the_environment_anew(ready):
     ("damage", "says"),
     [
         ("other version", "it holds Python 3.1"),
+        ("other place", "it was made with the Python in /elsewhere"),
         ("no python", "the Python it was made with is gone"),
         ("python fails", "its Python does not start"),
     ],
@@ -189,6 +191,8 @@ def test_environment_that_does_not_fit_is_made_anew(ready, damage, says):
     variables = {}
     if damage == "other version":
         variables["VENV_VERSION"] = "3.1"
+    elif damage == "other place":
+        variables["VENV_BASE"] = "/elsewhere"
     elif damage == "no python":
         (ready.venv / "bin" / "python").unlink()
     else:
@@ -266,7 +270,7 @@ def test_test_runs_every_check_in_order(ready):
         "-m ruff check",
         "-m ruff format --check",
         "-m nbstripout --verify --keep-id notebooks/00_first.ipynb",
-        "-m pytest -n 2",
+        "-m pytest -n 2 --dist loadfile",
     ]
     assert all(call.split(" | ")[1] == str(ready.root) for call in ready.calls)
 

@@ -1,8 +1,11 @@
 """Building the book, without a browser: exit codes, messages, and an old book that survives a failure."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import nbformat
 import pytest
@@ -91,6 +94,33 @@ def test_a_failing_notebook_is_named_and_the_old_book_stays(sources, tmp_path):
     assert [path.name for path in sorted(old_book.iterdir())] == [MARKER, "index.html"]
     assert (old_book / "index.html").read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} == {"notebooks", "site"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
+def test_ctrl_c_stops_it_and_says_so(sources, tmp_path):
+    nbformat.write(notebook("import time; open('begun', 'w'); time.sleep(60)"), sources / "00_sums.ipynb")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [
+        sys.executable,
+        "-m",
+        "convlab.site",
+        "--notebooks",
+        str(sources),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    running = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"TMPDIR": str(scratch)}, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 60
+    while not list(scratch.rglob("begun")) and time.monotonic() < end:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=30)[1]
+    assert (running.returncode, said) == (130, "\nlab.py site: stopped; no book was written.\n")
+    assert not (tmp_path / "out").exists()
+    assert list(scratch.iterdir()) == []
 
 
 def a_file(tmp_path, sources):

@@ -22,7 +22,8 @@ class Note:
 
     def _repr_html_(self) -> str:
         colour = {True: "#009E73", False: "#D55E00", None: "#9AA0A6"}[self.good]
-        body = f'<pre style="margin:.4em 0 0;white-space:pre-wrap">{html.escape(self.body)}</pre>' if self.body else ""
+        style = "margin:.4em 0 0;white-space:pre-wrap"
+        body = f'<pre style="{style}">{html.escape(self.body)}</pre>' if self.body else ""
         return (
             f'<div class="convlab-note" style="border-left:4px solid {colour};padding:.3em .9em">'
             f"<strong>{html.escape(self.title)}</strong>{body}</div>"

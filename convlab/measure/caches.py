@@ -13,7 +13,7 @@ from convlab.jit import njit
 def _read(array, times):
     """Read an array over and over; the sums keep the compiler from leaving the reading out."""
     total = array.dtype.type(0)
-    for t in range(times):
+    for _ in range(times):
         for i in range(array.size):
             total += array[i]
     return total

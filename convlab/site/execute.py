@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -61,13 +64,17 @@ def execute(
         catches the latter in an Output widget, where it is easily overlooked.
     """
     cells = [index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    reached = cells[0] if cells else 0
+    reached, stopped = cells[0] if cells else 0, False
 
     def start(cell: NotebookNode, cell_index: int) -> None:
         nonlocal reached
         if cell.cell_type == "code":
             reached = cell_index
             on_cell(cells.index(cell_index) + 1, len(cells))
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
 
     # A short path in the temporary folder: a socket's name has a limit of about a hundred characters.
     with tempfile.TemporaryDirectory(prefix="nb-") as scratch:
@@ -76,13 +83,17 @@ def execute(
             timeout=timeout,
             kernel_name="python3",
             resources={"metadata": {"path": str(folder)}},
+            on_notebook_start=lambda notebook: _on_ctrl_c(stop),
             on_cell_start=start,
             record_timing=False,
+            shutdown_kernel="immediate",
         )
         client.km = _LocalKernel(kernel_name="python3", connection_file=str(Path(scratch, "k.json")))
         try:
             client.execute(env=_environment(Path(scratch), env or {}))
-        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        except (CellExecutionError, CellTimeoutError, DeadKernelError, asyncio.CancelledError) as error:
+            if stopped:
+                raise KeyboardInterrupt from None
             raise NotebookError(_where(notebook, name, reached) + _why(error, timeout)) from None
     for what in swallowed_errors(notebook):
         raise NotebookError(f"{name}: a widget's callback raised {what}")
@@ -96,6 +107,19 @@ def swallowed_errors(notebook: NotebookNode) -> Iterator[str]:
         for output in model["state"].get("outputs", ()):
             if output["output_type"] == "error":
                 yield f"{output['ename']}: {output['evalue']}"
+
+
+def _on_ctrl_c(stop: Callable[[], None]) -> None:
+    """Cancel the run on Ctrl-C, and say so by `stop`; nbclient's own handler ends in a traceback."""
+    run = asyncio.current_task()
+
+    def end() -> None:
+        stop()
+        run.cancel()
+
+    with contextlib.suppress(RuntimeError):  # Windows, or not the main thread: Python's own way has to do
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(sign, end)
 
 
 def _environment(scratch: Path, extra: dict[str, str]) -> dict[str, str]:

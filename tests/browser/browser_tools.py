@@ -33,6 +33,7 @@ class Watched:
     def screenshot(self, name: str) -> None:
         """Keep a picture of the whole page in $CONVLAB_SCREENSHOTS, where that is set."""
         if folder := os.environ.get("CONVLAB_SCREENSHOTS"):
+            self.page.wait_for_timeout(500)  # until everything in sight is painted
             self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 

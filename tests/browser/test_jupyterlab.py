@@ -39,6 +39,7 @@ def test_runs_and_moves(lab, watched, path):
         moves(slider, press_arrow)
         moves(slider, drag)
     assert one.page.locator(TROUBLE).all_text_contents() == []
+    figures.first.scroll_into_view_if_needed()
     one.screenshot(f"lab-{path.stem}")
 
 
