@@ -11,6 +11,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
 from convlab.algorithms.im2row import im2row
+from convlab.backends import BACKENDS
 from convlab.errors import (
     ArrayError,
     ConvError,
@@ -20,7 +21,7 @@ from convlab.errors import (
     WorkspaceError,
 )
 from convlab.layouts import conv2d_nchw, from_nchw, to_nchw
-from convlab.plans import BACKENDS, Plan, conv2d, plan
+from convlab.plans import Plan, conv2d, plan
 from convlab.problem import ConvProblem
 
 __version__ = "0.1.0"

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from functools import cached_property, update_wrapper
+import hashlib
+from functools import cached_property, lru_cache, update_wrapper
+from pathlib import Path
 
 # Multiply-adds may be fused and sums reordered; NaN and infinity keep their IEEE meaning.
 FAST = frozenset({"reassoc", "contract"})
+
+
+@lru_cache
+def _version() -> str:
+    """Return a digest of the library's code.
+
+    Numba's disk cache notices a change in the file of a kernel, but not in what the kernel calls: a new
+    register tile would go unseen. So the digest becomes part of the name under which a kernel is kept.
+    """
+    package = Path(__file__).parent
+    files = sorted([*package.glob("*.py"), *package.glob("algorithms/*.py")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 
 class _Lazy:
@@ -42,8 +56,16 @@ def njit(function=None, *, fastmath=FAST, **options):
     """
     options = {"cache": True, "nogil": True, "fastmath": set(fastmath)} | options
 
+    def compile_with(numba):
+        def decorate(f):
+            if options["cache"]:
+                f.__qualname__ += f"_{_version()}"
+            return numba.njit(**options)(f)
+
+        return decorate
+
     def wrap(f):
-        return _Lazy(f, lambda numba: numba.njit(**options))
+        return _Lazy(f, compile_with)
 
     return wrap if function is None else wrap(function)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -46,13 +47,14 @@ class Network:
 
     def __getitem__(self, name: str | int) -> Layer:
         """Return a layer by name, e.g. ``network["conv1"]``, or by position."""
-        if isinstance(name, int):
+        with contextlib.suppress(TypeError, IndexError):
             return self.layers[name]
         for layer in self.layers:
             if layer.name == name:
                 return layer
         raise ParameterError(
-            f"{self.name} has no layer {name!r}; it has {', '.join(layer.name for layer in self.layers)}"
+            f"{self.name} has no layer {name!r}; expected a position from 0 to {len(self) - 1} or one of "
+            + ", ".join(layer.name for layer in self.layers)
         )
 
     def distinct(self) -> dict[ConvProblem, int]:
@@ -92,7 +94,7 @@ def load(name: str, *, batch: int = 1, dtype: str = "float32") -> Network:
     >>> load("resnet18")["layer1.0.conv1"].problem.x_shape
     (1, 56, 56, 64)
     """
-    if name not in names():
+    if not isinstance(name, str) or name not in names():
         raise ParameterError(f"network={name!r}; expected one of {', '.join(names())}")
     network = _read(name)
     return replace(

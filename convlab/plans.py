@@ -6,19 +6,19 @@ Calling the plan runs it. The split is XNNPACK's create / run, and the two are a
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from functools import cached_property
 
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm
 from convlab.aligned import aligned_empty
-from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError, WorkspaceError
+from convlab.backends import choose_backend
+from convlab.checks import COMPUTES, check_array, check_out
+from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
 from convlab.units import bytes_text
 
-BACKENDS = ("numpy", "cpu")
-_COMPUTES = ("float32", "float64")
 _NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
 
 
@@ -75,12 +75,14 @@ def conv2d(
            [12., 18., 18., 18., 12.],
            [ 8., 12., 12., 12.,  8.]], dtype=float32)
     """
-    _check_array("x", x)
-    _check_array("w", w)
+    check_array("x", x)
+    check_array("w", w)
     problem = ConvProblem.of(x, w, stride=stride, padding=padding, dilation=dilation, groups=groups)
     if out is not None:
-        _check_out(out, problem, x=x, w=w, bias=bias)
-    return plan(problem, w, bias, algorithm=algorithm, backend=backend)(x, out)
+        check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
+    copied = 0 if x.flags.c_contiguous else problem.x_bytes
+    output = problem.y_bytes if out is None else 0
+    return _prepare(problem, w, bias, algorithm, backend, output, copied)(x, out)
 
 
 def plan(
@@ -111,18 +113,24 @@ def plan(
     ConvError
         As in `conv2d`; a `WorkspaceError` before anything is allocated if the memory would not suffice.
     """
+    return _prepare(problem, w, bias, algorithm, backend, output=None, copied=0)
+
+
+def _prepare(problem, w, bias, algorithm, backend, output, copied) -> Plan:
+    """Check, choose and pack; `output` and `copied` are bytes that running the plan will also allocate."""
     if not isinstance(problem, ConvProblem):
         raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
-    if problem.dtype not in _COMPUTES:
+    if problem.dtype not in COMPUTES:
         raise ParameterError(
             f"problem has dtype={problem.dtype!r}, which is for the cost model only; "
-            f"to compute, expected one of {', '.join(_COMPUTES)}"
+            f"to compute, expected one of {', '.join(COMPUTES)}"
         )
-    _check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", problem.dtype)
+    check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
     if bias is not None:
-        _check_array("bias", bias, (problem.K,), "(K,)", problem.dtype)
-    backend = _choose_backend(backend)
-    return Plan(problem, w, bias, _choose_algorithm(problem, algorithm, backend), backend)
+        check_array("bias", bias, (problem.K,), "(K,)", (problem.dtype,))
+    backend = choose_backend(backend)
+    memory = _Memory(problem.y_bytes if output is None else output, copied)
+    return Plan(problem, w, bias, _choose(problem, algorithm, backend, memory), backend)
 
 
 class Plan:
@@ -145,7 +153,7 @@ class Plan:
         self.problem, self.algorithm, self.backend = problem, algorithm, backend
         self.cost = algorithm.cost(problem, backend)
         self._form = algorithm.forms[backend]
-        self.packed = self._form.pack(problem, np.ascontiguousarray(w))
+        self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
         self.workspace = self._form.allocate(problem)
         self.bias = None if bias is None else bias.copy()
 
@@ -163,11 +171,12 @@ class Plan:
         ConvError
             If x or out does not fit the plan.
         """
-        _check_array("x", x, self.problem.x_shape, "(N, H, W, C)", self.problem.dtype)
+        check_array("x", x, self.problem.x_shape, "(N, H, W, C)", (self.problem.dtype,))
         if out is None:
             out = aligned_empty(self.problem.y_shape, self.problem.dtype)
         else:
-            _check_out(out, self.problem, x=x)
+            inside = {"packed": self.packed, "bias": self.bias} | self.workspace
+            check_out(out, self.problem.y_shape, self.problem.dtype, x=x, **inside)
         self._form.run(self.problem, np.ascontiguousarray(x), self.packed, self.workspace, out)
         if self.bias is not None:
             out += self.bias
@@ -183,34 +192,21 @@ class Plan:
 # -- choosing ----------------------------------------------------------------------------------------------
 
 
-def _choose_backend(backend: str) -> str:
-    has_numba = find_spec("numba") is not None
-    if backend == "auto":
-        return "cpu" if has_numba else "numpy"
-    if backend not in BACKENDS:
-        raise ParameterError(f"backend={backend!r}; expected 'auto' or one of {', '.join(BACKENDS)}")
-    if backend == "cpu" and not has_numba:
-        raise UnsupportedError("backend='cpu' needs Numba (pip install numba); backend='numpy' runs without")
-    return backend
-
-
-def _choose_algorithm(problem: ConvProblem, name: str, backend: str) -> Algorithm:
+def _choose(problem: ConvProblem, name: str, backend: str, memory: _Memory) -> Algorithm:
     """Return the algorithm by name, or a good one for "auto"; refuse what does not serve or does not fit."""
+    if not isinstance(name, str) or name not in ("auto", *ALGORITHMS):
+        raise ParameterError(f"algorithm={name!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
     serving = {a.name: a for a in ALGORITHMS.values() if not a.supports(problem) and backend in a.forms}
     if name == "auto":
         # One channel a group leaves a matrix product nothing to reuse; else im2row, if its matrix fits.
         order = ("direct", "im2row") if problem.groups == problem.C > 1 else ("im2row", "direct")
-        fitting = [n for n in order if n in serving and not _too_large(problem, serving[n], backend)]
+        fitting = [n for n in order if n in serving and not memory.shortage(problem, serving[n], backend)]
         name = fitting[0] if fitting else order[-1]
-    if name not in ALGORITHMS:
-        raise ParameterError(f"algorithm={name!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
     if name not in serving:
         reason = ALGORITHMS[name].supports(problem) or f"it has no form for backend={backend!r}"
-        raise UnsupportedError(
-            f"algorithm={name!r} cannot serve this problem: {reason}; {_list(serving)} can"
-        )
-    if shortage := _too_large(problem, serving[name], backend):
-        fits = [n for n, a in serving.items() if not _too_large(problem, a, backend)]
+        raise UnsupportedError(f"algorithm={name!r} cannot serve this: {reason}; {_list(serving)} can")
+    if shortage := memory.shortage(problem, serving[name], backend):
+        fits = [n for n, a in serving.items() if not memory.shortage(problem, a, backend)]
         raise WorkspaceError(
             f"algorithm={name!r} {shortage}; "
             + (f"{_list(fits)} would fit" if fits else "no algorithm would fit: make the batch N smaller")
@@ -218,68 +214,35 @@ def _choose_algorithm(problem: ConvProblem, name: str, backend: str) -> Algorith
     return serving[name]
 
 
-def _too_large(problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
-    """Return why the arrays a run would allocate do not fit in the memory at hand, or None if they do."""
-    cost = algorithm.cost(problem, backend)
-    needed = cost.workspace_bytes + cost.packed_bytes + problem.y_bytes
-    if needed < _NOT_WORTH_ASKING:
-        return None
-    from convlab.measure.machine import memory_at_hand
+class _Memory:
+    """What a run would allocate, held against the memory at hand (looked up once, and only if needed)."""
 
-    at_hand = memory_at_hand()
-    if at_hand is None or needed <= at_hand:
-        return None
-    return (
-        f"needs {bytes_text(needed)} (workspace {bytes_text(cost.workspace_bytes)}, packed weights "
-        f"{bytes_text(cost.packed_bytes)}, output {bytes_text(problem.y_bytes)}) and "
-        f"{bytes_text(at_hand)} of memory are free"
-    )
+    def __init__(self, output: int, copied: int):
+        self.output, self.copied = output, copied
+
+    def shortage(self, problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
+        """Return why the arrays do not fit, or None if they do or it cannot be known."""
+        cost = algorithm.cost(problem, backend)
+        parts = {
+            "workspace": cost.workspace_bytes,
+            "packed weights": cost.packed_bytes,
+            "output": self.output,
+            "a contiguous copy of x": self.copied,
+        }
+        needed = sum(parts.values())
+        if needed < _NOT_WORTH_ASKING or self.at_hand is None or needed <= self.at_hand:
+            return None
+        listed = ", ".join(f"{name} {bytes_text(size)}" for name, size in parts.items() if size)
+        return f"needs {bytes_text(needed)} ({listed}) and {bytes_text(self.at_hand)} of memory are free"
+
+    @cached_property
+    def at_hand(self) -> int | None:
+        """Bytes of memory that are free now."""
+        from convlab.measure.machine import memory_at_hand
+
+        return memory_at_hand()
 
 
 def _list(names) -> str:
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
-
-
-# -- checking ----------------------------------------------------------------------------------------------
-
-
-def _check_array(name, array, shape=None, axes="", dtype=None) -> None:
-    """Refuse what is not a plain NumPy array of the shape and dtype expected."""
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise ArrayError(
-            f"{name} is a {type(array).__name__}; expected a NumPy array"
-            + (f", for instance {name}.numpy()" if hasattr(array, "numpy") else "")
-        )
-    wanted = (dtype,) if dtype else _COMPUTES
-    if array.dtype.name not in wanted or not array.dtype.isnative:
-        given = array.dtype.name if array.dtype.isnative else f"byte-swapped {array.dtype.name}"
-        raise ArrayError(
-            f"{name} has dtype {given}; expected {' or '.join(wanted)} "
-            f"(convert it with {name}.astype('{wanted[0]}'))"
-        )
-    if shape is not None and array.shape != shape:
-        raise ShapeError(f"{name} has shape {array.shape}; expected {axes} = {shape}{_which(array, shape)}")
-
-
-def _which(array, shape) -> str:
-    """Name the first axis that differs."""
-    if array.ndim != len(shape):
-        return f": {array.ndim} axes instead of {len(shape)}"
-    axis = next(
-        i for i, (given, wanted) in enumerate(zip(array.shape, shape, strict=True)) if given != wanted
-    )
-    return f": axis {axis} is {array.shape[axis]} instead of {shape[axis]}"
-
-
-def _check_out(out, problem: ConvProblem, **inputs) -> None:
-    _check_array("out", out, problem.y_shape, "(N, P, Q, K)", problem.dtype)
-    if not out.flags.writeable:
-        raise ArrayError("out is read-only; expected an array that can be written")
-    if not out.flags.c_contiguous:
-        raise ArrayError(
-            f"out has strides {out.strides}; expected a C-contiguous array, for instance np.empty"
-        )
-    for name, array in inputs.items():
-        if array is not None and np.may_share_memory(out, array):
-            raise ArrayError(f"out shares memory with {name}; expected an array of its own")

@@ -17,10 +17,12 @@ from functools import cached_property
 
 import numpy as np
 
+from convlab.checks import check_array
 from convlab.errors import ParameterError, ShapeError
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
+LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,7 @@ class ConvProblem:
             If either is not 4-D, or their channels do not match.
         """
         for name, array, axes in (("x", x, "(N, H, W, C)"), ("w", w, "(K, R, S, C/groups)")):
+            check_array(name, array, dtypes=DTYPES)
             if array.ndim != 4:
                 raise ShapeError(
                     f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: {axes}"
@@ -275,6 +278,8 @@ def _integer(name: str, value, *, least: int) -> int:
         ) from None
     if number < least:
         raise ParameterError(f"{name}={number}; expected an integer >= {least}")
+    if number > LARGEST:
+        raise ParameterError(f"{name} is above {LARGEST}; expected an integer from {least} to {LARGEST}")
     return number
 
 
@@ -293,7 +298,7 @@ def _pair(name: str, value, *, least: int) -> Pair:
 def _dtype_name(dtype) -> str:
     try:
         name = np.dtype(dtype).name
-    except TypeError:
+    except Exception:  # NumPy parses strings, and fails in many ways
         name = str(dtype)
     if dtype is None or name not in DTYPES:
         raise ParameterError(f"dtype={dtype!r}; expected one of {', '.join(DTYPES)}")

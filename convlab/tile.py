@@ -17,6 +17,7 @@ The idea is the micro-kernel of Goto & van de Geijn, "Anatomy of High-Performanc
 
 from __future__ import annotations
 
+import platform
 from functools import lru_cache
 
 import numba
@@ -67,20 +68,23 @@ class Tile:
 def vector_bytes() -> int:
     """Return the bytes of one vector register of this processor: 64 (AVX-512), 32 (AVX2) or 16."""
     if numba.config.CPU_NAME and binding.get_host_cpu_name() != numba.config.CPU_NAME:
-        return 32  # a processor was asked for by name (NUMBA_CPU_NAME): AVX2 is the safe guess
+        return 32  # a processor was asked for by name (NUMBA_CPU_NAME): 32 runs on any, if not at its best
     features = binding.get_host_cpu_features()
-    return 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
+    if features.get("avx512f"):
+        return 64
+    return 32 if features.get("avx2") and features.get("fma") else 16
 
 
 @lru_cache
 def tile_for(M: int, dtype: str = "float32") -> Tile:
     """Return the tile for a product with `M` rows on this processor.
 
-    Two vectors wide, and as tall as the registers allow: 7 rows (14 of 32 registers) on AVX-512 and NEON,
-    where 7 divides the 7, 14, 28 and 56 rows of real networks; 6 rows (12 of 16) on AVX2. Fewer rows only
-    if M itself is smaller.
+    Two vectors wide, and as tall as the registers allow: 7 rows (14 of 32 registers) on AVX-512 and ARM,
+    where 7 divides the 7, 14, 28 and 56 rows of real networks; 6 rows (12 of 16) on other x86 processors.
+    Fewer rows only if M itself is smaller.
     """
-    tallest = 6 if vector_bytes() == 32 else 7
+    has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
+    tallest = 7 if has_32_registers else 6
     rows = tallest if tallest <= M else 4 if M >= 4 else 2 if M >= 2 else 1
     return Tile(rows, 2, vector_bytes() // np.dtype(dtype).itemsize, dtype)
 
@@ -152,7 +156,7 @@ def accumulate(typing, tile, sums, a, p, step, w, q):
     def generate(context, builder, signature, args):
         _, sums_, a_, p_, step_, w_, q_ = args
         vector = ir.VectorType(tile.llvm_scalar, tile.lanes)
-        fma = _function(builder, "fma", vector, vector, vector, vector)
+        fma = _function(builder, "fmuladd", vector, vector, vector, vector)
         weights = [
             builder.load(_address(context, builder, w, w_, q_, _INT(j * tile.lanes), as_type=vector), align=4)
             for j in range(tile.vectors)
@@ -210,7 +214,7 @@ def _address(context, builder, array_type, array, *offsets, as_type=None):
 
 
 def _function(builder, name, returns, *takes, suffix=None):
-    """Declare LLVM's intrinsic `name` for these types, e.g. llvm.fma.v16f32."""
+    """Declare LLVM's intrinsic `name` for these types, e.g. llvm.fmuladd.v16f32."""
 
     def short(kind):
         if isinstance(kind, ir.PointerType):

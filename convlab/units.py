@@ -1,30 +1,44 @@
-"""Numbers as people read them: bytes in KiB, MiB, GiB, counts in k, M, G, times in ms."""
+"""Numbers as people read them: bytes in KiB, MiB, GiB, counts in k, M, G, times in ms, ratios with a ×."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
 
 
 def bytes_text(count: float) -> str:
     """Return bytes in binary units with three significant digits, e.g. '6.89 MiB'."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(count) < 1024:
-            return f"{count:.0f} B" if unit == "B" else f"{_three(count)} {unit}"
-        count /= 1024
-    return f"{_three(count)} TiB"
+    return _in_units(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), "{:.0f}".format)
 
 
 def count_text(count: float) -> str:
     """Return a count in decimal units with three significant digits, e.g. '1.81 G'."""
-    for unit in ("", "k", "M", "G"):
-        if abs(count) < 1000:
-            return f"{count:g}" if unit == "" else f"{_three(count)} {unit}"
-        count /= 1000
-    return f"{_three(count)} T"
+    return _in_units(count, 1000, ("", "k", "M", "G", "T"), "{:g}".format)
 
 
 def time_text(seconds: float) -> str:
     """Return a duration with three significant digits, e.g. '1.23 ms'."""
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1:
-            return f"{_three(seconds * factor)} {unit}"
-    return f"{_three(seconds * 1e9)} ns"
+    return _in_units(seconds * 1e9, 1000, ("ns", "µs", "ms", "s"), _three)
+
+
+def ratio_text(value: float) -> str:
+    """Return a ratio as people read it: '12.2×', '0.06×', '278×'."""
+    if 0 < value < 0.005:
+        return "< 0.01×"
+    return f"{value:.{0 if value >= 99.95 else 1 if value >= 0.995 else 2}f}×"
+
+
+def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callable[[float], str]) -> str:
+    """Return a value in the first unit that writes it as less than `step`, else in the last.
+
+    The text decides, not the value: 1023.9 KiB would read "1024 KiB", and so it is "1.00 MiB".
+    """
+    text = smallest(value)
+    for unit in units[:-1]:
+        if abs(float(text)) < step:
+            return f"{text} {unit}".rstrip()
+        value /= step
+        text = _three(value)
+    return f"{text} {units[-1]}"
 
 
 def _three(value: float) -> str:

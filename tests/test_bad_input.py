@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import convlab.backends
 import convlab.measure.machine
 from convlab import (
+    ALGORITHMS,
     ArrayError,
     ConvError,
     ConvProblem,
@@ -12,8 +14,12 @@ from convlab import (
     ShapeError,
     UnsupportedError,
     WorkspaceError,
+    col2im,
     conv2d,
     conv2d_nchw,
+    im2col,
+    im2row,
+    networks,
     plan,
 )
 
@@ -93,6 +99,10 @@ CONV2D = {
         ["algorithm='winnograd'", "direct, im2row, im2col"],
         {"algorithm": "winnograd"},
     ),
+    "algorithm is a list": (ParameterError, ["algorithm=['im2row']"], {"algorithm": ["im2row"]}),
+    "backend is an array": (ParameterError, ["backend=array"], {"backend": np.ones(2)}),
+    "stride is astronomic": (ParameterError, ["stride is above 2147483647"], {"stride": 2**70}),
+    "padding is astronomic": (ParameterError, ["padding is above"], {"padding": 2**63}),
     "backend is unknown": (ParameterError, ["backend='tpu'", "numpy, cpu"], {"backend": "tpu"}),
     "out is a list": (ArrayError, ["out is a list"], {"out": []}),
     "out has the wrong shape": (
@@ -200,6 +210,8 @@ def test_calling_a_plan(x, words):
         ({"dtype": None}, ["dtype=None"]),
         ({"padding": (1, (2, 3, 4))}, ["padding[1] (horizontal)", "3 entries"]),
         ({"padding": None}, ["padding=None"]),
+        ({"H": 10**400}, ["H is above 2147483647"]),
+        ({"dtype": "f4,,"}, ["dtype='f4,,'"]),
         ({"dilation": (1, 0)}, ["dilation[1]=0"]),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
@@ -209,6 +221,43 @@ def test_problem(arguments, words):
         ConvProblem(**{"N": 2, "H": 8, "W": 9, "C": 4, "K": 6, "R": 3, "S": 5} | arguments)
     for word in words:
         assert word in str(caught.value)
+
+
+MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ConvProblem.of([1], W), ["x is a list"]),
+        (lambda: im2row(X[..., :1], PROBLEM), ["x has shape (2, 8, 9, 1)", "axis 3 is 1 instead of 4"]),
+        (lambda: im2col(X.repeat(2, 0), PROBLEM), ["axis 0 is 4 instead of 2"]),
+        (lambda: im2col(X.tolist(), PROBLEM), ["x is a list"]),
+        (lambda: col2im(MATRIX[1:], PROBLEM), ["cols has shape (59, 60)", "(C*R*S, N*P*Q) = (60, 60)"]),
+        (lambda: ALGORITHMS["direct"].cost(PROBLEM, "tpu"), ["backend='tpu'"]),
+        (lambda: networks.load(["vgg16"]), ["network=['vgg16']", "resnet18"]),
+        (lambda: networks.load("vgg16")[99], ["no layer 99", "from 0 to 12"]),
+    ],
+)
+def test_other_doors(call, words):
+    with pytest.raises(ConvError) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("backend", ["numpy", "cpu"])
+def test_a_plan_is_its_own(algorithm, backend):
+    """What the caller changes after `plan` changes nothing, and no output may lie inside the plan."""
+    square = ConvProblem(1, 3, 3, 1, 1, 1, 1)
+    x, w, bias = np.ones(square.x_shape, "f4"), np.ones(square.w_shape, "f4"), np.ones(1, "f4")
+    prepared = plan(square, w, bias, algorithm=algorithm, backend=backend)
+    w[...], bias[...] = 7, 7
+    assert (prepared(x) == 2).all()
+    for array in (x, *prepared.workspace.values()):
+        with pytest.raises(ArrayError, match="out shares memory with"):
+            prepared(x, array.reshape(square.y_shape))
 
 
 def test_nchw_door():
@@ -247,6 +296,24 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
         assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_limit_is_exact(monkeypatch, algorithm):
+    """A plan is made with exactly the bytes it needs, and refused with one byte less."""
+    w, x = np.ones(BIG.w_shape, np.float32), np.ones(BIG.x_shape, np.float32)
+    cost = ALGORITHMS[algorithm].cost(BIG, "cpu")
+    with_output = cost.workspace_bytes + cost.packed_bytes + BIG.y_bytes
+    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: with_output)
+    plan(BIG, w, algorithm=algorithm, backend="cpu")
+    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: with_output - 1)
+    with pytest.raises(WorkspaceError):
+        plan(BIG, w, algorithm=algorithm, backend="cpu")
+    # An output that is there already need not be allocated; a copy of x that is not contiguous must.
+    out = np.empty(BIG.y_shape, np.float32)
+    conv2d(x, w, padding=1, algorithm=algorithm, backend="cpu", out=out)
+    with pytest.raises(WorkspaceError, match=r"a contiguous copy of x 64\.0 MiB"):
+        conv2d(x.swapaxes(1, 2), w, padding=1, algorithm=algorithm, backend="cpu", out=out)
+
+
 def test_when_nothing_fits_it_says_so(monkeypatch):
     w = np.ones(BIG.w_shape, np.float32)
     _with_memory(monkeypatch, 1 << 20)
@@ -263,7 +330,8 @@ def test_auto_takes_what_fits(monkeypatch):
 
 
 def test_without_numba(monkeypatch):
-    monkeypatch.setattr("convlab.plans.find_spec", lambda name: None)
+    monkeypatch.setattr(convlab.backends, "numba_trouble", lambda: "Numba needs another NumPy")
     assert plan(PROBLEM, W).backend == "numpy"
-    with pytest.raises(UnsupportedError, match="needs Numba"):
+    assert ALGORITHMS["im2row"].cost(PROBLEM).packed_bytes == PROBLEM.w_bytes
+    with pytest.raises(UnsupportedError, match=r"needs Numba \(Numba needs another NumPy\)"):
         plan(PROBLEM, W, backend="cpu")

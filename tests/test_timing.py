@@ -22,6 +22,19 @@ def test_a_wrong_output_is_never_timed():
         compare({"nan": lambda: np.array([np.nan])}, expected=np.array([1.0]), limit=0.1)
 
 
+def test_no_candidate_passes_with_the_answer_of_another():
+    shared = np.zeros(3)
+
+    def right():
+        shared[...] = 1
+        return shared
+
+    with pytest.raises(ConvError, match="idle is wrong: its error is nan"):
+        compare({"right": right, "idle": lambda: shared}, expected=np.ones(3), limit=0.1)
+    with pytest.raises(ConvError, match=r"scalar is wrong: its shape is \(\), expected \(3,\)"):
+        compare({"scalar": lambda: 1.0}, expected=np.ones(3), limit=0.1)
+
+
 def test_candidates_take_turns():
     order = []
     names = ("a", "b", "c")

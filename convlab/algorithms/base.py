@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Any
 
 import numpy as np
 
+from convlab.backends import choose_backend
+from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 
 LETTERS = tuple("NHWCKRSPQGb")
@@ -48,8 +51,9 @@ class Formula:
         self._code = compile(tree, "<formula>", "eval")
 
     def __call__(self, problem: ConvProblem) -> int:
-        """Return the value for one problem, as a whole number."""
-        return round(eval(self._code, {"__builtins__": {}, "ceil": ceil, "max": max}, problem.letters))
+        """Return the value for one problem: exact, in whole numbers and fractions, then rounded."""
+        letters = {letter: Fraction(size) for letter, size in problem.letters.items()}
+        return round(eval(self._code, {"__builtins__": {}, "ceil": _ceil, "max": max}, letters))
 
     def __str__(self) -> str:
         return self.text.replace(" * ", " × ").replace("*", "·")
@@ -59,6 +63,7 @@ class Formula:
 
 
 NOTHING = Formula("0")
+WEIGHTS = Formula("K*R*S*C/G * b")
 DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
 
 
@@ -75,7 +80,7 @@ class Cost:
     workspace_bytes : int
         Bytes allocated beside x, w, y and the packed weights.
     packed_bytes : int
-        Bytes of the weights in the layout this form wants; 0 if it takes them as they are.
+        Bytes of the weights in the layout this form wants.
     """
 
     flops: int
@@ -89,8 +94,12 @@ class Cost:
         return self.flops / self.bytes_moved
 
 
-def _keep(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    return w
+def _ceil(value) -> Fraction:
+    return Fraction(ceil(value))
+
+
+def _copy(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    return w.copy()
 
 
 def _nothing(problem: ConvProblem) -> dict[str, np.ndarray]:
@@ -105,10 +114,12 @@ class Form:
     ----------
     run : callable
         ``run(problem, x, packed, workspace, y)`` writes the convolution of x into y, without bias.
-    bytes_moved, workspace_bytes, packed_bytes : Formula
-        The cost model.
+    bytes_moved, workspace_bytes : Formula
+        The cost model, in the letters of `ConvProblem`.
+    packed_bytes : callable
+        The rest of it: ``packed_bytes(problem)``, which may depend on the processor's vectors.
     pack : callable
-        ``pack(problem, w)`` returns the weights in the layout `run` wants. Done once, by `plan`.
+        ``pack(problem, w)`` returns a copy of the weights in the layout `run` wants. Done once, by `plan`.
     allocate : callable
         ``allocate(problem)`` returns the named arrays of the workspace. Done once, by `plan`.
     """
@@ -116,8 +127,8 @@ class Form:
     run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray], None]
     bytes_moved: Formula
     workspace_bytes: Formula = NOTHING
-    packed_bytes: Callable[[ConvProblem], int] = NOTHING
-    pack: Callable[[ConvProblem, np.ndarray], Any] = _keep
+    packed_bytes: Callable[[ConvProblem], int] = WEIGHTS
+    pack: Callable[[ConvProblem, np.ndarray], Any] = _copy
     allocate: Callable[[ConvProblem], dict[str, np.ndarray]] = _nothing
 
 
@@ -150,9 +161,22 @@ class Algorithm:
         """Return None if the algorithm serves `problem`, else the reason why not."""
         return self.refuses(problem)
 
-    def cost(self, problem: ConvProblem, backend: str = "cpu") -> Cost:
+    def form(self, backend: str = "auto") -> Form:
+        """Return the form that runs on `backend`.
+
+        Raises
+        ------
+        ConvError
+            If there is no such backend, or no form for it.
+        """
+        name = choose_backend(backend)
+        if name not in self.forms:
+            raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
+        return self.forms[name]
+
+    def cost(self, problem: ConvProblem, backend: str = "auto") -> Cost:
         """Return the cost model's figures for one run on `backend`."""
-        form = self.forms[backend]
+        form = self.form(backend)
         return Cost(
             flops=self.flops(problem),
             bytes_moved=form.bytes_moved(problem),
@@ -160,9 +184,9 @@ class Algorithm:
             packed_bytes=form.packed_bytes(problem),
         )
 
-    def workspace_bytes(self, problem: ConvProblem, backend: str = "cpu") -> int:
+    def workspace_bytes(self, problem: ConvProblem, backend: str = "auto") -> int:
         """Return the bytes this algorithm allocates beside x, w, y and the packed weights."""
-        return self.forms[backend].workspace_bytes(problem)
+        return self.form(backend).workspace_bytes(problem)
 
     @cached_property
     def backends(self) -> tuple[str, ...]:

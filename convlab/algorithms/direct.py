@@ -112,7 +112,6 @@ ALGORITHM = Algorithm(
         "cpu": Form(
             run=_run_cpu,
             bytes_moved=Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b"),
-            packed_bytes=Formula("K*R*S*C/G * b"),
             pack=pack,
         ),
     },

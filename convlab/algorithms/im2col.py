@@ -17,6 +17,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2row import _MATRIX, _TRAFFIC, panel_bytes
+from convlab.checks import check_array
 from convlab.jit import njit
 from convlab.problem import ConvProblem
 
@@ -39,6 +40,7 @@ def im2col(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     The matrix holds R*S*P*Q / (H*W) times as many numbers as x. `convlab.conv2d` refuses it when it
     would not fit in memory; this function does not.
     """
+    check_array("x", x, problem.x_shape, "(N, H, W, C)")
     cols = allocate(problem, x.dtype)["cols"]
     fill(x, problem, cols)
     return cols
@@ -59,6 +61,8 @@ def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
         So col2im(im2col(x)) is not x, but x times the number of copies of each pixel. For all x and cols,
         sum(im2col(x) * cols) = sum(x * col2im(cols)): that is what "adjoint" means.
     """
+    M, _, taps = problem.gemm
+    check_array("cols", cols, (problem.groups * taps, M), "(C*R*S, N*P*Q)")
     x = np.zeros(problem.x_shape, cols.dtype)
     for tap, (row, col), cells in _taps(problem, cols):
         x[:, row, col] += cells[tap].transpose(1, 2, 3, 0)
@@ -90,7 +94,7 @@ def _taps(problem, cols):
 def _channels_first(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return w with each filter's numbers in the order (c, r, s), (G, K/G, C/G*R*S)."""
     _, filters, taps = problem.gemm
-    return np.ascontiguousarray(w.transpose(0, 3, 1, 2)).reshape(problem.groups, filters, taps)
+    return w.transpose(0, 3, 1, 2).copy().reshape(problem.groups, filters, taps)
 
 
 def _run_numpy(problem, x, w, workspace, y):
@@ -155,7 +159,6 @@ ALGORITHM = Algorithm(
             run=_run_numpy,
             bytes_moved=_TRAFFIC,
             workspace_bytes=_MATRIX,
-            packed_bytes=lambda problem: problem.w_bytes,
             pack=_channels_first,
             allocate=allocate,
         ),

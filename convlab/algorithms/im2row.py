@@ -17,6 +17,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
+from convlab.checks import check_array
 from convlab.jit import copy_run, njit
 from convlab.problem import ConvProblem
 
@@ -39,6 +40,7 @@ def im2row(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     The matrix holds R*S*P*Q / (H*W) times as many numbers as x. `convlab.conv2d` refuses it when it
     would not fit in memory; this function does not.
     """
+    check_array("x", x, problem.x_shape, "(N, H, W, C)")
     rows = allocate(problem, x.dtype)["rows"]
     fill(x, problem, rows)
     return rows

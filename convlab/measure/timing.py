@@ -68,9 +68,7 @@ def compare(
         for name, run in candidates.items():
             output = run()  # compiles, too
             if expected is not None:
-                error = np.abs(output - expected).max()
-                if not error <= limit:
-                    raise ConvError(f"{name} is wrong: its error is {error:.2e}, the limit {limit:.2e}")
+                _check(name, output, expected, limit)
         for _ in range(rounds):
             for name in random.sample(list(candidates), len(candidates)):
                 for _ in range(warm):
@@ -79,6 +77,17 @@ def compare(
                 candidates[name]()
                 times[name].append(time.perf_counter() - start)
     return {name: summary(seconds) for name, seconds in times.items()}
+
+
+def _check(name: str, output: np.ndarray, expected: np.ndarray, limit: float) -> None:
+    """Refuse a wrong output; then spoil it, so that the next candidate cannot pass with this one's answer."""
+    if np.shape(output) != expected.shape:
+        raise ConvError(f"{name} is wrong: its shape is {np.shape(output)}, expected {expected.shape}")
+    error = np.abs(output - expected).max()
+    if not error <= limit:
+        raise ConvError(f"{name} is wrong: its error is {error:.2e}, the limit {limit:.2e}")
+    if isinstance(output, np.ndarray) and output.flags.writeable:
+        output[...] = np.nan
 
 
 def summary(seconds: list[float]) -> Timing:

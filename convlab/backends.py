@@ -1,0 +1,37 @@
+"""Who runs a convolution: "numpy", the reference forms, or "cpu", the forms compiled by Numba."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.errors import ParameterError, UnsupportedError
+
+BACKENDS = ("numpy", "cpu")
+
+
+@lru_cache
+def numba_trouble() -> str | None:
+    """Return why Numba cannot be used here, or None if it can. It is imported to find out."""
+    try:
+        import numba  # noqa: F401
+    except ImportError as error:  # missing, or at odds with the NumPy that is installed
+        return str(error).partition("\n")[0]
+    return None
+
+
+def choose_backend(backend: str = "auto") -> str:
+    """Return the backend by name; for "auto" the fastest that works here.
+
+    Raises
+    ------
+    ParameterError, UnsupportedError
+        If there is no such backend, or it cannot run here.
+    """
+    if not isinstance(backend, str) or backend not in ("auto", *BACKENDS):
+        raise ParameterError(f"backend={backend!r}; expected 'auto' or one of {', '.join(BACKENDS)}")
+    if backend == "numpy":
+        return backend
+    trouble = numba_trouble()
+    if trouble and backend == "cpu":
+        raise UnsupportedError(f"backend='cpu' needs Numba ({trouble}); backend='numpy' runs without")
+    return "numpy" if trouble else "cpu"
