@@ -1,5 +1,7 @@
 """Every exercise: the library's answer passes, and named wrong answers do not."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,7 @@ WRONG = {
         "flips the rows only": lambda w: w[:, ::-1],
         "flips the filters too": lambda w: w[::-1, ::-1, ::-1],
         "transposes": lambda w: w.swapaxes(1, 2),
+        "flips the channels too": lambda w: w[:, ::-1, ::-1, ::-1],
     },
     "im2row": {
         "the other order": lambda *a: _windows(*a, order="crs"),
@@ -81,6 +84,7 @@ WRONG = {
         "counts in elements": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * C),
         "forgets the channels": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * 4),
         "uses the input's size": lambda H, W, C, R, S, s, p, b: b // (H * W * R * S * C * 4),
+        "swaps R and S": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, S, R, s, p) * R * S * C * 4),
         "rounds up": lambda H, W, C, R, S, s, p, b: -(-b // (_pq(H, W, R, S, s, p) * R * S * C * 4)),
     },
 }  # fmt: skip
@@ -101,23 +105,77 @@ def test_wrong_answers_are_caught(name, mistake):
 
 
 def test_right_answers_written_another_way():
+    """The library's own answers are held against answers that share no code with them."""
     assert check("im2row", _windows).good
     assert check("im2col", lambda *a: _windows(*a, order="crs").T).good
     assert check("convolve", lambda x, w, s, p: conv2d(x, w, stride=s, padding=p)).good
+    assert check("flip", lambda w: np.rot90(w, 2, axes=(1, 2))).good
+    assert check("output_size", lambda H, R, s, p, d: len(range(0, H + 2 * p - d * (R - 1), s))).good
+    fits = lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * C * 4)  # noqa: E731
+    assert check("largest_batch", fits).good
 
 
 def test_what_check_says():
     assert check("flip", lambda w: None).good is None
-    assert "ZeroDivisionError" in repr(check("flip", lambda w: 1 / 0))
     said = repr(check("output_size", WRONG["output_size"]["forgets the padding"]))
+    assert "(H=5, R=3, stride=1, padding=1, dilation=1)" in said
     assert "expected 5\ngot      3" in said
     assert "changes its input" in repr(check("convolve", _changes_input))
     with pytest.raises(ConvError, match="output_size"):
         check("nothing", len)
 
 
+def test_check_names_the_line_that_failed():
+    def broken(w):
+        zero = 0
+        return 1 / zero
+
+    said = repr(check("flip", broken))
+    assert "ZeroDivisionError" in said
+    assert "return 1 / zero" in said
+
+
+def test_check_shows_small_inputs():
+    said = repr(check("convolve", WRONG["convolve"]["flips the filter"]))
+    assert "x =\n[[[[" in said
+    assert "w =\n[[[[" in said
+
+
+def test_check_recognises_another_order():
+    said = repr(check("im2row", WRONG["im2row"]["the other order"]))
+    assert said.startswith("Not yet.\nCase 2 of")  # the second case has two channels
+    assert "right numbers in another order" in said
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda *a: "5",
+        lambda *a: [[1, 2], [3]],
+        lambda *a: np.array(["a"]),
+        lambda *a: object(),
+        lambda *a: 1j,
+        partial(lambda *a: 5.5),
+    ],
+)
+@pytest.mark.parametrize("name", ["output_size", "flip"])
+def test_odd_answers_are_answered(name, answer):
+    assert check(name, answer).good is False
+
+
+def test_a_result_instead_of_a_function():
+    assert "without calling" in repr(check("flip", None))
+
+
+def test_none_in_a_later_case_is_wrong():
+    assert check("output_size", lambda H, R, s, p, d: 3 if (H, p) == (5, 0) else None).good is False
+
+
 def test_reveal():
     assert reveal(None, 3, "times").good is None
     assert reveal(3.1, 3, "times").good
     assert not reveal(9, 3, "times").good
+    for odd in ("a", 0, -3, float("nan"), [1], float("inf")):
+        assert reveal(odd, 3, "times").good is None
+    assert reveal("3", 3, "times").good
     assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()

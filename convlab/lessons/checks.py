@@ -6,12 +6,16 @@ Small cases come first, so that the first failure is one you can work out on pap
 from __future__ import annotations
 
 import html
+import math
+import traceback
 from collections.abc import Callable
 
 import numpy as np
 
 from convlab.errors import ParameterError
 from convlab.lessons.exercises import EXERCISES
+
+_READABLE = 40  # numbers; arrays up to this size are printed
 
 
 class Note:
@@ -41,7 +45,7 @@ def check(name: str, function: Callable) -> Note:
     name : str
         The exercise, e.g. "output_size".
     function : callable
-        Your answer.
+        Your answer: the function itself, not what it returns.
 
     Returns
     -------
@@ -49,18 +53,20 @@ def check(name: str, function: Callable) -> Note:
         Passed, not started (it returns None), or the first case that fails: what went in, what was
         expected, what came out.
     """
-    if name not in EXERCISES:
+    if not isinstance(name, str) or name not in EXERCISES:
         raise ParameterError(f"exercise={name!r}; expected one of {', '.join(EXERCISES)}")
+    if not callable(function):
+        return Note(False, "Hand over the function itself, without calling it.", f'check("{name}", {name})')
     exercise = EXERCISES[name]
     cases = list(exercise.cases())
     for number, arguments in enumerate(cases, 1):
         kept = [_copy(a) for a in arguments]
-        where = f"Case {number} of {len(cases)}: {function.__name__}({', '.join(map(_brief, kept))})"
+        where = f"Case {number} of {len(cases)}: {_call(function, exercise.names(), kept)}"
         try:
             got = function(*arguments)
         except Exception as error:  # a learner's own bug: say it, do not crash
-            return Note(False, "Your function raised an error.", f"{where}\n{type(error).__name__}: {error}")
-        if got is None:
+            return Note(False, "Your function raised an error.", f"{where}\n{_trouble(error)}")
+        if got is None and number == 1:
             return Note(None, "Not started: the function returns nothing yet.", exercise.statement)
         if problem := _difference(exercise.answer(*kept), got):
             return Note(False, "Not yet.", f"{where}\n{problem}")
@@ -83,36 +89,74 @@ def reveal(guess: float | None, actual: float, unit: str, because: str = "") -> 
     because : str
         One sentence that explains the number.
     """
-    answer = f"{actual:,.4g} {unit}"
     if guess is None:
-        return Note(None, "Put your own number in place of None first, then run both cells.", "")
-    ratio = max(guess, actual) / max(min(guess, actual), 1e-300)
+        return Note(None, "Put your own number in place of None first, then run both cells.")
+    try:
+        guess = float(guess)
+    except (TypeError, ValueError):
+        guess = math.nan
+    if not 0 < guess < math.inf:
+        return Note(None, "A guess is a number above 0: write one in place of what is there.")
+    ratio = max(guess, actual) / min(guess, actual)
     verdict = "close" if ratio < 1.25 else "within a factor of two" if ratio < 2 else f"off {ratio:.3g} times"
-    return Note(ratio < 2, f"You said {guess:,.4g}; it is {answer}: {verdict}.", because)
+    return Note(ratio < 2, f"You said {guess:,.4g}; it is {actual:,.4g} {unit}: {verdict}.", because)
+
+
+# -- words -------------------------------------------------------------------------------------------------
+
+
+def _call(function, names, values) -> str:
+    """Write the call as the learner could type it, with small arrays below."""
+    name = getattr(function, "__name__", "your function")
+    call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in zip(names, values, strict=True))})"
+    arrays = [
+        f"{n} =\n{np.array2string(v, separator=', ')}"
+        for n, v in zip(names, values, strict=True)
+        if isinstance(v, np.ndarray) and v.size <= _READABLE
+    ]
+    return "\n".join([call, *arrays])
+
+
+def _trouble(error: Exception) -> str:
+    """Say what was raised, and on which line of the learner's code."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is `check` itself
+    said = f"{type(error).__name__}: {error}"
+    own = [f for f in frames if "site-packages" not in f.filename] or frames
+    return f"{said}\nin line {own[-1].lineno}: {own[-1].line}" if own else said
 
 
 def _difference(expected, got) -> str:
     """Return in words how `got` differs from `expected`, or nothing if it does not."""
-    if not isinstance(expected, np.ndarray):
-        if np.ndim(got) == np.ndim(expected) and np.allclose(got, expected, rtol=1e-9):
-            return ""
-        return f"expected {expected}\ngot      {got}"
-    got = np.asarray(got)
-    if got.shape != expected.shape:
-        return f"expected shape {expected.shape}\ngot shape      {got.shape}"
-    wrong = ~np.isclose(got, expected, rtol=1e-4, atol=1e-4)
+    try:
+        numbers = np.asarray(got)
+        numbers = numbers.astype(np.float64) if numbers.dtype.kind in "biuf" else None
+    except (TypeError, ValueError):  # a ragged list, for instance
+        numbers = None
+    if numbers is None:
+        return f"expected {_kind(expected)}\ngot      a {type(got).__name__}: {str(got)[:80]}"
+    if numbers.shape != np.shape(expected):
+        return f"expected {_kind(expected)}\ngot      {_kind(numbers)}"
+    wrong = ~np.isclose(numbers, expected, rtol=1e-4 if numbers.ndim else 1e-9, atol=0)
     if not wrong.any():
         return ""
+    if not numbers.ndim:
+        return f"expected {expected}\ngot      {got}"
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
-    lines = [f"{wrong.sum()} of {wrong.size} numbers differ; the first is at {first}"]
-    lines += [f"expected {expected[first]:g}", f"got      {got[first]:g}"]
-    if expected.size <= 40:
-        lines += ["", f"expected:\n{np.squeeze(expected)}", f"got:\n{np.squeeze(got)}"]
+    lines = [f"{wrong.sum()} of {wrong.size} numbers differ; the first is at {first}:"]
+    lines += [f"expected {expected[first]:g}", f"got      {numbers[first]:g}"]
+    if expected.ndim == 2 and np.array_equal(np.sort(numbers, axis=None), np.sort(expected, axis=None)):
+        lines += ["", "These are the right numbers in another order: look at the order of the axes."]
+    if expected.size <= _READABLE:
+        lines += ["", f"expected:\n{np.squeeze(expected)}", f"got:\n{np.squeeze(numbers)}"]
     return "\n".join(lines)
 
 
+def _kind(value) -> str:
+    return f"an array of shape {np.shape(value)}" if np.ndim(value) else f"a number, {value}"
+
+
 def _brief(value) -> str:
-    return f"array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    return f"<array {value.shape}>" if isinstance(value, np.ndarray) else repr(value)
 
 
 def _copy(value):

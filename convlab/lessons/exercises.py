@@ -31,6 +31,10 @@ class Exercise:
     cases: Callable[[], Iterable[tuple]]
     answer: Callable
 
+    def names(self) -> list[str]:
+        """Return the names of the arguments, in order."""
+        return self.statement.partition("(")[2].partition(")")[0].split(", ")
+
 
 def _sizes():
     """(H, R, stride, padding, dilation) along one axis."""
@@ -56,6 +60,7 @@ def _pictures(*shapes):
 def _convolutions():
     yield from _pictures(
         ((1, 3, 4, 1, 1, 2, 2), 1, 0),
+        ((1, 3, 3, 2, 1, 2, 2), 1, 0),
         ((1, 5, 4, 1, 1, 3, 2), 2, 0),
         ((1, 4, 5, 1, 1, 3, 2), 1, 1),
         ((1, 5, 4, 3, 1, 2, 3), 1, 0),
@@ -76,6 +81,7 @@ def _layers():
     yield 56, 56, 64, 3, 3, 1, 1, 8 * 2**30
     yield 224, 224, 3, 7, 7, 2, 3, 16 * 2**30
     yield 28, 30, 256, 1, 1, 2, 0, 10**6
+    yield 40, 12, 8, 5, 2, 3, 2, 10**7
 
 
 def _problem(x, w, stride, padding) -> ConvProblem:
