@@ -63,7 +63,7 @@ def bars(
         if log:
             ax.set_xscale("log")
         ax.margins(x=0.14)
-        ax.xaxis.set_major_formatter(lambda value, _: text(value))
+        ax.xaxis.set_major_formatter(lambda value, _: text(value) if value else "0")
         ax.set_xlabel(axis + (" (logarithmic: each line is ten times the last)" if log else ""))
         ax.grid(axis="x", color=LIGHT["line"], linewidth=0.6)
         ax.set_axisbelow(True)

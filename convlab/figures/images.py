@@ -10,7 +10,9 @@ from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
 
 
-def gallery(images: Mapping[str, np.ndarray], *, title: str, alt: str, columns: int = 4) -> Picture:
+def gallery(
+    images: Mapping[str, np.ndarray], *, title: str, alt: str, columns: int = 4, width: float = 8
+) -> Picture:
     """Draw images side by side, each under its name.
 
     Parameters
@@ -22,15 +24,16 @@ def gallery(images: Mapping[str, np.ndarray], *, title: str, alt: str, columns: 
         The finding, and the same in words.
     columns : int
         Images in a row.
+    width : float
+        Width of the whole in inches.
     """
     import matplotlib.pyplot as plt
 
     rows = -(-len(images) // columns)
-    height, width = next(iter(images.values())).shape[:2]
+    high, wide = next(iter(images.values())).shape[:2]
     with figure_style():
-        fig, axes = plt.subplots(
-            rows, columns, figsize=(8, 0.4 + rows * (7.8 / columns * height / width + 0.25)), squeeze=False
-        )
+        height = 0.4 + rows * ((width - 0.2) / columns * high / wide + 0.25)
+        fig, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
         for ax in axes.flat:
             ax.axis("off")
         for ax, (name, image) in zip(axes.flat, images.items(), strict=False):
@@ -38,7 +41,7 @@ def gallery(images: Mapping[str, np.ndarray], *, title: str, alt: str, columns: 
             ax.imshow(image, cmap="gray", vmin=-limit if image.min() < 0 else 0, vmax=limit)
             ax.set_title(name, fontsize=10, fontweight="normal", color=LIGHT["muted"])
         headline(fig, title)
-        return show(fig, alt)
+        return show(fig, alt, photo=True)
 
 
 def grids(

@@ -8,6 +8,13 @@ import io
 
 import numpy as np
 
+from convlab.figures.style import DARK_PAGES
+
+# On a dark page a chart is shown with light and dark exchanged, and every hue turned back to itself.
+_DARK = "".join(
+    f"{page} .convlab-picture.chart img{{filter:invert(.92) hue-rotate(180deg)}}" for page in DARK_PAGES
+)
+
 
 class Picture:
     """A finished figure: PNG bytes and the words for those who cannot see it.
@@ -19,24 +26,28 @@ class Picture:
         What the picture shows, in one or two sentences.
     width : int
         Width on the page (CSS pixels).
+    photo : bool
+        A photograph keeps its colours on a dark page; a chart is turned dark.
     """
 
-    def __init__(self, png: bytes, alt: str, width: int):
-        self.png, self.alt, self.width = png, alt, width
+    def __init__(self, png: bytes, alt: str, width: int, *, photo: bool = False):
+        self.png, self.alt, self.width, self.photo = png, alt, width, photo
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.png).decode()
         alt = html.escape(self.alt, quote=True)
+        kind = "photo" if self.photo else "chart"
         return (
-            f'<figure class="convlab-picture" style="margin:0"><img alt="{alt}" width="{self.width}" '
-            f'style="max-width:100%;height:auto" src="data:image/png;base64,{data}"></figure>'
+            f'<figure class="convlab-picture {kind}" style="margin:0"><style>{_DARK}</style>'
+            f'<img alt="{alt}" width="{self.width}" style="max-width:100%;height:auto" '
+            f'src="data:image/png;base64,{data}"></figure>'
         )
 
     def __repr__(self) -> str:
         return self.alt
 
 
-def show(fig, alt: str) -> Picture:
+def show(fig, alt: str, *, photo: bool = False) -> Picture:
     """Return a matplotlib figure as a picture with alternative text, and close the figure.
 
     Parameters
@@ -44,6 +55,8 @@ def show(fig, alt: str) -> Picture:
     fig : matplotlib Figure
     alt : str
         What the figure shows, for readers who cannot see it. Required.
+    photo : bool
+        It shows a photograph.
 
     Returns
     -------
@@ -57,7 +70,7 @@ def show(fig, alt: str) -> Picture:
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=160)  # more than the page shows, for sharp screens
     plt.close(fig)
-    return Picture(buffer.getvalue(), alt, width=round(fig.get_figwidth() * 100))
+    return Picture(buffer.getvalue(), alt, width=round(fig.get_figwidth() * 100), photo=photo)
 
 
 def photograph(size: int | None = None) -> np.ndarray:

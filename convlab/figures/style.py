@@ -23,7 +23,7 @@ LIGHT = {"paper": "#FFFFFF", "panel": "#F6F8FA", "ink": "#1F2328", "muted": "#57
 DARK = {"paper": "#16191D", "panel": "#20252B", "ink": "#E6EDF3", "muted": "#A9B4C0", "line": "#424A53"}
 
 # How each page says that it is dark: JupyterLab and nbconvert, the built book, VS Code.
-_DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[data-theme="dark"]', "body.vscode-dark")
+DARK_PAGES = ('body[data-jp-theme-light="false"]', 'html[data-theme="dark"]', "body.vscode-dark")
 
 
 # How much of a role's colour goes into a cell's fill: enough to be seen, little enough to read on.
@@ -72,7 +72,7 @@ def css() -> str:
         page = "".join(f"--cl-{n}: {v}; " for n, v in colours.items())
         tints = "".join(f"--cl-{role}-tint: {tint(role, name)}; " for role in ROLES)
         themes[name] = f"color-scheme: {name}; {page}{tints}"
-    dark_pages = ", ".join(f"{page} .convlab" for page in _DARK_PAGES)
+    dark_pages = ", ".join(f"{page} .convlab" for page in DARK_PAGES)
     return f".convlab {{ {roles}{themes['light']}}}\n{dark_pages} {{ {themes['dark']}}}\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from convlab.figures.picture import Picture, show
-from convlab.figures.style import LIGHT, ROLES, figure_style
+from convlab.figures.style import LIGHT, ROLES, figure_style, mix
 from convlab.problem import ConvProblem
 
 
@@ -24,6 +24,8 @@ def tensors(problem: ConvProblem) -> Picture:
         x0 = 0.0
         for role, label, height, width, depth, letters in blocks:
             h, w, d = (0.35 + 1.5 * v / m for v, m in ((height, largest), (width, largest), (depth, deepest)))
+            for behind in range(3 if role == "filter" else 0, 0, -1):  # a stack of filters
+                _block(ax, x0 + 0.22 * behind, h, w, d * 0.55, ROLES[role], ("", "", ""), up=0.16 * behind)
             _block(ax, x0, h, w, d * 0.55, ROLES[role], letters)
             ax.text(x0 + w / 2 + d * 0.15, -0.42, label, ha="center", va="top", linespacing=1.5)
             x0 += 3.2
@@ -41,7 +43,7 @@ def tensors(problem: ConvProblem) -> Picture:
         )
 
 
-def _block(ax, x, h, w, d, colour, letters):
+def _block(ax, x, h, w, d, colour, letters, up=0.0):
     """Draw a box whose front face is h x w and whose depth is d, with a letter at each kind of side."""
     from matplotlib.patches import Polygon
 
@@ -52,8 +54,10 @@ def _block(ax, x, h, w, d, colour, letters):
         ([(x, h), (x + w, h), (x + w + s, h + s), (x + s, h + s)], 0.55),
         ([(x + w, 0), (x + w + s, s), (x + w + s, h + s), (x + w, h)], 0.7),
     )
-    for corners, alpha in faces:
-        ax.add_patch(Polygon(corners, facecolor=colour, alpha=alpha, edgecolor=LIGHT["paper"], linewidth=1.2))
+    for corners, strength in faces:
+        corners = [(right, above + up) for right, above in corners]
+        shade = mix(colour, strength)
+        ax.add_patch(Polygon(corners, facecolor=shade, edgecolor=LIGHT["paper"], linewidth=1.2))
     ax.text(x - 0.1, h / 2, tall, ha="right", va="center")
     ax.text(x + w / 2, -0.08, wide, ha="center", va="top")
     ax.text(x + w + s / 2 + 0.1, s / 2 - 0.05, deep, ha="left", va="top")
