@@ -16,8 +16,10 @@ Everything after the command is passed on, and `start` may be left out:
   python3 lab.py --port 9000            on another port; `python3 lab.py start --help` lists the rest
   python3 lab.py test tests/test_cli.py
 
-The only things written are .venv/ (the packages) and work/ (your copies of the notebooks), both here
-beside lab.py. Nothing but Python itself is needed; uv is used where it is installed, else venv and pip.
+Everything is written here, beside lab.py: .venv/ (the packages), work/ (your copies of the notebooks),
+site/ (what `site` builds) and hidden caches of the tools that `test` runs. Outside this folder only pip,
+uv, Jupyter and Matplotlib keep what they always keep: downloads, settings, a list of fonts. Nothing but
+Python itself is needed; uv is used where it is installed, else venv and pip.
 """
 # This file must be *read* even by a Python that is far too old, so that it can say so in one line:
 # no f-strings, no annotations, no `[a, *b]`, and no newer import before the check below.
@@ -43,6 +45,7 @@ if refusal(sys.version_info[:2]):
     sys.exit(refusal(sys.version_info[:2]))
 
 import contextlib
+import errno
 import hashlib
 import importlib.util
 import json
@@ -58,7 +61,7 @@ WINDOWS = os.name == "nt"
 BIN = VENV / ("Scripts" if WINDOWS else "bin")
 PYTHON = BIN / ("python.exe" if WINDOWS else "python")
 STAMP = VENV / "convlab-setup.json"
-LOCK = ROOT / "requirements.txt"
+REQUIREMENTS = ROOT / "requirements.txt"
 # The Python under any virtual environment: `.venv/bin/python lab.py` must be able to replace .venv.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 
@@ -72,9 +75,53 @@ class SetupError(Exception):
 
 def setup():
     """Make .venv what requirements.txt and pyproject.toml say; instant when it already is."""
-    stamp, want = read_stamp(), fingerprint()
-    if stamp == want and PYTHON.exists():
+    if is_ready():
         return
+    with alone():
+        if not is_ready():  # it may be by now: another lab.py did it
+            follow_recipes()
+
+
+def is_ready():
+    """Return whether .venv was set up from these very files."""
+    return read_stamp() == fingerprint() and PYTHON.exists()
+
+
+@contextlib.contextmanager
+def alone():
+    """Wait until no other lab.py here sets up, and keep the others waiting meanwhile.
+
+    The lock lies on this very file, and the system lifts it when the process ends, however it ends: there
+    is no lock file that could be left behind. Where a disk knows no locks, we do without.
+    """
+    with open(__file__, "rb") as this:
+        if not try_lock(this):
+            print("convlab: another lab.py is setting up .venv; waiting for it", flush=True)
+            while not try_lock(this):
+                time.sleep(0.2)
+        yield
+
+
+def try_lock(file):
+    """Lock a file; return False if another process has locked it."""
+    try:
+        if WINDOWS:
+            import msvcrt
+
+            file.seek(2**30)  # far behind its end, because there nobody may read what is locked
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True
+
+
+def follow_recipes():
+    """Set up by the first recipe that works."""
+    stamp, want = read_stamp(), fingerprint()
     print("convlab: setting up .venv; this happens once", flush=True)
     started = time.monotonic()
     reason = reason_to_rebuild(stamp) if VENV.exists() else None
@@ -96,7 +143,7 @@ def setup():
 
 def fingerprint():
     """Return what a finished .venv is stamped with; any difference means there is something to do."""
-    packages = hashlib.sha256(LOCK.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    packages = hashlib.sha256(REQUIREMENTS.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     return {"finished": True, "root": str(ROOT), "python": this_python(), "packages": packages}
 
 
@@ -173,10 +220,11 @@ def recipes():
 
 def recipe(tool, make, install):
     """Return the three steps, the same for both tools."""
+    packages = ["--require-hashes", "-r", str(REQUIREMENTS)]
     itself = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     return [
         ("virtual environment, Python %s" % this_python(), make),
-        ("packages of requirements.txt, with %s" % tool, install + ["--require-hashes", "-r", str(LOCK)]),
+        ("packages of requirements.txt, with %s" % tool, install + packages),
         ("convlab itself", install + itself),
     ]
 
@@ -238,7 +286,7 @@ def test(arguments):
     """Run the checks and the tests; every check runs, also after one has failed."""
     if arguments:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
-    notebooks = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("notebooks/*.ipynb"))
+    notebooks = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
     checks = [
         ("ruff check", ["-m", "ruff", "check"]),
         ("ruff format --check", ["-m", "ruff", "format", "--check"]),

@@ -6,6 +6,7 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 from __future__ import annotations
 
 import json
+import reprlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -59,14 +60,15 @@ def lab(
     work: Work = None,
 ) -> None:
     """Open the course in JupyterLab, on your own copies of the notebooks."""
-    from convlab.course import copies
+    from convlab.course import copies, folders, notebooks
 
-    number = None if port is None else _number("--port", port, 1, 65535)
+    number = _port(port, ip)
     for word in more or ():
         if not word.startswith("-"):
             raise ParameterError(f"argument={word!r}; expected options for JupyterLab")
-    folder = copies.work_folder(work)
-    made = copies.update(copies.course_notebooks(), folder)
+    course = notebooks.course_notebooks()
+    folder = folders.work_folder(work)
+    made = copies.update(course, folder)
     _report(made)
     _open(folder, made[0].path.name, browser, number, ip, tuple(more or ()))
 
@@ -86,11 +88,11 @@ def start(
     work: Work = None,
 ) -> None:
     """Open one notebook, as your own copy."""
-    from convlab.course import copies
+    from convlab.course import copies, folders, notebooks
 
-    number = None if port is None else _number("--port", port, 1, 65535)
-    source = copies.find(notebook, copies.course_notebooks())
-    folder = copies.work_folder(work)
+    number = _port(port, ip)
+    source = notebooks.find(notebook, notebooks.course_notebooks())
+    folder = folders.work_folder(work)
     made = copies.fresh(source, folder) if fresh else copies.update([source], folder)[0]
     _report([made])
     if no_open:
@@ -101,7 +103,7 @@ def start(
 
 @app.command()
 def run(
-    notebooks: Annotated[
+    names: Annotated[
         list[str] | None, typer.Argument(metavar="[NOTEBOOK]...", help="By default all.")
     ] = None,
     out: Annotated[
@@ -112,14 +114,14 @@ def run(
     ] = "300",
 ) -> None:
     """Execute notebooks from top to bottom and write them as HTML pages."""
-    from convlab.course import copies
+    from convlab.course import folders, notebooks
 
     seconds = _number("--timeout", timeout, 1, 86_400)
-    course = copies.course_notebooks()
-    chosen = [copies.find(name, course) for name in notebooks or ()] or course
-    from convlab.course.pages import make_page, pages_folder
+    course = notebooks.course_notebooks()
+    chosen = [notebooks.find(name, course) for name in names or ()] or course
+    folder = folders.writable(out or notebooks.ROOT / "work" / "pages", "--out")
+    from convlab.course.pages import make_page
 
-    folder = pages_folder(out or copies.ROOT / "work" / "pages")
     failures = []
     with _progress() as progress:
         whole = progress.add_task("", total=len(chosen))
@@ -198,9 +200,20 @@ def networks(
 
 def _number(option: str, text: str, least: int, most: int) -> int:
     """Return a whole number given on the command line, or say which option is wrong, and how."""
-    if not text.isdecimal() or not least <= int(text) <= most:
-        raise ParameterError(f"{option}={text!r}; expected a whole number from {least} to {most}")
+    # The length first: Python refuses to read a number of thousands of digits.
+    if not text.isdecimal() or len(text) > len(str(most)) or not least <= int(text) <= most:
+        shown = reprlib.repr(text)
+        raise ParameterError(f"{option}={shown}; expected a whole number from {least} to {most}")
     return int(text)
+
+
+def _port(port: str | None, ip: str | None) -> int | None:
+    """Return the port as a number, if one is given; refuse a port or an address that cannot be."""
+    from convlab.course import server
+
+    if ip is not None:
+        server.check_address(ip)
+    return None if port is None else _number("--port", port, 1, 65535)
 
 
 def _report(made) -> None:

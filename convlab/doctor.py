@@ -12,11 +12,12 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-import convlab
+from packaging.requirements import Requirement
+
+from convlab.course.notebooks import ROOT, course_notebooks
+from convlab.errors import ConvError
 from convlab.measure.machine import Machine, version
 from convlab.measure.nvidia import PARTS, find_part, tool_version
-
-ROOT = Path(convlab.__path__[0]).resolve().parent
 
 # What the course shows with a library that it can do without.
 ADDS = {
@@ -124,8 +125,6 @@ def install_extra(name: str) -> str:
 
 
 def _requirement(line: str) -> Finding:
-    from packaging.requirements import Requirement
-
     requirement = Requirement(line)
     there = version(requirement.name)
     if there and requirement.specifier.contains(there, prereleases=True):
@@ -145,9 +144,6 @@ def _numba_imports() -> Finding:
 
 
 def _notebooks() -> Finding:
-    from convlab.course.copies import course_notebooks
-    from convlab.errors import ConvError
-
     try:
         return Finding("notebooks", True, str(len(course_notebooks())))
     except ConvError as error:
@@ -192,24 +188,19 @@ def _declared() -> dict[str, list[str]]:
         return {"": project["dependencies"], **project["optional-dependencies"]}
     from importlib.metadata import metadata
 
-    from packaging.requirements import Requirement
-
     installed = metadata("convlab")
     found: dict[str, list[str]] = {"": []} | {name: [] for name in installed.get_all("Provides-Extra") or ()}
     for line in installed.get_all("Requires-Dist") or ():
-        needs, _, _ = line.partition(";")
         marker = Requirement(line).marker
-        for extra, lines in found.items():
-            without_extra = marker is None or marker.evaluate({"extra": ""})
-            if without_extra != bool(extra) and (marker is None or marker.evaluate({"extra": extra})):
-                lines.append(needs.strip())
+        asked = [extra for extra in found if marker is None or marker.evaluate({"extra": extra})]
+        # What is always needed is asked for by every extra as well.
+        for extra in [""] if "" in asked else asked:
+            found[extra].append(line.partition(";")[0].strip())
     return found
 
 
 def _names(package: str):
     """Return a test for requirement lines that name `package`."""
-    from packaging.requirements import Requirement
-
     return lambda line: Requirement(line).name == package
 
 

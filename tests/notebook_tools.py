@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from convlab.site.sources import numbered
+from convlab.course.notebooks import numbered
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = numbered(ROOT / "notebooks")

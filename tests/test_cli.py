@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from email.message import Message
 from importlib import metadata
 from pathlib import Path
 from urllib.request import urlopen
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
 from convlab.cli import app
-from convlab.course import copies, server
+from convlab.course import copies, notebooks, server
 from convlab.errors import WorkspaceError
 from convlab.measure.machine import Machine
 
@@ -45,7 +46,7 @@ def course(tmp_path, monkeypatch):
     }.items():
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
         nbformat.write(notebook, folder / f"{name}.ipynb")
-    monkeypatch.setattr(copies, "ROOT", tmp_path)
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
     return tmp_path
 
 
@@ -61,7 +62,15 @@ def course(tmp_path, monkeypatch):
         ("lab words", "argument='words'; expected options for JupyterLab"),
         ("lab --port 0", "--port='0'; expected a whole number from 1 to 65535"),
         ("lab --port many", "--port='many'; expected a whole number"),
+        ("lab --port " + 5000 * "9", "...9999999999999'; expected a whole number"),
+        ("lab --ip nonsense", "--ip='nonsense'; expected an address of this machine"),
+        ("lab --ip 192.0.2.1", "--ip='192.0.2.1'; expected an address"),
+        ("start 00 --ip " + 5000 * "a", "expected an address"),
         ("lab --work {file}", "expected a folder"),
+        ("lab --work {course}/notebooks", "expected another folder"),
+        ("start 00 --no-open --work {course}", "expected another folder"),
+        ("start 00 --no-open --work " + 5000 * "w", "expected a folder"),
+        ("start " + 5000 * "0", "expected a number like 02"),
         ("start 00 --port 99999", "--port='99999'; expected a whole number"),
         ("start", "Missing argument"),
         ("start 99", "notebook='99'; expected a number like 02 or one of: 00_good, 01_fails, 02_widget"),
@@ -71,6 +80,7 @@ def course(tmp_path, monkeypatch):
         ("start 00 01", "01"),
         ("run 00 99", "notebook='99'; expected"),
         ("run 00 --out {file}", "--out="),
+        ("run 00 --timeout " + 5000 * "1", "expected a whole number from 1"),
         ("run 00 --timeout 0", "--timeout='0'; expected a whole number from 1"),
         ("run 00 --timeout soon", "--timeout='soon'; expected a whole number"),
         ("run --out", "--out"),
@@ -83,7 +93,7 @@ def course(tmp_path, monkeypatch):
 def test_wrong_command_line_names_the_argument_and_exits_with_2(course, typed, says):
     file = course / "a-file"
     file.write_text("kept")
-    done = convlab(*shlex.split(typed.format(file=file)))
+    done = convlab(*shlex.split(typed.format(file=file, course=course)))
     assert done.exit_code == 2, done.output
     assert says in done.stderr
     assert "Traceback" not in done.output
@@ -164,6 +174,33 @@ def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
     assert "application/vnd.jupyter.widget-state+json" not in page
 
 
+def test_a_page_carries_all_it_shows(course, tmp_path):
+    text = "A window of $\\frac{H}{s}$ rows.\n\n$$P = Q < 7$$\n\n![a dot](dot.svg)\n\n`$x$`"
+    output = "from IPython.display import Latex\nopen('dot.svg').close()\nLatex('$$M_1$$')"
+    cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(output)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), course / "notebooks" / "03_formulas.ipynb")
+    (course / "notebooks" / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+    done = convlab("run", "03", "--out", tmp_path / "pages")
+    assert done.exit_code == 0, done.stderr
+    page = (tmp_path / "pages" / "03_formulas.html").read_text()
+    assert "<mfrac><mi>H</mi><mi>s</mi></mfrac></math> rows" in page
+    assert "<mo>&lt;</mo><mn>7</mn></math></span>" in page
+    assert "<msub><mi>M</mi><mn>1</mn></msub>" in page
+    assert "<code>$x$</code>" in page
+    assert 'src="data:image/svg+xml;base64,' in page
+    assert not re.search(r"<script|<link|src=\"(?!data:)|@import|url\((?!['\"]?data:)", page)
+
+
+def test_a_formula_that_cannot_be_drawn_stays_latex(course, tmp_path, monkeypatch):
+    cells = [nbformat.v4.new_markdown_cell("So $a < \\begin{nonsense}$.")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), course / "notebooks" / "03_formulas.ipynb")
+    for module in ("as installed", "docutils.utils.math.latex2mathml"):
+        monkeypatch.setitem(sys.modules, module, None)  # the second round: docutils is not installed
+        assert convlab("run", "03", "--out", tmp_path / "pages").exit_code == 0
+        page = (tmp_path / "pages" / "03_formulas.html").read_text()
+        assert "So <code>a &lt; \\begin{nonsense}</code>." in page
+
+
 # -- doctor ------------------------------------------------------------------------------------------------
 
 
@@ -192,6 +229,15 @@ def test_doctor_says_the_same_in_words():
     assert "The course can run here." in told
 
 
+def test_doctor_knows_the_processor_that_numba_was_told(monkeypatch):
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    for arguments in ([], ["--json"]):
+        command = [sys.executable, "-m", "convlab.cli", "doctor", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "haswell" in done.stdout
+
+
 def test_doctor_fails_when_something_required_is_missing(monkeypatch):
     monkeypatch.setattr(doctor, "required", lambda: ["numpy>=2.1", "no-such-package>=3", "rich>=999"])
     done = convlab("doctor")
@@ -205,6 +251,17 @@ def test_doctor_reads_required_packages_from_the_project():
     names = [line.split(">=")[0] for line in doctor.required()]
     assert {"numpy", "numba", "jupyterlab", "typer"} <= set(names)
     assert set(names) <= {finding.name for finding in doctor.examine().findings if finding.required}
+
+
+def test_doctor_reads_an_installed_wheel(tmp_path, monkeypatch):
+    wheel = Message()
+    for line in ("numpy>=2.1", "tomli; python_version < '3'", "scipy>=1.14; extra == 'test'"):
+        wheel["Requires-Dist"] = line
+    for extra in ("test", "gpu"):
+        wheel["Provides-Extra"] = extra
+    monkeypatch.setattr(metadata, "metadata", lambda package: wheel)
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)  # no pyproject.toml there
+    assert doctor._declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
 
 
 def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
@@ -251,6 +308,11 @@ def test_root_is_allowed_only_for_root(tmp_path, monkeypatch):
     assert "--allow-root" not in server.arguments(tmp_path, "a.ipynb")
 
 
+@pytest.mark.parametrize("ip", ["127.0.0.1", "localhost", "0.0.0.0", "*", ""])
+def test_addresses_of_this_machine_are_fine(ip):
+    server.check_address(ip)
+
+
 def test_lab_serves_the_working_copies_without_pop_ups(tmp_path):
     environment = os.environ | {
         "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
@@ -266,7 +328,7 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path):
     ):
         try:
             url = wait_for_url(log)
-            first = copies.course_notebooks()[0].name
+            first = notebooks.course_notebooks()[0].name
             assert f"/lab/tree/{first}?token=" in url
             page = urlopen(url, timeout=10).read().decode()
             config = json.loads(
@@ -282,7 +344,7 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path):
         finally:
             lab.send_signal(signal.SIGTERM)
     assert not (tmp_path / "config" / "labconfig").exists()
-    assert len(list(work.glob("*.ipynb"))) == len(copies.course_notebooks())
+    assert len(list(work.glob("*.ipynb"))) == len(notebooks.course_notebooks())
 
 
 def wait_for_url(log: Path) -> str:

@@ -6,14 +6,15 @@ import os
 import nbformat
 import pytest
 
-from convlab.course import copies
+from convlab.course import copies, folders, notebooks
 from convlab.errors import ParameterError
 
 
 @pytest.fixture
-def course(tmp_path):
+def course(tmp_path, monkeypatch):
     folder = tmp_path / "notebooks"
     folder.mkdir()
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
     write(folder / "00_start_here.ipynb", "first")
     write(folder / "01_loops.ipynb", "second")
     return folder
@@ -21,7 +22,7 @@ def course(tmp_path):
 
 @pytest.fixture
 def work(tmp_path):
-    return copies.work_folder(tmp_path / "work")
+    return folders.work_folder(tmp_path / "work")
 
 
 def write(path, *cells, output=None):
@@ -34,7 +35,7 @@ def write(path, *cells, output=None):
 
 
 def states(course, work) -> dict[str, str]:
-    made = copies.update(copies.course_notebooks(course), work)
+    made = copies.update(notebooks.numbered(course), work)
     return {copy.path.stem[:2]: copy.state for copy in made}
 
 
@@ -138,15 +139,93 @@ def test_copy_of_a_read_only_course_can_be_written(course, work):
 
 @pytest.mark.parametrize("name", ["01", "1", "01_loops", "01_loops.ipynb", "notebooks/01_loops.ipynb"])
 def test_notebook_is_found_by_number_name_or_path(course, name):
-    assert copies.find(name, copies.course_notebooks(course)).stem == "01_loops"
+    assert notebooks.find(name, notebooks.course_notebooks()).stem == "01_loops"
 
 
 @pytest.mark.parametrize("name", ["7", "loop", "", "-1", "01_loops.txt", "1_loops"])
 def test_unknown_notebook_is_answered_with_those_that_exist(course, name):
     with pytest.raises(ParameterError, match=r"expected a number like 02 or one of: 00_start_here, 01_loops"):
-        copies.find(name, copies.course_notebooks(course))
+        notebooks.find(name, notebooks.course_notebooks())
 
 
-def test_course_without_notebooks_says_so(tmp_path):
+def test_course_without_notebooks_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
     with pytest.raises(ParameterError, match="no notebooks in"):
-        copies.course_notebooks(tmp_path)
+        notebooks.course_notebooks()
+
+
+def test_notebook_without_a_number_is_none_of_the_course(course):
+    write(course / "Untitled.ipynb", "scratch")
+    assert [path.stem for path in notebooks.course_notebooks()] == ["00_start_here", "01_loops"]
+
+
+# -- two starts at once ------------------------------------------------------------------------------------
+
+
+def meanwhile(monkeypatch, module, name, act):
+    """Let `act()` happen once, in the middle of the next call of `module.name`."""
+    call, acts = getattr(module, name), [act]
+
+    def interrupted(*arguments):
+        if acts:
+            acts.pop()()
+        return call(*arguments)
+
+    monkeypatch.setattr(module, name, interrupted)
+
+
+@pytest.mark.parametrize(("module", "name"), [(copies.shutil, "copyfile"), (copies.os, "replace")])
+def test_second_start_in_the_middle_of_a_copy(course, work, monkeypatch, module, name):
+    meanwhile(monkeypatch, module, name, lambda: states(course, work))
+    assert states(course, work) == {"00": "new", "01": "current"}
+    assert (work / "01_loops.ipynb").read_bytes() == (course / "01_loops.ipynb").read_bytes()
+    assert list(work.glob(".*.part")) == []
+    assert states(course, work) == {"00": "current", "01": "current"}
+
+
+def test_second_start_while_the_record_is_written(course, work, monkeypatch):
+    states(course, work)
+    write(course / "01_loops.ipynb", "second, better")
+    write(work / "01_loops.ipynb", "second", output="42 ms")
+    meanwhile(monkeypatch, copies, "_write_record", lambda: states(course, work))
+    meanwhile(monkeypatch, copies.os, "replace", lambda: states(course, work))
+    assert states(course, work)["01"] == "updated"
+    assert text(work / "01_loops.ipynb") == "second, better"
+    assert "42 ms" in (work / "earlier" / "01_loops.ipynb").read_text()
+
+
+def test_copy_that_fails_leaves_no_draft(course, work, monkeypatch):
+    def full(source, target):
+        target.write_text("half of it")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(copies.shutil, "copyfile", full)
+    with pytest.raises(OSError, match="no space left"):
+        states(course, work)
+    assert list(work.iterdir()) == []
+
+
+# -- the learner's folder ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["notebooks", "notebooks/mine", ".", "work/../notebooks", "a-link"])
+def test_folder_among_the_courses_own_is_refused(course, tmp_path, place):
+    (tmp_path / "a-link").symlink_to(course)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ParameterError, match=r"in the course's own .*; expected another folder"):
+        folders.work_folder(tmp_path / place)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("place", ["work", "notebooks-of-mine", "work/notebooks"])
+def test_folder_beside_the_course_is_made(course, tmp_path, place):
+    assert folders.work_folder(tmp_path / place).is_dir()
+
+
+def test_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
+    def read_only(**where):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(folders.tempfile, "TemporaryFile", read_only)
+    with pytest.raises(ParameterError, match=r"--out='.*': Permission denied; expected a folder"):
+        folders.writable(tmp_path, "--out")

@@ -1,6 +1,7 @@
 """lab.py in a scratch checkout with a stand-in for uv: what it runs, when it sets up anew, what it says."""
 
 import ast
+import errno
 import json
 import os
 import shutil
@@ -10,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from convlab.course.notebooks import NUMBERED
+
 LAB = Path(__file__).resolve().parents[1] / "lab.py"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins are shell scripts")
 
 # Both write down how they are called. `uv venv` leaves the stand-in for Python in the new environment.
 UV = """#!/bin/sh
 echo "uv $*" >> "$LOG"
+[ "$SLOW" = "$1" ] && sleep 2
 [ "$BREAK" = "$1" ] && { echo "no such wheel: $1"; exit 1; }
 for last; do :; done
 [ "$1" = venv ] && mkdir -p "$last/bin" && cp "$STAND_IN" "$last/bin/python"
@@ -49,6 +53,12 @@ class Checkout:
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
         """Run lab.py; return what it did. `calls` holds the commands of this run."""
         self.log.write_text("")
+        begun = self.begin(*arguments, **variables)
+        stdout, stderr = begun.communicate(timeout=60)
+        return subprocess.CompletedProcess(begun.args, begun.returncode, stdout, stderr)
+
+    def begin(self, *arguments: str, **variables: str) -> subprocess.Popen:
+        """Start lab.py and do not wait for its end."""
         environment = {
             "PATH": f"{self.tools}:/usr/bin:/bin",
             "LOG": str(self.log),
@@ -56,13 +66,13 @@ class Checkout:
             "VENV_VERSION": HERE,
             "VENV_BASE": sys.base_prefix,
         }
-        return subprocess.run(
+        return subprocess.Popen(
             [sys.executable, "lab.py", *arguments],
             cwd=self.root,
             env=environment | variables,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
         )
 
     @property
@@ -141,6 +151,36 @@ def test_interrupted_setup_is_repaired(checkout):
     assert not mark.exists()
 
 
+def test_of_two_at_once_one_sets_up_and_the_other_waits(checkout):
+    both = [checkout.begin("setup", SLOW="venv") for _ in range(2)]
+    said = sorted((one.communicate(timeout=60) for one in both), key=lambda said: "waiting" in said[0])
+    assert [one.returncode for one in both] == [0, 0], said
+    assert len(checkout.calls) == 3
+    assert "ready after" in said[0][0]
+    assert said[1] == ("convlab: another lab.py is setting up .venv; waiting for it\n", "")
+
+
+def test_set_up_that_was_killed_keeps_nobody_waiting(checkout):
+    killed = checkout.begin("setup", SLOW="venv")
+    killed.stdout.readline()
+    killed.kill()
+    killed.communicate(timeout=60)
+    done = checkout.run("setup")
+    assert done.returncode == 0
+    assert "waiting" not in done.stdout
+    assert "ready after" in done.stdout
+
+
+def test_disk_without_locks_is_no_hindrance(checkout, load, monkeypatch):
+    import fcntl
+
+    def no_locks(*arguments):
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    assert load(checkout.root / "lab.py").try_lock(None)
+
+
 def without_venv(checkout) -> str:
     """Make the second way to set up (venv and pip) fail fast; return a folder for the PATH."""
     lab = checkout.root / "lab.py"
@@ -163,7 +203,7 @@ def test_without_uv_it_is_venv_and_pip_with_the_same_steps(checkout, load):
     pip = [str(lab.PYTHON), "-m", "pip", "install"]
     assert make[1] == [lab.BASE_PYTHON, "-m", "venv", str(lab.VENV)]
     assert packages[1][:4] == itself[1][:4] == pip
-    assert packages[1][-3:] == ["--require-hashes", "-r", str(lab.LOCK)]
+    assert packages[1][-3:] == ["--require-hashes", "-r", str(lab.REQUIREMENTS)]
     assert itself[1][-4:] == ["--no-deps", "--no-build-isolation", "--editable", str(lab.ROOT)]
 
 
@@ -283,6 +323,13 @@ def test_one_failed_check_fails_the_test_command_after_all_have_run(ready, check
     assert done.stdout.splitlines()[-1].startswith("== failed: " + check)
 
 
+def test_notebook_of_ones_own_is_none_of_the_course(ready):
+    (ready.root / "notebooks" / "Untitled.ipynb").write_text("mine")
+    ready.run("test")
+    assert not any("Untitled" in call for call in ready.ran())
+    assert NUMBERED in LAB.read_text()
+
+
 def test_without_notebooks_nbstripout_is_not_left_waiting(ready):
     (ready.root / "notebooks" / "00_first.ipynb").unlink()
     assert ready.run("test").returncode == 0
@@ -304,6 +351,14 @@ def test_help_names_every_command_and_sets_nothing_up(checkout, load, typed):
     for command in load(LAB).COMMANDS:
         assert f"\n  {command} " in done.stdout
     assert not checkout.venv.exists()
+
+
+def test_help_names_every_folder_that_is_written():
+    said = ast.get_docstring(ast.parse(LAB.read_text()))
+    ignored = (LAB.parent / ".gitignore").read_text().splitlines()
+    for folder in (".venv/", "work/", "site/"):
+        assert folder in said.partition("Everything is written")[2]
+        assert {folder, f"/{folder}"} & set(ignored)
 
 
 # -- a Python that is too old ------------------------------------------------------------------------------

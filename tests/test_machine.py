@@ -149,12 +149,14 @@ def test_what_cannot_be_read_is_not_known_and_never_invented(monkeypatch, tmp_pa
     nothing = tmp_path / "nothing"
     for name in ("CACHES", "CPUINFO", "MEMINFO"):
         monkeypatch.setattr(readings, name, nothing)
-    monkeypatch.setattr(readings, "compiler_target", lambda: (None, set()))
     monkeypatch.setattr(readings, "_ask", lambda *command: None)
+    monkeypatch.setattr(readings.platform, "machine", lambda: "")
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
     monkeypatch.setattr(readings.platform, "processor", lambda: "")
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
     here = Machine.here()
-    assert (here.processor, here.instruction_set, here.blas) == (None, None, None)
+    assert (here.processor, here.target, here.instruction_set, here.blas) == (None, None, None, None)
     assert (here.l1d, here.l2, here.l3) == (None, None, None)
     facts = here.facts()
     assert facts["processor"] == facts["NumPy's BLAS"] == "not known"
@@ -162,18 +164,42 @@ def test_what_cannot_be_read_is_not_known_and_never_invented(monkeypatch, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("features", "name"),
+    ("machine", "features", "name"),
     [
-        ({"sse2", "avx", "avx2", "fma", "avx512f"}, "AVX-512"),
-        ({"sse2", "avx", "avx2", "fma"}, "AVX2 with FMA"),
-        ({"sse2", "avx", "avx2"}, "AVX"),
-        ({"sse2"}, "SSE2"),
-        ({"neon", "aes"}, "NEON"),
-        (set(), None),
+        ("x86_64", {"sse2", "avx", "avx2", "fma", "avx512f"}, "AVX-512"),
+        ("x86_64", {"sse2", "avx", "avx2", "fma"}, "AVX2 with FMA"),
+        ("AMD64", {"sse2", "avx", "avx2"}, "AVX"),
+        ("x86_64", {"sse2"}, "SSE2"),
+        ("x86_64", set(), None),
+        ("aarch64", {"neon", "aes"}, "NEON"),
+        ("arm64", set(), "NEON"),  # as LLVM may answer on macOS
+        ("ARM64", set(), "NEON"),  # as Windows writes it
+        ("riscv64", set(), None),
     ],
 )
-def test_widest_instruction_set_wins(features, name):
+def test_widest_instruction_set_wins(monkeypatch, machine, features, name):
+    monkeypatch.setattr(readings.platform, "machine", lambda: machine)
     assert readings.instruction_set(features) == name
+
+
+def test_llvm_that_names_no_features_still_names_the_processor(monkeypatch):
+    from llvmlite import binding
+
+    def refuse():
+        raise RuntimeError("failed to retrieve host cpu features")
+
+    monkeypatch.setattr(binding, "get_host_cpu_features", refuse)
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    monkeypatch.setattr(readings, "CPUINFO", Path("nothing"))
+    monkeypatch.setattr(readings.platform, "machine", lambda: "arm64")
+    here = Machine.here()
+    assert (here.target, here.instruction_set) == (binding.get_host_cpu_name(), "NEON")
+
+
+def test_target_is_the_one_numba_was_told(monkeypatch):
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    assert Machine.here().target == "haswell"
+    assert "Numba compiles for: haswell" in Machine.here().describe()
 
 
 def test_facts_agree_with_the_systems_own_tools():

@@ -19,7 +19,7 @@ from notebook_tools import (
     notebook,
 )
 
-from convlab.site.execute import NotebookError, execute
+from convlab.course.execute import NotebookError, execute
 
 pytestmark = pytest.mark.notebooks
 MOST_SECONDS = 60

@@ -12,11 +12,11 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import ROOT, notebook
 
+from convlab.course.formulas import FormulaError, mathml
+from convlab.course.notebooks import copy_notebooks
 from convlab.site.__main__ import main
-from convlab.site.mathml import mathml
 from convlab.site.pages import front_page, title_and_line
 from convlab.site.publish import MARKER
-from convlab.site.sources import copy_notebooks
 
 
 def small_course(folder):
@@ -208,3 +208,14 @@ def test_front_page_lists_the_notebooks_in_order():
 )
 def test_formulas(latex, part):
     assert part in mathml(latex, as_block=True)
+
+
+@pytest.mark.parametrize("latex", [r"\nonsense", "_{", "^", "&", r"\begin{nonsense}"])
+def test_formula_that_cannot_be_read_is_said_to_be(latex):
+    with pytest.raises(FormulaError):
+        mathml(latex, as_block=False)
+
+
+def test_the_course_does_not_need_the_site():
+    for path in (ROOT / "convlab" / "course").rglob("*.py"):
+        assert "from convlab.site" not in path.read_text(encoding="utf-8"), path.name

@@ -1,1 +1,8 @@
-"""The way into the notebooks: the learner's own copies, JupyterLab on them, and pages made from them."""
+"""The way into the notebooks: the learner's own copies, JupyterLab on them, and pages made from them.
+
+- `notebooks`: which files are the course, and which one "02" means.
+- `folders`, `copies`: the learner's folder, and what is copied into it.
+- `server`: JupyterLab on that folder.
+- `execute`, `formulas`, `pages`: notebooks run from top to bottom and kept as pages. The book in
+  `convlab.site` is built on the first two; nothing here needs `convlab.site`.
+"""

@@ -12,14 +12,12 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
-import convlab
-from convlab.errors import ParameterError
-
-ROOT = Path(convlab.__path__[0]).resolve().parent
 RECORD = ".convlab.json"
 
 
@@ -40,59 +38,6 @@ class Copy:
     state: str
 
 
-def course_notebooks(folder: Path | None = None) -> list[Path]:
-    """Return the course's notebooks, in the order they are read.
-
-    Raises
-    ------
-    ParameterError
-        If there are none: an installed wheel carries the library, not the course.
-    """
-    folder = folder or ROOT / "notebooks"
-    found = sorted(folder.glob("*.ipynb"))
-    if not found:
-        raise ParameterError(f"no notebooks in {folder}; expected a checkout of the course, with notebooks/")
-    return found
-
-
-def find(name: str, notebooks: Iterable[Path]) -> Path:
-    """Return the notebook that `name` means: a number ("02" or "2"), a name or a file name.
-
-    Raises
-    ------
-    ParameterError
-        If no notebook, or more than one, goes by that name.
-    """
-    notebooks = list(notebooks)
-    wanted = Path(name).name.removesuffix(".ipynb")
-    number = wanted.zfill(2) if wanted.isdecimal() else None
-    matches = [
-        path for path in notebooks if path.stem == wanted or (number and path.stem.split("_")[0] == number)
-    ]
-    if len(matches) != 1:
-        have = ", ".join(path.stem for path in notebooks)
-        raise ParameterError(f"notebook={name!r}; expected a number like 02 or one of: {have}")
-    return matches[0]
-
-
-def work_folder(folder: Path | None = None) -> Path:
-    """Return the folder of the working copies, made if it is not there.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be a folder that is written to.
-    """
-    folder = folder or ROOT / "work"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"work={str(folder)!r}: {error.strerror}; expected a folder") from None
-    if not os.access(folder, os.W_OK):
-        raise ParameterError(f"work={str(folder)!r} cannot be written to; expected a folder of your own")
-    return folder
-
-
 def update(notebooks: Iterable[Path], work: Path) -> list[Copy]:
     """Copy new notebooks into `work`, bring untouched ones up to date, leave changed ones alone."""
     record = _read_record(work)
@@ -101,7 +46,7 @@ def update(notebooks: Iterable[Path], work: Path) -> list[Copy]:
         target = work / source.name
         state, record[source.name] = _compare(source, target, record.get(source.name))
         if state == "updated" and has_outputs(target):
-            os.replace(target, free_name(work / "earlier" / source.name))
+            _copy(target, free_name(work / "earlier" / source.name))
         if state in ("new", "updated"):
             _copy(source, target)
         copies.append(Copy(target, state))
@@ -166,10 +111,23 @@ def _compare(source: Path, target: Path, recorded: str | None) -> tuple[str, str
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a notebook in one step, so that an interruption leaves the old one or the new one."""
-    draft = target.with_name(f".{target.name}.part")
-    shutil.copyfile(source, draft)  # the text only: a read-only course must not make read-only copies
-    os.replace(draft, target)
+    """Copy a notebook's text, not its rights: a read-only course must not make read-only copies."""
+    with _draft(target) as draft:
+        shutil.copyfile(source, draft)
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """Give a path to write to; the file takes `target`'s place in one step, or not at all.
+
+    The name is new each time: two starts at once must not write the same draft.
+    """
+    draft = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    try:
+        yield draft
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _read_record(work: Path) -> dict[str, str | None]:
@@ -181,6 +139,5 @@ def _read_record(work: Path) -> dict[str, str | None]:
 
 
 def _write_record(work: Path, record: dict[str, str | None]) -> None:
-    draft = work / f"{RECORD}.part"
-    draft.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(draft, work / RECORD)
+    with _draft(work / RECORD) as draft:
+        draft.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,17 +1,22 @@
-"""Notebooks executed from top to bottom and kept as pages that need no kernel."""
+"""Notebooks executed from top to bottom and kept as pages that need no kernel and no network."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import nbformat
+from jinja2 import FileSystemLoader, pass_context
 from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from convlab.errors import ParameterError
-from convlab.site.errors import BuildError
-from convlab.site.execute import execute
+from convlab.course.execute import NotebookError, execute
+from convlab.course.formulas import FormulaError, mathml
+from convlab.course.notebooks import copy_notebooks
+
+_HERE = Path(__file__).parent
 
 
 def make_page(
@@ -19,12 +24,12 @@ def make_page(
     out: Path,
     *,
     timeout: float = 300,
-    on_cell: Callable[[int, int], None] = lambda i, n: None,
+    on_cell: Callable[[int, int], None] = lambda cell, cells: None,
 ) -> str | None:
     """Execute one notebook and write it to `out` as HTML; return None, or which cell failed and how.
 
     A notebook that fails leaves its page too, up to the error: that is where one wants to look.
-    The notebook itself is not changed, and whatever its cells write goes into a scratch folder.
+    It runs in a scratch copy of its folder, so that neither it nor anything beside it is changed.
     """
     try:
         nb = nbformat.read(notebook, as_version=4)
@@ -32,29 +37,57 @@ def make_page(
         return f"{notebook.name} is not a notebook: {error}"
     failure = None
     with tempfile.TemporaryDirectory(prefix="convlab-") as scratch:
+        folder = Path(scratch, notebook.parent.name)
+        copy_notebooks(notebook.parent, folder)
         try:
-            execute(nb, notebook.name, Path(scratch), timeout=timeout, on_cell=on_cell)
-        except BuildError as error:
+            execute(nb, notebook.name, folder, timeout=timeout, on_cell=on_cell)
+        except NotebookError as error:
             failure = str(error)
     # The state of the widgets would need scripts from the network; each widget leaves a still instead.
-    # One script from there remains: MathJax, without which a formula reads as TeX.
     nb.metadata.pop("widgets", None)
-    exporter = HTMLExporter(embed_images=True, require_js_url="")
-    html, _ = exporter.from_notebook_node(nb, {"metadata": {"name": notebook.stem}})
+    # The path is where pictures beside the notebook are found.
+    names = {"metadata": {"name": notebook.stem, "path": str(notebook.parent)}}
+    html, _ = PageExporter().from_notebook_node(nb, names)
     (out / f"{notebook.stem}.html").write_text(html, encoding="utf-8")
     return failure
 
 
-def pages_folder(out: Path) -> Path:
-    """Return the folder for the pages, made if it is not there.
+class PageExporter(HTMLExporter):
+    """Makes pages that carry all they show: pictures inside, formulas as MathML, no script from elsewhere."""
 
-    Raises
-    ------
-    ParameterError
-        If it cannot be a folder.
-    """
+    def __init__(self):
+        loader = FileSystemLoader([_HERE / "templates", _HERE / "static"])
+        super().__init__(template_file="page.html.j2", extra_loaders=[loader], embed_images=True)
+
+    @pass_context
+    def markdown2html(self, context, source: str) -> str:
+        """Return Markdown as HTML; nbconvert asks this method for every Markdown cell and output."""
+        renderer = _Renderer(
+            escape=False,
+            attachments=context.get("cell", {}).get("attachments", {}),
+            embed_images=self.embed_images,
+            path=context["resources"]["metadata"]["path"],
+        )
+        return MarkdownWithMath(renderer=renderer).render(source)
+
+
+class _Renderer(IPythonRenderer):
+    """Draws the formulas that nbconvert's own renderer leaves to a script."""
+
+    def inline_math(self, body: str) -> str:
+        return _formula(body, as_block=False)
+
+    def block_math(self, body: str) -> str:
+        # A span, because nbconvert puts it in a paragraph, which no div may stand in.
+        return f'<span class="math-box" tabindex="0">{_formula(body, as_block=True)}</span>'
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
+
+
+def _formula(latex: str, *, as_block: bool) -> str:
+    """Return a formula as MathML; what cannot be drawn stays LaTeX, set like code."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"--out={str(out)!r}: {error.strerror}; expected a folder") from None
-    return out
+        return mathml(latex.strip(), as_block=as_block)
+    except FormulaError:
+        return f"<code>{escape(latex)}</code>"

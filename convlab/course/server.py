@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import webbrowser
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import quote, urlencode
 from urllib.request import urlopen
+
+from convlab.errors import ParameterError
 
 # Settings of ours for JupyterLab, beside the reader's own and never in them: no pop-up about news.
 SETTINGS = Path(__file__).parent / "jupyter"
@@ -64,6 +67,24 @@ def arguments(
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         found.append("--allow-root")
     return found
+
+
+def check_address(ip: str) -> None:
+    """Refuse an address that cannot be listened on here, which JupyterLab answers with a traceback.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of this machine's.
+    """
+    if ip in ("", "*"):  # JupyterLab's names for all of them
+        return
+    try:
+        family, _, _, _, place = socket.getaddrinfo(ip, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.bind(place)
+    except (OSError, UnicodeError):
+        raise ParameterError(f"--ip={ip!r}; expected an address of this machine, e.g. 127.0.0.1") from None
 
 
 def prepare_environment(work: Path) -> None:

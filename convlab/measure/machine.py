@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from textwrap import fill
 
 from convlab.measure import cgroups, readings
 from convlab.measure.nvidia import Gpu, find_gpus
@@ -31,9 +32,9 @@ class Machine:
     system, processor : str
         Operating system; name of the processor.
     target : str or None
-        LLVM's name of the processor: what Numba compiles for.
+        The processor that Numba compiles for, as LLVM calls it; $NUMBA_CPU_NAME may name another one.
     instruction_set : str or None
-        The widest vector instructions, a key of `readings.INSTRUCTION_SETS`.
+        The widest vector instructions of this processor, a key of `readings.INSTRUCTION_SETS`.
     l1d, l2, l3 : int or None
         Bytes of the caches one core sees.
     cores, threads : int or None
@@ -71,14 +72,13 @@ class Machine:
     @classmethod
     def here(cls) -> Machine:
         """Read the facts of the machine this runs on."""
-        target, features = readings.compiler_target()
         caches = readings.caches()
         memory, available = readings.memory()
         return cls(
             system=f"{platform.system()} {platform.release()} ({platform.machine()})",
             processor=readings.processor(),
-            target=target,
-            instruction_set=readings.instruction_set(features),
+            target=readings.compiler_target(),
+            instruction_set=readings.instruction_set(readings.processor_features()),
             l1d=caches.get(1),
             l2=caches.get(2),
             l3=caches.get(3),
@@ -120,7 +120,10 @@ class Machine:
         versions = ", ".join(f"{name} {number}" for name, number in self.libraries.items() if number)
         lines = self.facts() | {"libraries": versions}
         width = max(map(len, lines))
-        return "\n".join(f"{what:<{width}}  {text}" for what, text in lines.items())
+        return "\n".join(
+            fill(text, 100, initial_indent=f"{what:<{width}}  ", subsequent_indent=" " * (width + 2))
+            for what, text in lines.items()
+        )
 
     def as_dict(self) -> dict:
         """Return the facts as plain values, ready for JSON."""

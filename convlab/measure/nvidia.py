@@ -33,13 +33,13 @@ class Gpu:
 
     def describe(self) -> str:
         """Return one line for people."""
-        known = {
-            "compute capability": self.capability,
-            "": self.memory and bytes_text(self.memory),
-            "driver": self.driver,
-        }
-        details = [f"{what} {text}".strip() for what, text in known.items() if text]
-        return f"{self.name} ({', '.join(details)})" if details else self.name
+        details = [
+            self.capability and f"compute capability {self.capability}",
+            self.memory and bytes_text(self.memory),
+            self.driver and f"driver {self.driver}",
+        ]
+        known = ", ".join(filter(None, details))
+        return f"{self.name} ({known})" if known else self.name
 
 
 def find_gpus() -> tuple[Gpu, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from functools import lru_cache
 from pathlib import Path
 
 CACHES = Path("/sys/devices/system/cpu")
@@ -27,20 +26,32 @@ INSTRUCTION_SETS = {
 
 def instruction_set(features: set[str]) -> str | None:
     """Return the widest vector instructions among LLVM's feature names, or None."""
-    return next((name for name, needs in INSTRUCTION_SETS.items() if needs <= features), None)
+    # On macOS LLVM may name no feature of an Arm processor; every 64-bit one has NEON.
+    least = "NEON" if platform.machine().lower() in ("arm64", "aarch64") else None
+    return next((name for name, needs in INSTRUCTION_SETS.items() if needs <= features), least)
 
 
-@lru_cache
-def compiler_target() -> tuple[str | None, set[str]]:
-    """Ask LLVM, which compiles the kernels: the processor's name and its instruction-set features."""
+def compiler_target() -> str | None:
+    """Return the processor that Numba compiles for: the one asked for by $NUMBA_CPU_NAME, else this one."""
+    asked = os.environ.get("NUMBA_CPU_NAME")
+    if asked:
+        return asked
+    try:
+        from llvmlite import binding
+    except (ImportError, OSError):
+        return None
+    return binding.get_host_cpu_name()
+
+
+def processor_features() -> set[str]:
+    """Return what LLVM calls this processor's instructions, e.g. {"avx2", "fma"}; else what Linux does."""
     try:
         from llvmlite import binding
 
-        features = binding.get_host_cpu_features()
-        return binding.get_host_cpu_name(), {name for name, there in features.items() if there}
+        return {name for name, there in binding.get_host_cpu_features().items() if there}
     except (ImportError, OSError, RuntimeError):
         words = _text(CPUINFO).replace("asimd", "neon").split()
-        return None, set(words) & set().union(*INSTRUCTION_SETS.values())
+        return set(words) & set().union(*INSTRUCTION_SETS.values())
 
 
 def processor() -> str | None:

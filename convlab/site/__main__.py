@@ -8,10 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from convlab.course.execute import NotebookError, execute
+from convlab.course.notebooks import ROOT, copy_notebooks, numbered
 from convlab.site.errors import BuildError, UsageError
-from convlab.site.sources import copy_notebooks, numbered
-
-_CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         ("--notebooks", "notebooks", "where the notebooks are"),
     ):
         parser.add_argument(
-            option, type=Path, default=_CHECKOUT / folder, metavar="DIR", help=f"{what} (default: {folder})"
+            option, type=Path, default=ROOT / folder, metavar="DIR", help=f"{what} (default: {folder})"
         )
     asked = parser.parse_args(arguments)
     try:
@@ -33,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UsageError as error:
         print(f"lab.py site: {error}", file=sys.stderr)
         return 2
-    except BuildError as error:
+    except (BuildError, NotebookError) as error:
         print(f"lab.py site: {error}\nNo book was written.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -50,7 +49,6 @@ def build(notebooks: Path, out: Path) -> None:
         import sphinx_book_theme  # noqa: F401
 
         from convlab.site import pages
-        from convlab.site.execute import execute
         from convlab.site.publish import check_out, publish
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is not installed; pip install 'convlab[site]'") from None

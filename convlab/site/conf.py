@@ -34,8 +34,8 @@ pygments_style = "a11y-high-contrast-light"
 
 # -- the pages
 html_theme = "sphinx_book_theme"
-html_static_path = ["static"]
-html_css_files = ["book.css"]
+html_static_path = ["static", "../course/static"]
+html_css_files = ["formulas.css", "book.css"]
 html_favicon = "static/favicon.svg"
 html_show_sphinx = False
 html_show_copyright = False

@@ -1,4 +1,4 @@
-"""The two ways in which a build ends without a book."""
+"""Two ways in which a build ends without a book; the third is a notebook that fails."""
 
 
 class UsageError(Exception):

@@ -18,10 +18,9 @@ from nbformat import NotebookNode
 from traitlets import default
 
 import convlab
-from convlab.site.errors import BuildError
 
 
-class NotebookError(BuildError):
+class NotebookError(Exception):
     """A notebook did not run to its end: the message names the notebook, the cell and the error."""
 
 

@@ -1,0 +1,55 @@
+"""Folders that the learner chooses: made if they are not there, and refused before anything is written."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from convlab.course import notebooks
+from convlab.errors import ParameterError
+
+
+def writable(folder: Path, option: str) -> Path:
+    """Return a folder that can be written to, made if it is not there.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be a folder, or cannot be written to; the message names the `option` it came from.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # the only sure test: rights and read-only disks differ
+            pass
+    except OSError as error:
+        raise ParameterError(
+            f"{option}={str(folder)!r}: {error.strerror}; expected a folder that can be written to"
+        ) from None
+    return folder
+
+
+def work_folder(folder: Path | None = None) -> Path:
+    """Return the folder of the working copies, by default ``work/`` beside ``notebooks/``.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be written to, or if the copies would lie among the course's own notebooks.
+    """
+    folder, course = folder or notebooks.ROOT / "work", notebooks.ROOT / "notebooks"
+    if _holds(folder, course) or _holds(course, folder):
+        raise ParameterError(
+            f"--work={str(folder)!r} is, holds or lies in the course's own {course}; expected another folder"
+        )
+    return writable(folder, "--work")
+
+
+def _holds(outer: Path, inner: Path) -> bool:
+    """Return whether `inner` is `outer` or lies somewhere in it, whatever the two are called."""
+    inner = inner.resolve()
+    try:
+        return outer.exists() and any(
+            folder.exists() and folder.samefile(outer) for folder in (inner, *inner.parents)
+        )
+    except OSError:  # a name that is too long, a folder one may not look into: `writable` says so
+        return False
