@@ -116,7 +116,7 @@ class Machine:
         }
 
     def describe(self) -> str:
-        """Return the facts and the versions as text, a line each."""
+        """Return the facts and the versions as text; long ones go on, indented, in the next line."""
         versions = ", ".join(f"{name} {number}" for name, number in self.libraries.items() if number)
         lines = self.facts() | {"libraries": versions}
         width = max(map(len, lines))
