@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from convlab import ConvProblem
 from convlab.algorithms import ALGORITHMS, Formula
 from convlab.aligned import aligned_empty
-from convlab.units import bytes_text, count_text, time_text
+from convlab.units import bytes_text, count_text, ratio_text, time_text
 
 
 def test_resnet_conv1_by_hand():
@@ -107,7 +107,16 @@ def test_traffic_is_at_least_every_array_once(problem):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (7225344, "6.89 MiB"), (10 * 2**30, "10.0 GiB")],
+    [
+        *((0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (7225344, "6.89 MiB"), (10 * 2**30, "10.0 GiB")),
+        *(
+            (1023.6, "1.00 KiB"),
+            (1023.4 * 1024, "1023 KiB"),
+            (1_048_575, "1.00 MiB"),
+            (2**40 - 1, "1.00 TiB"),
+        ),
+        *((15 * 2**60, "15.0 EiB"), (2000 * 2**60, "2000 EiB")),
+    ],
 )
 def test_bytes_text(value, text):
     assert bytes_text(value) == text
@@ -116,5 +125,20 @@ def test_bytes_text(value, text):
 def test_count_and_time_text():
     assert count_text(1_813_561_344) == "1.81 G"
     assert count_text(7) == "7"
+    assert [count_text(n) for n in (999, 999_499, 999_999)] == ["999", "999 k", "1.00 M"]
     assert time_text(0.0123) == "12.3 ms"
     assert time_text(3.2e-6) == "3.20 µs"
+    assert [time_text(t) for t in (0.9994, 0.9996, 75)] == ["999 ms", "1.00 s", "75.0 s"]
+
+
+def test_ratio_text():
+    ratios = {
+        0: "0.00×",
+        0.001: "< 0.01×",
+        0.0625: "0.06×",
+        0.96: "0.96×",
+        9: "9.0×",
+        99.94: "99.9×",
+        278.4: "278×",
+    }
+    assert {value: ratio_text(value) for value in ratios} == ratios

@@ -12,7 +12,9 @@ from PIL import Image
 import convlab
 from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
+from convlab.figures import memory
 from convlab.figures.filling import matrix_of
+from convlab.units import bytes_text, ratio_text
 from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
 from convlab.widgets.base import stylesheet
 
@@ -29,23 +31,50 @@ def widget(request):
     [
         (SlidingWindow, {"H": 11}, "H=11; expected an integer from 3 to 10"),
         (SlidingWindow, {"R": 2.5}, "R=2.5"),
-        (SlidingWindow, {"stride": 0}, "stride"),
+        (SlidingWindow, {"stride": 0}, "stride=0"),
+        (SlidingWindow, {"stride": (1, 5)}, "stride=(1, 5); this figure shows 1 to 4, not 5"),
+        (SlidingWindow, {"padding": 5}, "padding=5; this figure shows 0 to 4"),
+        (SlidingWindow, {"padding": "same", "R": 5, "dilation": 3, "stride": 1}, "padding='same'"),
+        (SlidingWindow, {"R": 2, "S": 2, "dilation": 4}, "dilation=4; this figure shows 1 to 3"),
+        (SlidingWindow, {"step": np.array([1, 2])}, "step=array([1, 2])"),
         (SlidingWindow, {"H": 3, "W": 3, "R": 5, "padding": 0}, "P would be"),
         (SlidingWindow, {"flip": 1}, "flip=1; expected True or False"),
         (SlidingWindow, {"image": np.zeros((4, 4, 2), int)}, "image has 3 axes"),
+        (SlidingWindow, {"image": 5}, "image has 0 axes"),
         (SlidingWindow, {"image": np.zeros((4, 4))}, "float64"),
-        (SlidingWindow, {"filter": np.zeros((6, 2), int)}, "at most 5 x 5"),
+        (SlidingWindow, {"image": [[1], [1, 2]]}, "image=[[1], [1, 2]] is no table"),
+        (
+            SlidingWindow,
+            {"image": np.full((3, 3), np.iinfo(np.int64).min)},
+            "image has numbers from -9223372",
+        ),
+        (SlidingWindow, {"image": np.full((3, 3), -128, np.int8)}, "image has numbers from -128"),
+        (SlidingWindow, {"image": np.full((3, 3), 2**64 - 1, np.uint64)}, "image has numbers from 18446744"),
+        (SlidingWindow, {"image": np.zeros((2, 3), int)}, "image is 2 x 3; expected 3 to 10"),
+        (SlidingWindow, {"filter": np.zeros((6, 2), int)}, "filter is 6 x 2; expected 1 to 5"),
+        (SlidingWindow, {"filter": np.zeros((0, 2), int)}, "filter is 0 x 2"),
         (Im2colFills, {"C": 4}, "C=4"),
-        (Im2colFills, {"layout": "im2both"}, "im2row, im2col"),
+        (Im2colFills, {"layout": "im2both"}, "layout='im2both'; expected one of im2row, im2col"),
+        (Im2colFills, {"layout": None}, "layout=None"),
+        (Im2colFills, {"order": ""}, "order=''; expected one of RSC, CRS"),
         (Im2colFills, {"H": 2, "padding": 0}, "P would be"),
         (MemoryBlowup, {"network": "alexnet"}, "alexnet"),
         (MemoryBlowup, {"layer": "conv99"}, "conv99"),
-        (MemoryBlowup, {"layer": 20}, "layers 0 to 19"),
+        (MemoryBlowup, {"network": ["vgg16"]}, "network=['vgg16']"),
+        (MemoryBlowup, {"layer": 20}, "layer=20; expected an integer from 0 to 19"),
+        (MemoryBlowup, {"layer": 1.5}, "layer=1.5; expected"),
+        (MemoryBlowup, {"layer": [1]}, "layer=[1]; expected"),
+        (MemoryBlowup, {"layer": True}, "layer=True; expected"),
         (MemoryBlowup, {"batch": 5000}, "batch=5000"),
         (MemoryBlowup, {"dtype": "int8"}, "int8"),
-        (MemoryBlowup, {"algorithm": "magic"}, "direct"),
-        (MemoryBlowup, {"problem": ConvProblem(1, 8, 8, 1, 1, 3, 3, stride=(1, 2))}, "stride"),
-        (MemoryBlowup, {"problem": ConvProblem(1, 9000, 8, 1, 1, 3, 3)}, "H=9000"),
+        (MemoryBlowup, {"algorithm": "magic"}, "algorithm='magic'; expected one of direct"),
+        (MemoryBlowup, {"algorithm": ["im2row"]}, "algorithm=['im2row']"),
+        (MemoryBlowup, {"algorithm": None}, "algorithm=None"),
+        (MemoryBlowup, {"problem": (1, 2)}, "problem is a tuple; expected a ConvProblem"),
+        (MemoryBlowup, {"problem": ConvProblem(5000, 8, 8, 1, 1, 3, 3)}, "problem.N=5000"),
+        (MemoryBlowup, {"problem": ConvProblem(1, 8, 8, 1, 1, 3, 3, stride=(1, 2))}, "problem.stride=(1, 2)"),
+        (MemoryBlowup, {"problem": ConvProblem(1, 8, 8, 1, 1, 3, 3, padding=40)}, "problem.padding=((40"),
+        (MemoryBlowup, {"problem": ConvProblem(1, 9000, 8, 1, 1, 3, 3)}, "problem.H=9000"),
     ],
 )
 def test_bad_opening_state_is_refused(kind, state, words):
@@ -108,6 +137,29 @@ def test_alt_text_says_the_numbers():
     conv1 = networks.load("resnet18")["conv1"].problem
     ratio = convlab.ALGORITHMS["im2row"].workspace_bytes(conv1) / conv1.x_bytes
     assert f"{ratio:.1f}× its input" in MemoryBlowup().still().alt
+
+
+def test_still_has_every_algorithm_here_and_at_its_peak():
+    network = networks.load("resnet18", batch=4)
+    chosen = network["layer3.0.conv1"]
+    alt = MemoryBlowup("resnet18", chosen.name, batch=4, algorithm="direct").still().alt
+    largest = max(network, key=lambda layer: layer.problem.x_bytes)
+    for name, algorithm in convlab.ALGORITHMS.items():
+        here, *all_of_them = (algorithm.workspace_bytes(layer.problem) for layer in (chosen, *network))
+        peak = network.layers[all_of_them.index(max(all_of_them))].name
+        if max(all_of_them):
+            assert f"{name} {bytes_text(here)}, {ratio_text(here / chosen.problem.x_bytes)} input" in alt
+            assert f"(peak {bytes_text(max(all_of_them))} at {peak})" in alt
+    assert f"(peak {bytes_text(largest.problem.x_bytes)} at {largest.name})" in alt
+
+
+def test_lines_of_the_still_are_in_range_or_just_out_of_it():
+    assert memory._memories(7 << 30) == ({}, "8 GiB lies at 1.1× the longest bar")
+    assert memory._memories(30 << 30) == ({8 << 30: "8 GiB", 16 << 30: "16 GiB", 24 << 30: "24 GiB"}, "")
+    lines, further = memory._memories(100 << 30)
+    assert list(lines.values()) == ["", "", "24 GiB", "80 GiB"]  # crowded names give way
+    assert further == ""
+    assert memory._memories(1 << 20) == memory._memories(1 << 60) == ({}, "")
 
 
 def test_two_of_a_kind_do_not_share_an_id(widget):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from convlab.figures.style import LIGHT, ROLES, tint
+from convlab.figures.picture import Picture, show
+from convlab.figures.style import LIGHT, ROLES, figure_style, tint
 
 
 def draw_cells(
@@ -102,3 +103,14 @@ def sheet(width: float, height: float, title: str, *, scale: float = 0.32):
         0.5 / width, 1 - 0.2 / (height * scale + 0.55), title, fontsize=12.5, fontweight="bold", va="top"
     )
     return figure, ax
+
+
+def no_convolution(message: str) -> Picture:
+    """Return a picture that says why there is nothing to draw."""
+    from textwrap import wrap
+
+    with figure_style():
+        figure, ax = sheet(22, 3, "These numbers are no convolution")
+        for line, words in enumerate(wrap(message, 95)):
+            ax.text(0.5, 0.6 + line * 0.8, words, fontsize=9.5, va="center")
+        return show(figure, message)

@@ -70,17 +70,6 @@ def draw(
         return show(figure, alt)
 
 
-def no_output(message: str) -> Picture:
-    """Return a picture that says why there is nothing to slide over."""
-    from textwrap import wrap
-
-    with figure_style():
-        figure, ax = sheet(22, 3, "No output: the filter does not fit")
-        for line, words in enumerate(wrap(message, 95)):
-            ax.text(0.5, 0.6 + line * 0.8, words, fontsize=9.5, va="center")
-        return show(figure, message)
-
-
 def _text(value) -> str:
     return str(value).replace("-", "−")
 

@@ -8,54 +8,81 @@ from __future__ import annotations
 
 import base64
 import json
+import operator
 import uuid
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
 import anywidget
 import traitlets
 
-from convlab.errors import ParameterError
+from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
+from convlab.figures.cells import no_convolution
 from convlab.figures.picture import Picture
 
 # What all widgets share, in the order in which it is read.
 _SHARED = ("formulas.js", "numbers.js", "page.js", "grid.js")
 
 
+def check_whole(name: str, value, least: int, most: int) -> int:
+    """Return `value` as an int, or say that the argument `name` is no whole number from `least` to `most`."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise ParameterError(f"{name}={value!r}; expected an integer from {least} to {most}")
+    return number
+
+
+def check_choice(name: str, value, words: Iterable[str]) -> str:
+    """Return `value`, or say that the argument `name` is none of the words."""
+    if not isinstance(value, str) or value not in words:
+        raise ParameterError(f"{name}={value!r}; expected one of {', '.join(words)}")
+    return value
+
+
+def check_range(name: str, given, entries: Iterable[int], least: int, most: int) -> None:
+    """Refuse an argument that is a valid convolution's, but more than the figure can show."""
+    for entry in entries:
+        if not least <= entry <= most:
+            raise ParameterError(f"{name}={given!r}; this figure shows {least} to {most}, not {entry}")
+
+
 class Whole(traitlets.Int):
-    """A trait for a whole number from `least` to `most`; anything else is a `ParameterError`."""
+    """A trait, shared with the page, for a whole number from `least` to `most`."""
 
     def __init__(self, least: int, most: int, default: int):
         self.least, self.most = least, most
         super().__init__(default)
+        self.tag(sync=True)
 
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong and what it may be."""
-        whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        if not whole or not self.least <= value <= self.most:
-            raise ParameterError(
-                f"{self.name}={value!r}; expected an integer from {self.least} to {self.most}"
-            )
-        return int(value)
+        return check_whole(self.name, value, self.least, self.most)
 
 
 class Choice(traitlets.Unicode):
-    """A trait for one of a few words; anything else is a `ParameterError`."""
+    """A trait, shared with the page, for one of a few words."""
 
     def __init__(self, words: tuple[str, ...], default: str | None = None):
         self.words = words
         super().__init__(words[0] if default is None else default)
+        self.tag(sync=True)
 
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong and what it may be."""
-        if value not in self.words:
-            raise ParameterError(f"{self.name}={value!r}; expected one of {', '.join(self.words)}")
-        return value
+        return check_choice(self.name, value, self.words)
 
 
 class Switch(traitlets.Bool):
-    """A trait for True or False; anything else is a `ParameterError`."""
+    """A trait, shared with the page, for True or False."""
+
+    def __init__(self):
+        super().__init__(False)
+        self.tag(sync=True)
 
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong."""
@@ -67,7 +94,7 @@ class Switch(traitlets.Bool):
 class Live(anywidget.AnyWidget):
     """Base of the widgets: joins the JavaScript, hands it the data, and leaves a still picture behind.
 
-    A subclass names its JavaScript in `source`, declares its state as traits, and draws its `still`.
+    A subclass names its JavaScript in `source`, declares its state as traits, and `draw`s its still picture.
     """
 
     source: tuple[str, ...]
@@ -85,6 +112,13 @@ class Live(anywidget.AnyWidget):
 
     def still(self) -> Picture:
         """Return a picture of the present state, with its words for those who cannot see it."""
+        try:
+            return self.draw()
+        except ShapeError as error:  # the learner may have turned a knob too far: the page says why, so do we
+            return no_convolution(str(error))
+
+    def draw(self) -> Picture:
+        """Return that picture where the present numbers describe a convolution, else raise a `ShapeError`."""
         raise NotImplementedError
 
     def state(self) -> dict[str, Any]:

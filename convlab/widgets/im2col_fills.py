@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from convlab.errors import ShapeError
-from convlab.figures import filling, sliding
+from convlab.figures import filling
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Choice, Live, Switch, Whole
+from convlab.widgets.base import Choice, Live, Switch, Whole, check_choice
 
 LAYOUTS = ("im2row", "im2col")
 ORDERS = ("RSC", "CRS")
@@ -48,17 +47,13 @@ class Im2colFills(Live):
     """
 
     source = ("im2col_fills.js",)
-    H = Whole(2, 6, 4).tag(sync=True)
-    W = Whole(2, 6, 5).tag(sync=True)
-    C = Whole(1, 3, 2).tag(sync=True)
-    R = Whole(1, 3, 3).tag(sync=True)
-    S = Whole(1, 3, 3).tag(sync=True)
-    stride = Whole(1, 3, 1).tag(sync=True)
-    padding = Whole(0, 2, 1).tag(sync=True)
-    layout_of = Choice(LAYOUTS).tag(sync=True)  # "layout" is taken: it is every ipywidget's CSS box
-    order = Choice(ORDERS).tag(sync=True)
-    copies = Switch().tag(sync=True)
-    step = Whole(0, 10 * 10 - 1, 7).tag(sync=True)
+    H, W, C = Whole(2, 6, 4), Whole(2, 6, 5), Whole(1, 3, 2)
+    R, S = Whole(1, 3, 3), Whole(1, 3, 3)
+    stride, padding = Whole(1, 3, 1), Whole(0, 2, 1)
+    layout_of = Choice(LAYOUTS)  # "layout" is taken: it is every ipywidget's CSS box
+    order = Choice(ORDERS)
+    copies = Switch()
+    step = Whole(0, 10 * 10 - 1, 7)
 
     def __init__(
         self,
@@ -75,7 +70,9 @@ class Im2colFills(Live):
         copies=False,
         step=7,
     ):
-        order = order or ("CRS" if layout == "im2col" else "RSC")
+        check_choice("layout", layout, LAYOUTS)
+        if order is None:
+            order = "CRS" if layout == "im2col" else "RSC"
         sizes = {"H": H, "W": W, "C": C, "R": R, "S": S, "stride": stride, "padding": padding}
         super().__init__(**sizes, layout_of=layout, order=order, copies=copies, step=step)
         self.problem  # noqa: B018 - a filter that does not fit is refused here
@@ -86,13 +83,8 @@ class Im2colFills(Live):
         sizes = {name: getattr(self, name) for name in ("H", "W", "C", "R", "S", "stride", "padding")}
         return ConvProblem(N=1, K=1, **sizes)
 
-    def still(self) -> Picture:
+    def draw(self) -> Picture:
         """Return a picture of the present state."""
-        try:
-            problem = self.problem
-        except (
-            ShapeError
-        ) as error:  # the learner may have turned a knob too far: the figure explains, and so does this
-            return sliding.no_output(str(error))
+        problem = self.problem
         step = min(self.step, problem.P * problem.Q - 1)
         return filling.draw(problem, self.layout_of, self.order, step, copies=self.copies)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import traitlets
 
 import convlab
 from convlab import networks
-from convlab.algorithms import Algorithm, Form
-from convlab.errors import ConvError, ParameterError, ShapeError
-from convlab.figures import memory, sliding
+from convlab.algorithms import Algorithm, Formula
+from convlab.errors import ConvError, ParameterError
+from convlab.figures import memory
 from convlab.figures.picture import Picture
 from convlab.problem import DTYPES, ConvProblem
-from convlab.widgets.base import Choice, Live, Whole
+from convlab.widgets.base import Choice, Live, Whole, check_choice, check_range, check_whole
 
 OWN = "own"  # the "network" that is the learner's own layer
 
@@ -24,9 +25,13 @@ _OWN_RANGES = {
     **{"stride": (1, 16), "padding": (0, 31), "dilation": (1, 31), "groups": (1, 8192)},
 }
 
+# All windows written out, and a problem of different primes, where no other formula comes to the same.
+_WINDOWS = Formula("N*P*Q * R*S*C * b")
+_PRIMES = ConvProblem(N=7, H=31, W=43, C=11 * 13, K=11 * 17, R=3, S=5, stride=2, groups=11)
+
 
 class MemoryBlowup(Live):
-    """The bytes of every layer of a network, and of every algorithm's workspace for one layer.
+    """The bytes of every layer of a network, and of every algorithm's workspace, here and at its peak.
 
     Parameters
     ----------
@@ -61,10 +66,10 @@ class MemoryBlowup(Live):
     """
 
     source = ("memory_charts.js", "memory_blowup.js")
-    network = Choice((*networks.names(), OWN)).tag(sync=True)
-    layer = Whole(0, 999, 0).tag(sync=True)
-    batch = Whole(1, 4096, 1).tag(sync=True)
-    dtype = Choice(DTYPES, "float32").tag(sync=True)
+    network = Choice((*networks.names(), OWN))
+    layer = Whole(0, 999, 0)
+    batch = Whole(1, 4096, 1)
+    dtype = Choice(DTYPES, "float32")
     algorithm = traitlets.Unicode().tag(sync=True)
     own = traitlets.Dict().tag(sync=True)
     own_ranges = traitlets.Dict(_OWN_RANGES).tag(sync=True)
@@ -82,13 +87,18 @@ class MemoryBlowup(Live):
         dtype="float32",
         algorithm="im2row",
     ):
+        algorithm_named(algorithm)
         if problem is not None:
+            if not isinstance(problem, ConvProblem):
+                raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
+            batches = MemoryBlowup.batch
+            check_range("problem.N", problem.N, [problem.N], batches.least, batches.most)
             network, batch, dtype, own = OWN, problem.N, problem.dtype, _own_numbers(problem)
             position = 0
         else:
             loaded = networks.load(network)
             position = _position(loaded, layer, algorithm)
-            own = _own_numbers(loaded.layers[position].problem, strict=False)
+            own = _largest_numbers(loaded.layers[position].problem)
         catalogue = [_network_data(name) for name in networks.names()]
         super().__init__(
             **{"network": network, "layer": position, "batch": batch, "dtype": dtype, "algorithm": algorithm},
@@ -111,17 +121,14 @@ class MemoryBlowup(Live):
         return layers[min(self.layer, len(layers) - 1)].problem
 
     def module(self) -> str:
-        """Return the JavaScript, with the table of algorithms written into it."""
-        return algorithm_table() + super().module()
+        """Return the JavaScript, with the tables of algorithms and memories written into it."""
+        return algorithm_table() + memory_table() + super().module()
 
-    def still(self) -> Picture:
+    def draw(self) -> Picture:
         """Return a picture of the present state."""
         algorithm = algorithm_named(self.algorithm)
         if self.network == OWN:
-            try:
-                return memory.draw_layer("your layer", self.problem, algorithm)
-            except ShapeError as error:  # the learner may have typed numbers that are no convolution
-                return sliding.no_output(str(error))
+            return memory.draw_layer("your layer", self.problem, algorithm)
         network = networks.load(self.network, batch=self.batch, dtype=self.dtype)
         return memory.draw_network(network, min(self.layer, len(network) - 1), algorithm)
 
@@ -137,53 +144,58 @@ class MemoryBlowup(Live):
 
 def algorithm_named(name: str) -> Algorithm:
     """Return an algorithm of the table, or say which there are."""
-    if name not in convlab.ALGORITHMS:
-        raise ParameterError(f"algorithm={name!r}; expected one of {', '.join(convlab.ALGORITHMS)}")
-    return convlab.ALGORITHMS[name]
-
-
-def form_of(algorithm: Algorithm) -> Form:
-    """Return the form whose memory is shown: the one for the CPU, else the algorithm's first."""
-    return algorithm.forms.get("cpu") or next(iter(algorithm.forms.values()))
+    return convlab.ALGORITHMS[check_choice("algorithm", name, convlab.ALGORITHMS)]
 
 
 def algorithm_table() -> str:
     """Return `convlab.ALGORITHMS` as JavaScript: names, words, and each workspace formula as a function."""
     lines = ["const { ceil, max } = Math;", "export const ALGORITHMS = ["]
     for algorithm in convlab.ALGORITHMS.values():
-        formula = form_of(algorithm).workspace_bytes
-        words = {"name": algorithm.name, "summary": algorithm.summary, "formula": str(formula)}
-        fields = ", ".join(f"{key}: {json.dumps(text, ensure_ascii=False)}" for key, text in words.items())
+        formula = memory.form_of(algorithm).workspace_bytes
+        facts = {
+            "name": algorithm.name,
+            "summary": algorithm.summary,
+            "formula": str(formula),
+            "unrolls": formula(_PRIMES) == _WINDOWS(_PRIMES),  # is this the matrix of all windows?
+        }
+        fields = ", ".join(f"{key}: {json.dumps(fact, ensure_ascii=False)}" for key, fact in facts.items())
         function = f"({{ N, H, W, C, K, R, S, P, Q, G, b }}) => Math.round({formula.text})"
         lines.append(f"  {{ {fields}, workspace: {function} }},")
     return "\n".join([*lines, "];\n"])
 
 
+def memory_table() -> str:
+    """Return `MEMORIES` as JavaScript: bytes, and what has as much."""
+    return f"const MEMORIES = {json.dumps(list(memory.MEMORIES.items()))};\n"
+
+
 def _position(network: networks.Network, layer: str | int | None, algorithm: str) -> int:
     if layer is None:
         table = algorithm_named(algorithm)
-        return max(range(len(network)), key=lambda i: memory.served_bytes(table, network.layers[i].problem))
+        return max(range(len(network)), key=lambda i: memory.workspace_of(table, network.layers[i].problem))
     if isinstance(layer, str):
         return network.layers.index(network[layer])
-    if not 0 <= layer < len(network):
-        raise ParameterError(f"layer={layer}; {network.title} has layers 0 to {len(network) - 1}")
-    return layer
+    try:
+        return check_whole("layer", layer, 0, len(network) - 1)
+    except ParameterError as error:
+        raise ParameterError(f"{error}, or the name of a layer of {network.title}") from None
 
 
-def _own_numbers(problem: ConvProblem, *, strict: bool = True) -> dict[str, int]:
-    """Return a problem as the ten numbers of an own layer."""
-    both = {"stride": problem.stride, "dilation": problem.dilation, "padding": sum(problem.padding, ())}
-    for name, values in both.items():
-        if strict and len(set(values)) > 1:
-            raise ParameterError(
-                f"{name}={getattr(problem, name)}; this figure takes the same {name} on every side"
-            )
-    numbers = {name: getattr(problem, name) for name in "HWCKRS"} | {name: max(v) for name, v in both.items()}
-    numbers = {name: (numbers | {"groups": problem.groups})[name] for name in _OWN_RANGES}
+def _largest_numbers(problem: ConvProblem) -> dict[str, int]:
+    """Return a problem as the ten numbers of an own layer, the largest where it has several."""
+    numbers = {name: getattr(problem, name) for name in _OWN_RANGES}
+    return {name: int(np.max(number)) for name, number in numbers.items()}
+
+
+def _own_numbers(problem: ConvProblem) -> dict[str, int]:
+    """Return a problem as the ten numbers of an own layer, or say what this figure cannot show."""
     for name, (least, most) in _OWN_RANGES.items():
-        if not least <= numbers[name] <= most:
-            raise ParameterError(f"{name}={numbers[name]}; this figure shows {least} to {most}")
-    return numbers
+        given = getattr(problem, name)
+        entries = np.unique(given).tolist()
+        if len(entries) > 1:
+            raise ParameterError(f"problem.{name}={given}; this figure takes the same {name} on every side")
+        check_range(f"problem.{name}", given, entries, least, most)
+    return _largest_numbers(problem)
 
 
 def _network_data(name: str) -> dict:

@@ -9,7 +9,7 @@ from convlab.errors import ParameterError, ShapeError
 from convlab.figures import sliding
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Live, Switch, Whole
+from convlab.widgets.base import Live, Switch, Whole, check_range
 
 _SIDE, _TAPS = 10, 5  # the largest image and the largest filter
 
@@ -45,20 +45,13 @@ class SlidingWindow(Live):
     """
 
     source = ("sliding_window.js",)
-    H = Whole(3, _SIDE, 6).tag(sync=True)
-    W = Whole(3, _SIDE, 8).tag(sync=True)
-    R = Whole(1, _TAPS, 3).tag(sync=True)
-    S = Whole(1, _TAPS, 3).tag(sync=True)
-    stride_h = Whole(1, 4, 2).tag(sync=True)
-    stride_w = Whole(1, 4, 2).tag(sync=True)
-    pad_top = Whole(0, 4, 1).tag(sync=True)
-    pad_bottom = Whole(0, 4, 1).tag(sync=True)
-    pad_left = Whole(0, 4, 1).tag(sync=True)
-    pad_right = Whole(0, 4, 1).tag(sync=True)
-    dilation_h = Whole(1, 3, 1).tag(sync=True)
-    dilation_w = Whole(1, 3, 1).tag(sync=True)
-    flip = Switch().tag(sync=True)
-    step = Whole(0, 18 * 18 - 1, 4).tag(sync=True)
+    H, W = Whole(3, _SIDE, 6), Whole(3, _SIDE, 8)
+    R, S = Whole(1, _TAPS, 3), Whole(1, _TAPS, 3)
+    stride_h, stride_w = Whole(1, 4, 2), Whole(1, 4, 2)
+    pad_top, pad_bottom, pad_left, pad_right = (Whole(0, 4, 1) for _ in range(4))
+    dilation_h, dilation_w = Whole(1, 3, 1), Whole(1, 3, 1)
+    flip = Switch()
+    step = Whole(0, 18 * 18 - 1, 4)
     pixels = traitlets.List().tag(sync=True)
     taps = traitlets.List().tag(sync=True)
 
@@ -82,11 +75,17 @@ class SlidingWindow(Live):
         taps = example.integers(-2, 3, (_TAPS, _TAPS))
         taps[:3, :3] = [[1, 2, 0], [0, 1, -1], [-1, 0, 2]]  # not symmetric: a rotation shows
         if image is not None:
-            H, W = _place("image", image, pixels)
+            H, W = _place("image", image, pixels, least=3)
         if filter is not None:
-            R, S = _place("filter", filter, taps)
+            R, S = _place("filter", filter, taps, least=1)
         shape = ConvProblem(1, H, W, 1, 1, R, S, stride=stride, padding=padding, dilation=dilation)
         (top, bottom), (left, right) = shape.padding
+        for name, argument, trait in (
+            ("stride", stride, SlidingWindow.stride_h),
+            ("padding", padding, SlidingWindow.pad_top),
+            ("dilation", dilation, SlidingWindow.dilation_h),
+        ):
+            check_range(name, argument, np.ravel(getattr(shape, name)).tolist(), trait.least, trait.most)
         super().__init__(
             **{"H": H, "W": W, "R": R, "S": S, "flip": flip, "step": step},
             **{"stride_h": shape.stride[0], "stride_w": shape.stride[1]},
@@ -104,30 +103,31 @@ class SlidingWindow(Live):
             1, self.H, self.W, 1, 1, self.R, self.S, stride=stride, padding=padding, dilation=dilation
         )
 
-    def still(self) -> Picture:
+    def draw(self) -> Picture:
         """Return a picture of the present state."""
-        try:
-            problem = self.problem
-        except (
-            ShapeError
-        ) as error:  # the learner may have turned a knob too far: the figure explains, and so does this
-            return sliding.no_output(str(error))
+        problem = self.problem
         image = np.array(self.pixels)[: problem.H, : problem.W]
         taps = np.array(self.taps)[: problem.R, : problem.S]
         taps = taps[::-1, ::-1] if self.flip else taps
         return sliding.draw(problem, image, taps, min(self.step, problem.P * problem.Q - 1), flip=self.flip)
 
 
-def _place(name: str, given, table: np.ndarray) -> tuple[int, int]:
+def _place(name: str, given, table: np.ndarray, least: int) -> tuple[int, int]:
     """Put the given numbers into the top left corner of `table` and return their height and width."""
-    given = np.asarray(given)
+    try:
+        given = np.asarray(given)
+    except ValueError:  # NumPy makes no array of rows of different lengths
+        raise ShapeError(f"{name}={given!r} is no table; expected rows of equal length") from None
     if given.ndim != 2:
         raise ShapeError(f"{name} has {given.ndim} axes, shape {given.shape}; expected 2: rows and columns")
-    if given.dtype.kind not in "iu" or np.abs(given).max(initial=0) > 99:
+    rows, columns = given.shape
+    if min(given.shape) < least or max(given.shape) > len(table):
+        raise ShapeError(f"{name} is {rows} x {columns}; expected {least} to {len(table)} rows and columns")
+    if given.dtype.kind not in "iu":
         raise ParameterError(f"{name} has {given.dtype} numbers; expected integers from -99 to 99")
-    if max(given.shape) > len(table):
-        raise ShapeError(
-            f"{name} is {given.shape[0]} x {given.shape[1]}; expected at most {len(table)} x {len(table)}"
+    if given.min() < -99 or given.max() > 99:
+        raise ParameterError(
+            f"{name} has numbers from {given.min()} to {given.max()}; expected integers from -99 to 99"
         )
-    table[: given.shape[0], : given.shape[1]] = given
-    return given.shape
+    table[:rows, :columns] = given
+    return rows, columns

@@ -43,6 +43,37 @@ def test_runs_and_moves(lab, watched, path):
     one.screenshot(f"lab-{path.stem}")
 
 
+CELLS = (
+    "from convlab.widgets import MemoryBlowup, SlidingWindow\nwindow = SlidingWindow()\nwindow",
+    "explorer = MemoryBlowup()\nexplorer",
+    "print(f'the kernel has step {window.step} and batch {explorer.batch}')",
+)
+
+
+def test_a_moved_slider_reaches_python(lab, watched):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    notebook.metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # names the kernel
+    nbformat.write(notebook, lab.settings.with_name("work") / "moved.ipynb")
+    one = watched()
+    lab.run_all(one.page, "moved.ipynb")
+    told = one.page.get_by_text("the kernel has step")
+    step, batch = (
+        one.page.get_by_role("slider", name=name) for name in ("output pixel", "batch, in powers of two")
+    )
+    before = f"the kernel has step {step.input_value()} and batch {2 ** int(batch.input_value())}"
+    assert told.last.text_content().strip() == before
+    for slider in (step, batch):
+        slider.scroll_into_view_if_needed()
+        drag(slider)
+    after = f"the kernel has step {step.input_value()} and batch {2 ** int(batch.input_value())}"
+    assert after.split()[4] != before.split()[4]
+    assert after.split()[-1] != before.split()[-1]
+    one.page.locator(".jp-CodeCell .cm-content").last.click()
+    one.page.keyboard.press("Control+Enter")  # ask the kernel again
+    one.page.get_by_text(after).wait_for(timeout=30_000)
+    assert one.page.locator(TROUBLE).all_text_contents() == []
+
+
 def test_dark_theme(lab, watched):
     one = watched(scheme="dark")
     lab.set_theme("JupyterLab Dark")

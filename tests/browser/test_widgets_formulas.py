@@ -1,15 +1,18 @@
 """The widgets' JavaScript against the library over random problems: every number shown is the library's."""
 
 import base64
+import json
+import math
 import random
 
 import numpy as np
 import pytest
 
 import convlab
-from convlab import ConvProblem, ShapeError, units
+from convlab import ConvProblem, ShapeError, networks, units
+from convlab.algorithms import Algorithm, Form, Formula
 from convlab.figures.filling import matrix_of
-from convlab.figures.memory import ratio_text, workspace_of
+from convlab.figures.memory import form_of, workspace_of
 from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
 
 pytestmark = pytest.mark.browser
@@ -100,7 +103,8 @@ def test_workspace_of_every_algorithm(javascript):
     for raw, spaces in zip(given, got, strict=True):
         problem = ConvProblem(**raw)
         assert dict(spaces) == {
-            name: workspace_of(algorithm, problem) for name, algorithm in convlab.ALGORITHMS.items()
+            name: form_of(algorithm).workspace_bytes(problem)
+            for name, algorithm in convlab.ALGORITHMS.items()
         }
 
 
@@ -122,6 +126,8 @@ def test_numbers_as_text(javascript):
     rng = random.Random(6)
     counts = [0, 1, 999, 1000, 1023, 1024, 1536, 10_234, 1_048_576, 12.25 * 2**20]
     counts += [rng.randrange(2 ** rng.randint(1, 44)) for _ in range(500)]
+    counts += [step**k - 1 for step in (1000, 1024) for k in range(1, 5)]  # they read as the next unit
+    counts += [1023.6, 999.9, 15 * 2**60]
     counts += [n * 2**20 // 8 for n in range(1, 200)]  # values exactly half way between two texts
     for (size, number), count in zip(
         javascript(SlidingWindow(), "[m.bytesText(d), m.countText(d)]", counts), counts, strict=True
@@ -131,7 +137,71 @@ def test_numbers_as_text(javascript):
     ratios = [n / 8 for n in range(1, 1000)] + [
         rng.random() * 10**k for k in range(-3, 4) for _ in range(100)
     ]
-    assert javascript(SlidingWindow(), "m.ratioText(d)", ratios) == [ratio_text(value) for value in ratios]
+    assert javascript(SlidingWindow(), "m.ratioText(d)", ratios) == [
+        units.ratio_text(value) for value in ratios
+    ]
+
+
+def test_peaks(javascript):
+    """The layer with the largest input and workspaces, over every network, batch and dtype."""
+    given = [
+        {"network": name, "batch": batch, "dtype": dtype}
+        for name, batch, dtype in [("resnet18", 1, "float32"), ("vgg16", 64, "float16")]
+        + [(name, 8, "float64") for name in networks.names()]
+    ]
+    widget = MemoryBlowup()
+    catalogue = json.dumps({network["name"]: network["layers"] for network in widget.catalogue})
+    body = (
+        f"((all) => ['x', ...m.ALGORITHMS.map((a) => a.name)].map((key) => "
+        f"{{ const top = all[m.peak(all, key)]; return [key, top.layer.name, top.bytes[key]]; }}))"
+        f"({catalogue}[d.network].map((layer) => m.measure(layer, d, {{}})))"
+    )
+    for raw, tops in zip(given, javascript(widget, body, given), strict=True):
+        network = networks.load(raw["network"], batch=raw["batch"], dtype=raw["dtype"])
+        counts = {"x": lambda p: p.x_bytes} | {
+            name: form_of(algorithm).workspace_bytes for name, algorithm in convlab.ALGORITHMS.items()
+        }
+        expected = []
+        for key, count in counts.items():
+            top = max(network, key=lambda layer: count(layer.problem))
+            expected.append([key, top.name, count(top.problem)])
+        assert tops == expected
+
+
+def test_words_go_by_the_formula_not_by_the_name(javascript, monkeypatch):
+    """The sentence about the matrix of windows comes with its formula, whatever the algorithm is called."""
+    for name, formula in {"copyist": "b * S*R*C * Q*P*N", "im2rowish": "2 * R*S*C * b"}.items():
+        form = Form(run=None, bytes_moved=Formula("0"), workspace_bytes=Formula(formula))
+        monkeypatch.setitem(convlab.ALGORITHMS, name, Algorithm(name, "New.", "nobody", {"cpu": form}))
+    layer = {
+        **dict.fromkeys("HW", 8),
+        "C": 2,
+        "K": 2,
+        "R": 3,
+        "S": 3,
+        "stride": 1,
+        "padding": 1,
+        "dilation": 1,
+    }
+    here = "m.measure(d, { batch: 1, dtype: 'float32' }, {})"
+    body = f"m.ALGORITHMS.map((a) => [a.name, m.explain(a, {here}).join()])"
+    (words,) = javascript(MemoryBlowup(), body, [layer])
+    speak = {name for name, text in words if "cells of the matrix" in text}
+    assert speak == {"im2row", "im2col", "copyist"}
+
+
+def test_digits_end_where_they_would_be_wrong(javascript):
+    """Beyond 2^53 a browser's number no longer holds every digit: then only the rounded size is said."""
+    size = {"C": 8192, "K": 1, "R": 31, "S": 31, "stride": 1, "padding": 15, "dilation": 1}
+    given = [{**size, "H": 100, "W": 100}, {**size, "H": 8192, "W": 8192}]
+    here = "m.measure(d, { batch: 4096, dtype: 'float64' }, {})"
+    body = f"m.formulaLines(m.ALGORITHMS.find((a) => a.unrolls), {here}).at(-1).textContent"
+    small, large = javascript(MemoryBlowup(), body, given)
+    exact, rounded = (ConvProblem(4096, **raw, dtype="float64").letters for raw in given)
+    count = [math.prod(sizes[letter] for letter in "NPQRSCb") for sizes in (exact, rounded)]
+    assert small.endswith(f" = {count[0]:,} B = {units.bytes_text(count[0])}")
+    assert count[1] > 2**53
+    assert large.endswith(f"8 ≈ {units.bytes_text(count[1])}")
 
 
 @pytest.mark.parametrize("flip", [False, True])

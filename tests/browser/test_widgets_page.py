@@ -6,8 +6,11 @@ from axe_playwright_python.sync_playwright import Axe
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from convlab import ConvProblem
+import convlab
+from convlab import ConvProblem, networks
+from convlab.figures.memory import MEMORIES
 from convlab.figures.picture import Picture
+from convlab.units import bytes_text
 from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
 
 pytestmark = pytest.mark.browser
@@ -153,6 +156,34 @@ def test_network_and_batch(page):
     widget.get_by_text("features.5: the im2col workspace").wait_for()
     page.keyboard.press("ArrowUp")  # focus is still in the list
     widget.get_by_text("features.5: the im2row workspace").wait_for()
+
+
+def test_peaks_and_memories_are_drawn(page):
+    widget = page.locator(".cl-memory").first
+    rows, lines = widget.locator(".cl-line"), widget.locator(".cl-memory-line, .cl-mark")
+    assert lines.count() == 0
+    chart = widget.locator("svg[aria-roledescription='bar chart']")
+    chart.focus()
+    page.keyboard.press("End")
+    for batch in (1, 2048):
+        widget.get_by_role("spinbutton", name="batch N").fill(str(batch))
+        network = networks.load("resnet18", batch=batch)
+        widget.get_by_text(f"x {batch} × 7 × 7").wait_for()
+        algorithm = convlab.ALGORITHMS["im2row"]
+        peak = max(network, key=lambda layer: algorithm.workspace_bytes(layer.problem))
+        largest, last = (algorithm.workspace_bytes(layer.problem) for layer in (peak, network.layers[-1]))
+        row = rows.filter(has=page.get_by_role("radio", name="im2row"))
+        assert row.locator(".cl-summit").text_content() == f"peak {bytes_text(largest)} at {peak.name}"
+        assert bytes_text(last) in row.locator(".cl-value-text").text_content()
+        bar = row.locator(".cl-length").evaluate("bar => [bar.style.cssText, bar.clientWidth]")
+        share, now = (float(part.split(":")[1]) for part in bar[0].rstrip(";").split(";"))
+        assert share == pytest.approx(largest / max(largest, network.layers[-1].problem.w_bytes))
+        assert now == pytest.approx(last / largest)
+        assert bar[1] > 100
+    within = sum(size <= largest for size in MEMORIES)
+    assert 0 < within < 4
+    assert lines.count() == 2 * within  # in both charts
+    assert widget.locator("svg .cl-tick", has_text="GiB").count() >= within
 
 
 def test_own_layer(page):

@@ -20,17 +20,11 @@ function build(page) {
   const positionOf = (state) => Math.min(state.layer, networkOf(state).layers.length - 1);
   const algorithmOf = (state) => ALGORITHMS.find(({ name }) => name === state.algorithm) ?? ALGORITHMS[0];
   const refusalsOf = (state, i) => state.refusals[state.dtype]?.[state.network]?.[i] ?? {};
-  const measure = (layer, state, refused) => {
-    const problem = problemOf(layer, state);
-    const workspace = refused ? 0 : algorithmOf(state).workspace(letters(problem));
-    return { layer, problem, refused, workspace, ...tensorBytes(problem) };
-  };
-  const measureAll = (state) =>
-    networkOf(state).layers.map((layer, i) => measure(layer, state, refusalsOf(state, i)[state.algorithm]));
+  const measureAll = (state) => networkOf(state).layers.map((layer, i) => measure(layer, state, refusalsOf(state, i)));
 
   const chooseNetwork = (network) => {
     const state = page.state();
-    if (network !== "own") return { network, layer: peak(measureAll({ ...state, network })).at };
+    if (network !== "own") return { network, layer: peak(measureAll({ ...state, network }), state.algorithm) };
     return { network, own: networkOf(state) ? ownOf(networkOf(state).layers[positionOf(state)]) : state.own };
   };
   const chooseLayer = (i) => page.set({ layer: clamp(i, 0, networkOf(page.state()).layers.length - 1) });
@@ -86,21 +80,29 @@ function build(page) {
       return;
     }
     const name = home ? layer.name : "Your layer";
-    const refusals = home ? refusalsOf(state, positionOf(state)) : ownRefusals(state);
-    const here = measure(layer, state, refusals?.[algorithm.name]);
+    const told = home ? refusalsOf(state, positionOf(state)) : ownRefusals(state);
+    const here = measure(layer, state, told ?? {});
+    const all = home ? measureAll(state) : null;
     title.textContent = finding(name, here, algorithm);
     heading.replaceChildren(html("b", {}, name), ` ${shapeText(here.problem)}`);
-    arrays.draw(here, refusals, here.problem, algorithm.name);
+    arrays.draw(here, all, home, algorithm.name);
     formula.replaceChildren(...formulaLines(algorithm, here));
     const words = explain(algorithm, here);
-    if (refusals === null) words.push("Without a kernel this page cannot ask whether an algorithm serves your layer.");
+    if (told === null) words.push("Without a kernel this page cannot ask whether an algorithm serves your layer.");
     if (home) {
-      const all = measureAll(state);
       layers.draw(home, all, positionOf(state), algorithm);
       words.push(peakText(home, all, algorithm));
     }
     lessons.replaceChildren(...words.map((line) => html("div", {}, line)));
   };
+}
+
+/** A layer in bytes: of x, w and y, and by name of every algorithm's workspace, 0 where it refuses. */
+export function measure(layer, state, refusals) {
+  const problem = problemOf(layer, state);
+  const sizes = letters(problem);
+  const spaces = ALGORITHMS.map(({ name, workspace }) => [name, refusals[name] ? 0 : workspace(sizes)]);
+  return { layer, problem, refusals, bytes: { ...tensorBytes(problem), ...Object.fromEntries(spaces) } };
 }
 
 /** What the kernel said about the own layer as it is now; null where there is no kernel to ask. */
@@ -109,10 +111,10 @@ function ownRefusals({ own, own_refusals: told, dtype, batch }) {
   return asked && Object.keys(own).every((key) => own[key] === told.own[key]) ? told.reasons : null;
 }
 
-function finding(name, { x, workspace, refused }, algorithm) {
-  if (refused) return `${algorithm.name} does not serve ${name}`;
-  if (!workspace) return `${name}: ${algorithm.name} needs nothing beside x, w and y`;
-  return `${name}: the ${algorithm.name} workspace is ${ratioText(workspace / x)} its input`;
+function finding(where, { bytes, refusals }, { name }) {
+  if (refusals[name]) return `${name} does not serve ${where}`;
+  if (!bytes[name]) return `${where}: ${name} needs nothing beside x, w and y`;
+  return `${where}: the ${name} workspace is ${ratioText(bytes[name] / bytes.x)} its input`;
 }
 
 function shapeText({ N, H, W, C, K, R, S, stride, groups }) {
@@ -131,43 +133,46 @@ function formulaParts(formula, values = null) {
   });
 }
 
-function formulaLines({ name, formula }, { problem, workspace, refused }) {
-  if (refused) return [];
+export function formulaLines({ name, formula }, { problem, bytes, refusals }) {
+  if (refusals[name]) return [];
   const line = (...parts) => html("div", { class: "cl-formula" }, parts);
   const left = [chip("workspace", name), " workspace = "];
   if (formula === "0") return [line(left, "0")];
+  // Beyond 2^53 the browser's numbers are no longer exact to the last digit: then only what is certain is said.
+  const exact = Number.isSafeInteger(bytes[name]);
+  const readable = bytes[name] < 1024 ? "" : ` ${exact ? "=" : "≈"} ${bytesText(bytes[name])}`;
   return [
     line(...left, ...formulaParts(formula), html("span", { class: "cl-quiet" }, "b: bytes of one number")),
-    line("= ", ...formulaParts(formula, letters(problem)), ` = ${digits(workspace)} B`,
-      html("b", {}, workspace < 1024 ? "" : ` = ${bytesText(workspace)}`)),
+    line("= ", ...formulaParts(formula, letters(problem)), exact ? ` = ${digits(bytes[name])} B` : "", html("b", {}, readable)),
   ];
 }
 
-/** What the numbers mean. The unrolled matrices have a sentence of their own; the others speak by their summary. */
-function explain(algorithm, { problem, x, workspace, refused }) {
-  if (refused) return [algorithm.summary, `It refuses this layer: ${refused}`];
+/** What the numbers mean. A matrix of all windows has a sentence of its own; the others speak by their summary. */
+export function explain({ name, summary, unrolls, workspace }, { problem, bytes, refusals }) {
+  if (refusals[name]) return [summary, `It refuses this layer: ${refusals[name]}`];
   const { R, S, stride } = problem;
-  const words = [algorithm.summary];
-  if (/^im2(row|col)$/.test(algorithm.name)) {
+  const words = [summary];
+  if (unrolls) {
     const steps = stride[0] * stride[1];
-    if (R * S === 1 && workspace === x) words.push("A 1 × 1 filter: the matrix is the input itself, yet it is copied.");
+    if (R * S === 1 && bytes[name] === bytes.x) words.push("A 1 × 1 filter: the matrix is the input itself, yet it is copied.");
     else {
       const shared = steps === 1 ? "stride 1" : `shared out over ${stride[0]}·${stride[1]} = ${steps} pixels by the stride`;
-      words.push(`Each pixel takes ${ratioText(workspace / x).replace("×", "")} cells of the matrix on average: ` +
+      words.push(`Each pixel takes ${ratioText(bytes[name] / bytes.x).replace("×", "")} cells of the matrix on average: ` +
         `R·S = ${plural(R * S, "tap")}, ${shared}.`);
     }
   }
-  const fits = largestBatch(problem, algorithm.workspace, 8 * GIB);
+  const fits = largestBatch(problem, workspace, 8 * GIB);
   words.push(fits ? `In 8 GiB, x, w, y and this workspace fit up to batch ${digits(fits)}.`
     : "Not even one image fits in 8 GiB with this workspace.");
   return words;
 }
 
-function peakText({ title }, all, algorithm) {
-  const [top, largest] = [all[peak(all).at], all[peak(all).input]];
-  if (!top.workspace) return `On every layer of ${title} that it serves, ${algorithm.name} needs no workspace.`;
-  return `Peak over ${title}: ${top.layer.name}, ${bytesText(top.workspace)}. That is ${ratioText(top.workspace / largest.x)} ` +
-    `the network's largest input (${largest.layer.name}, ${bytesText(largest.x)}).`;
+function peakText({ title }, all, { name }) {
+  const [top, largest] = [all[peak(all, name)], all[peak(all, "x")]];
+  const [space, input] = [top.bytes[name], largest.bytes.x];
+  if (!space) return `On every layer of ${title} that it serves, ${name} needs no workspace.`;
+  return `Peak over ${title}: ${top.layer.name}, ${bytesText(space)}. That is ${ratioText(space / input)} ` +
+    `the network's largest input (${largest.layer.name}, ${bytesText(input)}).`;
 }
 
 const NAMES = ["network", "layer", "batch", "dtype", "algorithm", "own", "own_refusals", "refusals"];

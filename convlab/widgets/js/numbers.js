@@ -10,28 +10,29 @@ export function fixed(value, decimals) {
 
 const three = (value) => fixed(value, Math.abs(value) < 9.995 ? 2 : Math.abs(value) < 99.95 ? 1 : 0);
 
-/** Bytes in binary units with three significant digits: "6.89 MiB". */
-export function bytesText(count) {
-  for (const unit of ["B", "KiB", "MiB", "GiB"]) {
-    if (Math.abs(count) < 1024) return unit === "B" ? `${fixed(count, 0)} B` : `${three(count)} ${unit}`;
-    count /= 1024;
+/** A value in the first unit that writes it as less than `step`, else in the last; `smallest` writes the first unit. */
+function inUnits(value, step, units, smallest) {
+  let text = smallest(value);
+  for (const unit of units.slice(0, -1)) {
+    if (Math.abs(Number(text)) < step) return `${text} ${unit}`.trimEnd();
+    value /= step;
+    text = three(value);
   }
-  return `${three(count)} TiB`;
+  return `${text} ${units.at(-1)}`;
 }
 
+/** Bytes in binary units with three significant digits: "6.89 MiB". */
+export const bytesText = (count) =>
+  inUnits(count, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"], (value) => fixed(value, 0));
+
 /** A count in decimal units with three significant digits: "1.81 G". */
-export function countText(count) {
-  for (const unit of ["", "k", "M", "G"]) {
-    if (Math.abs(count) < 1000) return unit === "" ? `${Number(count.toPrecision(6))}` : `${three(count)} ${unit}`;
-    count /= 1000;
-  }
-  return `${three(count)} T`;
-}
+export const countText = (count) =>
+  inUnits(count, 1000, ["", "k", "M", "G", "T"], (value) => `${Number(value.toPrecision(6))}`);
 
 /** A ratio: "12.2×", "0.06×", "278×". */
 export function ratioText(value) {
   if (value > 0 && value < 0.005) return "< 0.01×";
-  return `${fixed(value, value >= 99.95 ? 0 : value >= 0.95 ? 1 : 2)}×`;
+  return `${fixed(value, value >= 99.95 ? 0 : value >= 0.995 ? 1 : 2)}×`;
 }
 
 /** A whole number with its digits in threes: "7,375,872". */

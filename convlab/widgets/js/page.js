@@ -49,7 +49,7 @@ export function live({ model, el }, { kind, names, build }) {
     data: (name) => model.get(name),
     limits: (name) => model.get("limits")[name],
     state: () => Object.fromEntries(names.map((name) => [name, model.get(name)])),
-    width: () => root.clientWidth || 760,
+    width: () => Math.max(root.clientWidth || 760, 240), // a page may be narrow, or not laid out yet
     set(changes) {
       for (const [name, value] of Object.entries(changes)) model.set(name, value);
       model.save_changes();
