@@ -22,7 +22,7 @@ def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:
             f"{name} is a {type(array).__name__}; expected a NumPy array"
             + (f", for instance {name}.numpy()" if hasattr(array, "numpy") else "")
         )
-    if array.dtype.name not in dtypes or not array.dtype.isnative:
+    if array.dtype not in dtypes:
         given = array.dtype.name if array.dtype.isnative else f"byte-swapped {array.dtype.name}"
         raise ArrayError(
             f"{name} has dtype {given}; expected {' or '.join(dtypes)} "

@@ -14,6 +14,8 @@ from convlab.aligned import aligned_empty
 from convlab.jit import njit
 from convlab.tile import accumulate, store, tile_for, zeros
 
+_TILES = 8  # in a block of pixels
+
 
 def pack(w: np.ndarray) -> np.ndarray:
     """Return the weights in panels as wide as a tile, each panel stored k by k.
@@ -61,12 +63,14 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K) -> None:
 
 @njit
 def _gemm(tile, a, a_row, a_k, panels, y, y_row, M, N, K):
-    for n in range(0, N, tile.cols):  # a panel of filters
-        for top in range(0, M, tile.rows):  # a tile of output pixels
-            m = min(top, M - tile.rows)  # the last tile overlaps its neighbour: no tail kernel
-            sums = zeros(tile)
-            q = n * K
-            for k in range(K):
-                sums = accumulate(tile, sums, a, m * a_row + k * a_k, a_row, panels, q)
-                q += tile.cols
-            store(tile, sums, y, m * y_row + n, y_row, N - n)
+    block = _TILES * tile.rows
+    for low in range(0, M, block):  # a block of pixels that stays in the cache for all filters
+        for n in range(0, N, tile.cols):  # a panel of filters
+            for top in range(low, min(low + block, M), tile.rows):  # a tile of pixels
+                m = min(top, M - tile.rows)  # the last tile overlaps its neighbour: no tail kernel
+                sums = zeros(tile)
+                q = n * K
+                for k in range(K):
+                    sums = accumulate(tile, sums, a, m * a_row + k * a_k, a_row, panels, q)
+                    q += tile.cols
+                store(tile, sums, y, m * y_row + n, y_row, N - n)

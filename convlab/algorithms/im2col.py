@@ -17,6 +17,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2row import _MATRIX, _TRAFFIC, panel_bytes
+from convlab.aligned import aligned_zeros
 from convlab.checks import check_array
 from convlab.jit import njit
 from convlab.problem import ConvProblem
@@ -72,7 +73,7 @@ def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
 def allocate(problem: ConvProblem, dtype=None) -> dict[str, np.ndarray]:
     """Return the workspace: the matrix, zero where no tap will write."""
     M, _, taps = problem.gemm
-    return {"cols": np.zeros((problem.groups * taps, M), dtype or problem.dtype)}
+    return {"cols": aligned_zeros((problem.groups * taps, M), dtype or problem.dtype)}
 
 
 def fill(x: np.ndarray, problem: ConvProblem, cols: np.ndarray) -> None:

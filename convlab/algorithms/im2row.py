@@ -17,6 +17,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
+from convlab.aligned import aligned_zeros
 from convlab.checks import check_array
 from convlab.jit import copy_run, njit
 from convlab.problem import ConvProblem
@@ -49,7 +50,7 @@ def im2row(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
 def allocate(problem: ConvProblem, dtype=None) -> dict[str, np.ndarray]:
     """Return the workspace: the matrix, zero where no tap will write."""
     M, _, taps = problem.gemm
-    return {"rows": np.zeros((M, problem.groups * taps), dtype or problem.dtype)}
+    return {"rows": aligned_zeros((M, problem.groups * taps), dtype or problem.dtype)}
 
 
 def fill(x: np.ndarray, problem: ConvProblem, rows: np.ndarray) -> None:
@@ -91,17 +92,21 @@ def _fill(x, rows, shape, taps, stride, corner, dilation, groups):
                 for g in range(groups):
                     for r in range(R):
                         row = p * stride[0] + r * dilation[0] - corner[0]
-                        for s in range(0, S, together):
+                        s = 0
+                        while s < S:
                             col = q * stride[1] + s * dilation[1] - corner[1]
                             first, last = 0, 0  # which of these taps hit the picture
                             if 0 <= row < H:
                                 first = min(max(-col, 0), together)
                                 last = max(first, min(together, W - col))
-                            rows[at : at + first * channels] = 0
+                            if first > 0:
+                                rows[at : at + first * channels] = 0
                             start = ((n * H + row) * W + col + first) * C + g * channels
                             copy_run(rows, at + first * channels, x, start, (last - first) * channels)
-                            rows[at + last * channels : at + together * channels] = 0
+                            if last < together:
+                                rows[at + last * channels : at + together * channels] = 0
                             at += together * channels
+                            s += together
 
 
 def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
