@@ -7,7 +7,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 import convlab
-from convlab import ConvProblem, networks
+from convlab import ALGORITHMS, ConvProblem, networks
 from convlab.figures.memory import MEMORIES
 from convlab.figures.picture import Picture
 from convlab.units import bytes_text
@@ -156,6 +156,20 @@ def test_network_and_batch(page):
     widget.get_by_text("features.5: the im2col workspace").wait_for()
     page.keyboard.press("ArrowUp")  # focus is still in the list
     widget.get_by_text("features.5: the im2row workspace").wait_for()
+
+
+def test_every_algorithm_can_be_chosen(page):
+    widget = page.locator(".cl-memory").first
+    for name in ALGORITHMS:
+        widget.get_by_role("radio", name=name).check()
+        widget.get_by_text(f"{name} workspace = ").wait_for()
+        words = widget.text_content()
+        assert not any(slip in words for slip in ("[object", "undefined", "NaN", "null"))
+
+
+def test_the_story_of_a_window_adds_up(page):
+    story = page.locator(".cl-sliding").first.locator(".cl-story")
+    assert "9 taps: 6 on pixels, 3 on padding" in story.text_content()
 
 
 def test_peaks_and_memories_are_drawn(page):

@@ -137,7 +137,7 @@ export function formulaLines({ name, formula }, { problem, bytes, refusals }) {
   if (refusals[name]) return [];
   const line = (...parts) => html("div", { class: "cl-formula" }, parts);
   const left = [chip("workspace", name), " workspace = "];
-  if (formula === "0") return [line(left, "0")];
+  if (formula === "0") return [line(...left, "0")];
   // Beyond 2^53 the browser's numbers are no longer exact to the last digit: then only what is certain is said.
   const exact = Number.isSafeInteger(bytes[name]);
   const readable = bytes[name] < 1024 ? "" : ` ${exact ? "=" : "≈"} ${bytesText(bytes[name])}`;
@@ -156,8 +156,8 @@ export function explain({ name, summary, unrolls, workspace }, { problem, bytes,
     const steps = stride[0] * stride[1];
     if (R * S === 1 && bytes[name] === bytes.x) words.push("A 1 × 1 filter: the matrix is the input itself, yet it is copied.");
     else {
-      const shared = steps === 1 ? "stride 1" : `shared out over ${stride[0]}·${stride[1]} = ${steps} pixels by the stride`;
-      words.push(`Each pixel takes ${ratioText(bytes[name] / bytes.x).replace("×", "")} cells of the matrix on average: ` +
+      const shared = steps === 1 ? "stride 1" : `shared out over ${stride[0]}·${stride[1]} = ${steps} positions by the stride`;
+      words.push(`Each number of x takes ${ratioText(bytes[name] / bytes.x).replace("×", "")} cells of the matrix on average: ` +
         `R·S = ${plural(R * S, "tap")}, ${shared}.`);
     }
   }

@@ -168,7 +168,8 @@ function* placesRead(problem, P, Q) {
 function windowStory(problem, { p, q }, window) {
   const padded = window.filter((tap) => !tap.inside).length;
   const [rows, columns] = [extent(problem.R, problem.dilation[0]), extent(problem.S, problem.dilation[1])];
-  return `y[${p}, ${q}] sees ${rows} × ${columns} places: ${window.length} of them read, ` +
+  const taps = `${plural(window.length, "tap")}: ${window.length - padded} on pixels`;
+  return `y[${p}, ${q}] sees an area of ${rows} × ${columns} with ${taps}, ` +
     `${padded ? `${padded} on padding, where the input counts as 0` : "none on padding"}.`;
 }
 
@@ -176,7 +177,8 @@ function followStory(problem, pixels, { h, w }, readers) {
   const inside = h >= 0 && h < problem.H && w >= 0 && w < problem.W;
   const what = inside ? `x[${h}, ${w}] = ${minus(pixels[h][w])}` : "This padding cell (0)";
   if (!readers.length) return [`${what} is read by no output: the window steps over it.`];
-  return [`${what} is read by ${plural(readers.length, "output")}, each time through another tap.`];
+  const how = readers.length === 1 ? "" : ", each time through another tap";
+  return [`${what} is read by ${plural(readers.length, "output")}${how}.`];
 }
 
 /** P or Q twice: with the letters, then with the numbers. */
