@@ -12,7 +12,8 @@ from convlab.figures.style import DARK_PAGES
 
 # On a dark page a chart is shown with light and dark exchanged, and every hue turned back to itself.
 _DARK = "".join(
-    f"{page} .convlab-picture.chart img{{filter:invert(.92) hue-rotate(180deg)}}" for page in DARK_PAGES
+    f"{page} .convlab-picture.chart img{{filter:invert(.92) hue-rotate(180deg)!important}}"
+    for page in DARK_PAGES
 )
 
 

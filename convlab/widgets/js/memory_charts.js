@@ -148,7 +148,7 @@ function arrayChart(page) {
     }
     const lines = memoriesOn(most);
     marks.replaceChildren(...lines.map(([size], i) => html("div", { class: "cl-mark", style: `--share: ${size / most}` },
-      crowded(lines, i, most, 0.12) ? "" : html("span", {}, `${size / GIB} GiB`))));
+      crowded(lines, i, most, 0.3) ? "" : html("span", {}, `${size / GIB} GiB`))));
     bars.classList.toggle("cl-marked", lines.length > 0);
     bars.classList.toggle("cl-peaked", peaked.size > 0);
     note.textContent = [
