@@ -7,13 +7,6 @@ import numpy as np
 CACHE_LINE = 64  # bytes
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype="float32") -> np.ndarray:
-    """Return an array like `np.zeros`'s that begins at a multiple of 64 bytes, see `aligned_empty`."""
-    array = aligned_empty(shape, dtype)
-    array[...] = 0
-    return array
-
-
 def aligned_empty(shape: tuple[int, ...], dtype="float32") -> np.ndarray:
     """Return an array like `np.empty`'s whose first number lies at a multiple of 64 bytes.
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.base import Algorithm
+from convlab.algorithms.base import Algorithm, Cost
 from convlab.aligned import aligned_empty
 from convlab.backends import choose_backend
 from convlab.checks import COMPUTES, check_array, check_out
@@ -141,8 +141,6 @@ class Plan:
     problem : ConvProblem
     algorithm : Algorithm
     backend : str
-    cost : Cost
-        The cost model's figures for one run.
     workspace : dict of str to ndarray
         The arrays allocated beside x, w, y and the packed weights.
     packed
@@ -151,11 +149,15 @@ class Plan:
 
     def __init__(self, problem, w, bias, algorithm: Algorithm, backend: str):
         self.problem, self.algorithm, self.backend = problem, algorithm, backend
-        self.cost = algorithm.cost(problem, backend)
         self._form = algorithm.forms[backend]
         self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
         self.workspace = self._form.allocate(problem)
         self.bias = None if bias is None else bias.copy()
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The cost model's figures for one run."""
+        return self.algorithm.cost(self.problem, self.backend)
 
     def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the convolution of x, written into `out` if it is given.
@@ -200,8 +202,9 @@ def _choose(problem: ConvProblem, name: str, backend: str, memory: _Memory) -> A
     if name == "auto":
         # One channel a group leaves a matrix product nothing to reuse; else im2row, if its matrix fits.
         order = ("direct", "im2row") if problem.groups == problem.C > 1 else ("im2row", "direct")
-        fitting = [n for n in order if n in serving and not memory.shortage(problem, serving[n], backend)]
-        name = fitting[0] if fitting else order[-1]
+        for name in order:
+            if name in serving and not memory.shortage(problem, serving[name], backend):
+                return serving[name]
     if name not in serving:
         reason = ALGORITHMS[name].supports(problem) or f"it has no form for backend={backend!r}"
         raise UnsupportedError(f"algorithm={name!r} cannot serve this: {reason}; {_list(serving)} can")

@@ -48,11 +48,14 @@ class Formula:
                     raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
             elif not isinstance(node, (*self._allowed, ast.Load)):
                 raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
+        self._divides = any(isinstance(node, ast.Div) for node in ast.walk(tree))
         self._code = compile(tree, "<formula>", "eval")
 
     def __call__(self, problem: ConvProblem) -> int:
         """Return the value for one problem: exact, in whole numbers and fractions, then rounded."""
-        letters = {letter: Fraction(size) for letter, size in problem.letters.items()}
+        letters = problem.letters
+        if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
+            letters = {letter: Fraction(size) for letter, size in letters.items()}
         return round(eval(self._code, {"__builtins__": {}, "ceil": _ceil, "max": max}, letters))
 
     def __str__(self) -> str:

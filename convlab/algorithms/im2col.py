@@ -16,8 +16,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.direct import loop_arguments
-from convlab.algorithms.im2row import _MATRIX, _TRAFFIC, panel_bytes
-from convlab.aligned import aligned_zeros
+from convlab.algorithms.im2row import MATRIX, TRAFFIC, panel_bytes
 from convlab.checks import check_array
 from convlab.jit import njit
 from convlab.problem import ConvProblem
@@ -73,7 +72,7 @@ def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
 def allocate(problem: ConvProblem, dtype=None) -> dict[str, np.ndarray]:
     """Return the workspace: the matrix, zero where no tap will write."""
     M, _, taps = problem.gemm
-    return {"cols": aligned_zeros((problem.groups * taps, M), dtype or problem.dtype)}
+    return {"cols": np.zeros((problem.groups * taps, M), dtype or problem.dtype)}
 
 
 def fill(x: np.ndarray, problem: ConvProblem, cols: np.ndarray) -> None:
@@ -158,15 +157,15 @@ ALGORITHM = Algorithm(
     forms={
         "numpy": Form(
             run=_run_numpy,
-            bytes_moved=_TRAFFIC,
-            workspace_bytes=_MATRIX,
+            bytes_moved=TRAFFIC,
+            workspace_bytes=MATRIX,
             pack=_channels_first,
             allocate=allocate,
         ),
         "cpu": Form(
             run=_run_cpu,
-            bytes_moved=_TRAFFIC,
-            workspace_bytes=_MATRIX,
+            bytes_moved=TRAFFIC,
+            workspace_bytes=MATRIX,
             packed_bytes=panel_bytes,
             pack=_pack,
             allocate=allocate,

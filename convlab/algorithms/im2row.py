@@ -17,7 +17,6 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
-from convlab.aligned import aligned_zeros
 from convlab.checks import check_array
 from convlab.jit import copy_run, njit
 from convlab.problem import ConvProblem
@@ -50,7 +49,7 @@ def im2row(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
 def allocate(problem: ConvProblem, dtype=None) -> dict[str, np.ndarray]:
     """Return the workspace: the matrix, zero where no tap will write."""
     M, _, taps = problem.gemm
-    return {"rows": aligned_zeros((M, problem.groups * taps), dtype or problem.dtype)}
+    return {"rows": np.zeros((M, problem.groups * taps), dtype or problem.dtype)}
 
 
 def fill(x: np.ndarray, problem: ConvProblem, rows: np.ndarray) -> None:
@@ -137,19 +136,19 @@ def _run_cpu(problem, x, panels, workspace, y):
 
 
 # x is read, the matrix is written and read again, w is read, y is written.
-_TRAFFIC = Formula("(N*H*W*C + 2*N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
-_MATRIX = Formula("N*P*Q * R*S*C * b")
+TRAFFIC = Formula("(N*H*W*C + 2*N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
+MATRIX = Formula("N*P*Q * R*S*C * b")
 
 ALGORITHM = Algorithm(
     name="im2row",
     summary="Copy every window into a row of a matrix, then multiply matrices.",
     source="Chellapilla, Puri & Simard 2006, section 2.1",
     forms={
-        "numpy": Form(run=_run_numpy, bytes_moved=_TRAFFIC, workspace_bytes=_MATRIX, allocate=allocate),
+        "numpy": Form(run=_run_numpy, bytes_moved=TRAFFIC, workspace_bytes=MATRIX, allocate=allocate),
         "cpu": Form(
             run=_run_cpu,
-            bytes_moved=_TRAFFIC,
-            workspace_bytes=_MATRIX,
+            bytes_moved=TRAFFIC,
+            workspace_bytes=MATRIX,
             packed_bytes=panel_bytes,
             pack=_pack,
             allocate=allocate,
