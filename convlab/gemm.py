@@ -1,4 +1,4 @@
-"""The matrix product under im2row and im2col, written with the register tile.
+"""The matrix product under im2row, im2col and pointwise, written with the register tile.
 
     y[m, n] = sum over k of a[m, k] * w[n, k]        a: M x K    w: N x K    y: M x N
 
@@ -9,10 +9,12 @@ This module needs Numba; it is imported where a fast form first runs.
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
 from convlab.aligned import aligned_empty
 from convlab.jit import njit
-from convlab.tile import accumulate, store, tile_for, zeros
+from convlab.threads import limited, parts
+from convlab.tile import accumulate, spaced, store, tile_for, zeros
 
 _TILES = 8  # in a block of pixels
 
@@ -26,26 +28,34 @@ def pack(w: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    ndarray, (groups, ceil(N / cols), K, cols)
-        The last panel is filled up with zeros.
+    ndarray, (groups, K * padded N)
+        Panel after panel, each (K, cols). N is padded with zeros to whole vectors, so the last panel may be
+        one vector narrower than the others; the panel of column n begins at n*K all the same.
     """
     groups, N, K = w.shape
-    cols = tile_for(1, w.dtype.name).cols
-    panels = aligned_empty((groups, -(-N // cols), K, cols), w.dtype)
-    panels[:, -1] = 0
-    for j in range(panels.shape[1]):
-        rows = w[:, j * cols : (j + 1) * cols]  # (groups, cols or fewer, K)
-        panels[:, j, :, : rows.shape[1]] = rows.swapaxes(1, 2)
+    cols = tile_for(w.dtype.name).cols
+    panels = aligned_empty((groups, K * padded(N, w.dtype.name)), w.dtype)
+    for n in range(0, N, cols):
+        rows = w[:, n : n + cols]  # (groups, cols or fewer, K)
+        width = padded(rows.shape[1], w.dtype.name)
+        panel = panels[:, n * K : (n + width) * K].reshape(groups, K, width)
+        panel[:, :, : rows.shape[1]] = rows.swapaxes(1, 2)
+        panel[:, :, rows.shape[1] :] = 0
     return panels
+
+
+def padded(N: int, dtype: str) -> int:
+    """Return N rounded up to whole vectors."""
+    lanes = tile_for(dtype).lanes
+    return -(-N // lanes) * lanes
 
 
 def packed_bytes(groups: int, N: int, K: int, dtype: str) -> int:
     """Return the bytes of `pack`'s panels."""
-    cols = tile_for(1, dtype).cols
-    return groups * -(-N // cols) * cols * K * np.dtype(dtype).itemsize
+    return groups * K * padded(N, dtype) * np.dtype(dtype).itemsize
 
 
-def gemm(a, a_row, a_k, panels, y, y_row, M, N, K) -> None:
+def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
     """Compute y[m*y_row + n] = sum over k of a[m*a_row + k*a_k] * w[n, k].
 
     Parameters
@@ -53,24 +63,46 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K) -> None:
     a, y : ndarray, one axis
         The matrices, flat. The steps between rows (`a_row`, `y_row`) and along k (`a_k`) say how they lie:
         an im2row matrix has a_row=K, a_k=1; an im2col matrix is the transpose, a_row=1, a_k=M.
-    panels : ndarray, (ceil(N / cols), K, cols)
+    panels : ndarray, (K * padded N,)
         One group's weights, from `pack`.
     M, N, K : int
         Rows of a, columns of y, length of the sums.
+    threads : int
     """
-    _gemm(tile_for(M, a.dtype.name), a, a_row, a_k, panels.reshape(-1), y, y_row, M, N, K)
+    tile = tile_for(a.dtype.name)
+    arguments = tile, a, a_row, a_k, panels, y, y_row, M, N, K
+    if threads == 1:
+        _gemm(0, M, 0, N, *arguments)
+    else:
+        with limited(threads):
+            _shared(parts(threads, M, tile.rows, N, tile.cols), *arguments)
 
 
 @njit
-def _gemm(tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+def _gemm(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+    whole = right - (N % tile.cols if N == right and N % tile.cols <= tile.narrow.cols else 0)
     block = _TILES * tile.rows
-    for low in range(0, M, block):  # a block of pixels that stays in the cache for all filters
-        for n in range(0, N, tile.cols):  # a panel of filters
-            for top in range(low, min(low + block, M), tile.rows):  # a tile of pixels
-                m = min(top, M - tile.rows)  # the last tile overlaps its neighbour: no tail kernel
-                sums = zeros(tile)
-                q = n * K
-                for k in range(K):
-                    sums = accumulate(tile, sums, a, m * a_row + k * a_k, a_row, panels, q)
-                    q += tile.cols
-                store(tile, sums, y, m * y_row + n, y_row, N - n)
+    for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
+        high = min(low + block, bottom)
+        _block(low, high, left, whole, tile, a, a_row, a_k, panels, y, y_row, M, N, K)
+        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, y, y_row, M, N, K)
+
+
+@njit
+def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+    for n in range(left, right, tile.cols):  # a panel of filters
+        for m in range(low, high, tile.rows):  # a tile of pixels
+            sums = zeros(tile)
+            rows = spaced(tile, a, m * a_row, a_row, M - m)
+            q = n * K
+            for k in range(K):
+                sums = accumulate(tile, sums, rows, k * a_k, panels, q)
+                q += tile.cols
+            store(tile, sums, y, m * y_row + n, y_row, M - m, N - n)
+
+
+@njit(parallel=True)
+def _shared(parts, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+    for i in prange(len(parts)):
+        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _gemm(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K)

@@ -17,6 +17,7 @@ from convlab.backends import choose_backend
 from convlab.checks import COMPUTES, check_array, check_out
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
+from convlab.threads import check_threads
 from convlab.units import bytes_text
 
 _NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
@@ -33,6 +34,7 @@ def conv2d(
     groups: int = 1,
     algorithm: str = "auto",
     backend: str = "auto",
+    threads: int = 1,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Convolve a batch of images with a bank of filters (cross-correlation, as in every framework).
@@ -52,6 +54,8 @@ def conv2d(
     backend : str
         "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba) or "auto": "cpu" where
         Numba is installed.
+    threads : int
+        Threads of the "cpu" backend; a request, for a small problem one may serve best.
     out : ndarray, (N, P, Q, K), optional
         Written and returned; C-contiguous, of x's dtype, sharing no memory with the inputs.
 
@@ -82,7 +86,7 @@ def conv2d(
         check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
     copied = 0 if x.flags.c_contiguous else problem.x_bytes
     output = problem.y_bytes if out is None else 0
-    return _prepare(problem, w, bias, algorithm, backend, output, copied)(x, out)
+    return _prepare(problem, w, bias, algorithm, backend, threads, output, copied)(x, out)
 
 
 def plan(
@@ -92,6 +96,7 @@ def plan(
     *,
     algorithm: str = "auto",
     backend: str = "auto",
+    threads: int = 1,
 ) -> Plan:
     """Prepare a convolution: check it, choose the algorithm, pack the weights, allocate the workspace.
 
@@ -100,7 +105,7 @@ def plan(
     problem : ConvProblem
     w : ndarray, (K, R, S, C/groups)
     bias : ndarray, (K,), optional
-    algorithm, backend : str
+    algorithm, backend, threads
         As in `conv2d`.
 
     Returns
@@ -113,10 +118,10 @@ def plan(
     ConvError
         As in `conv2d`; a `WorkspaceError` before anything is allocated if the memory would not suffice.
     """
-    return _prepare(problem, w, bias, algorithm, backend, output=None, copied=0)
+    return _prepare(problem, w, bias, algorithm, backend, threads, output=None, copied=0)
 
 
-def _prepare(problem, w, bias, algorithm, backend, output, copied) -> Plan:
+def _prepare(problem, w, bias, algorithm, backend, threads, output, copied) -> Plan:
     """Check, choose and pack; `output` and `copied` are bytes that running the plan will also allocate."""
     if not isinstance(problem, ConvProblem):
         raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
@@ -128,9 +133,9 @@ def _prepare(problem, w, bias, algorithm, backend, output, copied) -> Plan:
     check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
     if bias is not None:
         check_array("bias", bias, (problem.K,), "(K,)", (problem.dtype,))
-    backend = choose_backend(backend)
-    memory = _Memory(problem.y_bytes if output is None else output, copied)
-    return Plan(problem, w, bias, _choose(problem, algorithm, backend, memory), backend)
+    backend, threads = choose_backend(backend), check_threads(threads)
+    memory = _Memory(problem.y_bytes if output is None else output, copied, threads)
+    return Plan(problem, w, bias, _choose(problem, algorithm, backend, memory), backend, threads)
 
 
 class Plan:
@@ -141,23 +146,24 @@ class Plan:
     problem : ConvProblem
     algorithm : Algorithm
     backend : str
+    threads : int
     workspace : dict of str to ndarray
         The arrays allocated beside x, w, y and the packed weights.
     packed
         The weights in the layout the kernel reads.
     """
 
-    def __init__(self, problem, w, bias, algorithm: Algorithm, backend: str):
-        self.problem, self.algorithm, self.backend = problem, algorithm, backend
+    def __init__(self, problem, w, bias, algorithm: Algorithm, backend: str, threads: int):
+        self.problem, self.algorithm, self.backend, self.threads = problem, algorithm, backend, threads
         self._form = algorithm.forms[backend]
         self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
-        self.workspace = self._form.allocate(problem)
+        self.workspace = self._form.allocate(problem, threads)
         self.bias = None if bias is None else bias.copy()
 
     @cached_property
     def cost(self) -> Cost:
         """The cost model's figures for one run."""
-        return self.algorithm.cost(self.problem, self.backend)
+        return self.algorithm.cost(self.problem, self.backend, self.threads)
 
     def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the convolution of x, written into `out` if it is given.
@@ -179,7 +185,7 @@ class Plan:
         else:
             inside = {"packed": self.packed, "bias": self.bias} | self.workspace
             check_out(out, self.problem.y_shape, self.problem.dtype, x=x, **inside)
-        self._form.run(self.problem, np.ascontiguousarray(x), self.packed, self.workspace, out)
+        self._form.run(self.problem, np.ascontiguousarray(x), self.packed, self.workspace, out, self.threads)
         if self.bias is not None:
             out += self.bias
         return out
@@ -220,12 +226,12 @@ def _choose(problem: ConvProblem, name: str, backend: str, memory: _Memory) -> A
 class _Memory:
     """What a run would allocate, held against the memory at hand (looked up once, and only if needed)."""
 
-    def __init__(self, output: int, copied: int):
-        self.output, self.copied = output, copied
+    def __init__(self, output: int, copied: int, threads: int):
+        self.output, self.copied, self.threads = output, copied, threads
 
     def shortage(self, problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
         """Return why the arrays do not fit, or None if they do or it cannot be known."""
-        cost = algorithm.cost(problem, backend)
+        cost = algorithm.cost(problem, backend, self.threads)
         parts = {
             "workspace": cost.workspace_bytes,
             "packed weights": cost.packed_bytes,

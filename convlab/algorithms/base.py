@@ -17,6 +17,7 @@ from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 
 LETTERS = tuple("NHWCKRSPQGb")
+CONSTANTS = ("MR", "threads")  # rows of this processor's register tile; threads of a run
 
 
 class Formula:
@@ -26,8 +27,9 @@ class Formula:
     ----------
     text : str
         An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
-        ``+ - * /``, ``ceil`` and ``max``. It is valid Python and valid JavaScript alike, so that
-        an interactive figure computes the very number that the library computes.
+        ``+ - * /``, ``ceil``, ``max`` and ``min``; MR is the rows of this processor's register tile,
+        `threads` the threads of a run. It is valid Python and valid JavaScript alike, so that an
+        interactive figure computes the very number that the library computes.
 
     Examples
     --------
@@ -44,19 +46,33 @@ class Formula:
         self.text = text
         for node in ast.walk(tree := ast.parse(text, mode="eval")):
             if isinstance(node, ast.Name):
-                if node.id not in (*LETTERS, "ceil", "max"):
+                if node.id not in (*LETTERS, *CONSTANTS, "ceil", "max", "min"):
                     raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
             elif not isinstance(node, (*self._allowed, ast.Load)):
                 raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
         self._divides = any(isinstance(node, ast.Div) for node in ast.walk(tree))
+        self._tiled = any(isinstance(node, ast.Name) and node.id == "MR" for node in ast.walk(tree))
         self._code = compile(tree, "<formula>", "eval")
 
-    def __call__(self, problem: ConvProblem) -> int:
+    def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
         """Return the value for one problem: exact, in whole numbers and fractions, then rounded."""
-        letters = problem.letters
+        letters = problem.letters | self._constants(threads)
         if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
             letters = {letter: Fraction(size) for letter, size in letters.items()}
-        return round(eval(self._code, {"__builtins__": {}, "ceil": _ceil, "max": max}, letters))
+        return round(eval(self._code, {"__builtins__": {}, "ceil": _ceil, "max": max, "min": min}, letters))
+
+    @property
+    def javascript(self) -> str:
+        """The body of a JavaScript function of the letters, for one thread on this processor."""
+        known = "".join(f"const {name} = {value}; " for name, value in self._constants(threads=1).items())
+        return f"const {{ceil, max, min}} = Math; {known}return Math.round({self.text});"
+
+    def _constants(self, threads: int) -> dict[str, int]:
+        if not self._tiled:
+            return {"threads": threads}
+        from convlab.tile import tile_for
+
+        return {"threads": threads, "MR": tile_for("float32").rows}
 
     def __str__(self) -> str:
         return self.text.replace(" * ", " × ").replace("*", "·")
@@ -105,7 +121,7 @@ def _copy(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     return w.copy()
 
 
-def _nothing(problem: ConvProblem) -> dict[str, np.ndarray]:
+def _nothing(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     return {}
 
 
@@ -116,7 +132,8 @@ class Form:
     Attributes
     ----------
     run : callable
-        ``run(problem, x, packed, workspace, y)`` writes the convolution of x into y, without bias.
+        ``run(problem, x, packed, workspace, y, threads)`` writes the convolution of x into y, without
+        bias, on at most so many threads.
     bytes_moved, workspace_bytes : Formula
         The cost model, in the letters of `ConvProblem`.
     packed_bytes : callable
@@ -124,15 +141,19 @@ class Form:
     pack : callable
         ``pack(problem, w)`` returns a copy of the weights in the layout `run` wants. Done once, by `plan`.
     allocate : callable
-        ``allocate(problem)`` returns the named arrays of the workspace. Done once, by `plan`.
+        ``allocate(problem, threads)`` returns the named arrays of the workspace. Done once, by `plan`.
+    resize : callable, optional
+        ``resize(old, new, workspace)`` returns the workspace of another size of the input, and how much of
+        it was made anew: "nothing", "part" or "all". Without it all of it is.
     """
 
-    run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray], None]
+    run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray, int], None]
     bytes_moved: Formula
     workspace_bytes: Formula = NOTHING
     packed_bytes: Callable[[ConvProblem], int] = WEIGHTS
     pack: Callable[[ConvProblem, np.ndarray], Any] = _copy
-    allocate: Callable[[ConvProblem], dict[str, np.ndarray]] = _nothing
+    allocate: Callable[[ConvProblem, int], dict[str, np.ndarray]] = _nothing
+    resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -177,19 +198,19 @@ class Algorithm:
             raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
         return self.forms[name]
 
-    def cost(self, problem: ConvProblem, backend: str = "auto") -> Cost:
+    def cost(self, problem: ConvProblem, backend: str = "auto", threads: int = 1) -> Cost:
         """Return the cost model's figures for one run on `backend`."""
         form = self.form(backend)
         return Cost(
             flops=self.flops(problem),
             bytes_moved=form.bytes_moved(problem),
-            workspace_bytes=form.workspace_bytes(problem),
+            workspace_bytes=form.workspace_bytes(problem, threads),
             packed_bytes=form.packed_bytes(problem),
         )
 
-    def workspace_bytes(self, problem: ConvProblem, backend: str = "auto") -> int:
+    def workspace_bytes(self, problem: ConvProblem, backend: str = "auto", threads: int = 1) -> int:
         """Return the bytes this algorithm allocates beside x, w, y and the packed weights."""
-        return self.form(backend).workspace_bytes(problem)
+        return self.form(backend).workspace_bytes(problem, threads)
 
     @cached_property
     def backends(self) -> tuple[str, ...]:

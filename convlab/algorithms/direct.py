@@ -60,7 +60,7 @@ def loop_arguments(problem: ConvProblem):
     return problem.stride, (top, left), problem.dilation, problem.groups
 
 
-def _run_numpy(problem, x, w, workspace, y):
+def _run_numpy(problem, x, w, workspace, y, threads):
     seven_loops(x, w, y, *loop_arguments(problem))
 
 
@@ -99,7 +99,7 @@ def direct(x, w, y, stride, corner, dilation):
                                         out[k] += value * weights[k]
 
 
-def _run_cpu(problem, x, packed, workspace, y):
+def _run_cpu(problem, x, packed, workspace, y, threads):
     direct(x, packed, y, *loop_arguments(problem)[:3])
 
 

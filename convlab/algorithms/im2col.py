@@ -41,7 +41,7 @@ def im2col(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     would not fit in memory; this function does not.
     """
     check_array("x", x, problem.x_shape, "(N, H, W, C)")
-    cols = allocate(problem, x.dtype)["cols"]
+    cols = allocate(problem, dtype=x.dtype)["cols"]
     fill(x, problem, cols)
     return cols
 
@@ -69,7 +69,7 @@ def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
     return x
 
 
-def allocate(problem: ConvProblem, dtype=None) -> dict[str, np.ndarray]:
+def allocate(problem: ConvProblem, threads: int = 1, dtype=None) -> dict[str, np.ndarray]:
     """Return the workspace: the matrix, zero where no tap will write."""
     M, _, taps = problem.gemm
     return {"cols": np.zeros((problem.groups * taps, M), dtype or problem.dtype)}
@@ -97,7 +97,7 @@ def _channels_first(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     return w.transpose(0, 3, 1, 2).copy().reshape(problem.groups, filters, taps)
 
 
-def _run_numpy(problem, x, w, workspace, y):
+def _run_numpy(problem, x, w, workspace, y, threads):
     cols = workspace["cols"]
     fill(x, problem, cols)
     M, filters, taps = problem.gemm
@@ -139,7 +139,7 @@ def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     return pack(_channels_first(problem, w))
 
 
-def _run_cpu(problem, x, panels, workspace, y):
+def _run_cpu(problem, x, panels, workspace, y, threads):
     from convlab.gemm import gemm
 
     cols = workspace["cols"]
@@ -147,7 +147,7 @@ def _run_cpu(problem, x, panels, workspace, y):
     M, filters, taps = problem.gemm
     for g in range(problem.groups):
         a, out = cols.reshape(-1)[g * taps * M :], y.reshape(-1)[g * filters :]
-        gemm(a, 1, M, panels[g], out, problem.K, M, filters, taps)
+        gemm(a, 1, M, panels[g], out, problem.K, M, filters, taps, threads)
 
 
 ALGORITHM = Algorithm(

@@ -41,12 +41,12 @@ def im2row(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     would not fit in memory; this function does not.
     """
     check_array("x", x, problem.x_shape, "(N, H, W, C)")
-    rows = allocate(problem, x.dtype)["rows"]
+    rows = allocate(problem, dtype=x.dtype)["rows"]
     fill(x, problem, rows)
     return rows
 
 
-def allocate(problem: ConvProblem, dtype=None) -> dict[str, np.ndarray]:
+def allocate(problem: ConvProblem, threads: int = 1, dtype=None) -> dict[str, np.ndarray]:
     """Return the workspace: the matrix, zero where no tap will write."""
     M, _, taps = problem.gemm
     return {"rows": np.zeros((M, problem.groups * taps), dtype or problem.dtype)}
@@ -64,7 +64,7 @@ def fill(x: np.ndarray, problem: ConvProblem, rows: np.ndarray) -> None:
             cells[:, p, q, :, r, s] = pixels.reshape(*pixels.shape[:3], *groups)
 
 
-def _run_numpy(problem, x, w, workspace, y):
+def _run_numpy(problem, x, w, workspace, y, threads):
     rows = workspace["rows"]
     fill(x, problem, rows)
     M, filters, taps = problem.gemm
@@ -123,7 +123,7 @@ def panel_bytes(problem: ConvProblem) -> int:
     return packed_bytes(problem.groups, filters, taps, problem.dtype)
 
 
-def _run_cpu(problem, x, panels, workspace, y):
+def _run_cpu(problem, x, panels, workspace, y, threads):
     from convlab.gemm import gemm
 
     rows = workspace["rows"]
@@ -132,7 +132,7 @@ def _run_cpu(problem, x, panels, workspace, y):
     M, filters, taps = problem.gemm
     for g in range(problem.groups):
         a, out = rows.reshape(-1)[g * taps :], y.reshape(-1)[g * filters :]
-        gemm(a, rows.shape[1], 1, panels[g], out, problem.K, M, filters, taps)
+        gemm(a, rows.shape[1], 1, panels[g], out, problem.K, M, filters, taps, threads)
 
 
 # x is read, the matrix is written and read again, w is read, y is written.

@@ -149,7 +149,7 @@ def algorithm_named(name: str) -> Algorithm:
 
 def algorithm_table() -> str:
     """Return `convlab.ALGORITHMS` as JavaScript: names, words, and each workspace formula as a function."""
-    lines = ["const { ceil, max } = Math;", "export const ALGORITHMS = ["]
+    lines = ["export const ALGORITHMS = ["]
     for algorithm in convlab.ALGORITHMS.values():
         formula = memory.form_of(algorithm).workspace_bytes
         facts = {
@@ -159,7 +159,7 @@ def algorithm_table() -> str:
             "unrolls": formula(_PRIMES) == _WINDOWS(_PRIMES),  # is this the matrix of all windows?
         }
         fields = ", ".join(f"{key}: {json.dumps(fact, ensure_ascii=False)}" for key, fact in facts.items())
-        function = f"({{ N, H, W, C, K, R, S, P, Q, G, b }}) => Math.round({formula.text})"
+        function = f"({{ N, H, W, C, K, R, S, P, Q, G, b }}) => {{ {formula.javascript} }}"
         lines.append(f"  {{ {fields}, workspace: {function} }},")
     return "\n".join([*lines, "];\n"])
 

@@ -1,0 +1,98 @@
+"""What Numba does not offer, said in LLVM's terms: values that live in vector registers.
+
+`tile.py` is written with these few words. `Registers` is a Numba type made of nothing but registers; the
+functions below make the instructions for one operation on them.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import models, register_model
+
+INT = ir.IntType(64)
+SCALARS = {"float32": (types.float32, ir.FloatType()), "float64": (types.float64, ir.DoubleType())}
+
+
+class Registers(types.Type):
+    """A fixed number of registers of one kind, as a Numba type: `name` tells it from others."""
+
+    def __init__(self, name: str, kind, count: int):
+        self.llvm = ir.ArrayType(kind, count)
+        super().__init__(f"{name}[{count} x {kind}]")
+
+
+@register_model(Registers)
+class _RegistersModel(models.PrimitiveModel):
+    def __init__(self, manager, registers):
+        super().__init__(manager, registers, registers.llvm)
+
+
+def empty(registers: Registers):
+    """Return registers that hold nothing yet."""
+    return ir.Constant(registers.llvm, ir.Undefined)
+
+
+def address(context, builder, array_type, array, *offsets, vector=None):
+    """Return the address of array[sum of offsets], an array of one axis; of a `vector` if that is given."""
+    pointer = context.make_array(array_type)(context, builder, array).data
+    for offset in offsets:
+        pointer = builder.gep(pointer, [offset])
+    return pointer if vector is None else builder.bitcast(pointer, vector.as_pointer())
+
+
+def opaque(builder, value):
+    """Return `value`, but hide from LLVM where it comes from.
+
+    Seven rows at equal distances tempt it to keep an address for every row and every turn of an unrolled
+    loop: far more than there are registers, so they spill to memory. Strangers are left alone.
+    """
+    nothing = ir.FunctionType(value.type, [value.type])
+    return builder.asm(nothing, "", "=r,0", [value], side_effect=False)
+
+
+def in_every_lane(builder, number, vector):
+    """Return a vector register with `number` in every lane."""
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.IntType(32)(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None))
+
+
+def lanes_below(builder, width, vector, first: int):
+    """Return a mask of the lanes that hold a column < width, where lane 0 holds column `first`."""
+    counts = ir.VectorType(INT, vector.count)
+    column = ir.Constant(counts, [first + lane for lane in range(vector.count)])
+    return builder.icmp_signed("<", column, in_every_lane(builder, width, counts))
+
+
+def multiply_add(builder, a, b, c):
+    """Return a * b + c, lane by lane: one instruction where the processor has it."""
+    return builder.call(_intrinsic(builder, "fmuladd", a.type, [a.type] * 3, a.type), [a, b, c])
+
+
+def load_below(builder, pointer, mask, vector):
+    """Load the lanes of `mask`, the others are 0; memory behind them is not touched."""
+    to = vector.as_pointer()
+    takes = [to, ir.IntType(32), mask.type, vector]
+    read = _intrinsic(builder, "masked.load", vector, takes, vector, to)
+    return builder.call(read, [pointer, ir.IntType(32)(4), mask, ir.Constant(vector, None)])
+
+
+def store_below(builder, value, pointer, mask):
+    """Store the lanes of `mask`; memory behind the others is not touched."""
+    vector, to = value.type, value.type.as_pointer()
+    takes = [vector, to, ir.IntType(32), mask.type]
+    write = _intrinsic(builder, "masked.store", ir.VoidType(), takes, vector, to)
+    builder.call(write, [value, pointer, ir.IntType(32)(4), mask])
+
+
+def _intrinsic(builder, name, returns, takes, *overloads):
+    """Declare LLVM's intrinsic `name` for these types, e.g. llvm.fmuladd.v16f32."""
+
+    def short(kind):
+        if isinstance(kind, ir.PointerType):
+            return "p0"
+        return f"v{kind.count}f{64 if isinstance(kind.element, ir.DoubleType) else 32}"
+
+    full = ".".join(["llvm", name, *map(short, overloads)])
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(returns, takes), full)

@@ -1,0 +1,63 @@
+"""Share a matrix of tiles between threads.
+
+The work of a kernel is cut into parts that touch neither each other's rows nor each other's columns; a loop
+over the parts (Numba's `prange`) gives one to each thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from threading import Lock
+
+import numpy as np
+
+from convlab.errors import ParameterError
+
+_one_at_a_time = Lock()  # Numba's simplest pool of threads serves one caller and stops the process for two
+
+
+def check_threads(threads) -> int:
+    """Return `threads` as an int, or say what is wrong with it."""
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or not 1 <= threads <= 1024:
+        raise ParameterError(f"threads={threads!r}; expected an integer from 1 to 1024")
+    return int(threads)
+
+
+def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
+    """Cut a rows x cols matrix of sums into one part a thread, along the side that has more tiles.
+
+    Parameters
+    ----------
+    threads : int
+    rows, cols : int
+    row_step, col_step : int
+        Rows and columns of a tile; parts begin at multiples of them.
+
+    Returns
+    -------
+    ndarray of int64, (parts, 4)
+        (first row, end row, first column, end column) of each.
+    """
+    tiles = -(-rows // row_step), -(-cols // col_step)
+    across = tiles[1] > tiles[0]
+    size, step, count = (cols, col_step, tiles[1]) if across else (rows, row_step, tiles[0])
+    threads = min(threads, count)
+    edges = [min(size, count * i // threads * step) for i in range(threads + 1)]
+    cuts = list(pairwise(edges))
+    return np.array([(0, rows, *cut) if across else (*cut, 0, cols) for cut in cuts], np.int64)
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """Let the kernels inside a ``with`` run on at most so many threads."""
+    import numba
+
+    with _one_at_a_time:
+        before = numba.get_num_threads()
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)

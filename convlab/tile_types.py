@@ -1,0 +1,128 @@
+"""What a register tile is before anything is computed: its size, and how Numba gets to know it.
+
+A tile's size travels as a *type*. So one kernel serves every size, is compiled for each, and is found again on
+disk by the next process.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import lru_cache
+
+import numba
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    models,
+    overload_attribute,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+from convlab.llvm import SCALARS, Registers
+
+
+class Tile:
+    """A block of `rows` x (`vectors` * `lanes`) sums; for compiled code only its type matters.
+
+    Parameters
+    ----------
+    rows : int
+        Rows, one output pixel each.
+    vectors, lanes : int
+        Vector registers in a row, and numbers in a register.
+    dtype : str
+        "float32" or "float64".
+    """
+
+    def __init__(self, rows: int, vectors: int, lanes: int, dtype: str = "float32"):
+        self.rows, self.vectors, self.lanes, self.dtype = rows, vectors, lanes, dtype
+
+    @property
+    def cols(self) -> int:
+        """Columns, one filter each."""
+        return self.vectors * self.lanes
+
+    @property
+    def narrow(self) -> Tile:
+        """The same tile one vector wide, for the last filters if they do not fill two."""
+        return Tile(self.rows, 1, self.lanes, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"Tile({self.rows}x{self.cols} {self.dtype})"
+
+
+@lru_cache
+def vector_bytes() -> int:
+    """Return the bytes of one vector register of this processor: 64 (AVX-512), 32 (AVX2) or 16."""
+    if numba.config.CPU_NAME and binding.get_host_cpu_name() != numba.config.CPU_NAME:
+        return 32  # a processor was asked for by name (NUMBA_CPU_NAME): 32 runs on any, if not at its best
+    features = binding.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 64
+    return 32 if features.get("avx2") and features.get("fma") else 16
+
+
+@lru_cache
+def tile_for(dtype: str = "float32") -> Tile:
+    """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
+
+    7 rows (14 of 32 registers) on AVX-512 and ARM, where 7 divides the 7, 14, 28 and 56 rows of real
+    networks; 6 rows (12 of 16 registers) on other x86 processors.
+    """
+    has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
+    return Tile(7 if has_32_registers else 6, 2, vector_bytes() // np.dtype(dtype).itemsize, dtype)
+
+
+# -- how Numba gets to know it -----------------------------------------------------------------------------
+
+
+class TileType(types.Type):
+    def __init__(self, tile: Tile):
+        self.rows, self.vectors, self.lanes, self.cols = tile.rows, tile.vectors, tile.lanes, tile.cols
+        _, scalar = SCALARS[tile.dtype]
+        self.vector = ir.VectorType(scalar, tile.lanes)
+        self.sums = Registers("sums", self.vector, tile.rows * tile.vectors)
+        self.starts = Registers("starts", scalar.as_pointer(), tile.rows)
+        self.tile = tile
+        super().__init__(f"Tile({tile.rows},{tile.vectors},{tile.lanes},{tile.dtype})")
+
+
+register_model(TileType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Tile)
+def _type_of_tile(tile, context):
+    return TileType(tile)
+
+
+@unbox(TileType)
+def _unbox_tile(tile, obj, context):
+    return NativeValue(context.context.get_dummy_value())
+
+
+@overload_attribute(TileType, "rows")
+def _rows(tile):
+    rows = tile.rows
+    return lambda tile: rows
+
+
+@overload_attribute(TileType, "cols")
+def _cols(tile):
+    cols = tile.cols
+    return lambda tile: cols
+
+
+@intrinsic
+def _narrow_tile(typing, tile):
+    narrow = TileType(tile.tile.narrow)
+    return narrow(tile), lambda context, builder, signature, args: context.get_dummy_value()
+
+
+@overload_attribute(TileType, "narrow")
+def _narrow(tile):
+    return lambda tile: _narrow_tile(tile)
