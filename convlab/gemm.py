@@ -80,7 +80,8 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
 
 @njit
 def _gemm(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
-    whole = right - (N % tile.cols if N == right and N % tile.cols <= tile.narrow.cols else 0)
+    left_over = right % tile.cols  # parts begin at whole panels, so only the last can have any
+    whole = right - left_over if left_over <= tile.narrow.cols else right
     block = _TILES * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)

@@ -34,6 +34,11 @@ def empty(registers: Registers):
     return ir.Constant(registers.llvm, ir.Undefined)
 
 
+def zero(registers: Registers):
+    """Return registers that hold zeros."""
+    return ir.Constant(registers.llvm, None)
+
+
 def address(context, builder, array_type, array, *offsets, vector=None):
     """Return the address of array[sum of offsets], an array of one axis; of a `vector` if that is given."""
     pointer = context.make_array(array_type)(context, builder, array).data

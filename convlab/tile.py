@@ -54,7 +54,7 @@ __all__ = [
 @intrinsic
 def zeros(typing, tile):
     """Return a tile of zeros."""
-    return tile.sums(tile), lambda context, builder, signature, args: ir.Constant(tile.sums.llvm, None)
+    return tile.sums(tile), lambda context, builder, signature, args: llvm.zero(tile.sums)
 
 
 @intrinsic

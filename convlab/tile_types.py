@@ -1,7 +1,7 @@
 """What a register tile is before anything is computed: its size, and how Numba gets to know it.
 
-A tile's size travels as a *type*. So one kernel serves every size, is compiled for each, and is found again on
-disk by the next process.
+A tile's size travels as a *type*. So one kernel serves every size, is compiled for each, and is found again
+on disk by the next process.
 """
 
 from __future__ import annotations
