@@ -4,11 +4,11 @@ from convlab.algorithms import direct, im2col, im2row
 from convlab.algorithms.base import Algorithm, Cost, Form, Formula
 
 ALGORITHMS: dict[str, Algorithm] = {
-    module.ALGORITHM.name: module.ALGORITHM
-    for module in (
-        direct,
-        im2row,
-        im2col,
+    algorithm.name: algorithm
+    for algorithm in (
+        direct.ALGORITHM,
+        im2row.ALGORITHM,
+        im2col.ALGORITHM,
     )
 }
 

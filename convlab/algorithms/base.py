@@ -172,6 +172,14 @@ class Algorithm:
         Backend name to form.
     refuses : callable
         ``refuses(problem)`` returns the reason why this problem is not served, or None.
+    flops : Formula
+        Floating-point operations of one run.
+    rounding : float
+        Rounding error beside that of a plain sum: 1 where each output is one, more where large numbers
+        cancel on the way.
+    ieee : bool
+        Does a NaN or an infinity in x reach just the outputs whose windows hold it? Algorithms that mix
+        neighbouring windows do not claim so.
     """
 
     name: str
@@ -180,6 +188,8 @@ class Algorithm:
     forms: dict[str, Form] = field(repr=False)
     refuses: Callable[[ConvProblem], str | None] = field(default=lambda problem: None, repr=False)
     flops: Formula = field(default=DIRECT_FLOPS, repr=False)
+    rounding: float = field(default=1.0, repr=False)
+    ieee: bool = field(default=True, repr=False)
 
     def supports(self, problem: ConvProblem) -> str | None:
         """Return None if the algorithm serves `problem`, else the reason why not."""
