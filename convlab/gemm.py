@@ -9,10 +9,9 @@ This module needs Numba; it is imported where a fast form first runs.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from convlab.aligned import aligned_empty
-from convlab.jit import njit
+from convlab.jit import njit, prange
 from convlab.threads import limited, parts
 from convlab.tile import accumulate, spaced, store, tile_for, zeros
 

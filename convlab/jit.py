@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property, lru_cache, update_wrapper
+from importlib import import_module
 from pathlib import Path
 
 # Multiply-adds may be fused and sums reordered; NaN and infinity keep their IEEE meaning.
@@ -60,6 +61,8 @@ def njit(function=None, *, fastmath=FAST, **options):
         def decorate(f):
             if options["cache"]:
                 f.__qualname__ += f"_{_version()}"
+            if f.__globals__.get("prange") is range:
+                f.__globals__["prange"] = numba.prange
             return numba.njit(**options)(f)
 
         return decorate
@@ -68,6 +71,22 @@ def njit(function=None, *, fastmath=FAST, **options):
         return _Lazy(f, compile_with)
 
     return wrap if function is None else wrap(function)
+
+
+prange = range  # a loop that may be shared between threads: Numba's prange in what `njit` compiles
+
+
+def late(module: str, *names: str) -> tuple[_Lazy, ...]:
+    """Return operations of a module that is imported only when a kernel which uses them is compiled."""
+
+    def found(name):
+        def operation():
+            """Stand for the operation until then."""
+
+        operation.__name__ = name
+        return _Lazy(operation, lambda numba: lambda _: getattr(import_module(module), name))
+
+    return tuple(found(name) for name in names)
 
 
 def intrinsic(function):

@@ -6,21 +6,19 @@ Calling the plan runs it. The split is XNNPACK's create / run, and the two are a
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
-from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm, Cost
 from convlab.aligned import aligned_empty
 from convlab.backends import choose_backend
 from convlab.checks import COMPUTES, check_array, check_out
-from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
+from convlab.choose import Memory, choose
+from convlab.errors import ParameterError, ShapeError
 from convlab.problem import ConvProblem
 from convlab.threads import check_threads
 from convlab.units import bytes_text
-
-_NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
 
 
 def conv2d(
@@ -134,8 +132,8 @@ def _prepare(problem, w, bias, algorithm, backend, threads, output, copied) -> P
     if bias is not None:
         check_array("bias", bias, (problem.K,), "(K,)", (problem.dtype,))
     backend, threads = choose_backend(backend), check_threads(threads)
-    memory = _Memory(problem.y_bytes if output is None else output, copied, threads)
-    return Plan(problem, w, bias, _choose(problem, algorithm, backend, memory), backend, threads)
+    memory = Memory(problem.y_bytes if output is None else output, copied, threads)
+    return Plan(problem, w, bias, choose(problem, algorithm, backend, memory), backend, threads)
 
 
 class Plan:
@@ -151,6 +149,9 @@ class Plan:
         The arrays allocated beside x, w, y and the packed weights.
     packed
         The weights in the layout the kernel reads.
+    rebuilt : str
+        How much of the workspace had to be made anew by what was done last: "all" after `plan`; after a
+        call "nothing", whatever array it was given; after `resize` what that says.
     """
 
     def __init__(self, problem, w, bias, algorithm: Algorithm, backend: str, threads: int):
@@ -159,11 +160,41 @@ class Plan:
         self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
         self.workspace = self._form.allocate(problem, threads)
         self.bias = None if bias is None else bias.copy()
+        self.rebuilt = "all"
 
-    @cached_property
+    @property
     def cost(self) -> Cost:
         """The cost model's figures for one run."""
         return self.algorithm.cost(self.problem, self.backend, self.threads)
+
+    def resize(self, *, N: int | None = None, H: int | None = None, W: int | None = None) -> str:
+        """Make the plan ready for another batch or another size of picture; the packed weights stay.
+
+        Parameters
+        ----------
+        N, H, W : int, optional
+            The new sizes; what is not given stays as it is.
+
+        Returns
+        -------
+        str
+            How much of the workspace had to be made anew: "nothing", "part" or "all".
+
+        Raises
+        ------
+        ConvError
+            If the new sizes do not suit the filter, the algorithm or the memory; the plan is as before.
+        """
+        sizes = {"N": N, "H": H, "W": W}
+        old, new = self.problem, replace(self.problem, **{k: v for k, v in sizes.items() if v is not None})
+        choose(new, self.algorithm.name, self.backend, Memory(new.y_bytes, 0, self.threads))
+        self.rebuilt = "nothing"
+        if self._form.resize is not None:
+            self.workspace, self.rebuilt = self._form.resize(old, new, self.workspace)
+        elif new != old and self.workspace:
+            self.workspace, self.rebuilt = self._form.allocate(new, self.threads), "all"
+        self.problem = new
+        return self.rebuilt
 
     def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the convolution of x, written into `out` if it is given.
@@ -179,7 +210,7 @@ class Plan:
         ConvError
             If x or out does not fit the plan.
         """
-        check_array("x", x, self.problem.x_shape, "(N, H, W, C)", (self.problem.dtype,))
+        self._check(x)
         if out is None:
             out = aligned_empty(self.problem.y_shape, self.problem.dtype)
         else:
@@ -188,70 +219,21 @@ class Plan:
         self._form.run(self.problem, np.ascontiguousarray(x), self.packed, self.workspace, out, self.threads)
         if self.bias is not None:
             out += self.bias
+        self.rebuilt = "nothing"
         return out
+
+    def _check(self, x) -> None:
+        """Refuse an x that does not fit, and say so if `resize` would make it fit."""
+        try:
+            check_array("x", x, self.problem.x_shape, "(N, H, W, C)", (self.problem.dtype,))
+        except ShapeError as error:
+            if x.ndim != 4 or x.shape[3] != self.problem.C or 0 in x.shape:
+                raise
+            N, H, W, _ = x.shape
+            raise ShapeError(f"{error}; plan.resize(N={N}, H={H}, W={W}) makes the plan fit") from None
 
     def __repr__(self) -> str:
         return (
             f"<plan: {self.algorithm.name} on {self.backend}, {self.problem}, "
             f"workspace {bytes_text(self.cost.workspace_bytes)}>"
         )
-
-
-# -- choosing ----------------------------------------------------------------------------------------------
-
-
-def _choose(problem: ConvProblem, name: str, backend: str, memory: _Memory) -> Algorithm:
-    """Return the algorithm by name, or a good one for "auto"; refuse what does not serve or does not fit."""
-    if not isinstance(name, str) or name not in ("auto", *ALGORITHMS):
-        raise ParameterError(f"algorithm={name!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
-    serving = {a.name: a for a in ALGORITHMS.values() if not a.supports(problem) and backend in a.forms}
-    if name == "auto":
-        # One channel a group leaves a matrix product nothing to reuse; else im2row, if its matrix fits.
-        order = ("direct", "im2row") if problem.groups == problem.C > 1 else ("im2row", "direct")
-        for name in order:
-            if name in serving and not memory.shortage(problem, serving[name], backend):
-                return serving[name]
-    if name not in serving:
-        reason = ALGORITHMS[name].supports(problem) or f"it has no form for backend={backend!r}"
-        raise UnsupportedError(f"algorithm={name!r} cannot serve this: {reason}; {_list(serving)} can")
-    if shortage := memory.shortage(problem, serving[name], backend):
-        fits = [n for n, a in serving.items() if not memory.shortage(problem, a, backend)]
-        raise WorkspaceError(
-            f"algorithm={name!r} {shortage}; "
-            + (f"{_list(fits)} would fit" if fits else "no algorithm would fit: make the batch N smaller")
-        )
-    return serving[name]
-
-
-class _Memory:
-    """What a run would allocate, held against the memory at hand (looked up once, and only if needed)."""
-
-    def __init__(self, output: int, copied: int, threads: int):
-        self.output, self.copied, self.threads = output, copied, threads
-
-    def shortage(self, problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
-        """Return why the arrays do not fit, or None if they do or it cannot be known."""
-        cost = algorithm.cost(problem, backend, self.threads)
-        parts = {
-            "workspace": cost.workspace_bytes,
-            "packed weights": cost.packed_bytes,
-            "output": self.output,
-            "a contiguous copy of x": self.copied,
-        }
-        needed = sum(parts.values())
-        if needed < _NOT_WORTH_ASKING or self.at_hand is None or needed <= self.at_hand:
-            return None
-        listed = ", ".join(f"{name} {bytes_text(size)}" for name, size in parts.items() if size)
-        return f"needs {bytes_text(needed)} ({listed}) and {bytes_text(self.at_hand)} of memory are free"
-
-    @cached_property
-    def at_hand(self) -> int | None:
-        """Bytes of memory that are free now."""
-        from convlab.measure.machine import memory_at_hand
-
-        return memory_at_hand()
-
-
-def _list(names) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

@@ -181,8 +181,8 @@ def test_nan_and_infinity_go_where_ieee_sends_them(algorithm, backend):
     )[0]
     x, w, _ = arrays(problem)
     x[0, 2, 2, 1], x[0, 5, 4, 0] = np.nan, np.inf
-    y = conv2d(x, w, groups=problem.groups, algorithm=algorithm, backend=backend)
     with np.errstate(invalid="ignore"):
+        y = conv2d(x, w, groups=problem.groups, algorithm=algorithm, backend=backend)
         expected = reference(x, w, problem)
     np.testing.assert_array_equal(np.isnan(y), np.isnan(expected))
     np.testing.assert_array_equal(np.isinf(y), np.isinf(expected))
@@ -279,9 +279,10 @@ def test_a_changed_tile_is_not_hidden_by_the_cache(tmp_path):
     assert run() == "[0. 0. 0. 0.]\n"  # copy_run now copies nothing
 
 
-def test_auto_prefers_what_fits():
-    problem = CASES["plain"]
-    _, w, _ = arrays(problem)
-    assert plan(problem, w).algorithm is ALGORITHMS["im2row"]
-    depthwise = CASES["depthwise"]
-    assert plan(depthwise, arrays(depthwise)[1]).algorithm is ALGORITHMS["direct"]
+@pytest.mark.parametrize("backend", ["numpy", "cpu"])
+def test_auto_takes_the_special_case_first(backend):
+    general = {"numpy": "im2row", "cpu": "indirect"}[backend]
+    expected = {"plain": general, "pointwise": "pointwise", "pointwise, stride": general}
+    for name, algorithm in expected.items():
+        _, w, _ = arrays(CASES[name])
+        assert plan(CASES[name], w, backend=backend).algorithm.name == algorithm

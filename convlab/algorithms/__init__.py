@@ -1,6 +1,6 @@
 """`ALGORITHMS`: the one ordered table of algorithms. Nothing else lists them."""
 
-from convlab.algorithms import direct, im2col, im2row
+from convlab.algorithms import direct, im2col, im2row, indirect, pointwise
 from convlab.algorithms.base import Algorithm, Cost, Form, Formula
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -9,6 +9,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         direct.ALGORITHM,
         im2row.ALGORITHM,
         im2col.ALGORITHM,
+        indirect.ALGORITHM,
+        pointwise.ALGORITHM,
     )
 }
 

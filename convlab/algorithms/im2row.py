@@ -108,7 +108,8 @@ def _fill(x, rows, shape, taps, stride, corner, dilation, groups):
                             s += together
 
 
-def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+def pack_panels(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return the weights in panels as wide as this processor's tile, (groups, numbers of a group)."""
     from convlab.gemm import pack
 
     _, filters, taps = problem.gemm
@@ -150,7 +151,7 @@ ALGORITHM = Algorithm(
             bytes_moved=TRAFFIC,
             workspace_bytes=MATRIX,
             packed_bytes=panel_bytes,
-            pack=_pack,
+            pack=pack_panels,
             allocate=allocate,
         ),
     },

@@ -1,0 +1,195 @@
+"""Indirect convolution: leave the pixels where they are, and multiply through a table of where they lie.
+
+    offsets[i, t, j] = where pixel j of tile i finds tap t: the distance of that input pixel from the start of
+                       its image, or -1 if the tap falls on padding
+    y[m, k]          = sum over taps t, channels c of  (x at offsets[m, t])[c] * w[k, t, c]
+
+im2row copies every window so that a matrix product can read rows. The product does not need rows: it needs
+to know where each one begins. So the copy is replaced by this table, the *indirection buffer*: one number for
+a pixel and a tap, whatever the channels, C times less than the matrix. Taps on padding are led to one shared
+row of zeros.
+
+The table holds distances, not addresses. So it is good for every image of a batch, every group of channels
+and every new input of the same size: each adds its own start. Only another size of the picture makes it
+stale, and another height only in part. Padding must be recognised *before* the start is added.
+
+Dukhan 2019, "The Indirect Convolution Algorithm", arXiv:1907.02129; laid out as XNNPACK does: tile by tile,
+in a tile tap by tap, in a tap pixel by pixel. *Indirect* has a buffer of places; *implicit* GEMM has none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.algorithms.im2row import pack_panels, panel_bytes
+from convlab.jit import late, njit, prange
+from convlab.problem import LARGEST, ConvProblem
+
+
+def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> np.ndarray:
+    """Return where the pixels of every window lie in one image.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+    rows : int
+        Output pixels in a tile.
+    first : int
+        Leave out so many tiles at the beginning.
+
+    Returns
+    -------
+    ndarray of int32, (ceil(P*Q / rows) - first, R*S, rows)
+        Distances from the image's first number, in numbers; -1 on padding. Pixels past the last one repeat
+        it, so that the last tile is whole.
+    """
+    (top, _), (left, _) = problem.padding
+    M = problem.P * problem.Q
+    m = np.arange(first * rows, -(-M // rows) * rows).clip(max=M - 1).reshape(-1, 1, rows)  # (tiles, 1, rows)
+    t = np.arange(problem.R * problem.S)[None, :, None]  # (1, R*S, 1)
+    h = m // problem.Q * problem.stride[0] + t // problem.S * problem.dilation[0] - top
+    w = m % problem.Q * problem.stride[1] + t % problem.S * problem.dilation[1] - left
+    inside = (h >= 0) & (h < problem.H) & (w >= 0) & (w < problem.W)
+    return np.where(inside, (h * problem.W + w) * problem.C, -1).astype(np.int32)
+
+
+def refuses(problem: ConvProblem) -> str | None:
+    """Say when a distance would not fit into the 4 bytes it has."""
+    numbers = problem.H * problem.W * problem.C
+    return f"one image has {numbers} numbers, the offsets reach {LARGEST}" if numbers > LARGEST else None
+
+
+def _allocate(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
+    outside = np.zeros(problem.C // problem.groups, problem.dtype)  # what every tap on padding reads
+    return {"offsets": indirection_buffer(problem, rows), "outside": outside}
+
+
+def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[str, np.ndarray], str]:
+    """Return the buffer for a picture of another size, and how much of it had to be made anew.
+
+    Distances count rows of W pixels, so another width changes all of them. Another height changes those
+    windows only that reach the lower edge, old or new. The batch changes none.
+    """
+    if (old.H, old.W) == (new.H, new.W):
+        return workspace, "nothing"
+    tiles, _, rows = workspace["offsets"].shape
+    reach = (new.R - 1) * new.dilation[0] - new.padding[0][0]  # from a window's first row to its last tap
+    above = -((reach - min(old.H, new.H)) // new.stride[0])  # lines of windows that end above both edges
+    kept = min(above, old.P, new.P) * new.Q // rows if old.W == new.W else 0
+    kept = max(0, min(kept, tiles))
+    anew = indirection_buffer(new, rows, first=kept)
+    offsets = np.concatenate([workspace["offsets"][:kept], anew])
+    return workspace | {"offsets": offsets}, "part" if kept else "all"
+
+
+def _run_numpy(problem, x, w, workspace, y, threads):
+    taps, channels = problem.R * problem.S, problem.C // problem.groups
+    filters = problem.K // problem.groups
+    for n in range(problem.N):
+        image, out = x[n].reshape(-1), y[n].reshape(-1, problem.K)
+        for g in range(problem.groups):
+            k = slice(g * filters, (g + 1) * filters)
+            weights = w[k].reshape(filters, taps, channels)
+            for m, places in enumerate(workspace["offsets"][:, :, 0]):
+                out[m, k] = 0
+                for t, place in enumerate(places):
+                    start = place + g * channels
+                    row = workspace["outside"] if place < 0 else image[start : start + channels]  # no copy
+                    out[m, k] += weights[:, t] @ row
+
+
+# -- the fast form -----------------------------------------------------------------------------------------
+
+
+zeros, listed, accumulate, store = late("convlab.tile", "zeros", "listed", "accumulate", "store")
+_TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
+
+
+def _run_cpu(problem, x, panels, workspace, y, threads):
+    from convlab.threads import limited, parts
+    from convlab.tile import tile_for
+
+    tile, (_, filters, _) = tile_for(x.dtype.name), problem.gemm
+    channels, pixels = problem.C // problem.groups, problem.P * problem.Q
+    sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
+    tiles = problem.N * len(workspace["offsets"])
+    for g in range(problem.groups):
+        image, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
+        arrays = image, workspace["offsets"].reshape(-1), workspace["outside"], panels[g], out, sizes
+        if threads == 1:
+            _indirect(0, tiles, 0, filters, tile, *arrays)
+        else:
+            with limited(threads):
+                _shared(parts(threads, tiles, 1, filters, tile.cols), tile, *arrays)
+
+
+@njit
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes):
+    """Compute the filters left..right of the tiles first..end, counted through the whole batch."""
+    left_over = right % tile.cols
+    whole = right - left_over if left_over <= tile.narrow.cols else right
+    for low in range(first, end, _TILES):
+        high = min(low + _TILES, end)
+        _block(low, high, left, whole, tile, x, offsets, outside, panels, y, sizes)
+        _block(low, high, whole, right, tile.narrow, x, offsets, outside, panels, y, sizes)
+
+
+@njit
+def _block(low, high, left, right, tile, x, offsets, outside, panels, y, sizes):
+    image, pixels, taps, channels, filters, y_row = sizes
+    tiles = -(-pixels // tile.rows)  # of one image
+    for k in range(left, right, tile.cols):
+        for number in range(low, high):
+            n, i = divmod(number, tiles)
+            m = i * tile.rows
+            sums = zeros(tile)
+            q = k * taps * channels
+            for t in range(taps):
+                rows = listed(tile, x, n * image, offsets, (i * taps + t) * tile.rows, outside)
+                for c in range(channels):
+                    sums = accumulate(tile, sums, rows, c, panels, q)
+                    q += tile.cols
+            store(tile, sums, y, (n * pixels + m) * y_row + k, y_row, pixels - m, filters - k)
+
+
+@njit(parallel=True)
+def _shared(parts, tile, x, offsets, outside, panels, y, sizes):
+    for i in prange(len(parts)):
+        first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes)
+
+
+def _allocate_cpu(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    from convlab.tile import tile_for
+
+    return _allocate(problem, tile_for(problem.dtype).rows)
+
+
+# x is read once a tap, from wherever it lies; beside it the table, w and y.
+TRAFFIC = "(N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b + "
+
+ALGORITHM = Algorithm(
+    name="indirect",
+    summary="Leave the pixels in place and multiply through a table of where they lie.",
+    source="Dukhan 2019, arXiv:1907.02129",
+    refuses=refuses,
+    forms={
+        "numpy": Form(
+            run=_run_numpy,
+            bytes_moved=Formula(TRAFFIC + "N*P*Q*R*S * 4"),
+            workspace_bytes=Formula("P*Q * R*S * 4 + C/G * b"),
+            allocate=lambda problem, threads: _allocate(problem, rows=1),
+            resize=resize,
+        ),
+        "cpu": Form(
+            run=_run_cpu,
+            bytes_moved=Formula(TRAFFIC + "N * ceil(P*Q/MR)*MR * R*S * 4"),
+            workspace_bytes=Formula("ceil(P*Q/MR)*MR * R*S * 4 + C/G * b"),
+            packed_bytes=panel_bytes,
+            pack=pack_panels,
+            allocate=_allocate_cpu,
+            resize=resize,
+        ),
+    },
+)

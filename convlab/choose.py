@@ -1,0 +1,71 @@
+"""Which algorithm: the one that was asked for, if it serves and fits, or a good one for "auto"."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.base import Algorithm
+from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
+from convlab.problem import ConvProblem
+from convlab.units import bytes_text
+
+_NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
+
+
+def choose(problem: ConvProblem, name: str, backend: str, memory: Memory) -> Algorithm:
+    """Return the algorithm by name, or a good one for "auto"; refuse what does not serve or does not fit."""
+    if not isinstance(name, str) or name not in ("auto", *ALGORITHMS):
+        raise ParameterError(f"algorithm={name!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
+    serving = {a.name: a for a in ALGORITHMS.values() if not a.supports(problem) and backend in a.forms}
+    if name == "auto":
+        # The special case first. As plain NumPy a copy and one product are quicker than many small ones.
+        general = ("indirect", "im2row") if backend == "cpu" else ("im2row", "indirect")
+        order = ("pointwise", "depthwise", *general, "direct")
+        for name in order:
+            if name in serving and not memory.shortage(problem, serving[name], backend):
+                return serving[name]
+    if name not in serving:
+        reason = ALGORITHMS[name].supports(problem) or f"it has no form for backend={backend!r}"
+        raise UnsupportedError(f"algorithm={name!r} cannot serve this: {reason}; {_listed(serving)} can")
+    if shortage := memory.shortage(problem, serving[name], backend):
+        fits = [n for n, a in serving.items() if not memory.shortage(problem, a, backend)]
+        raise WorkspaceError(
+            f"algorithm={name!r} {shortage}; "
+            + (f"{_listed(fits)} would fit" if fits else "no algorithm would fit: make the batch N smaller")
+        )
+    return serving[name]
+
+
+class Memory:
+    """What a run would allocate, held against the memory at hand (looked up once, and only if needed)."""
+
+    def __init__(self, output: int, copied: int, threads: int):
+        self.output, self.copied, self.threads = output, copied, threads
+
+    def shortage(self, problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
+        """Return why the arrays do not fit, or None if they do or it cannot be known."""
+        cost = algorithm.cost(problem, backend, self.threads)
+        parts = {
+            "workspace": cost.workspace_bytes,
+            "packed weights": cost.packed_bytes,
+            "output": self.output,
+            "a contiguous copy of x": self.copied,
+        }
+        needed = sum(parts.values())
+        if needed < _NOT_WORTH_ASKING or self.at_hand is None or needed <= self.at_hand:
+            return None
+        listed = ", ".join(f"{name} {bytes_text(size)}" for name, size in parts.items() if size)
+        return f"needs {bytes_text(needed)} ({listed}) and {bytes_text(self.at_hand)} of memory are free"
+
+    @cached_property
+    def at_hand(self) -> int | None:
+        """Bytes of memory that are free now."""
+        from convlab.measure.machine import memory_at_hand
+
+        return memory_at_hand()
+
+
+def _listed(names) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,141 @@
+"""The indirection buffer: laid out as XNNPACK does, and made anew only where it must be."""
+
+import numpy as np
+import pytest
+from cases import CASES, arrays, assert_close
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convlab import ALGORITHMS, ConvError, ConvProblem, plan
+from convlab.algorithms.indirect import indirection_buffer
+
+
+@pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_every_entry_is_the_place_of_its_pixel(problem, rows):
+    buffer = indirection_buffer(problem, rows)
+    M = problem.P * problem.Q
+    assert buffer.shape == (-(-M // rows), problem.R * problem.S, rows)
+    assert buffer.dtype == np.int32
+    (top, _), (left, _) = problem.padding
+    for (i, t, j), place in np.ndenumerate(buffer):
+        p, q = divmod(min(i * rows + j, M - 1), problem.Q)
+        r, s = divmod(t, problem.S)
+        h = p * problem.stride[0] + r * problem.dilation[0] - top
+        w = q * problem.stride[1] + s * problem.dilation[1] - left
+        inside = 0 <= h < problem.H and 0 <= w < problem.W
+        assert place == ((h * problem.W + w) * problem.C if inside else -1)
+
+
+@pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
+def test_leaving_out_tiles_leaves_the_others(problem):
+    whole = indirection_buffer(problem, 3)
+    for first in range(len(whole) + 1):
+        np.testing.assert_array_equal(indirection_buffer(problem, 3, first), whole[first:])
+
+
+def test_one_entry_serves_all_channels_groups_and_images():
+    sizes = {"H": 9, "W": 7, "R": 3, "S": 3, "padding": 1}
+    few, many = (
+        ConvProblem(1, C=1, K=1, **sizes),
+        ConvProblem(5, C=64, K=8, groups=4, **sizes),
+    )
+    size = {p: ALGORITHMS["indirect"].workspace_bytes(p) for p in (few, many)}
+    assert size[many] - size[few] == 4 * (16 - 1)  # the row of zeros is as long as a group has channels
+
+
+sizes = st.integers(3, 30)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_resize_keeps_what_still_holds_and_nothing_else(data):
+    problem = ConvProblem(
+        N=data.draw(st.integers(1, 2)),
+        H=data.draw(sizes),
+        W=data.draw(sizes),
+        C=data.draw(st.integers(1, 3)),
+        K=2,
+        R=data.draw(st.integers(1, 3)),
+        S=data.draw(st.integers(1, 3)),
+        stride=(data.draw(st.integers(1, 4)), data.draw(st.integers(1, 2))),
+        padding=((data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4))), (1, 0)),
+        dilation=(1, 1),
+    )
+    w = arrays(problem)[1]
+    for backend in ("numpy", "cpu"):
+        prepared = plan(problem, w, algorithm="indirect", backend=backend)
+        for _ in range(2):
+            before = prepared.problem
+            change = data.draw(st.sampled_from(["N", "H", "W"]))
+            said = prepared.resize(**{change: data.draw(sizes if change != "N" else st.integers(1, 4))})
+            after = prepared.problem
+            fresh = plan(after, w, algorithm="indirect", backend=backend)
+            np.testing.assert_array_equal(prepared.workspace["offsets"], fresh.workspace["offsets"])
+            assert prepared.cost.workspace_bytes == sum(a.nbytes for a in prepared.workspace.values())
+            if (before.H, before.W) == (after.H, after.W):
+                assert said == "nothing"
+            elif before.W != after.W:
+                assert said == "all"
+            else:
+                assert said in ("part", "all")
+            x = arrays(after)[0]
+            assert_close(prepared(x), x, w, after)
+            assert prepared.rebuilt == "nothing"
+
+
+def test_resize_says_what_the_algorithm_needs():
+    problem = ConvProblem(1, 56, 56, 8, 8, 3, 3, padding=1)
+    w = arrays(problem)[1]
+    prepared = plan(problem, w, algorithm="indirect", backend="cpu")
+    assert prepared.rebuilt == "all"
+    buffer = prepared.workspace["offsets"]
+    prepared(arrays(problem, seed=1)[0])
+    assert prepared.rebuilt == "nothing"
+    assert prepared.resize(N=32) == "nothing"
+    assert prepared.workspace["offsets"] is buffer
+    assert prepared.resize(H=64) == "part"
+    assert prepared.resize(H=56) == "part"
+    assert prepared.resize(W=57) == "all"
+    assert prepared.resize(H=56, W=57, N=32) == "nothing"
+
+
+@pytest.mark.parametrize("backend", ["numpy", "cpu"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_any_plan_can_be_resized(algorithm, backend):
+    problem = next(p for p in CASES.values() if not ALGORITHMS[algorithm].supports(p))
+    w = arrays(problem)[1]
+    prepared = plan(problem, w, algorithm=algorithm, backend=backend)
+    for change in ({"N": 2}, {"H": problem.H + 3}, {"W": problem.W + 1}, {}):
+        prepared.resize(**change)
+        x = arrays(prepared.problem)[0]
+        assert_close(prepared(x), x, w, prepared.problem, rounding=ALGORITHMS[algorithm].rounding)
+    assert prepared.resize() == "nothing"
+
+
+def test_a_wrong_resize_changes_nothing():
+    problem = CASES["plain"]
+    x, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm="indirect")
+    for wrong in ({"H": 1}, {"W": 0}, {"N": 2.5}, {"H": 1 << 30, "N": 1 << 30}):
+        with pytest.raises(ConvError):
+            prepared.resize(**wrong)
+        assert prepared.problem is problem
+    assert_close(prepared(x), x, w, problem)
+
+
+def test_another_size_is_refused_and_the_way_out_is_named():
+    problem = CASES["plain"]
+    _, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm="indirect")
+    taller = np.zeros((2, problem.H + 2, problem.W, problem.C), "f4")
+    with pytest.raises(ConvError, match=r"plan\.resize\(N=2, H=11, W=7\)"):
+        prepared(taller)
+    with pytest.raises(ConvError) as told:
+        prepared(np.zeros((1, problem.H, problem.W, problem.C + 1), "f4"))
+    assert "resize" not in str(told.value)
+
+
+def test_offsets_that_need_more_than_four_bytes_are_refused():
+    problem = ConvProblem(1, 1 << 15, 1 << 15, 4, 1, 1, 1)
+    assert "offsets" in ALGORITHMS["indirect"].supports(problem)
