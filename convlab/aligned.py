@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 CACHE_LINE = 64  # bytes
@@ -14,7 +16,7 @@ def aligned_empty(shape: tuple[int, ...], dtype="float32") -> np.ndarray:
     can lose half its speed when they straddle two cache lines.
     """
     dtype = np.dtype(dtype)
-    count = int(np.prod(shape))
+    count = prod(shape)
     buffer = np.empty(count * dtype.itemsize + CACHE_LINE, np.uint8)
-    start = -buffer.ctypes.data % CACHE_LINE
+    start = -buffer.__array_interface__["data"][0] % CACHE_LINE
     return buffer[start : start + count * dtype.itemsize].view(dtype).reshape(shape)

@@ -12,7 +12,7 @@ import numpy as np
 
 from convlab.aligned import aligned_empty
 from convlab.jit import njit, prange
-from convlab.threads import limited, parts
+from convlab.threads import spread
 from convlab.tile import accumulate, spaced, store, tile_for, zeros
 
 _TILES = 8  # in a block of pixels
@@ -32,18 +32,18 @@ def pack(w: np.ndarray) -> np.ndarray:
         one vector narrower than the others; the panel of column n begins at n*K all the same.
     """
     groups, N, K = w.shape
-    cols = tile_for(w.dtype.name).cols
-    panels = aligned_empty((groups, K * padded(N, w.dtype.name)), w.dtype)
+    cols = tile_for(w.dtype).cols
+    panels = aligned_empty((groups, K * padded(N, w.dtype)), w.dtype)
     for n in range(0, N, cols):
         rows = w[:, n : n + cols]  # (groups, cols or fewer, K)
-        width = padded(rows.shape[1], w.dtype.name)
+        width = padded(rows.shape[1], w.dtype)
         panel = panels[:, n * K : (n + width) * K].reshape(groups, K, width)
         panel[:, :, : rows.shape[1]] = rows.swapaxes(1, 2)
         panel[:, :, rows.shape[1] :] = 0
     return panels
 
 
-def padded(N: int, dtype: str) -> int:
+def padded(N: int, dtype) -> int:
     """Return N rounded up to whole vectors."""
     lanes = tile_for(dtype).lanes
     return -(-N // lanes) * lanes
@@ -68,13 +68,9 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
         Rows of a, columns of y, length of the sums.
     threads : int
     """
-    tile = tile_for(a.dtype.name)
-    arguments = tile, a, a_row, a_k, panels, y, y_row, M, N, K
-    if threads == 1:
-        _gemm(0, M, 0, N, *arguments)
-    else:
-        with limited(threads):
-            _shared(parts(threads, M, tile.rows, N, tile.cols), *arguments)
+    tile = tile_for(a.dtype)
+    arrays = a, a_row, a_k, panels, y, y_row
+    spread(threads, (M, tile.rows), (N, tile.cols), _gemm, _shared, tile, *arrays, M, N, K)
 
 
 @njit

@@ -107,37 +107,37 @@ class ConvProblem:
 
     # -- geometry ------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def extent(self) -> Pair:
         """Rows and columns of input that one filter spans, holes of the dilation included (pixels)."""
         return self.dilation[0] * (self.R - 1) + 1, self.dilation[1] * (self.S - 1) + 1
 
-    @property
+    @cached_property
     def P(self) -> int:
         """Output height (pixels)."""
         return (self.H + sum(self.padding[0]) - self.extent[0]) // self.stride[0] + 1
 
-    @property
+    @cached_property
     def Q(self) -> int:
         """Output width (pixels)."""
         return (self.W + sum(self.padding[1]) - self.extent[1]) // self.stride[1] + 1
 
-    @property
+    @cached_property
     def x_shape(self) -> tuple[int, int, int, int]:
         """Shape of the input, (N, H, W, C)."""
         return self.N, self.H, self.W, self.C
 
-    @property
+    @cached_property
     def w_shape(self) -> tuple[int, int, int, int]:
         """Shape of the filter, (K, R, S, C/groups)."""
         return self.K, self.R, self.S, self.C // self.groups
 
-    @property
+    @cached_property
     def y_shape(self) -> tuple[int, int, int, int]:
         """Shape of the output, (N, P, Q, K)."""
         return self.N, self.P, self.Q, self.K
 
-    @property
+    @cached_property
     def gemm(self) -> tuple[int, int, int]:
         """(M, N, K) of the equivalent matrix product, per group: output pixels, filters, taps x channels."""
         return (

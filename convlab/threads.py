@@ -49,6 +49,26 @@ def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int =
     return np.array([(0, rows, *cut) if across else (*cut, 0, cols) for cut in cuts], np.int64)
 
 
+def spread(threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments) -> None:
+    """Run a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
+
+    Parameters
+    ----------
+    threads : int
+    rows, cols : (int, int)
+        How many there are, and how many of them make a tile.
+    kernel : callable
+        ``kernel(first row, end row, first column, end column, *arguments)`` computes a part.
+    shared : callable
+        ``shared(parts, *arguments)`` calls the kernel for every part, on many threads.
+    """
+    if threads == 1:
+        kernel(0, rows[0], 0, cols[0], *arguments)
+    else:
+        with limited(threads):
+            shared(parts(threads, *rows, *cols), *arguments)
+
+
 @contextmanager
 def limited(threads: int) -> Iterator[None]:
     """Let the kernels inside a ``with`` run on at most so many threads."""

@@ -117,7 +117,7 @@ def accumulate_each(typing, tile, sums, rows, c, w, q, width):
 
     def generate(context, builder, signature, args):
         _, sums_, rows_, c_, w_, q_, width_ = args
-        masks = [llvm.lanes_below(builder, width_, tile.vector, j * tile.lanes) for j in range(tile.vectors)]
+        masks = _masks(builder, tile, width_)
 
         def numbers(i, j):  # a vector of the row, without reading past its end
             start = builder.gep(builder.extract_value(rows_, i), [builder.add(c_, INT(j * tile.lanes))])
@@ -139,13 +139,21 @@ def store(typing, tile, sums, y, p, step, count, width):
     def generate(context, builder, signature, args):
         _, sums_, y_, p_, step_, count_, width_ = args
         rows = [builder.mul(step_, _at_most(builder, i, count_)) for i in range(tile.rows)]
-        for j in range(tile.vectors):
-            mask = llvm.lanes_below(builder, width_, tile.vector, j * tile.lanes)
-            for i, row in enumerate(rows):
-                pointer = llvm.address(
-                    context, builder, y, y_, p_, row, INT(j * tile.lanes), vector=tile.vector
-                )
-                llvm.store_below(builder, builder.extract_value(sums_, i * tile.vectors + j), pointer, mask)
+
+        def each_vector(write):
+            for j in range(tile.vectors):
+                for i, row in enumerate(rows):
+                    here = row, INT(j * tile.lanes)
+                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
+                    write(j, builder.extract_value(sums_, i * tile.vectors + j), pointer)
+
+        whole = builder.icmp_signed(">=", width_, INT(tile.cols))
+        with builder.if_else(whole, likely=True) as (then, otherwise):
+            with then:
+                each_vector(lambda j, value, pointer: builder.store(value, pointer, align=4))
+            with otherwise:  # a masked store is several times as slow
+                masks = _masks(builder, tile, width_)
+                each_vector(lambda j, value, pointer: llvm.store_below(builder, value, pointer, masks[j]))
         return context.get_dummy_value()
 
     return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate
@@ -165,6 +173,10 @@ def _multiply_add(context, builder, tile, sums, numbers, weights):
             total = llvm.multiply_add(builder, numbers(i, j), loaded[j], builder.extract_value(sums, k))
             sums = builder.insert_value(sums, total, k)
     return sums
+
+
+def _masks(builder, tile, width):
+    return [llvm.lanes_below(builder, width, tile.vector, j * tile.lanes) for j in range(tile.vectors)]
 
 
 def _at_most(builder, i, count):

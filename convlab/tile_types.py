@@ -68,14 +68,15 @@ def vector_bytes() -> int:
 
 
 @lru_cache
-def tile_for(dtype: str = "float32") -> Tile:
+def tile_for(dtype="float32") -> Tile:
     """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
 
     7 rows (14 of 32 registers) on AVX-512 and ARM, where 7 divides the 7, 14, 28 and 56 rows of real
     networks; 6 rows (12 of 16 registers) on other x86 processors.
     """
     has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
-    return Tile(7 if has_32_registers else 6, 2, vector_bytes() // np.dtype(dtype).itemsize, dtype)
+    dtype = np.dtype(dtype)
+    return Tile(7 if has_32_registers else 6, 2, vector_bytes() // dtype.itemsize, dtype.name)
 
 
 # -- how Numba gets to know it -----------------------------------------------------------------------------
@@ -97,7 +98,12 @@ register_model(TileType)(models.OpaqueModel)
 
 @typeof_impl.register(Tile)
 def _type_of_tile(tile, context):
-    return TileType(tile)
+    return _type(tile)
+
+
+@lru_cache
+def _type(tile: Tile) -> TileType:
+    return TileType(tile)  # asked for at every call of a kernel
 
 
 @unbox(TileType)

@@ -25,6 +25,7 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
+from convlab.threads import spread
 
 
 def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> np.ndarray:
@@ -73,11 +74,10 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[st
     """
     if (old.H, old.W) == (new.H, new.W):
         return workspace, "nothing"
-    tiles, _, rows = workspace["offsets"].shape
+    rows = workspace["offsets"].shape[2]
     reach = (new.R - 1) * new.dilation[0] - new.padding[0][0]  # from a window's first row to its last tap
     above = -((reach - min(old.H, new.H)) // new.stride[0])  # lines of windows that end above both edges
-    kept = min(above, old.P, new.P) * new.Q // rows if old.W == new.W else 0
-    kept = max(0, min(kept, tiles))
+    kept = min(max(0, above), old.P, new.P) * new.Q // rows if old.W == new.W else 0
     anew = indirection_buffer(new, rows, first=kept)
     offsets = np.concatenate([workspace["offsets"][:kept], anew])
     return workspace | {"offsets": offsets}, "part" if kept else "all"
@@ -101,32 +101,25 @@ def _run_numpy(problem, x, w, workspace, y, threads):
 
 # -- the fast form -----------------------------------------------------------------------------------------
 
-
 zeros, listed, accumulate, store = late("convlab.tile", "zeros", "listed", "accumulate", "store")
 _TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
 
 
 def _run_cpu(problem, x, panels, workspace, y, threads):
-    from convlab.threads import limited, parts
     from convlab.tile import tile_for
 
-    tile, (_, filters, _) = tile_for(x.dtype.name), problem.gemm
+    tile, (_, filters, _) = tile_for(problem.dtype), problem.gemm
     channels, pixels = problem.C // problem.groups, problem.P * problem.Q
     sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
     tiles = problem.N * len(workspace["offsets"])
     for g in range(problem.groups):
         image, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
-        arrays = image, workspace["offsets"].reshape(-1), workspace["outside"], panels[g], out, sizes
-        if threads == 1:
-            _indirect(0, tiles, 0, filters, tile, *arrays)
-        else:
-            with limited(threads):
-                _shared(parts(threads, tiles, 1, filters, tile.cols), tile, *arrays)
+        arrays = image, workspace["offsets"].reshape(-1), workspace["outside"], panels[g], out
+        spread(threads, (tiles, 1), (filters, tile.cols), _indirect, _shared, tile, *arrays, sizes)
 
 
 @njit
 def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes):
-    """Compute the filters left..right of the tiles first..end, counted through the whole batch."""
     left_over = right % tile.cols
     whole = right - left_over if left_over <= tile.narrow.cols else right
     for low in range(first, end, _TILES):
@@ -146,11 +139,23 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, y, sizes):
             sums = zeros(tile)
             q = k * taps * channels
             for t in range(taps):
-                rows = listed(tile, x, n * image, offsets, (i * taps + t) * tile.rows, outside)
+                places = (i * taps + t) * tile.rows
+                if _all_outside(offsets, places, tile.rows):  # at the edges: nothing but zeros to add
+                    q += channels * tile.cols
+                    continue
+                rows = listed(tile, x, n * image, offsets, places, outside)
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
             store(tile, sums, y, (n * pixels + m) * y_row + k, y_row, pixels - m, filters - k)
+
+
+@njit
+def _all_outside(offsets, places, rows):
+    inside = False
+    for j in range(rows):  # not offsets[...].max(): that takes longer than a short sum
+        inside |= offsets[places + j] >= 0
+    return not inside
 
 
 @njit(parallel=True)
