@@ -38,6 +38,8 @@ CASES = {
         "pointwise": {"R": 1, "S": 1, "C": 8, "K": 9},
         "pointwise, stride": {"R": 1, "S": 1, "stride": (2, 1)},
         "batch": {"N": 3, "padding": 1, "stride": (1, 2)},
+        "batch of eight": {"N": 8, "H": 5, "W": 4, "C": 3, "padding": 1},
+        "batch of 32": {"N": 32, "H": 3, "W": 4, "C": 2, "K": 3, "padding": 1},
         "batch, groups": {"N": 2, "groups": 2, "H": 5, "W": 6},
         "one output pixel": {"H": 3, "W": 3},
         "one of everything": {"H": 1, "W": 1, "C": 1, "K": 1, "R": 1, "S": 1},

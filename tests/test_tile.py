@@ -1,0 +1,157 @@
+"""The register tile and the matrix product on it: any size, no edge read or written beyond."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convlab import ConvError, ConvProblem, conv2d, plan
+from convlab.gemm import gemm, pack, packed_bytes
+from convlab.jit import njit
+from convlab.threads import check_threads, parts
+from convlab.tile import Tile, accumulate, accumulate_each, listed, spaced, store, tile_for, zeros
+
+
+@njit(cache=False)
+def _spaced(tile, a, p, step, count, w, width, y):
+    rows = spaced(tile, a, p, step, count)
+    sums = zeros(tile)
+    q = 0
+    for c in range(step):
+        sums = accumulate(tile, sums, rows, c, w, q)
+        q += tile.cols
+    store(tile, sums, y, 0, width, count, width)
+
+
+@njit(cache=False)
+def _listed(tile, x, base, offsets, outside, w, each, y):
+    rows = listed(tile, x, base, offsets, 0, outside)
+    if each:
+        sums = accumulate_each(tile, zeros(tile), rows, 0, w, 0, y.size // tile.rows)
+    else:
+        sums = accumulate(tile, zeros(tile), rows, 0, w, 0)
+    store(tile, sums, y, 0, y.size // tile.rows, tile.rows, y.size // tile.rows)
+
+
+def tiles():
+    for dtype in ("float32", "float64"):
+        yield tile_for(dtype)
+        yield tile_for(dtype).narrow
+        yield Tile(3, 2, 4, dtype)
+
+
+@pytest.mark.parametrize("tile", list(tiles()), ids=repr)
+def test_a_tile_that_is_not_full(tile):
+    """Fewer rows and columns than the tile has: neither is read nor written beyond."""
+    rng = np.random.default_rng(0)
+    K = 5
+    w = rng.standard_normal((K, tile.cols)).astype(tile.dtype)
+    for count in range(1, tile.rows + 1):
+        for width in range(1, tile.cols + 1):
+            a = np.full((count + 2, K), np.nan, tile.dtype)
+            a[1:-1] = rng.standard_normal((count, K))
+            y = np.full(count * width + 64, 77, tile.dtype)
+            _spaced(tile, a.reshape(-1), K, K, count, w.reshape(-1), width, y)
+            np.testing.assert_allclose(
+                y[: count * width].reshape(count, width), a[1:-1] @ w[:, :width], rtol=1e-4, atol=1e-5
+            )
+            assert (y[count * width :] == 77).all()
+
+
+@pytest.mark.parametrize("offsets_type", [np.int32, np.int64])
+def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type):
+    tile = tile_for()
+    x = np.arange(1, 1 + 3 * tile.rows, dtype=np.float32)
+    offsets = np.arange(tile.rows).astype(offsets_type)
+    offsets[::2] = -1
+    w = np.ones(tile.cols, np.float32)
+    y = np.zeros(tile.rows * tile.cols, np.float32)
+    for base in (0, tile.rows):
+        _listed(tile, x, base, offsets, np.zeros(1, np.float32), w, False, y)
+        expected = np.where(offsets < 0, 0, x[base + offsets])
+        np.testing.assert_array_equal(y.reshape(tile.rows, -1), expected[:, None].repeat(tile.cols, 1))
+
+
+def test_every_column_its_own_number():
+    tile = tile_for()
+    for width in (1, tile.lanes, tile.cols - 1, tile.cols):
+        x = np.full(tile.rows * width, np.nan, np.float32)
+        x[:] = np.random.default_rng(0).standard_normal(x.size)
+        offsets = (np.arange(tile.rows) * width).astype(np.int32)
+        w = np.random.default_rng(1).standard_normal(tile.cols).astype(np.float32)
+        y = np.zeros(tile.rows * width, np.float32)
+        _listed(tile, x, 0, offsets, np.zeros(width, np.float32), w, True, y)
+        np.testing.assert_allclose(y.reshape(tile.rows, width), x.reshape(-1, width) * w[:width], rtol=1e-6)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    M=st.integers(1, 70),
+    N=st.integers(1, 100),
+    K=st.integers(1, 20),
+    threads=st.sampled_from([1, 2, 3]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    transposed=st.booleans(),
+)
+def test_products_of_any_size(M, N, K, threads, dtype, transposed):
+    rng = np.random.default_rng(M * N * K)
+    a, w = rng.standard_normal((M, K)).astype(dtype), rng.standard_normal((2, N, K)).astype(dtype)
+    panels = pack(w)
+    assert panels.nbytes == packed_bytes(2, N, K, dtype)
+    flat, steps = (a.T.copy(), (1, M)) if transposed else (a, (K, 1))
+    y_row = N + 3
+    for g in range(2):
+        y = np.full(M * y_row, 77, dtype)
+        gemm(flat.reshape(-1), *steps, panels[g], y, y_row, M, N, K, threads)
+        y = y.reshape(M, y_row)
+        np.testing.assert_allclose(y[:, :N], a @ w[g].T, rtol=1e-4, atol=1e-4)
+        assert (y[:, N:] == 77).all()
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 200),
+    st.integers(1, 14),
+    st.integers(1, 200),
+    st.sampled_from([1, 8, 32]),
+)
+def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step, cols, col_step):
+    seen = np.zeros((rows, cols), int)
+    cut = parts(threads, rows, row_step, cols, col_step)
+    assert 1 <= len(cut) <= threads
+    for top, bottom, left, right in cut:
+        assert top % row_step == 0
+        assert left % col_step == 0
+        seen[top:bottom, left:right] += 1
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None, 5000])
+def test_wrong_threads(wrong):
+    with pytest.raises(ConvError, match="threads="):
+        check_threads(wrong)
+    x = np.ones((1, 3, 3, 1), "f4")
+    with pytest.raises(ConvError, match="threads="):
+        conv2d(x, x.transpose(3, 1, 2, 0).copy(), threads=wrong)
+
+
+def test_more_threads_than_processors_and_than_work():
+    problem = ConvProblem(1, 9, 7, 4, 6, 3, 3, padding=1)
+    x, w = np.ones(problem.x_shape, "f4"), np.ones(problem.w_shape, "f4")
+    expected = plan(problem, w, backend="cpu")(x)
+    np.testing.assert_array_equal(plan(problem, w, backend="cpu", threads=64)(x), expected)
+
+
+def test_two_callers_at_once_are_served_in_turn():
+    """Numba's plainest pool of threads stops the process when two threads use it; here it does not."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    problem = ConvProblem(1, 30, 30, 8, 16, 3, 3, padding=1)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(problem.x_shape).astype("f4")
+    w = rng.standard_normal(problem.w_shape).astype("f4")
+    expected = plan(problem, w, backend="cpu")(x)
+    plans = [plan(problem, w, backend="cpu", threads=2) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for y in pool.map(lambda prepared: [prepared(x) for _ in range(20)][-1], plans):
+            np.testing.assert_array_equal(y, expected)
