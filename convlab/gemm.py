@@ -70,11 +70,12 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
     """
     tile = tile_for(a.dtype)
     arrays = a, a_row, a_k, panels, y, y_row
-    spread(threads, (M, tile.rows), (N, tile.cols), _gemm, _shared, tile, *arrays, M, N, K)
+    spread(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
 
 
 @njit
-def _gemm(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+    """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's."""
     left_over = right % tile.cols  # parts begin at whole panels, so only the last can have any
     whole = right - left_over if left_over <= tile.narrow.cols else right
     block = _TILES * tile.rows
@@ -101,4 +102,4 @@ def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, 
 def _shared(parts, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
     for i in prange(len(parts)):
         top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _gemm(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K)
+        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K)

@@ -68,15 +68,25 @@ def vector_bytes() -> int:
 
 
 @lru_cache
-def tile_for(dtype="float32") -> Tile:
+def tile_for(dtype="float32", rows: int | None = None) -> Tile:
     """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
 
+    Parameters
+    ----------
+    dtype : dtype
+    rows : int, optional
+        Rows of the matrix, if they are few: an eighth row is taken where 8 fit them better than 7.
+
+    Notes
+    -----
     7 rows (14 of 32 registers) on AVX-512 and ARM, where 7 divides the 7, 14, 28 and 56 rows of real
     networks; 6 rows (12 of 16 registers) on other x86 processors.
     """
     has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
+    heights = (7, 8) if has_32_registers else (6,)
+    height = min(heights, key=lambda height: -(-(rows or 0) // height) * height)  # rows computed; 7 if alike
     dtype = np.dtype(dtype)
-    return Tile(7 if has_32_registers else 6, 2, vector_bytes() // dtype.itemsize, dtype.name)
+    return Tile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)
 
 
 # -- how Numba gets to know it -----------------------------------------------------------------------------
