@@ -1,0 +1,195 @@
+"""Winograd's convolution: the matrices are exact, and the rounding errors are as large as published."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from cases import arrays, assert_close
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convlab import ALGORITHMS, ConvProblem, UnsupportedError, plan
+from convlab.algorithms.winograd import FILTERS, TILES, amplification, transform_weights
+from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
+from convlab.reference import reference
+
+SIZES = (2, 4, 6)
+size = pytest.mark.parametrize("m", SIZES)
+
+
+def dot(matrix, vector):
+    return [sum((a * b for a, b in zip(row, vector, strict=True)), Fraction(0)) for row in matrix]
+
+
+def unit(length, i):
+    return [Fraction(j == i) for j in range(length)]
+
+
+def assert_exact(m, r, points):
+    """Both sides are linear in d and in g: unit vectors prove them equal for all d and g."""
+    AT, G, BT = transforms(m, points, r)
+    n = m + r - 1
+    for i, k in product(range(n), range(r)):
+        d, g = unit(n, i), unit(r, k)
+        y = dot(AT, [a * b for a, b in zip(dot(G, g), dot(BT, d), strict=True)])
+        assert y == [sum(d[o + t] * g[t] for t in range(r)) for o in range(m)]
+
+
+@size
+def test_the_transforms_are_a_filter_exactly(m):
+    assert_exact(m, 3, POINTS[m])
+
+
+distinct = st.lists(st.fractions(-4, 4, max_denominator=6), min_size=2, max_size=7, unique=True)
+
+
+@settings(max_examples=50, deadline=None)
+@given(points=distinct, data=st.data())
+def test_any_distinct_points_will_do(points, data):
+    r = data.draw(st.integers(1, len(points)))
+    assert_exact(len(points) + 2 - r, r, points)
+
+
+def test_the_matrices_of_the_paper():
+    """Lavin & Gray print F(2, 3); a row of G and of BT may both be negated, and the last of AT and BT."""
+    AT, G, BT = transforms(2)
+    half = Fraction(1, 2)
+    assert BT[:3] == ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0))
+    assert G == ((1, 0, 0), (half, half, half), (half, -half, half), (0, 0, 1))
+    assert [row[:3] for row in AT] == [(1, 1, 1), (0, 1, -1)]
+    assert AT[1][3] * BT[3][1] == -1
+
+
+@pytest.mark.parametrize("points", [(0, 1), (0, 1, 1), (0, 1, "2/2"), (0, 1, 2, 3)])
+def test_points_must_be_distinct_and_enough(points):
+    with pytest.raises(ValueError, match="3 distinct points"):
+        transforms(2, points)
+
+
+@size
+@pytest.mark.parametrize("name", ["AT", "BT"])
+def test_the_steps_multiply_to_the_matrix_and_save_work(m, name):
+    matrix = getattr(transforms(m), name)
+    steps = in_steps(matrix)
+    for j in range(len(matrix[0])):
+        column = unit(len(matrix[0]), j)
+        for step in steps:
+            column = dot(step, column)
+        assert column == [row[j] for row in matrix]
+    assert operations(steps) <= operations([matrix])
+    assert m == 2 or operations(steps) < operations([matrix])
+
+
+@size
+def test_fewer_multiplications(m):
+    problem = ConvProblem(1, 48, 48, 256, 256, 3, 3, padding=1)
+    gain = problem.flops / ALGORITHMS[f"winograd_{m}x{m}"].flops(problem)
+    products_alone = 9 * m * m / (m + 2) ** 2
+    assert 0.9 * products_alone < gain < products_alone
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ({"R": 5, "S": 5}, "the filter is 5x5; winograd_4x4 needs 3x3"),
+        ({"R": 1}, "the filter is 1x3; winograd_4x4 needs 3x3"),
+        ({"stride": (1, 2)}, r"the stride is \(1, 2\); winograd_4x4 needs 1"),
+        ({"dilation": (2, 1)}, r"the dilation is \(2, 1\); winograd_4x4 needs 1"),
+    ],
+)
+def test_refuses_with_a_reason(sizes, reason):
+    problem = ConvProblem(**{"N": 1, "H": 9, "W": 9, "C": 2, "K": 2, "R": 3, "S": 3} | sizes)
+    with pytest.raises(UnsupportedError, match=reason):
+        plan(problem, arrays(problem)[1], algorithm="winograd_4x4")
+
+
+@size
+@pytest.mark.parametrize("backend", ["numpy", "cpu"])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"H": m * 2 + 3, "W": m * 3 + 2}
+        for m in (2, 4, 5)  # tiles that fit, that hang over
+    ]
+    + [
+        {"H": 3, "W": 20, "C": 1, "K": 1},
+        {"H": 20, "W": 3, "C": 33, "K": FILTERS + 1},
+        {"N": 2, "H": 17, "W": 15, "C": 17, "K": 2 * FILTERS + 37},
+        {"N": 3, "H": 32, "W": 31, "C": 6, "K": 4, "groups": 2},  # more than one block of tiles
+        {"H": 11, "W": 13, "C": 40, "K": 4 * FILTERS, "groups": 2, "padding": ((5, 0), (0, 4))},
+        {"H": 13, "W": 13, "C": 24, "K": 70, "padding": 1, "dtype": "float64"},
+    ],
+    ids=str,
+)
+def test_tiles_blocks_and_edges(m, backend, threads, sizes):
+    problem = ConvProblem(**{"N": 1, "C": 5, "K": 3, "R": 3, "S": 3} | sizes)
+    x, w, bias = arrays(problem)
+    algorithm = ALGORITHMS[f"winograd_{m}x{m}"]
+    prepared = plan(problem, w, bias, algorithm=algorithm.name, backend=backend, threads=threads)
+    for array in prepared.workspace.values():
+        if array.shape[0] == threads and backend == "cpu":
+            array[...] = np.nan  # nothing is read that was not written in this run
+    assert_close(prepared(x), x, w, problem, bias, rounding=algorithm.rounding)
+
+
+def test_the_cases_above_fill_more_than_one_block():
+    assert 3 * 5 * 5 > TILES  # the images of 32 x 31, in the largest tiles
+
+
+# -- how exact it is ---------------------------------------------------------------------------------------
+
+
+def worst_error(name, C):
+    """Return max |error| / rms(y) in float32 on 26x26 pixels, 64 filters scaled as He et al. do."""
+    problem = ConvProblem(1, 26, 26, C, 64, 3, 3, padding=1)
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal(problem.x_shape).astype(np.float32)
+    w = (rng.standard_normal(problem.w_shape) * np.sqrt(2 / (9 * C))).astype(np.float32)
+    y = reference(x, w, problem)
+    return np.abs(plan(problem, w, algorithm=name, backend="cpu")(x) - y).max() / np.sqrt(np.mean(y**2))
+
+
+@pytest.mark.parametrize("C", [64, 256, 512])
+def test_the_error_grows_with_the_tile(C):
+    plain, *tiles = [worst_error(name, C) for name in ("im2row", *(f"winograd_{m}x{m}" for m in SIZES))]
+    assert tiles[0] < 2 * plain  # 2x2 is as exact as a plain sum
+    assert 5 * plain < tiles[1] < tiles[2]  # 4x4 loses more than a digit, 6x6 a little more
+    assert tiles[2] < 2e-4  # orders published for 4x4 and 6x6: 1e-5 to 1e-4
+
+
+def test_the_error_of_4x4_is_rounding_and_nothing_else():
+    problem = ConvProblem(1, 26, 26, 64, 64, 3, 3, padding=1, dtype="float64")
+    x, w, _ = arrays(problem)
+    y = plan(problem, w, algorithm="winograd_4x4")(x)
+    assert np.abs(y - reference(x, w, problem)).max() < 1e-11
+
+
+@size
+def test_the_amplification_foretells_the_error(m):
+    """Measured where it was derived: one channel, numbers of size 1, weights that were not rounded."""
+    rng = np.random.default_rng(3)
+    d, g = rng.standard_normal((2000, m + 2, m + 2)), rng.standard_normal((2000, 3, 3))
+    AT, G, BT = (np.array(matrix, np.float64) for matrix in transforms(m))
+    M = (BT @ d @ BT.T) * (G @ g @ G.T)
+    noise = rng.standard_normal(M.shape) * 1e-3  # a relative error of every product
+    errors = AT @ (M * noise) @ AT.T  # 9 products of size 1 make an output of size 3
+    assert np.sqrt((errors**2).mean(0)).max() / 3 / 1e-3 == pytest.approx(amplification(m), rel=0.25)
+
+
+def test_larger_points_are_worse():
+    assert amplification(4) < amplification(4, (0, 1, -1, 3, -3)) < amplification(4, (0, 1, 2, 3, 4))
+
+
+@size
+def test_weights_are_rounded_once(m):
+    problem = ConvProblem(1, 8, 8, 3, 4, 3, 3)
+    _, w, _ = arrays(problem)
+    U = transform_weights(m, problem, w)  # (n*n, groups, K, C)
+    G = transforms(m).G
+    for e, (i, j) in enumerate(product(range(m + 2), repeat=2)):
+        exact = sum(
+            G[i][r] * G[j][s] * Fraction(float(w[1, r, s, 2])) for r, s in product(range(3), repeat=2)
+        )
+        assert U[e, 0, 1, 2] == pytest.approx(float(exact), rel=2**-23, abs=1e-12)
