@@ -145,11 +145,15 @@ def test_still_has_every_algorithm_here_and_at_its_peak():
     alt = MemoryBlowup("resnet18", chosen.name, batch=4, algorithm="direct").still().alt
     largest = max(network, key=lambda layer: layer.problem.x_bytes)
     for name, algorithm in convlab.ALGORITHMS.items():
-        here, *all_of_them = (algorithm.workspace_bytes(layer.problem) for layer in (chosen, *network))
-        peak = network.layers[all_of_them.index(max(all_of_them))].name
-        if max(all_of_them):
+        here = algorithm.workspace_bytes(chosen.problem)
+        served = [layer for layer in network if not algorithm.supports(layer.problem)]
+        peak = max(served, key=lambda layer: algorithm.workspace_bytes(layer.problem), default=None)
+        if reason := algorithm.supports(chosen.problem):
+            assert f"{name} refused: {reason}" in alt
+        elif here:
             assert f"{name} {bytes_text(here)}, {ratio_text(here / chosen.problem.x_bytes)} input" in alt
-            assert f"(peak {bytes_text(max(all_of_them))} at {peak})" in alt
+        if peak and (most := algorithm.workspace_bytes(peak.problem)):
+            assert f"(peak {bytes_text(most)} at {peak.name})" in alt
     assert f"(peak {bytes_text(largest.problem.x_bytes)} at {largest.name})" in alt
 
 
@@ -219,7 +223,7 @@ def test_a_new_algorithm_appears_by_itself(monkeypatch):
     monkeypatch.setitem(convlab.ALGORITHMS, "brand_new", new)
     shown = MemoryBlowup("resnet18", "layer4.1.conv1", algorithm="brand_new")
     assert "Math.round(ceil(H/3) * max(W, C) * b)" in shown.module()
-    assert shown.refusals["float32"]["resnet18"]["0"] == {"brand_new": "it wants an odd number of rows"}
+    assert shown.refusals["float32"]["resnet18"]["0"]["brand_new"] == "it wants an odd number of rows"
     assert shown.still().png.startswith(b"\x89PNG")
     own = MemoryBlowup(problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
     assert own.own_refusals["reasons"]["brand_new"] == "it wants an odd number of rows"
