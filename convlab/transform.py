@@ -165,15 +165,23 @@ def write(typing, transform, cells, y, p, row, col, rows, cols, width):
 
     def generate(context, builder, signature, args):
         _, cells_, y_, p_, row_, col_, rows_, cols_, width_ = args
-        mask = llvm.lanes_below(builder, width_, transform.vector, 0)
         down = [builder.mul(row_, _at_most(builder, i, rows_)) for i in range(m)]
         across = [builder.mul(col_, _at_most(builder, j, cols_)) for j in range(m)]
-        for i in reversed(range(m)):
-            for j in reversed(range(m)):
-                pointer = llvm.address(
-                    context, builder, y, y_, p_, down[i], across[j], vector=transform.vector
-                )
-                llvm.store_below(builder, builder.extract_value(cells_, i * m + j), pointer, mask)
+
+        def each_cell(store):
+            for i in reversed(range(m)):
+                for j in reversed(range(m)):
+                    here = down[i], across[j]
+                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=transform.vector)
+                    store(builder.extract_value(cells_, i * m + j), pointer)
+
+        whole = builder.icmp_signed(">=", width_, INT(transform.lanes))
+        with builder.if_else(whole, likely=True) as (then, otherwise):
+            with then:
+                each_cell(lambda cell, pointer: builder.store(cell, pointer, align=4))
+            with otherwise:  # a masked store is several times as slow
+                mask = llvm.lanes_below(builder, width_, transform.vector, 0)
+                each_cell(lambda cell, pointer: llvm.store_below(builder, cell, pointer, mask))
         return context.get_dummy_value()
 
     integers = [types.intp] * 6
