@@ -7,6 +7,7 @@ What is told is the median and the quartiles of the rounds.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ import numpy as np
 
 from convlab.errors import ConvError
 from convlab.units import time_text
+
+Timer = Callable[[], float]  # makes some untimed calls, then a timed one; returns its seconds
 
 
 @dataclass(frozen=True)
@@ -63,23 +66,67 @@ def compare(
     ConvError
         If an output is wrong; the message names the candidate and its error.
     """
-    times: dict[str, list[float]] = {name: [] for name in candidates}
     with limited_to(threads):
         for name, run in candidates.items():
             output = run()  # compiles, too
             if expected is not None:
-                _check(name, output, expected, limit)
-        for _ in range(rounds):
-            for name in random.sample(list(candidates), len(candidates)):
-                for _ in range(warm):
-                    candidates[name]()
-                start = time.perf_counter()
-                candidates[name]()
-                times[name].append(time.perf_counter() - start)
+                check_output(name, output, expected, limit)
+        times = take_turns({name: timer(run, warm) for name, run in candidates.items()}, rounds)
     return {name: summary(seconds) for name, seconds in times.items()}
 
 
-def _check(name: str, output: np.ndarray, expected: np.ndarray, limit: float) -> None:
+def timer(run: Callable[[], object], warm: int = 2) -> Timer:
+    """Return a function that calls `run` a few times untimed and once timed, and returns the seconds."""
+
+    def seconds() -> float:
+        for _ in range(warm):
+            run()
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    return seconds
+
+
+def take_turns(
+    timers: dict[str, Timer],
+    rounds: int = 11,
+    *,
+    budget: float = 0.0,
+    most: int = 101,
+    rest: float = 0.0,
+) -> dict[str, list[float]]:
+    """Call every timer once a round, each round in a new random order.
+
+    Parameters
+    ----------
+    timers : dict of str to callable
+        See `timer`.
+    rounds, most : int
+        At least so many rounds, then more while `budget` seconds are not spent, but at most so many.
+    budget : float
+        Seconds, for all timers together.
+    rest : float
+        Seconds of sleep before each timer: threads of the one before, which wait for more work by asking
+        again and again, fall asleep.
+
+    Returns
+    -------
+    dict of str to list of float
+        The seconds of each, one for each round.
+    """
+    times: dict[str, list[float]] = {name: [] for name in timers}
+    start, done = time.perf_counter(), 0
+    while done < rounds or (done < most and time.perf_counter() - start < budget):
+        for name in random.sample(list(timers), len(timers)):
+            if rest:
+                time.sleep(rest)
+            times[name].append(timers[name]())
+        done += 1
+    return times
+
+
+def check_output(name: str, output: np.ndarray, expected: np.ndarray, limit: float) -> None:
     """Refuse a wrong output; then spoil it, so that the next candidate cannot pass with this one's answer."""
     if np.shape(output) != expected.shape:
         raise ConvError(f"{name} is wrong: its shape is {np.shape(output)}, expected {expected.shape}")
@@ -111,3 +158,20 @@ def limited_to(threads: int) -> Iterator[None]:
             yield
     finally:
         numba.set_num_threads(before)
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Keep this thread on one core inside a ``with``: a call that moves to another finds its caches empty.
+
+    Where the system does not offer that, nothing happens. Programs started inside inherit it.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

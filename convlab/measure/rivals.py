@@ -1,0 +1,178 @@
+"""Who we measure ourselves against: what a user would otherwise call, in the best form of it we know.
+
+    NumPy                 im2col in one view and one copy, then a matrix product by its BLAS
+    NumPy, other kernel   the same with the other kernel that its OpenBLAS has (`other_blas.py`)
+    SciPy                 a convolution by FFT
+    torch                 `torch.nn.functional.conv2d`, arrays in PyTorch's own order
+    torch channels_last   the same, arrays in NHWC order
+    oneDNN prepacked      what is under it, called directly, with weights reordered once
+
+`prepare` does what a user can do once (weights in another order), and returns the call that is timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from convlab.problem import ConvProblem
+
+
+@dataclass(frozen=True)
+class Call:
+    """A convolution ready to be timed: `run` returns its output, `array` makes that an (N, P, Q, K) array."""
+
+    run: Callable[[], object]
+    array: Callable[[object], np.ndarray] = lambda y: y
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One way to compute a convolution that is not ours.
+
+    Attributes
+    ----------
+    name : str
+    library, package : str
+        Its name for people, and the name it is imported by.
+    prepare : callable
+        ``prepare(problem, x, w, threads)`` returns a `Call`.
+    refuses : callable
+        ``refuses(problem)`` returns the reason why it cannot serve a problem, or None.
+    """
+
+    name: str
+    library: str
+    package: str
+    prepare: Callable[[ConvProblem, np.ndarray, np.ndarray, int], Call]
+    refuses: Callable[[ConvProblem], str | None]
+
+    def missing(self) -> str | None:
+        """Return why it cannot run here, or None if it can."""
+        return None if find_spec(self.package) else f"{self.library} is not installed"
+
+
+# -- NumPy and SciPy ---------------------------------------------------------------------------------------
+
+
+def numpy_im2col(problem: ConvProblem, x: np.ndarray, w: np.ndarray, threads: int = 1) -> Call:
+    """Prepare im2col as one writes it in NumPy: a view of all windows in the order r, s, c, then ``@``."""
+    M, _, taps = problem.gemm
+    weights = np.ascontiguousarray(w.reshape(problem.K, taps).T)  # (R*S*C, K)
+    shape = problem.N, problem.P, problem.Q, problem.R, problem.S, problem.C
+    steps, between = problem.stride, problem.dilation
+
+    def run():
+        n, h, w, c = (padded := _pad(x, problem)).strides
+        strides = n, h * steps[0], w * steps[1], h * between[0], w * between[1], c
+        windows = np.lib.stride_tricks.as_strided(padded, shape, strides)  # (N, P, Q, R, S, C), no copy yet
+        return (windows.reshape(M, taps) @ weights).reshape(problem.y_shape)
+
+    return Call(run)
+
+
+def _scipy_fft(problem, x, w, threads):
+    from scipy.signal import fftconvolve
+
+    flipped = w[:, ::-1, ::-1]  # SciPy's convolution turns the filter round; ours does not
+    p, q = (slice(None, None, step) for step in problem.stride)
+
+    def run():
+        padded = _pad(x, problem)
+        y = np.empty(problem.y_shape, problem.dtype)
+        for n in range(problem.N):
+            for k in range(problem.K):  # all channels at once, over rows and columns only
+                planes = fftconvolve(padded[n], flipped[k], mode="valid", axes=(0, 1))
+                y[n, :, :, k] = planes.sum(axis=-1)[p, q]
+        return y
+
+    return Call(run)
+
+
+def _pad(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
+    """Return x with the zeros around it; x itself where there are none."""
+    return np.pad(x, ((0, 0), *problem.padding, (0, 0))) if any(map(any, problem.padding)) else x
+
+
+# -- PyTorch -----------------------------------------------------------------------------------------------
+
+
+def _torch_contiguous(problem, x, w, threads):
+    return _torch_eager(problem, x, w, threads, contiguous=True)
+
+
+def _torch_channels_last(problem, x, w, threads):
+    return _torch_eager(problem, x, w, threads, contiguous=False)
+
+
+def _torch_eager(problem, x, w, threads, contiguous):
+    import torch
+
+    x_, w_ = _torch_arrays(x, w, threads)
+    if contiguous:
+        x_, w_ = x_.contiguous(), w_.contiguous()  # NCHW and KCRS in memory too
+    convolve, padding = torch.nn.functional.conv2d, _both_sides(problem)
+    step = problem.stride, padding, problem.dilation, problem.groups
+    return Call(lambda: convolve(x_, w_, None, *step), _from_torch)
+
+
+def _onednn_prepacked(problem, x, w, threads):
+    import torch
+
+    x_, w_ = _torch_arrays(x, w, threads)
+    padding, steps, between = _both_sides(problem), problem.stride, problem.dilation
+    operations, groups = torch.ops.mkldnn, problem.groups
+    reorder, convolve = operations._reorder_convolution_weight, operations._convolution_pointwise
+    packed = reorder(w_.contiguous(), padding, steps, between, groups, list(x_.shape))
+    rest = None, padding, steps, between, groups, "none", [], ""  # no bias, nothing done after it
+    return Call(lambda: convolve(x_, packed, *rest), _from_torch)
+
+
+def _torch_arrays(x, w, threads):
+    """Return x and w as PyTorch names their axes, NCHW and KCRS; in memory they stay NHWC and KRSC."""
+    import torch
+
+    torch.set_grad_enabled(False)
+    torch.set_num_threads(threads)
+    return tuple(torch.from_numpy(array).permute(0, 3, 1, 2) for array in (x, w))
+
+
+def _from_torch(y) -> np.ndarray:
+    return y.permute(0, 2, 3, 1).numpy()
+
+
+def _both_sides(problem: ConvProblem) -> list[int]:
+    return [before for before, _ in problem.padding]
+
+
+# -- what they refuse --------------------------------------------------------------------------------------
+
+
+def _no_groups(problem: ConvProblem) -> str | None:
+    return "it has no groups" if problem.groups > 1 else None
+
+
+def _scipy_refuses(problem: ConvProblem) -> str | None:
+    if problem.groups > 1 or problem.dilation != (1, 1):
+        return "it has neither groups nor dilation"
+    return None
+
+
+def _torch_refuses(problem: ConvProblem) -> str | None:
+    one_sided = any(before != after for before, after in problem.padding)
+    return "padding on one side needs a copy of x" if one_sided else None
+
+
+RIVALS: dict[str, Rival] = {
+    rival.name: rival
+    for rival in (
+        Rival("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups),
+        Rival("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses),
+        Rival("torch", "PyTorch", "torch", _torch_contiguous, _torch_refuses),
+        Rival("torch channels_last", "PyTorch", "torch", _torch_channels_last, _torch_refuses),
+        Rival("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, _torch_refuses),
+    )
+}

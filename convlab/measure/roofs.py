@@ -1,0 +1,142 @@
+"""The roofs of this machine: how fast it can multiply and add, and how fast it can copy, whatever the program.
+
+    multiply-adds   a loop that does nothing else: operands and sums all live in registers
+    copies          C's memcpy on arrays that fit in L1, in L2, in L3, in none of them
+
+No kernel is faster than a roof, and how near it comes says how good it is. Both are measured here, on this
+machine, never taken from a datasheet.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from convlab.jit import copy_run, njit
+from convlab.measure import readings
+from convlab.tile import accumulate, spaced, store, tile_for, zeros
+from convlab.units import bytes_text, count_text
+
+
+@dataclass(frozen=True)
+class Roofs:
+    """What one machine can do at best.
+
+    Attributes
+    ----------
+    flops, flops_all : float
+        Floating-point operations (float32) a second, of one core and of `threads` of them together.
+    threads : int
+        Hardware threads this process may use.
+    copies : dict of str to (int, float)
+        Level of memory to (bytes of one array, bytes a second). As in STREAM a copied byte counts twice: it
+        is read and it is written.
+    """
+
+    flops: float
+    flops_all: float
+    threads: int
+    copies: dict[str, tuple[int, float]]
+
+    @classmethod
+    def here(cls) -> Roofs:
+        """Measure the roofs of this machine; takes about two seconds."""
+        threads = readings.threads() or os.cpu_count() or 1
+        return cls(
+            flops=multiply_adds(1),
+            flops_all=multiply_adds(threads),
+            threads=threads,
+            copies={level: (size, copy_speed(size)) for level, size in copy_sizes().items()},
+        )
+
+    def describe(self) -> str:
+        """Return the roofs as two lines of text."""
+        copies = ", ".join(f"{level} {bytes_text(speed)}/s" for level, (_, speed) in self.copies.items())
+        return (
+            f"multiply-adds  {count_text(self.flops)}FLOP/s on one core, "
+            f"{count_text(self.flops_all)}FLOP/s on {self.threads}\n"
+            f"copies         {copies}"
+        )
+
+    def as_dict(self) -> dict:
+        """Return the roofs as plain values, ready for JSON."""
+        return asdict(self)
+
+
+# -- multiply-adds -----------------------------------------------------------------------------------------
+
+
+def multiply_adds(threads: int = 1, rounds: int = 7, seconds: float = 0.02) -> float:
+    """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
+
+    Parameters
+    ----------
+    threads, rounds : int
+    seconds : float
+        About how long a round takes.
+    """
+    multiply_add(1 << 20)  # compiles, and wakes the clock
+    start = time.perf_counter()
+    multiply_add(1 << 26)
+    work = int((1 << 26) * seconds / (time.perf_counter() - start))
+    best = 0.0
+    with ThreadPoolExecutor(threads) as pool:  # compiled code lets go of Python's lock: they run together
+        for _ in range(rounds):
+            start = time.perf_counter()
+            done = sum(pool.map(multiply_add, [work] * threads))
+            best = max(best, done / (time.perf_counter() - start))
+    return best
+
+
+def multiply_add(flops: int) -> int:
+    """Do about so many floating-point operations with the register tile; return how many they were."""
+    tile = tile_for("float32")
+    each = 2 * tile.rows * tile.cols
+    times = max(1, flops // each)
+    ones = np.ones(tile.rows + tile.cols, np.float32)
+    _multiply_add(tile, ones, times, np.empty(tile.rows * tile.cols, np.float32))
+    return times * each
+
+
+@njit
+def _multiply_add(tile, ones, times, y):
+    """Add the same products to a tile over and over: the compiler sees that they can be loaded once."""
+    sums = zeros(tile)
+    rows = spaced(tile, ones, 0, 1, tile.rows)
+    for _ in range(times):
+        sums = accumulate(tile, sums, rows, 0, ones, tile.rows)
+    store(tile, sums, y, 0, tile.cols, tile.rows, tile.cols)
+
+
+# -- copies ------------------------------------------------------------------------------------------------
+
+
+def copy_sizes() -> dict[str, int]:
+    """Return for each level of memory the bytes of an array that, with its copy, stays in it."""
+    caches = readings.caches() or {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # ordinary, if none is known
+    sizes = {f"L{level}": size // 4 for level, size in sorted(caches.items())}
+    return sizes | {"memory": max(64 << 20, 2 * max(caches.values()))}
+
+
+def copy_speed(size: int, rounds: int = 7) -> float:
+    """Measure the bytes a second, read and written, of copying an array of `size` bytes."""
+    source = np.ones(size // 4, np.float32)
+    target = np.zeros_like(source)
+    times = max(1, (16 << 20) // size)  # about 16 MiB a round: milliseconds
+    _copy(target, source, 1)
+    best = np.inf
+    for _ in range(rounds):
+        start = time.perf_counter()
+        _copy(target, source, times)
+        best = min(best, time.perf_counter() - start)
+    return 2 * source.nbytes * times / best
+
+
+@njit
+def _copy(target, source, times):
+    for _ in range(times):
+        copy_run(target, 0, source, 0, source.size)
