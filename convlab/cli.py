@@ -1,4 +1,4 @@
-"""The command line: ``convlab lab | start | run | doctor | algorithms | networks``.
+"""The command line: ``convlab lab | start | run | doctor | algorithms | networks | bench``.
 
 Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
 """
@@ -195,6 +195,56 @@ def networks(
     )
 
 
+bench = typer.Typer(help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(bench, name="bench")
+
+
+@bench.command("cpu")
+def bench_cpu(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One layer of each class: a minute instead of ten.")
+    ] = False,
+    layers: Annotated[
+        str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
+    ] = "",
+    rivals: Annotated[
+        bool, typer.Option("--rivals/--no-rivals", help="Measure NumPy, SciPy, PyTorch too.")
+    ] = True,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
+    ] = None,
+) -> None:
+    """Run every algorithm on the layers of real networks, beside NumPy, SciPy and PyTorch; save the times."""
+    from convlab.measure import bench, cases, report
+
+    if layers:
+        cases.check_words(layers)
+    path = _measurement_file(save)
+    with _progress() as progress:
+        whole = progress.add_task("looking at the machine", total=None)
+
+        def on_step(step):
+            progress.update(whole, description=f"{step.part}: {step.label}"[:48])
+            progress.advance(whole)
+
+        measurement, stopped = bench.bench_cpu(
+            path,
+            quick=quick,
+            words=layers,
+            rivals=rivals,
+            on_start=lambda steps: progress.update(whole, total=steps, completed=-1),
+            on_step=on_step,
+        )
+        progress.advance(whole)
+    for table in report.tables(measurement):
+        print(table.title)
+        _table(table.columns, table.rows)
+    print("\n".join([*report.notes(measurement), f"saved in {path}"]))
+    if stopped:
+        print(f"convlab: {stopped}", file=sys.stderr)
+        raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
+
+
 # -- shared by the commands --------------------------------------------------------------------------------
 
 
@@ -205,6 +255,19 @@ def _number(option: str, text: str, least: int, most: int) -> int:
         shown = reprlib.repr(text)
         raise ParameterError(f"{option}={shown}; expected a whole number from {least} to {most}")
     return int(text)
+
+
+def _measurement_file(save: Path | None) -> Path:
+    """Return the file that a measurement goes to, in a folder that can be written to."""
+    from datetime import datetime
+
+    from convlab.course import folders, notebooks
+
+    if save is None:
+        save = notebooks.ROOT / "work" / "measurements" / f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
+    if save.is_dir():
+        raise ParameterError(f"--save={str(save)!r} is a folder; expected a file")
+    return folders.writable(save.parent, "--save") / save.name
 
 
 def _port(port: str | None, ip: str | None) -> int | None:

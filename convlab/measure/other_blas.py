@@ -103,10 +103,10 @@ class OtherBlas:
             raise ConvError("the process with the other BLAS kernel has ended") from None
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, also one that is about to answer."""
         self._process.stdin.close()
-        self._process.wait()
         self._process.stdout.close()
+        self._process.wait()
 
     def __enter__(self) -> OtherBlas:
         return self
@@ -137,5 +137,10 @@ def _serve(questions, answers) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first process, which then closes the line
-    _serve(sys.stdin.buffer, sys.stdout.buffer)
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for the first process, which then closes the line
+    try:
+        _serve(sys.stdin.buffer, sys.stdout.buffer)
+    except (BrokenPipeError, pickle.UnpicklingError):  # the first process has stopped in the middle
+        os._exit(0)

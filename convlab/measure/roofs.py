@@ -1,4 +1,4 @@
-"""The roofs of this machine: how fast it can multiply and add, and how fast it can copy, whatever the program.
+"""The roofs of this machine: how fast it can multiply and add, and how fast it can copy, whatever it runs.
 
     multiply-adds   a loop that does nothing else: operands and sums all live in registers
     copies          C's memcpy on arrays that fit in L1, in L2, in L3, in none of them

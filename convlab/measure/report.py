@@ -1,0 +1,156 @@
+"""What a run of `convlab bench` says, as a few small tables. Pure functions of what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from convlab.measure.paper import COPYING, INDIRECT, PRODUCT
+from convlab.measure.parts import PEAK
+from convlab.measure.saved import Measurement, Row
+from convlab.measure.summary import NUMPY, Ratio, by_kind, disturbed, speedup, wins
+from convlab.units import bytes_text, count_text, ratio_text, time_text
+
+NOTHING = "–"
+BETTER_NUMPY = "NumPy, the better kernel"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title that says how to read it, the names of the columns, and rows of text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def tables(measurement: Measurement) -> list[Table]:
+    """Return the tables of a run; parts that were not measured are left out."""
+    found = [_product(measurement), _layers(measurement), _wins(measurement)]
+    for part, title in (
+        ("depthwise", "Depthwise layers of MobileNetV1, one thread: how many times as fast as ..."),
+        ("threads", "All cores: how many times as fast as ..."),
+    ):
+        found.append(_against_all(measurement.part(part), title))
+    found.append(_paper(measurement))
+    return [table for table in found if table.rows]
+
+
+def notes(measurement: Measurement) -> list[str]:
+    """Return lines on the machine, the first call, and who did not take part, and why."""
+    header = measurement.header
+    roofs, machine = header["roofs"], header["machine"]
+    copies = ", ".join(f"{level} {bytes_text(speed)}/s" for level, (_, speed) in roofs["copies"].items())
+    lines = [
+        f"{machine['processor']}, {machine['instruction_set']}; FMA peak {count_text(roofs['flops'])}FLOP/s "
+        f"on one core, {count_text(roofs['flops_all'])}FLOP/s on {roofs['threads']}; copies: {copies}"
+    ]
+    for row in measurement.part("first"):
+        lines.append(f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included.")
+    for name, reason in header["skipped"].items():
+        lines.append(f"skipped: {name}: {reason}")
+    for name, layers in header["left out"].items():
+        lines.append(f"left out as too slow: {name}, {len(layers)} times")
+    if (share := disturbed(measurement.rows)) > 0.1:
+        lines.append(
+            f"Other programs were at work: {share:.0%} of the times scatter by more than a tenth. "
+            "Run it again when the machine is quiet."
+        )
+    if not header["complete"]:
+        lines.append("This run was cut short: the tables show what had been measured.")
+    return lines
+
+
+# -- one table each ----------------------------------------------------------------------------------------
+
+
+def _product(measurement: Measurement) -> Table:
+    rows = measurement.part("product")
+    peak = next((row for row in rows if row.candidate == PEAK), None)
+    return Table(
+        "The matrix product M1008 K1152 N768, one thread",
+        ("", "time", "FLOP/s", "of the FMA peak"),
+        [
+            (
+                row.candidate,
+                time_text(row.seconds),
+                count_text(row.problem.flops / row.seconds),
+                f"{peak.seconds / row.seconds:.1%}" if peak else NOTHING,
+            )
+            for row in sorted(rows, key=lambda row: row.seconds)
+        ],
+    )
+
+
+def _layers(measurement: Measurement) -> Table:
+    rows = measurement.part("layers")
+    count = sum({(row.network, row.layer): row.count for row in rows}.values())
+    return _against_all(rows, f"{count} layers, one thread: how many times as fast as ...", ("indirect",))
+
+
+def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> Table:
+    """Our best on each layer against every rival; further columns for the algorithms named in `also`."""
+    rivals = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
+    if set(NUMPY) <= rivals.keys():
+        rivals |= {BETTER_NUMPY: NUMPY}
+    lines = []
+    for name, group in rivals.items():
+        best = speedup(rows, None, group)
+        if best:
+            means = [speedup(rows, (algorithm,), group) for algorithm in also]
+            mean_texts = [ratio_2(ratio.mean) if ratio else NOTHING for ratio in means]
+            lines.append((name, *mean_texts, ratio_2(best.mean), str(best.layers), *_worst(best)))
+    return Table(title, ("", *also, "best of ours", "shapes", "worst", "on"), lines)
+
+
+def _wins(measurement: Measurement) -> Table:
+    rows = measurement.part("layers")
+    counted = wins(rows)
+    return Table(
+        "The fastest of our algorithms",
+        ("", "layers"),
+        [(name, str(count)) for name, count in counted.items()] if len(counted) > 1 else [],
+    )
+
+
+def _paper(measurement: Measurement) -> Table:
+    warm, cold = (measurement.part("paper", cache=cache) for cache in ("warm", "cold"))
+    gains = [by_kind(rows, (INDIRECT,), (COPYING,)) for rows in (warm, cold)]
+    product = by_kind(warm, (PRODUCT,), (COPYING,))
+    lines = []
+    for kind in {**gains[0], **gains[1]}:
+        texts = [gain_text(gain.get(kind)) for gain in gains]
+        ratio = gains[0].get(kind) or gains[1].get(kind)
+        spread = (
+            f"{percent(gains[0][kind].worst)} … {percent(gains[0][kind].best)}"
+            if kind in gains[0]
+            else NOTHING
+        )
+        lines.append((kind, str(ratio.layers), texts[0], spread, gain_text(product.get(kind)), texts[1]))
+    return Table(
+        "Indirect over im2row + GEMM: how much faster, one thread",
+        ("class", "shapes", "warm", "from … to", "GEMM alone", "cold"),
+        lines,
+    )
+
+
+# -- as text -----------------------------------------------------------------------------------------------
+
+
+def ratio_2(value: float) -> str:
+    """Return a ratio with two decimals where they matter: '1.67×', '85×'."""
+    return f"{value:.2f}×" if value < 9.995 else ratio_text(value)
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio as a gain: '+6.1 %', '-0.3 %'."""
+    return f"{ratio - 1:+.1%}".replace("%", " %")
+
+
+def gain_text(ratio: Ratio | None) -> str:
+    """Return the mean of a ratio as a gain, or a dash."""
+    return percent(ratio.mean) if ratio else NOTHING
+
+
+def _worst(ratio: Ratio) -> tuple[str, str]:
+    return ratio_2(ratio.worst), ratio.worst_layer.split()[-1]

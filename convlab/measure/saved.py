@@ -1,0 +1,163 @@
+"""Measurements as they are stored: a file of comma-separated rows, below a header that says where and how.
+
+    # {"what": "convlab bench cpu", "date": ..., "machine": {...}, "roofs": {...}, ...}
+    part,network,layer,...,candidate,...,median,low,high
+    layers,resnet18,conv1,...,indirect,...,0.00121,0.00120,0.00123
+
+The header is one JSON object, on lines that begin with ``#``. Every column is described in
+`data/measurements/README.md`. pandas reads the rows with ``pandas.read_csv(path, comment="#")``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from convlab.errors import ParameterError
+from convlab.measure.cases import kind
+from convlab.measure.timing import Timing
+from convlab.problem import ConvProblem
+
+SCHEMA = 1
+
+_SIZES = ("N", "H", "W", "C", "K", "R", "S")
+_PAIRS = {"stride": ("stride_h", "stride_w"), "dilation": ("dilation_h", "dilation_w")}
+_SIDES = ("top", "bottom", "left", "right")
+COLUMNS = (
+    *("part", "network", "layer", "count", "kind"),
+    *(*_SIZES, *_PAIRS["stride"], *_SIDES, *_PAIRS["dilation"], "groups", "dtype"),
+    *("candidate", "ours", "threads", "cache", "rounds", "median", "low", "high"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The timing of one candidate on one layer.
+
+    Attributes
+    ----------
+    part : str
+        Which question the row belongs to: "product", "layers", "depthwise", "threads", "paper", "first".
+    network, layer : str
+    count : int
+        Layers of the network with this shape.
+    problem : ConvProblem
+    candidate : str
+        An algorithm of ours, or a rival.
+    ours : bool
+    threads, rounds : int
+    cache : str
+        "warm": two calls before each timed one; "cold": weights, output and indirection buffer were in no
+        cache, the input was.
+    timing : Timing
+        Median and quartiles of the rounds, in seconds.
+    """
+
+    part: str
+    network: str
+    layer: str
+    count: int
+    problem: ConvProblem
+    candidate: str
+    ours: bool
+    threads: int
+    rounds: int
+    timing: Timing
+    cache: str = "warm"
+
+    @property
+    def seconds(self) -> float:
+        """The median of the rounds."""
+        return self.timing.median
+
+    @property
+    def kind(self) -> str:
+        """The class of the layer, see `cases.kind`."""
+        return kind(self.problem)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the row as text, by column."""
+        p, t = self.problem, self.timing
+        sides = (side for axis in p.padding for side in axis)
+        values = {name: getattr(p, name) for name in (*_SIZES, "groups", "dtype")}
+        values |= {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
+        for name, columns in _PAIRS.items():
+            values |= dict(zip(columns, getattr(p, name), strict=True))
+        values |= dict(zip(_SIDES, sides, strict=True)) | {"ours": int(self.ours)}
+        values |= {name: f"{getattr(t, name):.4e}" for name in ("median", "low", "high")}
+        return {column: str(values[column]) for column in COLUMNS}
+
+    @classmethod
+    def from_dict(cls, text: dict[str, str]) -> Row:
+        """Return the row that `as_dict` wrote."""
+        pairs = {name: tuple(int(text[column]) for column in pair) for name, pair in _PAIRS.items()}
+        top, bottom, left, right = (int(text[side]) for side in _SIDES)
+        problem = ConvProblem(
+            **{name: int(text[name]) for name in (*_SIZES, "groups")},
+            **pairs,
+            padding=((top, bottom), (left, right)),
+            dtype=text["dtype"],
+        )
+        return cls(
+            **{name: text[name] for name in ("part", "network", "layer", "candidate", "cache")},
+            **{name: int(text[name]) for name in ("count", "threads", "rounds")},
+            problem=problem,
+            ours=text["ours"] == "1",
+            timing=Timing(*(float(text[name]) for name in ("median", "low", "high"))),
+        )
+
+
+@dataclass
+class Measurement:
+    """What one run measured: where and how (`header`), and what (`rows`)."""
+
+    header: dict
+    rows: list[Row] = field(default_factory=list)
+
+    def part(self, name: str, **equal) -> list[Row]:
+        """Return the rows of one part; other attributes may be asked for too, e.g. ``cache="cold"``."""
+        wanted = {"part": name} | equal
+        return [row for row in self.rows if all(getattr(row, what) == v for what, v in wanted.items())]
+
+
+def write(path: Path, measurement: Measurement) -> None:
+    """Write a measurement. A file that is there is replaced at once, so it is whole at any moment."""
+    aside = path.with_name(path.name + ".part")
+    with aside.open("w", encoding="utf-8", newline="") as file:
+        for line in json.dumps({"schema": SCHEMA} | measurement.header, indent=1).splitlines():
+            file.write(f"# {line}\n")
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(row.as_dict() for row in measurement.rows)
+    os.replace(aside, path)
+
+
+def read(path: Path) -> Measurement:
+    """Read a measurement.
+
+    Raises
+    ------
+    ParameterError
+        If the file is not one, or is of a schema that this version does not know.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        header = json.loads("".join(line[1:] for line in lines if line.startswith("#")))
+        if header.pop("schema") != SCHEMA:
+            raise ValueError("of another schema")
+        return Measurement(header, _rows(line for line in lines if not line.startswith("#")))
+    except OSError as error:
+        raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a file of measurements") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ParameterError(
+            f"{str(path)!r} is no file of measurements ({type(error).__name__}: {error}); "
+            f"expected one that `convlab bench` wrote, of schema {SCHEMA}"
+        ) from None
+
+
+def _rows(lines: Iterable[str]) -> list[Row]:
+    return [Row.from_dict(text) for text in csv.DictReader(lines)]
