@@ -13,6 +13,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 
@@ -104,7 +105,8 @@ class OtherBlas:
 
     def close(self) -> None:
         """End the process, also one that is about to answer."""
-        self._process.stdin.close()
+        with suppress(OSError):  # it may have ended by itself
+            self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from convlab.measure.paper import COPYING, INDIRECT, PRODUCT
 from convlab.measure.parts import PEAK
+from convlab.measure.roofs import Roofs
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.summary import NUMPY, Ratio, by_kind, disturbed, speedup, wins
-from convlab.units import bytes_text, count_text, ratio_text, time_text
+from convlab.units import count_text, ratio_text, time_text
 
 NOTHING = "–"
-BETTER_NUMPY = "NumPy, the better kernel"
+BETTER_NUMPY = "NumPy, better kernel"
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,8 @@ def tables(measurement: Measurement) -> list[Table]:
 def notes(measurement: Measurement) -> list[str]:
     """Return lines on the machine, the first call, and who did not take part, and why."""
     header = measurement.header
-    roofs, machine = header["roofs"], header["machine"]
-    copies = ", ".join(f"{level} {bytes_text(speed)}/s" for level, (_, speed) in roofs["copies"].items())
-    lines = [
-        f"{machine['processor']}, {machine['instruction_set']}; FMA peak {count_text(roofs['flops'])}FLOP/s "
-        f"on one core, {count_text(roofs['flops_all'])}FLOP/s on {roofs['threads']}; copies: {copies}"
-    ]
+    machine, roofs = header["machine"], Roofs(**header["roofs"])
+    lines = [f"processor      {machine['processor']}, {machine['instruction_set']}", roofs.describe()]
     for row in measurement.part("first"):
         lines.append(f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included.")
     for name, reason in header["skipped"].items():
@@ -89,7 +86,7 @@ def _layers(measurement: Measurement) -> Table:
 
 
 def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> Table:
-    """Our best on each layer against every rival; further columns for the algorithms named in `also`."""
+    """Return our best on each layer against every rival; a column for each algorithm named in `also`."""
     rivals = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
     if set(NUMPY) <= rivals.keys():
         rivals |= {BETTER_NUMPY: NUMPY}
@@ -100,7 +97,7 @@ def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> Tab
             means = [speedup(rows, (algorithm,), group) for algorithm in also]
             mean_texts = [ratio_2(ratio.mean) if ratio else NOTHING for ratio in means]
             lines.append((name, *mean_texts, ratio_2(best.mean), str(best.layers), *_worst(best)))
-    return Table(title, ("", *also, "best of ours", "shapes", "worst", "on"), lines)
+    return Table(title, ("", *also, "our best", "shapes", "worst", "on"), lines)
 
 
 def _wins(measurement: Measurement) -> Table:
@@ -120,12 +117,8 @@ def _paper(measurement: Measurement) -> Table:
     lines = []
     for kind in {**gains[0], **gains[1]}:
         texts = [gain_text(gain.get(kind)) for gain in gains]
-        ratio = gains[0].get(kind) or gains[1].get(kind)
-        spread = (
-            f"{percent(gains[0][kind].worst)} … {percent(gains[0][kind].best)}"
-            if kind in gains[0]
-            else NOTHING
-        )
+        ratio = gains[0].get(kind) or gains[1][kind]
+        spread = f"{percent(ratio.worst)} … {percent(ratio.best)}"
         lines.append((kind, str(ratio.layers), texts[0], spread, gain_text(product.get(kind)), texts[1]))
     return Table(
         "Indirect over im2row + GEMM: how much faster, one thread",

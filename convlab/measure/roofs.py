@@ -70,14 +70,14 @@ class Roofs:
 # -- multiply-adds -----------------------------------------------------------------------------------------
 
 
-def multiply_adds(threads: int = 1, rounds: int = 7, seconds: float = 0.02) -> float:
+def multiply_adds(threads: int = 1, rounds: int = 60, seconds: float = 0.004) -> float:
     """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
 
     Parameters
     ----------
     threads, rounds : int
     seconds : float
-        About how long a round takes.
+        About how long a round takes: short, so that one of them is left in peace by other programs.
     """
     multiply_add(1 << 20)  # compiles, and wakes the clock
     start = time.perf_counter()

@@ -1,0 +1,330 @@
+"""`convlab bench cpu` on tiny layers: everyone checked, everything saved. No test asserts a time."""
+
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import CASES
+from typer.testing import CliRunner
+
+from convlab import ALGORITHMS, ConvError, ConvProblem, plan
+from convlab.cli import app
+from convlab.measure import bench, cases, contest, other_blas, paper, parts, readings, rivals, roofs, saved
+from convlab.measure import first_call as first_call_module
+from convlab.measure.cases import Case
+from convlab.measure.contest import Contest, Effort, Rivals, material
+from convlab.measure.first_call import first_call
+from convlab.measure.rivals import RIVALS, Call
+from convlab.measure.timing import Timing, check_output, take_turns
+
+SQUARE = Case("tiny", "square", ConvProblem(1, 9, 7, 4, 20, 3, 3, padding=1), 2)
+POINT = Case("tiny", "point", ConvProblem(1, 5, 6, 8, 16, 1, 1))
+STRIDED = Case("tiny", "strided", ConvProblem(1, 9, 8, 5, 7, 1, 1, stride=2))
+DEPTH = Case("tiny", "depth", ConvProblem(1, 6, 7, 5, 5, 3, 3, padding=1, groups=5))
+BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Make the networks tiny, the run brief, the roofs known, and a second process unnecessary."""
+    for name, group in {
+        "product": [Case("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
+        "convolutions": [SQUARE, POINT],
+        "depthwise": [DEPTH],
+        "five_by_five": [STRIDED],
+    }.items():
+        monkeypatch.setattr(cases, name, lambda group=group: group)
+    for efforts in (parts.FULL, parts.QUICK):
+        for part in efforts:
+            monkeypatch.setitem(efforts, part, BRIEF)
+    monkeypatch.setattr(readings, "threads", lambda: 2)
+    monkeypatch.setattr(readings, "caches", lambda: {1: 1 << 12, 2: 1 << 15})
+    known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
+    monkeypatch.setattr(roofs.Roofs, "here", lambda: known)
+    monkeypatch.setattr(contest, "OtherBlas", no_other)
+    row = saved.Row("first", "tiny", "square", 1, SQUARE.problem, "conv2d", True, 1, 1, Timing(1, 1, 1))
+    monkeypatch.setattr(parts, "first_call", lambda case: [row])
+
+
+def no_other():
+    raise ConvError("no other kernel: this is a test")
+
+
+def convlab(*arguments):
+    return CliRunner().invoke(app, ["bench", "cpu", *map(str, arguments)], prog_name="convlab")
+
+
+# -- the command -------------------------------------------------------------------------------------------
+
+
+def test_a_whole_run(tiny, tmp_path):
+    path = tmp_path / "deep" / "run.csv"
+    done = convlab("--save", path)
+    assert done.exit_code == 0, done.output
+    run = saved.read(path)
+    assert run.header["complete"]
+    assert run.header["command"] == "convlab bench cpu"
+    assert run.header["blas"]["NumPy"] == other_blas.kernel()
+    assert {row.part for row in run.rows} == {"product", "layers", "depthwise", "threads", "paper", "first"}
+    serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
+    here = [name for name, rival in RIVALS.items() if not rival.missing()]
+    square = [row for row in run.part("layers") if row.layer == "square"]
+    assert {row.candidate for row in square} == {*serving, *here}
+    assert {row.candidate for row in square if row.ours} == set(serving)
+    assert {row.count for row in square} == {2}
+    assert {row.candidate for row in run.part("product")} >= {"gemm", "FMA peak", "NumPy"}
+    assert {row.threads for row in run.part("threads")} == {2}
+    for cache in ("warm", "cold"):
+        three = {(row.layer, row.candidate) for row in run.part("paper", cache=cache)}
+        assert {("square", name) for name in (paper.COPYING, paper.INDIRECT, paper.PRODUCT)} <= three
+        assert {name for layer, name in three if layer == "point"} == {paper.COPYING, paper.INDIRECT}
+    for row in run.rows:
+        assert row.rounds >= 1
+        assert 0 < row.timing.low <= row.timing.median <= row.timing.high
+    for word in ("indirect", "NumPy", "3x3 stride 1", "no other kernel: this is a test", str(path)):
+        assert word in done.output.replace("\n", "")
+
+
+def test_rivals_that_are_missing_are_skipped_by_name(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(rivals, "find_spec", lambda package: None if package == "torch" else package)
+    done = convlab("--quick", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    skipped = saved.read(tmp_path / "run.csv").header["skipped"]
+    for name in ("torch", "torch channels_last", "oneDNN prepacked"):
+        assert skipped[name] == "PyTorch is not installed"
+        assert f"skipped: {name}: PyTorch is not installed" in done.output
+    assert "NumPy" not in skipped
+
+
+def test_without_rivals_and_by_name(tiny, tmp_path):
+    done = convlab("--no-rivals", "--layers", "point", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert run.header["command"] == "convlab bench cpu --layers 'point' --no-rivals"
+    assert {row.layer for row in run.rows if row.part != "first"} == {"point"}
+    assert all(row.ours for row in run.rows)
+
+
+def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_path, monkeypatch):
+    form = ALGORITHMS["indirect"].forms["cpu"]
+
+    def wrong(problem, x, packed, workspace, y, threads):
+        form.run(problem, x, packed, workspace, y, threads)
+        if problem == POINT.problem:
+            y[0, 2, 3, 1] += 0.01
+
+    spoilt = replace(ALGORITHMS["indirect"], forms={"cpu": replace(form, run=wrong)})
+    monkeypatch.setitem(ALGORITHMS, "indirect", spoilt)
+    done = convlab("--save", tmp_path / "run.csv")
+    assert done.exit_code == 1
+    assert "convlab: indirect on tiny point is wrong: its error is 1.00e-02" in done.stderr
+    assert "cut short" in done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert not run.header["complete"]
+    assert {row.layer for row in run.part("layers")} == {"square"}
+
+
+def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parts, "compare_three", interrupt)
+    done = convlab("--save", tmp_path / "run.csv")
+    assert done.exit_code == 130
+    assert "interrupted" in done.stderr
+    run = saved.read(tmp_path / "run.csv")
+    assert not run.header["complete"]
+    assert {row.part for row in run.rows} == {"product", "layers", "depthwise", "threads"}
+    assert "indirect" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--layers", "vgg"], "--layers='vgg' chooses no layer"),
+        (["--layers", "x" * 5000], "chooses no layer"),
+        (["--save", "{tmp}"], "is a folder; expected a file"),
+        (["--save", "{tmp}/file/run.csv"], "expected a folder that can be written to"),
+        (["fast"], "fast"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_measured(tmp_path, monkeypatch, arguments, says):
+    monkeypatch.setattr(bench, "bench_cpu", lambda *args, **options: pytest.fail("it measured"))
+    (tmp_path / "file").write_text("kept")
+    done = convlab(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
+    assert done.exit_code == 2, done.output
+    assert says in done.stderr
+    assert "Traceback" not in done.output
+
+
+# -- contests ----------------------------------------------------------------------------------------------
+
+
+def test_a_contest_takes_nobody_in_whose_output_is_wrong():
+    entrants = Contest(SQUARE, BRIEF)
+    with pytest.raises(ConvError, match="zeros on tiny square is wrong"):
+        entrants.enter("zeros", Call(lambda: np.zeros(SQUARE.problem.y_shape, np.float32)))
+    loose = Call(lambda: entrants.expected + 2 * entrants.limit)
+    with pytest.raises(ConvError, match="loose"):
+        entrants.enter("loose", loose)
+    entrants.enter("loose", loose, rounding=3)
+    assert [row.candidate for row in entrants.rows("layers")] == ["loose"]
+
+
+def test_the_slow_have_fewer_turns_and_the_very_slow_none():
+    entrants, calls = Contest(SQUARE, Effort(rounds=2, most=5, budget=60.0, patience=1.0)), []
+    for name, once in {"fast": 0.001, "slow": 0.1, "very slow": 0.2}.items():
+        entrants.enter_timer(name, lambda name=name: calls.append(name) or 1.0, lambda once=once: once)
+    rows = {row.candidate: row.rounds for row in entrants.rows("layers")}
+    assert rows == {"fast": 5, "slow": 2}
+    assert entrants.left_out == ["very slow"]
+    assert sorted(calls) == 5 * ["fast"] + 2 * ["slow"]
+
+
+def test_more_rounds_while_the_budget_lasts():
+    times = take_turns({"a": lambda: 1.0}, 3, budget=0.0)
+    assert times == {"a": [1.0] * 3}
+    assert len(take_turns({"a": lambda: 1.0}, 3, budget=60.0, most=7)["a"]) == 7
+    start = time.perf_counter()
+    take_turns({"a": lambda: 1.0}, 3, rest=0.01)
+    assert time.perf_counter() - start >= 0.03
+    assert take_turns({}, 3) == {}
+
+
+# -- the paper's comparison --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["indirect", "im2row"])
+def test_copies_in_rotation_exceed_the_cache(name):
+    problem = SQUARE.problem
+    x, w, expected, limit = material(problem)
+    first = plan(problem, w, algorithm=name, backend="cpu")
+    table = first.workspace["offsets"].nbytes if name == "indirect" else 0
+    each = first.packed.nbytes + problem.y_bytes + table
+    rotation = paper.Rotation(first, x, w, beyond=3 * each)
+    assert rotation.count == 4
+    check_output(name, rotation.run_all(), expected, limit)
+    plans, outputs = zip(*rotation._copies, strict=True)
+    assert len({id(p.packed) for p in plans}) == len({id(out) for out in outputs}) == 4
+    workspaces = {id(array) for p in plans for array in p.workspace.values()}
+    assert len(workspaces) == (1 if name == "im2row" else 4 * len(first.workspace))
+    for out in outputs:
+        out[...] = np.nan
+    written = []
+    for _ in range(4):
+        assert rotation.seconds() > 0
+        written.append([not np.isnan(out).any() for out in outputs].count(True))
+    assert written == [1, 2, 3, 4]
+
+
+def test_one_wrong_copy_in_the_rotation_is_seen():
+    x, w, expected, limit = material(SQUARE.problem)
+    rotation = paper.Rotation(
+        plan(SQUARE.problem, w, algorithm="indirect", backend="cpu"), x, w, beyond=50_000
+    )
+    rotation._copies[2][0].packed[...] = 0
+    with pytest.raises(ConvError, match="is wrong"):
+        check_output("it", rotation.run_all(), expected, limit)
+
+
+def test_what_the_paper_compares():
+    x, w, _, _ = material(STRIDED.problem)
+    ways = paper.three_ways(STRIDED.problem, x, w)
+    assert [way[-1] for way in ways.values()] == ["im2row", "indirect", "pointwise"]
+    product = ways[paper.PRODUCT][0]
+    assert product.gemm == STRIDED.problem.gemm
+    assert product.macs == STRIDED.problem.macs
+
+
+# -- rivals ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_rivals_are_right(name):
+    rival = RIVALS[name]
+    if rival.missing():
+        pytest.skip(rival.missing())
+    served = [problem for problem in CASES.values() if not rival.refuses(problem)]
+    assert len(served) >= 15
+    if name == "oneDNN prepacked":
+        served = [problem for problem in served if problem.dtype == "float32"]
+    for problem in served:
+        x, w, expected, limit = material(problem)
+        call = rival.prepare(problem, x, w, 1)
+        check_output(f"{name} on {problem}", call.array(call.run()), expected, limit)
+
+
+def test_which_other_kernel():
+    avx2, avx512 = {"avx2", "fma"}, {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}
+    assert other_blas.other_kernel("SkylakeX", avx512) == "Haswell"
+    assert other_blas.other_kernel("Cooperlake", avx512) == "Haswell"
+    assert other_blas.other_kernel("Haswell", avx512) == "SkylakeX"
+    assert other_blas.other_kernel("Zen", avx512) == "SkylakeX"
+    assert other_blas.other_kernel("Haswell", avx2) is None  # SkylakeX would stop the process
+    assert other_blas.other_kernel("Zen", avx2) is None
+    assert other_blas.other_kernel("neoversen1", {"neon"}) is None
+    assert other_blas.other_kernel(None, avx512) is None
+
+
+def test_the_other_kernel_computes_the_same():
+    x, w, expected, limit = material(SQUARE.problem)
+    with Rivals() as here:
+        if here.other is None:
+            pytest.skip(here.skipped[contest.OTHER])
+        other = here.other
+        assert other.kernel != other_blas.kernel()
+        check_output("other", other.prepare(SQUARE.problem, x, w), expected, limit)
+        assert other.seconds() > 0
+        os.kill(other._process.pid, signal.SIGKILL)
+        with pytest.raises(ConvError, match="has ended"):
+            other.seconds()
+    assert other._process.poll() is not None
+
+
+def test_no_second_process_where_the_blas_is_another(monkeypatch):
+    monkeypatch.setattr(other_blas, "kernel", lambda: None)
+    with Rivals() as here:
+        assert here.other is None
+        assert here.skipped[contest.OTHER] == "no other kernel: NumPy's BLAS is not OpenBLAS"
+
+
+# -- roofs and the first call ------------------------------------------------------------------------------
+
+
+def test_the_peak_loop_does_the_work_it_says():
+    tile = roofs.tile_for("float32")
+    y = np.empty(tile.rows * tile.cols, np.float32)
+    roofs._multiply_add(tile, np.full(tile.rows + tile.cols, 2, np.float32), 1000, y)
+    assert (y == 4000).all()
+    assert abs(roofs.multiply_add(100_000) - 100_000) < 2 * y.size
+
+
+def test_roofs_of_this_machine():
+    sizes = roofs.copy_sizes()
+    assert list(sizes)[-1] == "memory"
+    assert sorted(sizes.values()) == list(sizes.values())
+    source, target = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+    roofs._copy(target, source, 2)
+    assert (target == source).all()
+    known = roofs.Roofs(roofs.multiply_adds(1, rounds=2), roofs.multiply_adds(2, rounds=2), 2, {})
+    assert known.flops > 0
+    assert known.flops_all > 0
+    assert roofs.copy_speed(1 << 14, rounds=1) > 0
+    assert json.loads(json.dumps(known.as_dict())) == known.as_dict()
+
+
+def test_first_call_runs_in_a_fresh_process():
+    (row,) = first_call(STRIDED, rounds=1)
+    assert (row.part, row.candidate, row.rounds) == ("first", "conv2d", 1)
+    assert row.seconds > 0
+
+
+def test_a_wrong_first_call_is_not_timed(monkeypatch):
+    wrong = first_call_module._PROGRAM.replace("== {taps}", "== {taps} + 1")
+    monkeypatch.setattr(first_call_module, "_PROGRAM", wrong)
+    with pytest.raises(ConvError, match="conv2d in a fresh process is wrong: AssertionError: an output is 5"):
+        first_call(STRIDED, rounds=1)
