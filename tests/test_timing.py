@@ -1,11 +1,13 @@
 """The timing protocol: checked output, interleaving, limits that are given back. No test asserts a time."""
 
+import os
+
 import numpy as np
 import pytest
 
 from convlab import ConvError
 from convlab.measure.caches import read_speeds
-from convlab.measure.timing import compare, limited_to, summary
+from convlab.measure.timing import alone, compare, limited_to, on_one_core, summary
 
 
 def test_a_wrong_output_is_never_timed():
@@ -68,6 +70,19 @@ def test_thread_limits_are_given_back():
         assert numba.get_num_threads() == 1
         assert set(blas()) == {1}
     assert (numba.get_num_threads(), blas()) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not pin threads to cores")
+def test_one_thread_stays_on_its_core_and_is_let_go():
+    before = os.sched_getaffinity(0)
+    with alone(1):
+        assert len(os.sched_getaffinity(0)) == 1
+    assert os.sched_getaffinity(0) == before
+    with alone(2):
+        assert os.sched_getaffinity(0) == before
+    with pytest.raises(KeyError), on_one_core():
+        raise KeyError
+    assert os.sched_getaffinity(0) == before
 
 
 def test_read_speeds_covers_the_sizes():

@@ -20,13 +20,14 @@ from convlab.measure.cases import Case
 from convlab.measure.other_blas import OtherBlas
 from convlab.measure.rivals import RIVALS, Call, Rival
 from convlab.measure.saved import Row
-from convlab.measure.timing import Timer, check_output, limited_to, on_one_core, summary, take_turns, timer
+from convlab.measure.timing import Timer, check_output, on_one_core, summary, take_turns, timer
 from convlab.plans import plan
 from convlab.problem import ConvProblem
 from convlab.reference import reference, tolerance
 
 OTHER = "NumPy, other kernel"
 _SLOW = 6  # times as slow as the fastest: not worth more than the fewest rounds
+_REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,20 @@ class Contest:
         self._ours: set[str] = set()
         self._once: dict[str, float] = {}  # seconds of one call
 
-    def enter(self, name: str, call: Call, *, ours: bool = False, rounding: float = 1.0) -> None:
-        """Take a candidate in, if its output is right.
+    def check(self, name: str, call: Call, rounding: float = 1.0) -> None:
+        """Run a candidate once, and refuse it if its output is wrong.
 
         Raises
         ------
         ConvError
-            If it is not.
+            If it is.
         """
         output = call.array(call.run())  # compiles, too
         check_output(f"{name} on {self.case.name}", output, self.expected, self.limit * rounding)
+
+    def enter(self, name: str, call: Call, *, ours: bool = False, rounding: float = 1.0) -> None:
+        """Check a candidate and take it in."""
+        self.check(name, call, rounding)
         self.enter_timer(name, timer(call.run), timer(call.run, warm=0), ours=ours)
 
     def enter_timer(self, name: str, seconds: Timer, once: Timer, *, ours: bool = False) -> None:
@@ -142,8 +147,7 @@ class Contest:
                 self.enter(rival.name, rival.prepare(problem, self.x, self.w, self.threads))
         serves = self.threads == 1 and problem.groups == 1
         if rivals.other and serves and (names is None or OTHER in names):
-            output = rivals.other.prepare(problem, self.x, self.w)
-            check_output(f"{OTHER} on {self.case.name}", output, self.expected, self.limit)
+            self.check(OTHER, Call(lambda: rivals.other.prepare(problem, self.x, self.w)))
             self.enter_timer(OTHER, rivals.other.seconds, lambda: rivals.other.seconds(0))
 
     def rows(self, part: str, cache: str = "warm") -> list[Row]:
@@ -151,8 +155,8 @@ class Contest:
 
         The very slow have their turns among themselves, and fewer: the fast ones could hardly take theirs.
         """
-        effort, fastest = self.effort, min(self._once.values())
-        rest = 0.0 if self.threads == 1 else 0.002
+        effort, fastest = self.effort, min(self._once.values(), default=0.0)
+        rest = 0.0 if self.threads == 1 else _REST
         fast = {name: t for name, t in self._timers.items() if self._once[name] <= _SLOW * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
@@ -175,15 +179,6 @@ class Contest:
             for name in self._timers
             if name in times
         ]
-
-
-def alone(threads: int) -> ExitStack:
-    """Return a context for the timing: so many threads; a single one stays on its core."""
-    stack = ExitStack()
-    stack.enter_context(limited_to(threads))  # first: it starts the threads, on all cores
-    if threads == 1:
-        stack.enter_context(on_one_core())
-    return stack
 
 
 @lru_cache

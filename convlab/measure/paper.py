@@ -43,7 +43,7 @@ def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
             contest.enter(name, _call(first, x, out, case.problem), ours=True)
         else:
             rotation = Rotation(first, x, w)
-            contest.enter(name, Call(rotation.run_all, _shaped(case.problem)), ours=True)
+            contest.check(name, Call(rotation.run_all, _shaped(case.problem)))
             contest.enter_timer(name, rotation.seconds, rotation.seconds, ours=True)
     return contest.rows("paper", cache)
 

@@ -20,14 +20,14 @@ import numpy as np
 
 from convlab.measure import cases, readings
 from convlab.measure.cases import Case
-from convlab.measure.contest import Contest, Effort, Rivals, alone
+from convlab.measure.contest import Contest, Effort, Rivals
 from convlab.measure.first_call import first_call
 from convlab.measure.paper import compare_three
 from convlab.measure.rivals import Call
 from convlab.measure.roofs import multiply_add
 from convlab.measure.saved import Row
 from convlab.measure.summary import by_layer
-from convlab.measure.timing import timer
+from convlab.measure.timing import alone, timer
 
 PEAK = "FMA peak"
 CORES_TOO = ("torch", "torch channels_last", "oneDNN prepacked")
@@ -35,12 +35,12 @@ CORES_TOO = ("torch", "torch channels_last", "oneDNN prepacked")
 # How long each part may take, a layer; and just enough to see the picture.
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
-    "threads": Effort(rounds=9, budget=1.0),
+    "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
-    "threads": Effort(rounds=7, budget=0.3, patience=0.3),
+    "threads": Effort(rounds=7, budget=0.3, patience=1.0),
     "paper": Effort(rounds=15, budget=0.5),
 }
 

@@ -24,13 +24,16 @@ from convlab.problem import ConvProblem
 
 SCHEMA = 1
 
+_WORDS = ("part", "network", "layer", "candidate", "cache")
+_COUNTS = ("count", "threads", "rounds")
+_TIMES = ("median", "low", "high")
 _SIZES = ("N", "H", "W", "C", "K", "R", "S")
 _PAIRS = {"stride": ("stride_h", "stride_w"), "dilation": ("dilation_h", "dilation_w")}
 _SIDES = ("top", "bottom", "left", "right")
 COLUMNS = (
     *("part", "network", "layer", "count", "kind"),
     *(*_SIZES, *_PAIRS["stride"], *_SIDES, *_PAIRS["dilation"], "groups", "dtype"),
-    *("candidate", "ours", "threads", "cache", "rounds", "median", "low", "high"),
+    *("candidate", "ours", "threads", "cache", "rounds", *_TIMES),
 )
 
 
@@ -81,14 +84,14 @@ class Row:
 
     def as_dict(self) -> dict[str, str]:
         """Return the row as text, by column."""
-        p, t = self.problem, self.timing
-        sides = (side for axis in p.padding for side in axis)
-        values = {name: getattr(p, name) for name in (*_SIZES, "groups", "dtype")}
-        values |= {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
+        p = self.problem
+        values = {name: getattr(self, name) for name in (*_WORDS, "kind", *_COUNTS)}
+        values |= {name: getattr(p, name) for name in (*_SIZES, "groups", "dtype")}
         for name, columns in _PAIRS.items():
             values |= dict(zip(columns, getattr(p, name), strict=True))
-        values |= dict(zip(_SIDES, sides, strict=True)) | {"ours": int(self.ours)}
-        values |= {name: f"{getattr(t, name):.4e}" for name in ("median", "low", "high")}
+        values |= dict(zip(_SIDES, (side for axis in p.padding for side in axis), strict=True))
+        values |= {"ours": int(self.ours)}
+        values |= {name: f"{getattr(self.timing, name):.4e}" for name in _TIMES}
         return {column: str(values[column]) for column in COLUMNS}
 
     @classmethod
@@ -103,11 +106,11 @@ class Row:
             dtype=text["dtype"],
         )
         return cls(
-            **{name: text[name] for name in ("part", "network", "layer", "candidate", "cache")},
-            **{name: int(text[name]) for name in ("count", "threads", "rounds")},
+            **{name: text[name] for name in _WORDS},
+            **{name: int(text[name]) for name in _COUNTS},
             problem=problem,
             ours=text["ours"] == "1",
-            timing=Timing(*(float(text[name]) for name in ("median", "low", "high"))),
+            timing=Timing(*(float(text[name]) for name in _TIMES)),
         )
 
 

@@ -11,7 +11,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -158,6 +158,14 @@ def limited_to(threads: int) -> Iterator[None]:
             yield
     finally:
         numba.set_num_threads(before)
+
+
+@contextmanager
+def alone(threads: int) -> Iterator[None]:
+    """Give a benchmark so many threads inside a ``with``; a single one stays on its core."""
+    one = on_one_core() if threads == 1 else nullcontext()
+    with limited_to(threads), one:  # in this order: it starts the threads, which may run on all cores
+        yield
 
 
 @contextmanager
