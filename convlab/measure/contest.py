@@ -26,7 +26,6 @@ from convlab.problem import ConvProblem
 from convlab.reference import reference, tolerance
 
 OTHER = "NumPy, other kernel"
-_SLOW = 6  # times as slow as the fastest: not worth more than the fewest rounds
 _REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 
@@ -40,13 +39,16 @@ class Effort:
         Timed calls of each candidate, at least and at most.
     budget : float
         Seconds for all candidates of a layer together; beyond the fewest rounds.
+    slow : float
+        Who is so many times as slow as the fastest has only the fewest rounds, and those apart.
     patience : float
-        Seconds that one candidate's fewest rounds may take; who needs more is left out, and named.
+        Seconds that the fewest rounds of a slow one may take; who needs more is left out, and named.
     """
 
     rounds: int = 9
     most: int = 101
     budget: float = 2.0
+    slow: float = 6.0
     patience: float = 1.0
 
 
@@ -157,7 +159,7 @@ class Contest:
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
         rest = 0.0 if self.threads == 1 else _REST
-        fast = {name: t for name, t in self._timers.items() if self._once[name] <= _SLOW * fastest}
+        fast = {name: t for name, t in self._timers.items() if self._once[name] <= effort.slow * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
             if 3 * effort.rounds * self._once[name] > effort.patience:

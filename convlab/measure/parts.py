@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -36,12 +37,12 @@ CORES_TOO = ("torch", "torch channels_last", "oneDNN prepacked")
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
-    "paper": Effort(rounds=25, most=301, budget=1.5),
+    "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
-    "paper": Effort(rounds=15, budget=0.5),
+    "paper": Effort(rounds=15, budget=0.5, slow=inf),
 }
 
 

@@ -9,7 +9,7 @@ from convlab.measure.paper import COPYING, INDIRECT, PRODUCT
 from convlab.measure.parts import PEAK
 from convlab.measure.roofs import Roofs
 from convlab.measure.saved import Measurement, Row
-from convlab.measure.summary import NUMPY, Ratio, by_kind, disturbed, speedup, wins
+from convlab.measure.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
 from convlab.units import count_text, ratio_text, time_text
 
 NOTHING = "–"
@@ -90,14 +90,15 @@ def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> Tab
     rivals = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
     if set(NUMPY) <= rivals.keys():
         rivals |= {BETTER_NUMPY: NUMPY}
-    lines = []
+    shapes, lines = len(by_layer(rows)), []
     for name, group in rivals.items():
         best = speedup(rows, None, group)
         if best:
-            means = [speedup(rows, (algorithm,), group) for algorithm in also]
-            mean_texts = [ratio_2(ratio.mean) if ratio else NOTHING for ratio in means]
-            lines.append((name, *mean_texts, ratio_2(best.mean), str(best.layers), *_worst(best)))
-    return Table(title, ("", *also, "our best", "shapes", "worst", "on"), lines)
+            label = name if best.layers == shapes else f"{name}, on {best.layers} of {shapes}"
+            ours = [*(speedup(rows, (algorithm,), group) for algorithm in also), best]
+            means = (ratio_2(ratio.mean) if ratio else NOTHING for ratio in ours)
+            lines.append((label, *means, ratio_2(best.worst), best.worst_layer.split()[-1]))
+    return Table(title, ("", *also, "our best", "worst", "on"), lines)
 
 
 def _wins(measurement: Measurement) -> Table:
@@ -118,11 +119,11 @@ def _paper(measurement: Measurement) -> Table:
     for kind in {**gains[0], **gains[1]}:
         texts = [gain_text(gain.get(kind)) for gain in gains]
         ratio = gains[0].get(kind) or gains[1][kind]
-        spread = f"{percent(ratio.worst)} … {percent(ratio.best)}"
-        lines.append((kind, str(ratio.layers), texts[0], spread, gain_text(product.get(kind)), texts[1]))
+        spread = f"{percent(ratio.worst)[:-2]} … {percent(ratio.best)}"
+        lines.append((kind, texts[0], spread, gain_text(product.get(kind)), texts[1]))
     return Table(
         "Indirect over im2row + GEMM: how much faster, one thread",
-        ("class", "shapes", "warm", "from … to", "GEMM alone", "cold"),
+        ("class", "warm", "from … to", "GEMM alone", "cold"),
         lines,
     )
 
@@ -143,7 +144,3 @@ def percent(ratio: float) -> str:
 def gain_text(ratio: Ratio | None) -> str:
     """Return the mean of a ratio as a gain, or a dash."""
     return percent(ratio.mean) if ratio else NOTHING
-
-
-def _worst(ratio: Ratio) -> tuple[str, str]:
-    return ratio_2(ratio.worst), ratio.worst_layer.split()[-1]
