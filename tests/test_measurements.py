@@ -37,7 +37,7 @@ TABLE = [
 
 HEADER = {
     "complete": True,
-    "machine": {"processor": "a processor", "instruction_set": "AVX2"},
+    "machine": {"processor": "a processor", "instruction_set": "AVX2", "target": "haswell"},
     "roofs": {"flops": 1e11, "flops_all": 2e11, "threads": 2, "copies": {"L1": [8192, 1e11]}},
     "skipped": {"SciPy": "SciPy is not installed"},
     "left out": {"direct": ["net a", "net b"]},
@@ -137,6 +137,7 @@ def test_report_names_who_is_missing_and_why():
     assert "left out as too slow: direct, 2 times" in notes
     assert "100 GFLOP/s on one core" in notes
     assert "takes 500 ms" in notes
+    assert "AVX2, compiled for haswell" in notes
     assert "cut short" not in notes
     assert "cut short" in report.notes(Measurement(HEADER | {"complete": False}))[-1]
     wild = replace(row("torch", 1.0), timing=Timing(1.0, 0.9, 1.5))

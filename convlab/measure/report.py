@@ -41,7 +41,8 @@ def notes(measurement: Measurement) -> list[str]:
     """Return lines on the machine, the first call, and who did not take part, and why."""
     header = measurement.header
     machine, roofs = header["machine"], Roofs(**header["roofs"])
-    lines = [f"processor      {machine['processor']}, {machine['instruction_set']}", roofs.describe()]
+    processor = f"{machine['processor']}, {machine['instruction_set']}, compiled for {machine['target']}"
+    lines = [f"processor      {processor}", roofs.describe()]
     for row in measurement.part("first"):
         lines.append(f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included.")
     for name, reason in header["skipped"].items():
