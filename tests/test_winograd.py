@@ -56,7 +56,7 @@ def test_the_matrices_of_the_paper():
     AT, G, BT = transforms(2)
     half = Fraction(1, 2)
     assert BT[:3] == ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0))
-    assert G == ((1, 0, 0), (half, half, half), (half, -half, half), (0, 0, 1))
+    assert ((1, 0, 0), (half, half, half), (half, -half, half), (0, 0, 1)) == G
     assert [row[:3] for row in AT] == [(1, 1, 1), (0, 1, -1)]
     assert AT[1][3] * BT[3][1] == -1
 
@@ -135,7 +135,7 @@ def test_tiles_blocks_and_edges(m, backend, threads, sizes):
 
 
 def test_the_cases_above_fill_more_than_one_block():
-    assert 3 * 5 * 5 > TILES  # the images of 32 x 31, in the largest tiles
+    assert TILES < 3 * 5 * 5  # the images of 32 x 31, in the largest tiles
 
 
 # -- how exact it is ---------------------------------------------------------------------------------------
