@@ -3,5 +3,6 @@
 from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.memory_blowup import MemoryBlowup
 from convlab.widgets.sliding_window import SlidingWindow
+from convlab.widgets.winograd_tile import WinogradTile
 
-__all__ = ["Im2colFills", "MemoryBlowup", "SlidingWindow"]
+__all__ = ["Im2colFills", "MemoryBlowup", "SlidingWindow", "WinogradTile"]
