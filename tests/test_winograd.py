@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, plan
 from convlab.algorithms.winograd import FILTERS, TILES, amplification, transform_weights
+from convlab.algorithms.winograd_error import measured_error
 from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
 from convlab.reference import reference
 
@@ -56,7 +57,7 @@ def test_the_matrices_of_the_paper():
     AT, G, BT = transforms(2)
     half = Fraction(1, 2)
     assert BT[:3] == ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0))
-    assert ((1, 0, 0), (half, half, half), (half, -half, half), (0, 0, 1)) == G
+    assert list(G) == [(1, 0, 0), (half, half, half), (half, -half, half), (0, 0, 1)]
     assert [row[:3] for row in AT] == [(1, 1, 1), (0, 1, -1)]
     assert AT[1][3] * BT[3][1] == -1
 
@@ -193,3 +194,15 @@ def test_weights_are_rounded_once(m):
             G[i][r] * G[j][s] * Fraction(float(w[1, r, s, 2])) for r, s in product(range(3), repeat=2)
         )
         assert U[e, 0, 1, 2] == pytest.approx(float(exact), rel=2**-23, abs=1e-12)
+
+
+def test_the_laboratory_measures_what_the_library_does():
+    """The error laboratory rounds as the fast form does, so their errors are of one size."""
+    for m in SIZES:
+        ratio = measured_error(m, C=64) / worst_error(f"winograd_{m}x{m}", 64)
+        assert 1 / 4 < ratio < 4
+        assert measured_error(m, dtype="float64") < 1e-12
+        assert measured_error(m, dtype="float16") > 1000 * measured_error(m)
+    assert measured_error(1) < measured_error(4)
+    assert measured_error(4, (0, 1, -1, "1/2", -2)) < measured_error(4) < measured_error(4, (0, 1, 2, 3, 4))
+    assert measured_error(4, (0, 1, 1000, 2000, 3000), dtype="float16") == np.inf

@@ -9,6 +9,7 @@ import numpy as np
 
 from convlab.algorithms.im2col import im2col
 from convlab.algorithms.im2row import im2row
+from convlab.algorithms.winograd import matrices
 from convlab.problem import ConvProblem
 from convlab.reference import reference
 
@@ -84,6 +85,37 @@ def _layers():
     yield 40, 12, 8, 5, 2, 3, 2, 10**7
 
 
+def _outputs():
+    """(P, Q, C, K, m) of a layer and the outputs of a tile along an axis."""
+    yield 4, 4, 1, 1, 2
+    yield 6, 4, 2, 3, 2
+    yield 56, 56, 64, 64, 4
+    yield 13, 13, 64, 256, 4  # tiles hang over
+    yield 7, 9, 8, 5, 6
+
+
+def _tiles():
+    """(d, g, AT, G, BT): one tile of pixels, a filter, and the matrices."""
+    rng = np.random.default_rng(6)
+    for m in (2, 2, 4, 6):
+        d, g = (rng.integers(1, 9, (side, side)).astype(np.float64) for side in (m + 2, 3))
+        yield d, g, *matrices(m)
+
+
+def _tiled_pictures():
+    """(x, g, m, AT, G, BT)."""
+    rng = np.random.default_rng(8)
+    for H, W, m in ((4, 4, 2), (4, 6, 2), (8, 6, 2), (10, 6, 4), (7, 9, 2), (12, 9, 4)):
+        x, g = rng.integers(1, 9, (H, W)).astype(np.float64), rng.integers(1, 9, (3, 3)).astype(np.float64)
+        yield x, g, m, *matrices(m)
+
+
+def _correlate(x, g):
+    """Return the valid outputs of one picture and one filter."""
+    problem = ConvProblem(1, *x.shape, 1, 1, *g.shape)
+    return reference(x[None, :, :, None], g[None, :, :, None], problem)[0, :, :, 0]
+
+
 def _problem(x, w, stride, padding) -> ConvProblem:
     return ConvProblem.of(x, w, stride=stride, padding=padding)
 
@@ -130,5 +162,22 @@ EXERCISES: dict[str, Exercise] = {
         "im2row matrix takes at most `budget` bytes.",
         _layers,
         _largest_batch,
+    ),
+    "winograd_products": Exercise(
+        "winograd_products(P, Q, C, K, m) returns the multiplications of pixels and weights, both "
+        "transformed, in a layer of P x Q outputs cut into tiles of m x m, with 3x3 filters.",
+        _outputs,
+        lambda P, Q, C, K, m: -(-P // m) * -(-Q // m) * (m + 2) ** 2 * C * K,
+    ),
+    "winograd_tile": Exercise(
+        "winograd_tile(d, g, AT, G, BT) returns the m x m outputs of a filter g (3, 3) on pixels d (n, n).",
+        _tiles,
+        lambda d, g, AT, G, BT: _correlate(d, g),
+    ),
+    "winograd_picture": Exercise(
+        "winograd_picture(x, g, m, AT, G, BT) returns y (H-2, W-2) of a filter g (3, 3) on a picture x "
+        "(H, W), computed in tiles of m x m outputs.",
+        _tiled_pictures,
+        lambda x, g, m, AT, G, BT: _correlate(x, g),
     ),
 }

@@ -1,0 +1,56 @@
+"""The error laboratory: what rounding does to Winograd's convolution, measured against float64.
+
+Every stage is computed and rounded in the type under test: V, U, M and y. For float16 the sums themselves are
+kept in float32, as matrix units of graphics cards do, so only what is stored is rounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.winograd import matrices
+
+
+def measured_error(m: int, points=None, dtype="float32", C: int = 64, K: int = 16, tiles: int = 36) -> float:
+    """Return max |error| / rms(y) of F(m x m, 3x3) on random tiles.
+
+    Parameters
+    ----------
+    m : int
+        Outputs of a tile along an axis; 1 is the definition itself, a plain sum.
+    points : iterable, optional
+        Interpolation points, m + 1 of them; infinity is added. By default the library's, for m = 2, 4, 6.
+    dtype : dtype
+        What is stored between the stages: float16, float32 or float64.
+    C, K, tiles : int
+        Channels, filters and tiles: pixels are N(0, 1), weights are scaled to give outputs of the same size.
+
+    Returns
+    -------
+    float
+        Infinite if a number leaves the range of `dtype`.
+    """
+    rng = np.random.default_rng(m)
+    dtype = np.dtype(dtype)
+    wide = np.float64 if dtype == np.float64 else np.float32
+
+    def stored(array):
+        with np.errstate(over="ignore"):
+            return array.astype(dtype).astype(wide)
+
+    n = m + 2
+    d = stored(rng.standard_normal((tiles, C, n, n)))
+    g = stored(rng.standard_normal((K, C, 3, 3)) * np.sqrt(2 / (9 * C)))
+    windows = np.lib.stride_tricks.sliding_window_view(d, (3, 3), axis=(2, 3))  # (tiles, C, m, m, 3, 3)
+    exact = np.einsum("tcijrs,kcrs->tkij", windows.astype(np.float64), g.astype(np.float64), optimize=True)
+    if m == 1:
+        y = np.einsum("tcijrs,kcrs->tkij", windows, g, optimize=True)
+    else:
+        AT, G, BT = matrices(m, points)
+        U = stored(G @ g.astype(np.float64) @ G.T)  # (K, C, n, n): rounded once
+        V = stored(BT.astype(wide) @ d @ BT.T.astype(wide))  # (tiles, C, n, n)
+        M = stored(np.einsum("tcij,kcij->tkij", V, U, optimize=True))
+        y = AT.astype(wide) @ M @ AT.T.astype(wide)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(stored(y) - exact).max() / np.sqrt(np.mean(exact**2))
+    return float(error) if np.isfinite(error) else np.inf
