@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,11 +15,12 @@ from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.figures import memory
 from convlab.figures.filling import matrix_of
+from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text, ratio_text
-from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
+from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
 from convlab.widgets.base import stylesheet
 
-WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup)
+WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile)
 
 
 @pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)
@@ -58,6 +60,10 @@ def widget(request):
         (Im2colFills, {"layout": None}, "layout=None"),
         (Im2colFills, {"order": ""}, "order=''; expected one of RSC, CRS"),
         (Im2colFills, {"H": 2, "padding": 0}, "P would be"),
+        (WinogradTile, {"m": 3}, "m='3'; expected one of 2, 4, 6"),
+        (WinogradTile, {"dimensions": 3}, "dimensions=3; expected an integer from 1 to 2"),
+        (WinogradTile, {"dimensions": "2"}, "dimensions='2'"),
+        (WinogradTile, {"step": 5}, "step=5; expected an integer from 0 to 4"),
         (MemoryBlowup, {"network": "alexnet"}, "alexnet"),
         (MemoryBlowup, {"layer": "conv99"}, "conv99"),
         (MemoryBlowup, {"network": ["vgg16"]}, "network=['vgg16']"),
@@ -134,6 +140,7 @@ def test_bundle_has_a_live_view_and_what_stands_in_for_it(widget):
 def test_alt_text_says_the_numbers():
     assert "whose value is 15" in SlidingWindow().still().alt
     assert "9.0 times as many" in Im2colFills().still().alt
+    assert "36 multiplications instead of 144" in WinogradTile(m=4).still().alt
     conv1 = networks.load("resnet18")["conv1"].problem
     ratio = convlab.ALGORITHMS["im2row"].workspace_bytes(conv1) / conv1.x_bytes
     assert f"{ratio:.1f}× its input" in MemoryBlowup().still().alt
@@ -180,7 +187,7 @@ def test_nothing_is_asked_of_the_network(widget):
 
 
 def test_page_carries_the_present_state(widget):
-    name = {"SlidingWindow": "step", "Im2colFills": "step", "MemoryBlowup": "batch"}[type(widget).__name__]
+    name = "batch" if isinstance(widget, MemoryBlowup) else "step"
     setattr(widget, name, 3)
     page = widget._repr_mimebundle_()[0]["text/html"]
     state = json.loads(re.search(r"state = (\{.*\});\n", page)[1].replace("<\\/", "</"))
@@ -229,3 +236,24 @@ def test_a_new_algorithm_appears_by_itself(monkeypatch):
     assert own.own_refusals["reasons"]["brand_new"] == "it wants an odd number of rows"
     own.own = {**own.own, "H": 9}
     assert "brand_new" not in own.own_refusals["reasons"]
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+@pytest.mark.parametrize("m", [2, 4, 6])
+def test_the_tile_ends_where_the_definition_ends(m, dimensions):
+    tile = tile_of(m, dimensions)
+    d, g = (np.array(part, np.float64) for part in (tile.d, tile.g))
+    windows = np.lib.stride_tricks.sliding_window_view(d, g.shape)
+    assert np.array_equal(np.einsum("pqrs,rs->pq", windows, g), np.array(tile.y, np.float64))
+    shown = WinogradTile(m, dimensions)
+    assert shown.tiles[str(dimensions)][str(m)]["y"] == [[str(int(n)) for n in row] for row in tile.y]
+    few, many = (m + 2) ** dimensions, (3 * m) ** dimensions
+    assert f"{few} multiplications instead of {many}" in shown.still().alt
+    assert "Shown up to V." in WinogradTile(m, dimensions, step=1).still().alt
+
+
+def test_numbers_fit_into_cells():
+    shown = {
+        fraction: text(Fraction(fraction)) for fraction in ("-3", "7/4", "-1/3", "25/2", "-1234/9", "1/900")
+    }
+    assert list(shown.values()) == ["−3", "1.75", "−0.33", "12.5", "−137", "0.00"]

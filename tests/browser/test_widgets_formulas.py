@@ -11,9 +11,10 @@ import pytest
 import convlab
 from convlab import ConvProblem, ShapeError, networks, units
 from convlab.algorithms import Algorithm, Form, Formula
+from convlab.algorithms.winograd_transforms import transforms
 from convlab.figures.filling import matrix_of
 from convlab.figures.memory import form_of, workspace_of
-from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
+from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
 
 pytestmark = pytest.mark.browser
 
@@ -251,3 +252,28 @@ def test_matrix_of_windows(javascript, order):
     body = f"m.matrixOf(d, '{order}').map((row) => row.map((cell) => cell.at))"
     for raw, got in zip(given, javascript(Im2colFills(), body, given), strict=True):
         assert got == matrix_of(ConvProblem(**raw), "im2row", order).tolist()
+
+
+@pytest.mark.parametrize("m", [2, 4, 6])
+def test_coefficients_of_a_tile(javascript, m):
+    """Each cell of V, U and y, in one dimension and in two, is made of what the page says it is made of."""
+    widget = WinogradTile(m)
+    matrices = transforms(m)
+    body = "m.fraction(m.coefficient(d.matrix, d.dimensions, d.here, d.there))"
+    for name, matrix in matrices._asdict().items():
+        places = [
+            (i, j, a, b) for i, row in enumerate(matrix) for a in range(len(row)) for j, b in ((1, 0), (0, 2))
+        ]
+        for dimensions in ("1", "2"):
+            given = [
+                {
+                    "matrix": widget.matrices[str(m)][name],
+                    "dimensions": dimensions,
+                    "here": [i, j],
+                    "there": [a, b],
+                }
+                for i, j, a, b in places
+            ]
+            for (i, j, a, b), got in zip(places, javascript(widget, body, given), strict=True):
+                exact = matrix[j][b] * (matrix[i][a] if dimensions == "2" else 1)
+                assert got == str(exact).replace("-", "−")

@@ -10,18 +10,21 @@ import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
 from convlab.figures.memory import MEMORIES
 from convlab.figures.picture import Picture
+from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text
-from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow
+from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
 
 pytestmark = pytest.mark.browser
 
 CELLS = (
-    "from convlab import ConvProblem\nfrom convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow",
+    "from convlab import ConvProblem\n"
+    "from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile",
     "SlidingWindow()",
     "Im2colFills()",
     "MemoryBlowup()",
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
     "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
+    "WinogradTile()",
 )
 
 
@@ -138,6 +141,42 @@ def test_copies_of_a_pixel_are_found(page):
     widget.get_by_text("18 × 20").wait_for()
 
 
+def test_a_tile_of_winograd_step_by_step(page):
+    widget = page.locator(".cl-winograd")
+    story = widget.locator(".cl-story")
+    widget.get_by_role("slider", name="step").focus()
+    page.keyboard.press("Home")
+    widget.get_by_text("step 1 of 5").wait_for()
+    outputs = widget.locator("svg[aria-roledescription='outputs']")
+    assert outputs.locator(".cl-empty.cl-cell").count() == 4
+    page.keyboard.press("End")
+    widget.get_by_text("step 5 of 5").wait_for()
+    assert outputs.locator(".cl-value").all_text_contents() == [
+        text(n) for row in tile_of(2, 2).y for n in row
+    ]
+
+    widget.locator("svg[aria-roledescription='transformed pixels']").focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    widget.get_by_text("V[1, 1] = d[1, 1] + d[1, 2] + d[2, 1] + d[2, 2] = ").wait_for()
+    pixels = widget.locator("svg[aria-roledescription='pixels']")
+    assert pixels.locator("rect.cl-lit").count() == 4
+    page.keyboard.press("Escape")
+
+    widget.get_by_role("radio", name="4").check()
+    widget.get_by_text("36 multiplications instead of 144").wait_for()
+    cell = outputs.locator(".cl-cell").nth(0).bounding_box()
+    page.mouse.move(cell["x"] + 5, cell["y"] + 5)
+    page.wait_for_function(
+        "() => /y.0, 0. = /.test(document.querySelector('.cl-winograd .cl-story').textContent)"
+    )
+    assert story.text_content().endswith(f"= {text(tile_of(4, 2).y[0][0])}.")
+    products = widget.locator("svg[aria-roledescription='products']")
+    assert products.locator("rect.cl-lit").count() == 25  # AT's first row has five ones
+    widget.get_by_role("radiogroup", name="dimensions").get_by_role("radio", name="1").check()
+    widget.get_by_text("6 multiplications instead of 12").wait_for()
+
+
 def test_network_and_batch(page):
     widget = page.locator(".cl-memory").first
     widget.get_by_role("combobox", name="network").select_option("vgg16")
@@ -237,7 +276,9 @@ def test_an_error_shows_in_place(browser, tmp_path):
     page.close()
 
 
-@pytest.mark.parametrize("kind", [SlidingWindow, Im2colFills, MemoryBlowup], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile], ids=lambda kind: kind.__name__
+)
 def test_answers_within_a_frame(browser, tmp_path, kind):
     """Not a measurement, an alarm: a redraw must be far from slow, even on a busy machine."""
     file = tmp_path / "page.html"
