@@ -70,13 +70,33 @@ def lanes_below(builder, width, vector, first: int):
     return builder.icmp_signed("<", column, in_every_lane(builder, width, counts))
 
 
+def whole_or_part(builder, width, vector, count: int, generate):
+    """Return generate(masks), a mask for each of `count` vectors: those of the columns < width.
+
+    If that is all of them the masks are None: a masked load or store is slower.
+    """
+    whole = builder.icmp_signed(">=", width, INT(count * vector.count))
+    with builder.if_else(whole, likely=True) as (then, otherwise):
+        with then:
+            if_whole = generate([None] * count), builder.block
+        with otherwise:
+            masks = [lanes_below(builder, width, vector, j * vector.count) for j in range(count)]
+            if_part = generate(masks), builder.block
+    result = builder.phi(if_whole[0].type)
+    result.add_incoming(*if_whole)
+    result.add_incoming(*if_part)
+    return result
+
+
 def multiply_add(builder, a, b, c):
     """Return a * b + c, lane by lane: one instruction where the processor has it."""
     return builder.call(_intrinsic(builder, "fmuladd", a.type, [a.type] * 3, a.type), [a, b, c])
 
 
 def load_below(builder, pointer, mask, vector):
-    """Load the lanes of `mask`, the others are 0; memory behind them is not touched."""
+    """Load the lanes of `mask`, the others are 0; memory behind them is not touched. No mask: all lanes."""
+    if mask is None:
+        return builder.load(pointer, align=4)
     to = vector.as_pointer()
     takes = [to, ir.IntType(32), mask.type, vector]
     read = _intrinsic(builder, "masked.load", vector, takes, vector, to)
@@ -84,7 +104,9 @@ def load_below(builder, pointer, mask, vector):
 
 
 def store_below(builder, value, pointer, mask):
-    """Store the lanes of `mask`; memory behind the others is not touched."""
+    """Store the lanes of `mask`; memory behind the others is not touched. No mask: all lanes."""
+    if mask is None:
+        return builder.store(value, pointer, align=4)
     vector, to = value.type, value.type.as_pointer()
     takes = [vector, to, ir.IntType(32), mask.type]
     write = _intrinsic(builder, "masked.store", ir.VoidType(), takes, vector, to)

@@ -7,6 +7,7 @@ factor begin::
 
     sums = zeros(tile)                                 # rows x cols zeros
     rows = spaced(tile, a, p, step, count)             # row i begins at a[p + i*step]
+    rows = within(tile, x, p, q, step, count, width, outside)  # at x[p + q + i*step], if on the line
     rows = listed(tile, x, base, offsets, p, outside)  # row i begins at x[base + offsets[p + i]]
 
 then the sum itself, once for each k of a product, and at the end the way to memory::
@@ -45,6 +46,7 @@ __all__ = [
     "store",
     "tile_for",
     "vector_bytes",
+    "within",
     "zeros",
 ]
 
@@ -71,6 +73,26 @@ def spaced(typing, tile, a, p, step, count):
         return rows
 
     return tile.starts(tile, a, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
+def within(typing, tile, x, p, q, step, count, width, outside):
+    """Return where a tile's rows begin in a line of x: row i at ``x[p + q + i*step]``; rows from `count` on
+    repeat the last. Where ``q + i*step`` is not on the line, 0 to `width`, the row is `outside`.
+    """
+
+    def generate(context, builder, signature, args):
+        _, x_, p_, q_, step_, count_, width_, outside_ = args
+        rows = llvm.empty(tile.starts)
+        nowhere = llvm.address(context, builder, outside, outside_)
+        for i in range(tile.rows):
+            offset = builder.add(q_, builder.mul(step_, _at_most(builder, i, count_)))
+            inside = llvm.address(context, builder, x, x_, p_, offset)
+            start = builder.select(builder.icmp_unsigned("<", offset, width_), inside, nowhere)
+            rows = builder.insert_value(rows, llvm.opaque(builder, start), i)
+        return rows
+
+    return tile.starts(tile, x, *[types.intp] * 5, outside), generate
 
 
 @intrinsic
@@ -117,14 +139,16 @@ def accumulate_each(typing, tile, sums, rows, c, w, q, width):
 
     def generate(context, builder, signature, args):
         _, sums_, rows_, c_, w_, q_, width_ = args
-        masks = _masks(builder, tile, width_)
 
-        def numbers(i, j):  # a vector of the row, without reading past its end
-            start = builder.gep(builder.extract_value(rows_, i), [builder.add(c_, INT(j * tile.lanes))])
-            pointer = builder.bitcast(start, tile.vector.as_pointer())
-            return llvm.load_below(builder, pointer, masks[j], tile.vector)
+        def totals(masks):
+            def numbers(i, j):  # a vector of the row, without reading past its end
+                start = builder.gep(builder.extract_value(rows_, i), [builder.add(c_, INT(j * tile.lanes))])
+                pointer = builder.bitcast(start, tile.vector.as_pointer())
+                return llvm.load_below(builder, pointer, masks[j], tile.vector)
 
-        return _multiply_add(context, builder, tile, sums_, numbers, (w, w_, q_))
+            return _multiply_add(context, builder, tile, sums_, numbers, (w, w_, q_))
+
+        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, totals)
 
     return sums(tile, sums, rows, types.intp, w, types.intp, types.intp), generate
 
@@ -140,21 +164,16 @@ def store(typing, tile, sums, y, p, step, count, width):
         _, sums_, y_, p_, step_, count_, width_ = args
         rows = [builder.mul(step_, _at_most(builder, i, count_)) for i in range(tile.rows)]
 
-        def each_vector(write):
-            for j in range(tile.vectors):
+        def write(masks):
+            for j, mask in enumerate(masks):
                 for i, row in enumerate(rows):
                     here = row, INT(j * tile.lanes)
                     pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
-                    write(j, builder.extract_value(sums_, i * tile.vectors + j), pointer)
+                    value = builder.extract_value(sums_, i * tile.vectors + j)
+                    llvm.store_below(builder, value, pointer, mask)
+            return context.get_dummy_value()
 
-        whole = builder.icmp_signed(">=", width_, INT(tile.cols))
-        with builder.if_else(whole, likely=True) as (then, otherwise):
-            with then:
-                each_vector(lambda j, value, pointer: builder.store(value, pointer, align=4))
-            with otherwise:  # a masked store is several times as slow
-                masks = _masks(builder, tile, width_)
-                each_vector(lambda j, value, pointer: llvm.store_below(builder, value, pointer, masks[j]))
-        return context.get_dummy_value()
+        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, write)
 
     return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate
 
@@ -173,10 +192,6 @@ def _multiply_add(context, builder, tile, sums, numbers, weights):
             total = llvm.multiply_add(builder, numbers(i, j), loaded[j], builder.extract_value(sums, k))
             sums = builder.insert_value(sums, total, k)
     return sums
-
-
-def _masks(builder, tile, width):
-    return [llvm.lanes_below(builder, width, tile.vector, j * tile.lanes) for j in range(tile.vectors)]
 
 
 def _at_most(builder, i, count):

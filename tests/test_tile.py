@@ -9,7 +9,7 @@ from convlab import ConvError, ConvProblem, conv2d, plan
 from convlab.gemm import gemm, pack, packed_bytes
 from convlab.jit import njit
 from convlab.threads import check_threads, parts
-from convlab.tile import Tile, accumulate, accumulate_each, listed, spaced, store, tile_for, zeros
+from convlab.tile import Tile, accumulate, accumulate_each, listed, spaced, store, tile_for, within, zeros
 
 
 @njit(cache=False)
@@ -31,6 +31,12 @@ def _listed(tile, x, base, offsets, outside, w, each, y):
     else:
         sums = accumulate(tile, zeros(tile), rows, 0, w, 0)
     store(tile, sums, y, 0, y.size // tile.rows, tile.rows, y.size // tile.rows)
+
+
+@njit(cache=False)
+def _within(tile, x, p, q, step, count, width, outside, w, y):
+    rows = within(tile, x, p, q, step, count, width, outside)
+    store(tile, accumulate(tile, zeros(tile), rows, 0, w, 0), y, 0, 1, count, 1)
 
 
 def tiles():
@@ -70,6 +76,19 @@ def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type):
         _listed(tile, x, base, offsets, np.zeros(1, np.float32), w, False, y)
         expected = np.where(offsets < 0, 0, x[base + offsets])
         np.testing.assert_array_equal(y.reshape(tile.rows, -1), expected[:, None].repeat(tile.cols, 1))
+
+
+def test_rows_beside_the_line_read_zeros():
+    tile, w = tile_for(), np.ones(tile_for().cols, np.float32)
+    x = np.arange(1, 31, dtype=np.float32)  # three lines of ten
+    for q in range(-25, 20):
+        for step in (1, 3):
+            for count in range(1, tile.rows + 1):
+                y = np.full(count, 77, np.float32)
+                _within(tile, x, 10, q, step, count, 10, np.zeros(1, np.float32), w, y)
+                places = q + step * np.arange(count)
+                inside = (places >= 0) & (places < 10)
+                np.testing.assert_array_equal(y, np.where(inside, x[(10 + places) % 30], 0))
 
 
 def test_every_column_its_own_number():

@@ -1,0 +1,99 @@
+"""Depthwise convolution: edges of tiles, multipliers, and padding that the common table does not reach."""
+
+import numpy as np
+import pytest
+from cases import arrays, assert_close
+
+from convlab import ConvProblem, plan
+from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.depthwise import _taps_inside
+
+SMALL = {"N": 1, "H": 5, "R": 3, "S": 3, "padding": 1}
+
+
+def check(problem, threads=1):
+    x, w, bias = arrays(problem)
+    for backend in ("numpy", "cpu"):
+        y = plan(problem, w, bias, algorithm="depthwise", backend=backend, threads=threads)(x)
+        assert_close(y, x, w, problem, bias, f"{backend}, {problem}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_every_width_of_the_picture(stride, dtype):
+    """From one pixel, less than a tile, to several tiles with some whole ones in the middle."""
+    for W in range(1, 41):
+        check(ConvProblem(W=W, C=3, K=3, groups=3, stride=stride, dtype=dtype, **SMALL))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_number_of_channels(dtype):
+    """Nothing but a left-over, whole vectors, whole tiles, and a left-over of one vector or two."""
+    for C in range(1, 71):
+        check(ConvProblem(W=9, C=C, K=C, groups=C, dtype=dtype, **SMALL))
+
+
+@pytest.mark.parametrize("multiplier", [1, 2, 3, 5, 16, 33])
+@pytest.mark.parametrize("C", [1, 2, 17])
+def test_filters_share_a_channel(multiplier, C):
+    sizes = {"W": 16, "C": C, "K": C * multiplier, "groups": C} | SMALL
+    check(ConvProblem(**sizes))
+    check(ConvProblem(**sizes | {"stride": (2, 1), "dilation": (1, 2), "padding": ((0, 1), (2, 0)), "N": 2}))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"padding": 4},
+        {"padding": ((9, 0), (0, 8)), "stride": (1, 2)},
+        {"padding": ((0, 7), (9, 1)), "dilation": (2, 3)},
+        {"padding": 5, "R": 1, "S": 1},
+        {"padding": (0, 30), "H": 3},
+        {"padding": (6, 6), "stride": 13},
+    ],
+    ids=str,
+)
+def test_padding_larger_than_the_filter(sizes):
+    for multiplier in (1, 2):
+        check(ConvProblem(**SMALL | {"W": 20, "C": 5, "K": 5 * multiplier, "groups": 5} | sizes))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_threads_share_lines_or_channels(threads):
+    check(ConvProblem(2, 9, 11, 40, 40, 3, 3, padding=1, groups=40), threads)
+    check(ConvProblem(1, 3, 11, 70, 70, 3, 3, groups=70), threads)  # one line: cut along the channels
+    check(ConvProblem(1, 3, 11, 9, 18, 3, 3, groups=9), threads)
+    check(ConvProblem(1, 3, 11, 70, 140, 3, 3, groups=70), threads)
+
+
+def test_one_channel_is_depthwise():
+    check(ConvProblem(1, 9, 20, 1, 40, 5, 3, padding=2, stride=2))
+
+
+def test_refuses_filters_that_read_several_channels():
+    problem = ConvProblem(1, 5, 5, 8, 8, 3, 3, groups=4)
+    assert (
+        ALGORITHMS["depthwise"].supports(problem)
+        == "each filter reads 2 channels; depthwise needs groups = C"
+    )
+
+
+def test_padding_does_not_meet_the_neighbouring_line():
+    """A tap beside the picture must not read the end of the line before; NaN would show it."""
+    problem = ConvProblem(1, 6, 9, 2, 2, 3, 3, padding=1, groups=2)
+    x, w, _ = arrays(problem)
+    x[0, 2, -1] = np.nan  # the pixel before line 3
+    y = plan(problem, w, algorithm="depthwise", backend="cpu")(x)
+    reached = np.zeros((6, 9), bool)
+    reached[1:4, -2:] = True
+    np.testing.assert_array_equal(np.isnan(y[0, :, :, 0]), reached)
+
+
+def test_taps_inside_by_counting():
+    for start in range(-9, 9):
+        for step in range(1, 4):
+            for taps in range(1, 6):
+                for size in range(1, 7):
+                    inside = [t for t in range(taps) if 0 <= start + t * step < size]
+                    first, end = _taps_inside(start, step, taps, size)
+                    assert list(range(first, end)) == inside
