@@ -116,6 +116,35 @@ WRONG = {
             _in_tiles(x[: m + 2, : m + 2], g, m, *a), (-(-x.shape[0] // m), -(-x.shape[1] // m))
         )[: x.shape[0] - 2, : x.shape[1] - 2],
     },
+    "depthwise": {
+        "ignores the channel multiplier": lambda x, w, s, p: _per_channel(x, w[: x.shape[3]], s, p),
+        "sums over channels": lambda x, w, s, p: _per_channel(x, w, s, p).sum(axis=3, keepdims=True),
+        "reads all channels": lambda x, w, s, p: conv2d(
+            x, w[..., None].repeat(x.shape[3], 3), stride=s, padding=p
+        ),
+        "swaps k // m and k % m": lambda x, w, s, p: _per_channel(
+            x, w, s, p, lambda k, m: k % m % x.shape[3]
+        ),
+        "takes k % C": lambda x, w, s, p: _per_channel(x, w, s, p, lambda k, m: k % x.shape[3]),
+        "first channel for all": lambda x, w, s, p: _per_channel(x, w, s, p, lambda k, m: 0),
+        "ignores the stride": lambda x, w, s, p: _per_channel(x, w, 1, p),
+        "ignores the padding": lambda x, w, s, p: _per_channel(x, w, s, 0),
+        "flips the filter": lambda x, w, s, p: _per_channel(x, w[:, ::-1, ::-1], s, p),
+    },
+    "separable_saving": {
+        "forgets the pointwise layer": lambda C, K, R, S: K,
+        "forgets the depthwise layer": lambda C, K, R, S: R * S,
+        "is upside down": lambda C, K, R, S: 1 / K + 1 / (R * S),
+        "takes C for K": lambda C, K, R, S: 1 / (1 / C + 1 / (R * S)),
+        "depthwise for every filter": lambda C, K, R, S: R * S * C * K / (R * S * K + C * K),
+    },
+    "depthwise_intensity": {
+        "counts multiply-adds": lambda H, W, C, R, S: _flops(H, W, C, R, S) / 2 / _moved(H, W, C, R, S),
+        "counts numbers, not bytes": lambda H, W, C, R, S: _flops(H, W, C, R, S) / _moved(H, W, C, R, S) * 4,
+        "forgets y": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (_moved(H, W, C, R, S) - 4 * H * W * C),
+        "forgets w": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (8 * H * W * C),
+        "sums over channels": lambda H, W, C, R, S: C * _flops(H, W, C, R, S) / _moved(H, W, C, R, S),
+    },
 }  # fmt: skip
 
 
@@ -136,6 +165,22 @@ def _in_tiles(x, g, m, AT, G, BT, step=None, whole=False):
             tile = AT @ ((G @ g @ G.T) * (BT @ d @ BT.T)) @ AT.T
             y[p * m : (p + 1) * m, q * m : (q + 1) * m] = tile
     return y if whole else y[:P, :Q]
+
+
+def _per_channel(x, w, s, p, channel=lambda k, m: k // m):
+    m = len(w) // x.shape[3]
+    channels = [channel(k, m) for k in range(len(w))]
+    return np.concatenate(
+        [conv2d(x[..., [c]], w[[k], :, :, None], stride=s, padding=p) for k, c in enumerate(channels)], axis=3
+    )
+
+
+def _flops(H, W, C, R, S):
+    return 2 * H * W * C * R * S
+
+
+def _moved(H, W, C, R, S):
+    return 4 * (2 * H * W * C + C * R * S)
 
 
 def _pq(H, W, R, S, s, p):
@@ -166,6 +211,9 @@ def test_right_answers_written_another_way():
     assert check("winograd_picture", _in_tiles).good
     products = lambda P, Q, C, K, m: len(range(0, P, m)) * len(range(0, Q, m)) * C * K * (m + 2) ** 2  # noqa: E731
     assert check("winograd_products", products).good
+    assert check("depthwise", _per_channel).good
+    assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
+    assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good
 
 
 def test_what_check_says():

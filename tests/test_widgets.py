@@ -17,10 +17,10 @@ from convlab.figures import memory
 from convlab.figures.filling import matrix_of
 from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text, ratio_text
-from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
 from convlab.widgets.base import stylesheet
 
-WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile)
+WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile, ChannelMixing)
 
 
 @pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)

@@ -1,8 +1,9 @@
 """Figures to move: drawn in the browser, alive in exported pages too, with a still for everywhere else."""
 
+from convlab.widgets.channel_mixing import ChannelMixing
 from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.memory_blowup import MemoryBlowup
 from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.winograd_tile import WinogradTile
 
-__all__ = ["Im2colFills", "MemoryBlowup", "SlidingWindow", "WinogradTile"]
+__all__ = ["ChannelMixing", "Im2colFills", "MemoryBlowup", "SlidingWindow", "WinogradTile"]
