@@ -15,6 +15,7 @@ from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.figures import memory
 from convlab.figures.filling import matrix_of
+from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text, ratio_text
 from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
@@ -64,6 +65,12 @@ def widget(request):
         (WinogradTile, {"dimensions": 3}, "dimensions=3; expected an integer from 1 to 2"),
         (WinogradTile, {"dimensions": "2"}, "dimensions='2'"),
         (WinogradTile, {"step": 5}, "step=5; expected an integer from 0 to 4"),
+        (ChannelMixing, {"channels": 100}, "channels='100'; expected one of 16, 64, 256, 512"),
+        (ChannelMixing, {"groups": 3}, "groups=3; expected one of 1, 2, 4, 8, 16, 256"),
+        (ChannelMixing, {"groups": True}, "groups=True"),
+        (ChannelMixing, {"channels": 16, "groups": 256}, "groups=256"),
+        (ChannelMixing, {"size": 6}, "size=6; expected an integer from 7 to 112"),
+        (ChannelMixing, {"taps": 8}, "taps=8"),
         (MemoryBlowup, {"network": "alexnet"}, "alexnet"),
         (MemoryBlowup, {"layer": "conv99"}, "conv99"),
         (MemoryBlowup, {"network": ["vgg16"]}, "network=['vgg16']"),
@@ -104,6 +111,10 @@ def test_state_describes_the_problem():
     assert MemoryBlowup("vgg16", "features.5", batch=3, dtype="float64").problem == ConvProblem(
         3, 112, 112, 64, 128, 3, 3, padding=1, dtype="float64"
     )
+    mixing = ChannelMixing(64, groups=64, size=14, taps=5)
+    assert mixing.problem == ConvProblem(1, 14, 14, 64, 64, 5, 5, padding=2, groups=64)
+    mixing.channels = "16"  # fewer places on the slider: the last stays the last
+    assert mixing.problem.groups == 16
     own = ConvProblem(2, 10, 12, 4, 6, 3, 3, stride=2, padding=1, groups=2, dtype="float16")
     assert MemoryBlowup(problem=own).problem == own
 
@@ -141,6 +152,8 @@ def test_alt_text_says_the_numbers():
     assert "whose value is 15" in SlidingWindow().still().alt
     assert "9.0 times as many" in Im2colFills().still().alt
     assert "36 multiplications instead of 144" in WinogradTile(m=4).still().alt
+    assert "64 of 256 channels for each filter" in ChannelMixing().still().alt
+    assert "1 × 1" not in ChannelMixing(groups=1).still().alt
     conv1 = networks.load("resnet18")["conv1"].problem
     ratio = convlab.ALGORITHMS["im2row"].workspace_bytes(conv1) / conv1.x_bytes
     assert f"{ratio:.1f}× its input" in MemoryBlowup().still().alt
@@ -257,3 +270,14 @@ def test_numbers_fit_into_cells():
         fraction: text(Fraction(fraction)) for fraction in ("-3", "7/4", "-1/3", "25/2", "-1234/9", "1/900")
     }
     assert list(shown.values()) == ["−3", "1.75", "−0.33", "12.5", "−137", "0.00"]
+
+
+def test_costs_of_layers_add_up():
+    layer = ConvProblem(1, 28, 28, 256, 256, 3, 3, padding=1, groups=256)
+    pointwise = mixing_layer(layer)
+    assert pointwise == ConvProblem(1, 28, 28, 256, 256, 1, 1)
+    both = cost_of(layer, pointwise)
+    assert both.flops == layer.flops + pointwise.flops
+    assert both.weights == 256 * 9 + 256 * 256
+    assert both.bytes == 4 * (4 * 28 * 28 * 256 + both.weights)
+    assert both.intensity == both.flops / both.bytes

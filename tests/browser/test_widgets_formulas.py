@@ -14,7 +14,8 @@ from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.winograd_transforms import transforms
 from convlab.figures.filling import matrix_of
 from convlab.figures.memory import form_of, workspace_of
-from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.figures.mixing import cost_of, groups_of, mixing_layer
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
 
 pytestmark = pytest.mark.browser
 
@@ -277,3 +278,25 @@ def test_coefficients_of_a_tile(javascript, m):
             for (i, j, a, b), got in zip(places, javascript(widget, body, given), strict=True):
                 exact = matrix[j][b] * (matrix[i][a] if dimensions == "2" else 1)
                 assert got == str(exact).replace("-", "−")
+
+
+def test_costs_of_groups(javascript):
+    given = [
+        {"channels": str(C), "size": size, "taps": taps, "groups": groups}
+        for C in (16, 64, 256, 512)
+        for size in (7, 28, 111)
+        for taps in (1, 2, 3, 7)
+        for groups in groups_of(C)
+    ]
+    body = """[d.groups, 1].map((groups) => m.layerOf(d, groups)).map((layer) =>
+        [layer, m.costOf(layer), m.costOf(layer, m.layerOf({ ...d, taps: 1 }, 1))])"""
+    for raw, both in zip(given, javascript(ChannelMixing(), body, given), strict=True):
+        for layer, alone, together in both:
+            problem = ConvProblem(**layer)
+            shown = ChannelMixing(
+                int(raw["channels"]), groups=layer["groups"], size=raw["size"], taps=raw["taps"]
+            ).problem
+            assert problem == shown
+            for got, cost in ((alone, cost_of(shown)), (together, cost_of(shown, mixing_layer(shown)))):
+                for name in ("flops", "weights", "bytes", "intensity"):
+                    assert got[name] == getattr(cost, name), (raw, name)

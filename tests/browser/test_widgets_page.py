@@ -1,5 +1,7 @@
 """The widgets in a page with no kernel: a notebook is run, exported, opened as a file, used by keyboard."""
 
+from dataclasses import replace
+
 import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -9,20 +11,22 @@ from nbconvert import HTMLExporter
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
 from convlab.figures.memory import MEMORIES
+from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.picture import Picture
 from convlab.figures.winograd import text, tile_of
-from convlab.units import bytes_text
-from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.units import bytes_text, count_text
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
 
 pytestmark = pytest.mark.browser
 
 CELLS = (
     "from convlab import ConvProblem\n"
-    "from convlab.widgets import Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile",
+    "from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile",
     "SlidingWindow()",
     "Im2colFills()",
     "MemoryBlowup()",
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
+    "ChannelMixing()",
     "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
     "WinogradTile()",
 )
@@ -251,6 +255,44 @@ def test_own_layer(page):
     widget.get_by_text("groups = 3 does not divide C = 128").wait_for()
 
 
+def test_groups_by_slider_and_by_pointing(page):
+    widget = page.locator(".cl-mixing")
+    layer = ConvProblem(1, 28, 28, 256, 256, 3, 3, padding=1)
+
+    def row(name):
+        return widget.get_by_role("row", name=name).locator("td").all_text_contents()
+
+    widget.get_by_role("slider", name="groups").focus()
+    page.keyboard.press("End")
+    widget.get_by_text("256 groups: every filter reads 1 channel of 256").wait_for()
+    depthwise = replace(layer, groups=256)
+    for name, cost in (
+        ("full 3 × 3", cost_of(layer)),
+        ("depthwise 3 × 3", cost_of(depthwise)),
+        ("1 × 1, all channels", cost_of(mixing_layer(layer))),
+        ("these two together", cost_of(depthwise, mixing_layer(layer))),
+    ):
+        expected = [count_text(cost.flops), count_text(cost.weights), bytes_text(cost.bytes)]
+        assert row(name) == [*expected, f"{cost.intensity:.1f}"]
+    grid = widget.locator("svg[aria-roledescription='channel mixing matrix']")
+    assert grid.locator("rect.cl-filter").count() == 16
+    grid.focus()
+    page.keyboard.press("ArrowDown")
+    widget.get_by_text("filters 16 to 31, channels 0 to 15: other groups").wait_for()
+    page.keyboard.press("ArrowRight")
+    widget.get_by_text("every filter reads one of them, its own").wait_for()
+    page.keyboard.press("Escape")
+    widget.get_by_text("Each number of x meets 9 weights").wait_for()
+    widget.get_by_role("slider", name="groups").focus()
+    page.keyboard.press("Home")
+    widget.get_by_text("Every filter reads all 256 channels").wait_for()
+    assert grid.locator("rect.cl-filter").count() == 256
+    widget.get_by_role("radio", name="16", exact=True).check()
+    widget.get_by_text("Every filter reads all 16 channels").wait_for()
+    widget.get_by_role("spinbutton", name="R and S").fill("1")
+    widget.get_by_text("16 × 1 × 1").wait_for()
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1100, 360])
 def test_accessible_and_inside_its_page(page, width, dark):
@@ -279,7 +321,9 @@ def test_an_error_shows_in_place(browser, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile], ids=lambda kind: kind.__name__
+    "kind",
+    [SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile, ChannelMixing],
+    ids=lambda kind: kind.__name__,
 )
 def test_answers_within_a_frame(browser, tmp_path, kind):
     """Not a measurement, an alarm: a redraw must be far from slow, even on a busy machine."""
