@@ -11,6 +11,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
 from convlab.algorithms.im2row import im2row
+from convlab.algorithms.implicit_gemm import implicit_gemm
 from convlab.backends import BACKENDS
 from convlab.errors import (
     ArrayError,
@@ -43,6 +44,7 @@ __all__ = [
     "from_nchw",
     "im2col",
     "im2row",
+    "implicit_gemm",
     "networks",
     "plan",
     "to_nchw",

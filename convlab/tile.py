@@ -15,6 +15,12 @@ then the sum itself, once for each k of a product, and at the end the way to mem
     sums = accumulate(tile, sums, rows, c, w, q)       # sums[i, :] += rows[i][c] * w[q : q + cols]
     store(tile, sums, y, p, step, count, width)        # y[p + i*step : ...] = sums[i, :]
 
+A sum over a long k may be done in pieces: `load` takes up the sums that `store` left. And where rows come
+and go with the tap, `masked` asks for a bit of each::
+
+    sums = load(tile, y, p, step, count, width)             # sums[i, :] = y[p + i*step : ...]
+    rows = masked(tile, x, base, starts, p, bits, outside)  # row i at x[base + starts[p + i]] if bit i is set
+
 `accumulate` is a matrix product: one number of a row meets a vector of weights. Its depthwise sister gives
 every column a number of its own::
 
@@ -42,6 +48,8 @@ __all__ = [
     "accumulate",
     "accumulate_each",
     "listed",
+    "load",
+    "masked",
     "spaced",
     "store",
     "tile_for",
@@ -118,6 +126,25 @@ def listed(typing, tile, x, base, offsets, p, outside):
 
 
 @intrinsic
+def masked(typing, tile, x, base, starts, p, bits, outside):
+    """Return where a tile's rows begin: row i at ``x[base + starts[p + i]]``, or `outside` if bit i is 0."""
+
+    def generate(context, builder, signature, args):
+        _, x_, base_, starts_, p_, bits_, outside_ = args
+        bits_ = context.cast(builder, bits_, bits, types.intp)
+        rows = llvm.empty(tile.starts)
+        nowhere = llvm.address(context, builder, outside, outside_)
+        for i in range(tile.rows):
+            start = builder.load(llvm.address(context, builder, starts, starts_, p_, INT(i)))
+            inside = llvm.address(context, builder, x, x_, base_, start)
+            hit = builder.icmp_signed("!=", builder.and_(bits_, INT(1 << i)), INT(0))
+            rows = builder.insert_value(rows, builder.select(hit, inside, nowhere), i)
+        return rows
+
+    return tile.starts(tile, x, types.intp, starts, types.intp, bits, outside), generate
+
+
+@intrinsic
 def accumulate(typing, tile, sums, rows, c, w, q):
     """Return sums with ``sums[i, :] += rows[i][c] * w[q : q + cols]`` for every row i."""
 
@@ -151,6 +178,25 @@ def accumulate_each(typing, tile, sums, rows, c, w, q, width):
         return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, totals)
 
     return sums(tile, sums, rows, types.intp, w, types.intp, types.intp), generate
+
+
+@intrinsic
+def load(typing, tile, y, p, step, count, width):
+    """Return the sums that `store` left: ``sums[i, j] = y[p + i*step + j]``, 0 in columns from `width` on."""
+
+    def generate(context, builder, signature, args):
+        _, y_, p_, step_, count_, width_ = args
+        sums, masks = llvm.empty(tile.sums), _masks(builder, tile, width_)
+        for i in range(tile.rows):
+            row = builder.mul(step_, _at_most(builder, i, count_))
+            for j in range(tile.vectors):
+                at = p_, row, INT(j * tile.lanes)
+                pointer = llvm.address(context, builder, y, y_, *at, vector=tile.vector)
+                value = llvm.load_below(builder, pointer, masks[j], tile.vector)
+                sums = builder.insert_value(sums, value, i * tile.vectors + j)
+        return sums
+
+    return tile.sums(tile, y, types.intp, types.intp, types.intp, types.intp), generate
 
 
 @intrinsic

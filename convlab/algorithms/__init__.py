@@ -1,6 +1,16 @@
 """`ALGORITHMS`: the one ordered table of algorithms. Nothing else lists them."""
 
-from convlab.algorithms import depthwise, direct, im2col, im2row, indirect, pointwise, winograd
+from convlab.algorithms import (
+    depthwise,
+    direct,
+    im2col,
+    im2row,
+    implicit_gemm,
+    indirect,
+    pointwise,
+    precomputed_gemm,
+    winograd,
+)
 from convlab.algorithms.base import Algorithm, Cost, Form, Formula
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -9,6 +19,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         direct.ALGORITHM,
         im2row.ALGORITHM,
         im2col.ALGORITHM,
+        implicit_gemm.ALGORITHM,
+        precomputed_gemm.ALGORITHM,
         indirect.ALGORITHM,
         *winograd.ALGORITHMS,
         depthwise.ALGORITHM,

@@ -1,0 +1,182 @@
+"""Implicit GEMM: multiply the im2row matrix without ever storing it.
+
+    y[m, n] = sum over k of A[m, k] * w[n, k]        A[m, k] = x at index_map(m, k), or 0 on padding
+
+The product is cut into tiles of block_m rows (output pixels) and block_n columns (filters), and its sums into
+pieces of block_k. For each piece a block_m x block_k block of A is gathered into a scratch that stays in the
+cache, multiplied, and overwritten by the next; a GPU does this in its shared memory. The whole matrix of
+im2row goes by, but never more than one block of it exists. *Implicit*: no buffer for the matrix at all.
+*Indirect* convolution stores no matrix either, but a buffer of the places of its rows.
+
+Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning" (2014, arXiv:1410.0759); CUTLASS's "Implicit
+GEMM Convolution" calls this form, which asks the index map for every access, the analytic one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.algorithms.im2row import pack_panels, panel_bytes
+from convlab.aligned import aligned_empty
+from convlab.backends import choose_backend
+from convlab.checks import check_array
+from convlab.errors import ParameterError
+from convlab.index_map import IndexMap
+from convlab.problem import ConvProblem
+
+NUMPY_BLOCKS = (32, 64, 16)  # block_m, block_n, block_k: small, as the index arrays outweigh the block
+CPU_TILES, CPU_PIECE = 8, 512  # the fast form's block_m, in register tiles, and block_k: fit the L2 cache
+
+
+def gather(x: np.ndarray, index: IndexMap, m: np.ndarray, k: np.ndarray, group: int = 0) -> np.ndarray:
+    """Return a block of the matrix A.
+
+    Parameters
+    ----------
+    x : ndarray
+        The picture, in the layout of `index`.
+    index : IndexMap
+    m, k : ndarray of int, (rows,) and (columns,)
+        Which rows and columns of A.
+    group : int
+
+    Returns
+    -------
+    ndarray, (rows, columns)
+    """
+    at = index.x_at(m[:, None], k, group)  # (rows, columns), -1 on padding
+    block = x.reshape(-1)[at]
+    block[at < 0] = 0
+    return block
+
+
+def _run_numpy(problem, x, w, y, block_m, block_n, block_k):
+    index = IndexMap(problem)
+    M, filters, taps = problem.gemm
+    b = w.reshape(problem.groups, filters, taps)
+    out = y.reshape(M, problem.groups, filters)
+    for g in range(problem.groups):
+        for m0 in range(0, M, block_m):
+            m = np.arange(m0, min(m0 + block_m, M))
+            for n0 in range(0, filters, block_n):
+                sums = 0  # (block_m, block_n)
+                for k0 in range(0, taps, block_k):
+                    k = np.arange(k0, min(k0 + block_k, taps))
+                    a = gather(x, index, m, k, g)  # (block_m, block_k)
+                    sums = sums + a @ b[g, n0 : n0 + block_n, k0 : k0 + block_k].T
+                out[m0 : m0 + block_m, g, n0 : n0 + block_n] = sums
+
+
+# -- blocks of your own choice -----------------------------------------------------------------------------
+
+# x is read once a tap, from wherever it lies; w is read and y is written.
+TRAFFIC = Formula("(N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
+
+
+def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int | None = None) -> Algorithm:
+    """Return the algorithm with other blocks; what is not given is chosen by the library.
+
+    Parameters
+    ----------
+    block_m, block_n, block_k : int, optional
+        Output pixels and filters of a tile of y, and the length of a piece of the sums. On backend "cpu"
+        block_n must be a multiple of the columns of the register tile (`convlab.tile.tile_for`).
+
+    Returns
+    -------
+    Algorithm
+        For `convlab.Plan`.
+
+    Raises
+    ------
+    ParameterError
+        If a block is no integer above 0; on backend "cpu", as soon as it is planned, if block_n does not fit.
+    """
+    given = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
+    for name, block in given.items():
+        whole = isinstance(block, (int, np.integer)) and not isinstance(block, bool)
+        if block is not None and not (whole and block >= 1):
+            raise ParameterError(f"{name}={block!r}; expected an integer above 0")
+
+    def run_numpy(problem, x, w, workspace, y, threads):
+        m, n, k = NUMPY_BLOCKS
+        _run_numpy(problem, x, w, y, block_m or m, block_n or n, block_k or k)
+
+    def cpu_blocks(problem):
+        from convlab.tile import tile_for
+
+        tile = tile_for(problem.dtype)
+        if block_n is not None and block_n % tile.cols:
+            raise ParameterError(
+                f"block_n={block_n}; on backend='cpu' expected a multiple of {tile.cols}, "
+                "the columns of this processor's register tile"
+            )
+        M, filters, taps = problem.gemm
+        return min(block_m or CPU_TILES * tile.rows, M), block_n or filters, min(block_k or CPU_PIECE, taps)
+
+    def run_cpu(problem, x, panels, workspace, y, threads):
+        from convlab.gathered_gemm import gathered_gemm
+
+        gathered_gemm(problem, x, panels, workspace["scratch"], y, cpu_blocks(problem), threads)
+
+    def allocate(problem, threads):
+        rows, _, columns = cpu_blocks(problem)
+        return {"scratch": aligned_empty((threads, rows * columns), problem.dtype)}
+
+    scratch = f"min({block_m or f'{CPU_TILES}*MR'}, N*P*Q) * min({block_k or CPU_PIECE}, R*S*C/G)"
+    return Algorithm(
+        name="implicit_gemm",
+        summary="Multiply im2row's matrix block by block, and store no more of it than one block.",
+        source="Chetlur et al. 2014, arXiv:1410.0759; CUTLASS, Implicit GEMM Convolution",
+        forms={
+            "numpy": Form(run=run_numpy, bytes_moved=TRAFFIC),
+            "cpu": Form(
+                run=run_cpu,
+                bytes_moved=TRAFFIC,
+                workspace_bytes=Formula(f"threads * {scratch} * b"),
+                packed_bytes=panel_bytes,
+                pack=pack_panels,
+                allocate=allocate,
+            ),
+        },
+    )
+
+
+def implicit_gemm(
+    x: np.ndarray,
+    w: np.ndarray,
+    problem: ConvProblem,
+    *,
+    block_m: int | None = None,
+    block_n: int | None = None,
+    block_k: int | None = None,
+    backend: str = "numpy",
+) -> np.ndarray:
+    """Convolve with blocks of your own choice; no choice changes the answer beyond rounding.
+
+    Parameters
+    ----------
+    x : ndarray, (N, H, W, C)
+    w : ndarray, (K, R, S, C/groups)
+    problem : ConvProblem
+    block_m, block_n, block_k
+        As in `blocked`.
+    backend : str
+
+    Returns
+    -------
+    ndarray, (N, P, Q, K)
+
+    Raises
+    ------
+    ConvError
+        If an array does not fit the problem, or a block is none.
+    """
+    from convlab.plans import Plan
+
+    check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
+    return Plan(problem, w, None, blocked(block_m, block_n, block_k), choose_backend(backend), threads=1)(x)
+
+
+ALGORITHM = blocked()
