@@ -9,7 +9,19 @@ from convlab import ConvError, ConvProblem, conv2d, plan
 from convlab.gemm import gemm, pack, packed_bytes
 from convlab.jit import njit
 from convlab.threads import check_threads, parts
-from convlab.tile import Tile, accumulate, accumulate_each, listed, spaced, store, tile_for, within, zeros
+from convlab.tile import (
+    Tile,
+    accumulate,
+    accumulate_each,
+    listed,
+    load,
+    masked,
+    spaced,
+    store,
+    tile_for,
+    within,
+    zeros,
+)
 
 
 @njit(cache=False)
@@ -31,6 +43,21 @@ def _listed(tile, x, base, offsets, outside, w, each, y):
     else:
         sums = accumulate(tile, zeros(tile), rows, 0, w, 0)
     store(tile, sums, y, 0, y.size // tile.rows, tile.rows, y.size // tile.rows)
+
+
+@njit(cache=False)
+def _in_pieces(tile, a, p, step, count, w, width, y):
+    rows = spaced(tile, a, p, step, count)
+    for c in range(step):
+        sums = load(tile, y, 0, width, count, width) if c else zeros(tile)
+        sums = accumulate(tile, sums, rows, c, w, c * tile.cols)
+        store(tile, sums, y, 0, width, count, width)
+
+
+@njit(cache=False)
+def _masked(tile, x, base, starts, bits, outside, w, y):
+    rows = masked(tile, x, base, starts, 0, bits, outside)
+    store(tile, accumulate(tile, zeros(tile), rows, 0, w, 0), y, 0, tile.cols, tile.rows, tile.cols)
 
 
 @njit(cache=False)
@@ -62,6 +89,34 @@ def test_a_tile_that_is_not_full(tile):
                 y[: count * width].reshape(count, width), a[1:-1] @ w[:, :width], rtol=1e-4, atol=1e-5
             )
             assert (y[count * width :] == 77).all()
+
+
+@pytest.mark.parametrize("tile", list(tiles()), ids=repr)
+def test_a_sum_in_pieces_goes_on_where_it_was_left(tile):
+    rng = np.random.default_rng(0)
+    K = 5
+    w = rng.standard_normal((K, tile.cols)).astype(tile.dtype)
+    for count in range(1, tile.rows + 1):
+        for width in range(1, tile.cols + 1):
+            a = rng.standard_normal((count, K)).astype(tile.dtype)
+            y = np.full(count * width + 64, 77, tile.dtype)
+            _in_pieces(tile, a.reshape(-1), 0, K, count, w.reshape(-1), width, y)
+            product = y[: count * width].reshape(count, width)
+            np.testing.assert_allclose(product, a @ w[:, :width], rtol=1e-4, atol=1e-5)
+            assert (y[count * width :] == 77).all()
+
+
+def test_a_row_whose_bit_is_missing_is_never_read():
+    tile = tile_for()
+    x = np.arange(1, 1 + 3 * tile.rows, dtype=np.float32)
+    w, y = np.ones(tile.cols, np.float32), np.zeros(tile.rows * tile.cols, np.float32)
+    for bits in range(1 << tile.rows):
+        hit = (bits >> np.arange(tile.rows) & 1).astype(bool)
+        starts = np.where(hit, np.arange(tile.rows) - 3, 1 << 60)  # an address that nobody may read
+        masks = np.array([bits], np.uint8)  # bit 7 of an unsigned byte is no sign
+        _masked(tile, x, 3, starts, masks[0], np.zeros(1, np.float32), w, y)
+        expected = np.where(hit, x[: tile.rows], 0)
+        np.testing.assert_array_equal(y.reshape(tile.rows, -1), expected[:, None].repeat(tile.cols, 1))
 
 
 @pytest.mark.parametrize("offsets_type", [np.int32, np.int64])
