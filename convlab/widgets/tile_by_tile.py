@@ -1,0 +1,90 @@
+"""Tile by tile: implicit GEMM walks over a matrix that is never stored, one block at a time."""
+
+from __future__ import annotations
+
+from convlab.blocks import Block, in_order, walked
+from convlab.figures import blocks as figure
+from convlab.figures.picture import Picture
+from convlab.problem import ConvProblem
+from convlab.widgets.base import Choice, Live, Whole, check_choice
+
+ALGORITHMS = ("implicit_gemm", "precomputed_gemm")
+
+
+class TileByTile(Live):
+    """The blocks of an implicit matrix product: their place in A and y, and where their cells live in x.
+
+    Parameters
+    ----------
+    H, W, C : int
+        Height and width of the image, 2 to 6, and its channels, 1 to 4.
+    K, R, S : int
+        Number of filters, 1 to 6; height and width of a filter, 1 to 3.
+    stride, padding : int
+        Stride, 1 to 3; padding on every side, 0 to 2.
+    block_m, block_n, block_k : int
+        Rows, columns and length of a block: 1 to 64, 1 to 6, 1 to 36. With "precomputed_gemm" block_k is in
+        channels.
+    algorithm : "implicit_gemm" or "precomputed_gemm"
+        Whether pieces of the sums are cut anywhere, or are steps of the walk by three deltas.
+    step : int
+        The block that is shown first.
+
+    Raises
+    ------
+    ConvError
+        If the numbers are outside these ranges, or describe no convolution.
+
+    Examples
+    --------
+    >>> len(TileByTile(H=4, W=5, C=2, K=4, block_m=6, block_n=2, block_k=6).blocks)
+    24
+    """
+
+    source = ("tile_by_tile.js",)
+    H, W, C = Whole(2, 6, 4), Whole(2, 6, 5), Whole(1, 4, 2)
+    K, R, S = Whole(1, 6, 4), Whole(1, 3, 3), Whole(1, 3, 3)
+    stride, padding = Whole(1, 3, 1), Whole(0, 2, 1)
+    block_m, block_n, block_k = Whole(1, 64, 6), Whole(1, 6, 2), Whole(1, 36, 6)
+    algorithm = Choice(ALGORITHMS)
+    step = Whole(0, 100 * 6 * 36 - 1, 1)
+
+    def __init__(
+        self,
+        H=4,
+        W=5,
+        C=2,
+        K=4,
+        R=3,
+        S=3,
+        *,
+        stride=1,
+        padding=1,
+        block_m=6,
+        block_n=2,
+        block_k=6,
+        algorithm="implicit_gemm",
+        step=1,
+    ):
+        check_choice("algorithm", algorithm, ALGORITHMS)
+        sizes = {"H": H, "W": W, "C": C, "K": K, "R": R, "S": S, "stride": stride, "padding": padding}
+        blocks = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
+        super().__init__(**sizes, **blocks, algorithm=algorithm, step=step)
+        self.problem  # noqa: B018 - a filter that does not fit is refused here
+
+    @property
+    def problem(self) -> ConvProblem:
+        """The convolution that is shown now, with one image."""
+        sizes = {name: getattr(self, name) for name in ("H", "W", "C", "K", "R", "S", "stride", "padding")}
+        return ConvProblem(N=1, **sizes)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Its blocks, in the order in which they are visited."""
+        order = in_order if self.algorithm == "implicit_gemm" else walked
+        return order(self.problem, self.block_m, self.block_n, self.block_k)
+
+    def draw(self) -> Picture:
+        """Return a picture of the present state."""
+        blocks = self.blocks
+        return figure.draw(self.problem, blocks, min(self.step, len(blocks) - 1))
