@@ -13,15 +13,16 @@ from PIL import Image
 import convlab
 from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
+from convlab.blocks import in_order, walked
 from convlab.figures import memory
 from convlab.figures.filling import matrix_of
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text, ratio_text
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, TileByTile, WinogradTile
 from convlab.widgets.base import stylesheet
 
-WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile, ChannelMixing)
+WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing)
 
 
 @pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)
@@ -61,6 +62,11 @@ def widget(request):
         (Im2colFills, {"layout": None}, "layout=None"),
         (Im2colFills, {"order": ""}, "order=''; expected one of RSC, CRS"),
         (Im2colFills, {"H": 2, "padding": 0}, "P would be"),
+        (TileByTile, {"block_m": 0}, "block_m=0; expected an integer from 1 to 64"),
+        (TileByTile, {"block_k": 2.0}, "block_k=2.0"),
+        (TileByTile, {"K": 7}, "K=7; expected an integer from 1 to 6"),
+        (TileByTile, {"algorithm": "im2row"}, "algorithm='im2row'; expected one of implicit_gemm, precomp"),
+        (TileByTile, {"H": 2, "padding": 0}, "P would be"),
         (WinogradTile, {"m": 3}, "m='3'; expected one of 2, 4, 6"),
         (WinogradTile, {"dimensions": 3}, "dimensions=3; expected an integer from 1 to 2"),
         (WinogradTile, {"dimensions": "2"}, "dimensions='2'"),
@@ -151,6 +157,7 @@ def test_bundle_has_a_live_view_and_what_stands_in_for_it(widget):
 def test_alt_text_says_the_numbers():
     assert "whose value is 15" in SlidingWindow().still().alt
     assert "9.0 times as many" in Im2colFills().still().alt
+    assert "36 cells are 14 different numbers of the picture and 6 zeros" in TileByTile().still().alt
     assert "36 multiplications instead of 144" in WinogradTile(m=4).still().alt
     assert "64 of 256 channels for each filter" in ChannelMixing().still().alt
     assert "1 × 1" not in ChannelMixing(groups=1).still().alt
@@ -213,14 +220,24 @@ def test_page_carries_the_present_state(widget):
     [
         (SlidingWindow(4, 4, padding=0), {"dilation_h": 3}),
         (Im2colFills(3, 3), {"padding": 0, "H": 2}),
+        (TileByTile(3, 3), {"padding": 0, "H": 2}),
         (MemoryBlowup(problem=ConvProblem(1, 4, 4, 1, 1, 3, 3)), {"own": None}),
     ],
-    ids=("sliding", "filling", "memory"),
+    ids=("sliding", "filling", "tiles", "memory"),
 )
 def test_a_knob_turned_too_far_still_shows(widget, turn):
     for name, value in turn.items():
         setattr(widget, name, value if value is not None else {**widget.own, "R": 9})
     assert "P would be" in widget.still().alt
+
+
+def test_blocks_are_the_librarys_in_either_order():
+    shown = TileByTile(5, 4, 3, 2, R=2, block_m=7, block_n=2, block_k=5)
+    assert shown.blocks == in_order(shown.problem, 7, 2, 5)
+    shown.algorithm = "precomputed_gemm"
+    assert shown.blocks == walked(shown.problem, 7, 2, 5)
+    shown.step = 3000  # beyond the last
+    assert f"Block {len(shown.blocks)} of {len(shown.blocks)}" in shown.still().alt
 
 
 @pytest.mark.parametrize("order", ["RSC", "CRS"])

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import convlab
-from convlab import ConvProblem, ShapeError, networks, units
+from convlab import ConvProblem, ShapeError, blocks, networks, units
 from convlab.algorithms import Algorithm, Form, Formula
+from convlab.algorithms.precomputed_gemm import deltas, walk
 from convlab.algorithms.winograd_transforms import transforms
 from convlab.figures.filling import matrix_of
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, TileByTile, WinogradTile
 
 pytestmark = pytest.mark.browser
 
@@ -253,6 +254,41 @@ def test_matrix_of_windows(javascript, order):
     body = f"m.matrixOf(d, '{order}').map((row) => row.map((cell) => cell.at))"
     for raw, got in zip(given, javascript(Im2colFills(), body, given), strict=True):
         assert got == matrix_of(ConvProblem(**raw), "im2row", order).tolist()
+
+
+def _one_image(seed):
+    """Return small problems of one image and one group."""
+    given = [raw | {"N": 1, "C": 1 + raw["C"] % 4, "groups": 1} for raw in problems(80, seed, largest=6)]
+    return [raw | {"K": 1 + raw["K"] % 6} for raw in given if accepted(raw | {"K": 6})]
+
+
+@pytest.mark.parametrize("walks", [False, True])
+def test_blocks_and_what_they_touch(javascript, walks):
+    rng = random.Random(11)
+    cases = [{"problem": raw, "blocks": [rng.randint(1, 9) for _ in range(3)]} for raw in _one_image(12)]
+    order = f"m.blocksOf(d.problem, d.blocks, {str(walks).lower()})"
+    counts = "((c) => [c.cells, c.padding, c.numbers, c.flops, c.bytes])(m.countsOf(d.problem, b))"
+    got = javascript(TileByTile(), f"{order}.map((b) => [b, {counts}])", cases)
+    for case, listed in zip(cases, got, strict=True):
+        problem = ConvProblem(**case["problem"])
+        expected = (blocks.walked if walks else blocks.in_order)(problem, *case["blocks"])
+        assert len(listed) == len(expected)
+        for (edges, found), block in zip(listed, expected, strict=True):
+            assert edges[:6] == [edge for part in block for edge in (part.start, part.stop)]
+            c = blocks.count(problem, block)
+            assert found == [c.cells, c.padding, c.numbers, c.flops, c.bytes]
+
+
+def test_the_delta_named_is_the_step_of_the_walk(javascript):
+    cases = [{"problem": raw, "block": 1 + i % 3} for i, raw in enumerate(_one_image(13))]
+    moves = "m.blocksOf(d.problem, [999, 999, d.block], true).map((b) => b[6])"
+    got = javascript(TileByTile(), f"[{moves}, m.deltasOf(d.problem, d.block)]", cases)
+    for case, (named, by_name) in zip(cases, got, strict=True):
+        problem = ConvProblem(**case["problem"])
+        assert tuple(by_name.values()) == deltas(problem, case["block"])
+        distances = [step[3] for step in walk(problem, case["block"])]
+        assert named[0] == ""
+        assert [by_name[name] for name in named[1:]] == np.diff(distances).tolist()
 
 
 @pytest.mark.parametrize("m", [2, 4, 6])

@@ -10,24 +10,28 @@ from nbconvert import HTMLExporter
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
+from convlab.algorithms.precomputed_gemm import deltas
+from convlab.blocks import count
 from convlab.figures.memory import MEMORIES
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.picture import Picture
 from convlab.figures.winograd import text, tile_of
-from convlab.units import bytes_text, count_text
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.index_map import IndexMap
+from convlab.units import bytes_text, count_text, ratio_text
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, TileByTile, WinogradTile
 
 pytestmark = pytest.mark.browser
 
 CELLS = (
-    "from convlab import ConvProblem\n"
-    "from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile",
+    "from convlab import ConvProblem\nfrom convlab.widgets import *",
     "SlidingWindow()",
     "Im2colFills()",
     "MemoryBlowup()",
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
     "ChannelMixing()",
     "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
+    "TileByTile()",
+    'TileByTile(algorithm="precomputed_gemm", C=4, block_k=2, step=0)',
     "WinogradTile()",
 )
 
@@ -143,6 +147,72 @@ def test_copies_of_a_pixel_are_found(page):
     assert f"{times} so far" in words
     widget.get_by_role("radio", name="im2col").check()
     widget.get_by_text("18 × 20").wait_for()
+
+
+def test_a_block_and_its_counts_are_the_librarys(page):
+    widget, shown = page.locator(".cl-tiles").first, TileByTile()
+    steps = widget.get_by_role("slider", name="block", exact=True)
+    steps.focus()
+    page.keyboard.press("ArrowRight")
+    for size in (6, 7, 8):
+        shown.block_m = size
+        number = 2 if size == 6 else 0  # other blocks: back to the first
+        total = len(shown.blocks)
+        widget.get_by_text(f"block {number + 1} of {total}").wait_for()
+        found = count(shown.problem, shown.blocks[number])
+        said = " ".join(widget.locator(".cl-counts").inner_text().split())
+        assert said == (
+            f"{found.cells} cells {found.numbers} numbers of x {ratio_text(found.reuse)} reuse "
+            f"{found.padding} padding zeros {bytes_text(found.cells * 4)} scratch "
+            f"{found.intensity:.2f} FLOPs for each byte fetched"
+        )
+        block = shown.blocks[number]
+        purple = widget.locator("svg[aria-roledescription='matrix that is never stored'] rect.cl-workspace")
+        assert purple.count() == found.cells - found.padding
+        assert widget.locator("svg[aria-roledescription='input pixels'] rect.cl-input").count() == 4 * 5 * 2
+        assert f"Rows {block.m.start} to {block.m.stop - 1}" in widget.locator(".cl-story").text_content()
+        widget.get_by_role("slider", name="block_m").focus()
+        page.keyboard.press("ArrowRight")
+
+
+def test_a_ghost_tells_where_it_would_come_from(page):
+    widget = page.locator(".cl-tiles").first
+    matrix = widget.locator("svg[aria-roledescription='matrix that is never stored']")
+    matrix.focus()
+    for key in ("ArrowDown",) * 9:
+        page.keyboard.press(key)
+    page.wait_for_function(
+        "() => /exists nowhere/.test(document.querySelector('.cl-tiles .cl-story').textContent)"
+    )
+    problem = TileByTile().problem
+    _, h, w, c = (int(i) for i in IndexMap(problem).source(9, 6))
+    place = int(IndexMap(problem).x_at(9, 6))
+    assert f"x[{h}, {w}, {c}], place {place}" in widget.locator(".cl-story").text_content()
+    lit = widget.locator("svg[aria-roledescription='input pixels'] text.cl-lit")
+    assert lit.all_text_contents() == [str(place)]
+    page.keyboard.press("Enter")
+    widget.get_by_text("block 8 of 24").wait_for()  # rows 6 to 11 are the second of 4, in 2 x 3 blocks each
+
+
+def test_the_arrow_follows_the_deltas(page):
+    widget = page.locator(".cl-tiles").nth(1)
+    steps = widget.get_by_role("slider", name="block", exact=True)
+    problem = ConvProblem(1, 4, 5, 4, 4, 3, 3, padding=1)
+    next_s, next_r, next_c = (f"{d:+}".replace("-", "−") for d in deltas(problem, 2))
+    arrows = widget.locator(".cl-arrow")
+    assert arrows.count() == 0  # every row begins at its own start
+    steps.focus()
+    for name, value in zip(
+        ["next_s", "next_s", "next_r"] + ["next_s"] * 2 + ["next_r"] + ["next_s"] * 2 + ["next_c"],
+        [next_s, next_s, next_r] + [next_s] * 2 + [next_r] + [next_s] * 2 + [next_c],
+        strict=True,
+    ):
+        page.keyboard.press("ArrowRight")
+        widget.get_by_text(f"{name} = {value} led every row here").wait_for()
+        assert arrows.count() == 2
+    widget.get_by_role("radio", name="index map: implicit_gemm").check()
+    widget.get_by_text("A matrix product whose left matrix").wait_for()
+    assert arrows.count() == 0
 
 
 def test_a_tile_of_winograd_step_by_step(page):
@@ -322,7 +392,7 @@ def test_an_error_shows_in_place(browser, tmp_path):
 
 @pytest.mark.parametrize(
     "kind",
-    [SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile, ChannelMixing],
+    [SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing],
     ids=lambda kind: kind.__name__,
 )
 def test_answers_within_a_frame(browser, tmp_path, kind):
