@@ -106,7 +106,7 @@ function build(page) {
   const stage = html("div", { class: "cl-stage cl-top" },
     html("div", { class: "cl-left" }, figure(image, "input", "x", captions.image), panel),
     figure(matrix, "workspace", "A", captions.matrix, "cl-gone"),
-    figure(output, "output", "y", captions.output, "cl-gone"), trouble);
+    figure(output, "output", "y", captions.output, "cl-gone cl-whole"), trouble);
   const title = html("div", { class: "cl-title" });
   const scrolls = [matrix, output].map((grid) => grid.node.parentElement);
   const knob = (name) =>
