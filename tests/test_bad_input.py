@@ -297,7 +297,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
         "algorithm='im2row'",
         "workspace 576 MiB",
         "300 MiB of memory are free",
-        "free; direct, indirect, ",
+        "free; direct, implicit_gemm, precomputed_gemm, indirect, ",
     ):
         assert words in str(caught.value)
 
