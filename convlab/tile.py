@@ -186,15 +186,19 @@ def load(typing, tile, y, p, step, count, width):
 
     def generate(context, builder, signature, args):
         _, y_, p_, step_, count_, width_ = args
-        sums, masks = llvm.empty(tile.sums), _masks(builder, tile, width_)
-        for i in range(tile.rows):
-            row = builder.mul(step_, _at_most(builder, i, count_))
-            for j in range(tile.vectors):
-                at = p_, row, INT(j * tile.lanes)
-                pointer = llvm.address(context, builder, y, y_, *at, vector=tile.vector)
-                value = llvm.load_below(builder, pointer, masks[j], tile.vector)
-                sums = builder.insert_value(sums, value, i * tile.vectors + j)
-        return sums
+        rows = [builder.mul(step_, _at_most(builder, i, count_)) for i in range(tile.rows)]
+
+        def read(masks):
+            sums = llvm.empty(tile.sums)
+            for j, mask in enumerate(masks):
+                for i, row in enumerate(rows):
+                    here = row, INT(j * tile.lanes)
+                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
+                    value = llvm.load_below(builder, pointer, mask, tile.vector)
+                    sums = builder.insert_value(sums, value, i * tile.vectors + j)
+            return sums
+
+        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, read)
 
     return tile.sums(tile, y, types.intp, types.intp, types.intp, types.intp), generate
 
