@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
+from math import ceil, inf, log2
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,42 @@ LETTERS = tuple("NHWCKRSPQGb")
 CONSTANTS = ("MR", "threads")  # rows of this processor's register tile; threads of a run
 
 
+def fast_size(least) -> int:
+    """Return the smallest 2^a * 3^b * 5^c that is not below `least`: a size that fast transforms like.
+
+    A transform of n numbers is built from transforms of n's prime factors, so a large prime is slow.
+    """
+    best, five = inf, 1
+    while five < best:
+        three = five
+        while three < best:
+            size = three
+            while size < least:
+                size *= 2
+            best = min(best, size)
+            three *= 3
+        five *= 5
+    return best
+
+
+_FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
+    "const fast = (least) => { let best = Infinity; "
+    "for (let five = 1; five < best; five *= 5) { for (let three = five; three < best; three *= 3) { "
+    "let size = three; while (size < least) size *= 2; best = min(best, size); } } return best; }; "
+)
+
+
+def _ceil(value) -> Fraction:
+    return Fraction(ceil(value))
+
+
+def _log2(value) -> Fraction:
+    return Fraction(log2(value))
+
+
+_FUNCTIONS = {"ceil": _ceil, "max": max, "min": min, "log2": _log2, "fast": fast_size}
+
+
 class Formula:
     """A cost in the letters of `ConvProblem`, written once and read thrice: computed, shown, drawn.
 
@@ -27,9 +63,9 @@ class Formula:
     ----------
     text : str
         An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
-        ``+ - * /``, ``ceil``, ``max`` and ``min``; MR is the rows of this processor's register tile,
-        `threads` the threads of a run. It is valid Python and valid JavaScript alike, so that an
-        interactive figure computes the very number that the library computes.
+        ``+ - * /``, ``ceil``, ``max`` and ``min``, ``log2``, and ``fast`` (`fast_size`); MR is the rows of
+        this processor's register tile, `threads` the threads of a run. It is valid Python and valid
+        JavaScript alike, so that an interactive figure computes the very number that the library computes.
 
     Examples
     --------
@@ -46,26 +82,28 @@ class Formula:
         self.text = text
         for node in ast.walk(tree := ast.parse(text, mode="eval")):
             if isinstance(node, ast.Name):
-                if node.id not in (*LETTERS, *CONSTANTS, "ceil", "max", "min"):
+                if node.id not in (*LETTERS, *CONSTANTS, *_FUNCTIONS):
                     raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
             elif not isinstance(node, (*self._allowed, ast.Load)):
                 raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
         self._divides = any(isinstance(node, ast.Div) for node in ast.walk(tree))
-        self._tiled = any(isinstance(node, ast.Name) and node.id == "MR" for node in ast.walk(tree))
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        self._tiled, self._fast = "MR" in names, "fast" in names
         self._code = compile(tree, "<formula>", "eval")
 
     def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
-        """Return the value for one problem: exact, in whole numbers and fractions, then rounded."""
+        """Return the value for one problem, rounded; exact up to there, but for a `log2` (53 bits)."""
         letters = problem.letters | self._constants(threads)
         if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
             letters = {letter: Fraction(size) for letter, size in letters.items()}
-        return round(eval(self._code, {"__builtins__": {}, "ceil": _ceil, "max": max, "min": min}, letters))
+        return round(eval(self._code, {"__builtins__": {}} | _FUNCTIONS, letters))
 
     @property
     def javascript(self) -> str:
         """The body of a JavaScript function of the letters, for one thread on this processor."""
         known = "".join(f"const {name} = {value}; " for name, value in self._constants(threads=1).items())
-        return f"const {{ceil, max, min}} = Math; {known}return Math.round({self.text});"
+        known += _FAST_IN_JAVASCRIPT if self._fast else ""
+        return f"const {{ceil, max, min, log2}} = Math; {known}return Math.round({self.text});"
 
     def _constants(self, threads: int) -> dict[str, int]:
         if not self._tiled:
@@ -111,10 +149,6 @@ class Cost:
     def intensity(self) -> float:
         """FLOPs for each byte moved."""
         return self.flops / self.bytes_moved
-
-
-def _ceil(value) -> Fraction:
-    return Fraction(ceil(value))
 
 
 def _copy(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
