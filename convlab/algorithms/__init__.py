@@ -1,6 +1,16 @@
 """`ALGORITHMS`: the one ordered table of algorithms. Nothing else lists them."""
 
-from convlab.algorithms import depthwise, direct, im2col, im2row, indirect, pointwise, winograd
+from convlab.algorithms import (
+    depthwise,
+    direct,
+    fft,
+    fft_tiled,
+    im2col,
+    im2row,
+    indirect,
+    pointwise,
+    winograd,
+)
 from convlab.algorithms.base import Algorithm, Cost, Form, Formula
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -11,6 +21,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         im2col.ALGORITHM,
         indirect.ALGORITHM,
         *winograd.ALGORITHMS,
+        fft.ALGORITHM,
+        fft_tiled.ALGORITHM,
         depthwise.ALGORITHM,
         pointwise.ALGORITHM,
     )

@@ -17,14 +17,13 @@ Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 
 import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula, fast_size
 from convlab.aligned import aligned_empty
-from convlab.jit import njit
 from convlab.problem import ConvProblem
 
 CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are whole tiles of 7 rows and of 6
@@ -32,7 +31,7 @@ CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are wh
 
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a transform that holds the padded picture; the columns are even."""
-    return fast_size(problem.P + problem.R - 1), 2 * fast_size((problem.Q + problem.S - 1) / 2)
+    return fast_size(problem.P + problem.R - 1), 2 * fast_size(-(-(problem.Q + problem.S - 1) // 2))
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -94,31 +93,26 @@ def as_complex(buffer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return buffer[: 2 * prod(shape)].view(np.result_type(buffer.dtype, 1j)).reshape(shape)
 
 
-def allocate_for(problem: ConvProblem, pictures: int, size: tuple[int, int]) -> dict[str, np.ndarray]:
-    """Return two buffers, each large enough for the spectra of so many pictures, before and after."""
-    numbers = min(pictures, CHUNK) * size[0] * (size[1] + 2) * max(problem.C, problem.K)
-    return {name: aligned_empty((numbers,), problem.dtype) for name in ("here", "there")}
-
-
 def chunks(pictures: int) -> Iterator[slice]:
     """Cut so many pictures into slices of nearly the same length, CHUNK at most."""
     step = -(-pictures // -(-pictures // CHUNK))
     return (slice(first, min(first + step, pictures)) for first in range(0, pictures, step))
 
 
-def _run(product):
-    """Return a form's `run`: only the product in the middle differs."""
+def run_with(multiply: Callable) -> Callable:
+    """Return a form's `run`: there, multiply, back. Only the product in the middle differs."""
 
     def run(problem, x, packed, workspace, y, threads):
         size, buffers = transform_size(problem), (workspace["here"], workspace["there"])
         for images in chunks(problem.N):
-            products = product(problem, forward(x[images], size, buffers), packed, workspace, threads)
+            spectra = forward(x[images], size, buffers)
+            products = multiply(problem, spectra, packed, workspace, threads)
             y[images] = backward(products, problem.P, size, buffers)[:, :, : problem.Q]
 
     return run
 
 
-def multiply_numpy(problem, spectra, w, workspace, threads) -> np.ndarray:
+def multiply(problem, spectra, w, workspace, threads) -> np.ndarray:
     """Return the products of spectra (B, rows, half, C) and w (F, G, C/G, K/G), in the first buffer."""
     B, rows, half, _ = spectra.shape
     products = as_complex(workspace["here"], (B, rows, half, problem.K))
@@ -127,7 +121,7 @@ def multiply_numpy(problem, spectra, w, workspace, threads) -> np.ndarray:
     return products
 
 
-def pack_numpy(problem: ConvProblem, w: np.ndarray, size, corner) -> np.ndarray:
+def pack(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
     """Return the conjugate spectra of all filters, (F, G, C/G, K/G)."""
     filters = problem.K // problem.groups
     F = size[0] * (size[1] // 2 + 1)
@@ -137,31 +131,118 @@ def pack_numpy(problem: ConvProblem, w: np.ndarray, size, corner) -> np.ndarray:
     return packed
 
 
-# -- the fast form: a complex product is four real ones ----------------------------------------------------
+def allocate(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:
+    """Return two buffers, each large enough for the spectra of a chunk of pictures, before and after."""
+    numbers = min(pictures, CHUNK) * size[0] * (size[1] + 2) * max(problem.C, problem.K)
+    return {name: aligned_empty((numbers,), problem.dtype) for name in ("here", "there")}
+
+
+# -- the fast form -----------------------------------------------------------------------------------------
 #
-#     (a + ib)(c + id) = (ac - bd) + i(ad + bc)
-#
-# Memory holds a complex number as two neighbouring real ones. So the spectra of B pictures are a real matrix
-# of 2B rows (a, b, a, b, ...), the filters' one of 2K columns (c, d, c, d, ...), and their plain product on
-# the register tile holds all four real products of every pair: blocks of 2 x 2 that are then summed up.
+# The transforms are NumPy's in both forms. The product is most of the work, and is done on the register tile.
 
 
-@njit
-def _rows(offsets, pictures, step):
-    """List where the rows of a begin: the real parts at even places, the imaginary parts behind them."""
-    for i in range(len(offsets)):
-        row = min(i, 2 * pictures - 1)  # tiles reach past the last row: they repeat it
-        offsets[i] = row // 2 * step + row % 2
+def multiply_cpu(problem, spectra, panels, workspace, threads) -> np.ndarray:
+    """Return the same products, from panels of `pack_cpu`."""
+    from convlab.complex_gemm import complex_gemm
+
+    products = as_complex(workspace["here"], (*spectra.shape[:3], problem.K))
+    complex_gemm(spectra, panels, products, problem.groups, workspace["offsets"], workspace["four"], threads)
+    return products
 
 
-@njit
-def _panels(left, right, tile, x, base, offsets, count, w, four, columns, channels):
-    for n in range(left, right, tile.cols):
-        for m in range(0, count, tile.rows):
-            sums = zeros(tile)
-            rows = listed(tile, x, base, offsets, m, x)
-            q = n * channels
-            for c in range(channels):
-                sums = accumulate(tile, sums, rows, 2 * c, w, q)
-                q += tile.cols
-            store(tile, sums, four, m * columns + n, columns, count - m, columns - n)
+def pack_cpu(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
+    """Return the conjugate spectra of all filters in `complex_gemm`'s panels."""
+    from convlab.complex_gemm import Panels
+
+    filters, F = problem.K // problem.groups, size[0] * (size[1] // 2 + 1)
+    panels = Panels(F, problem.groups, filters, w.shape[3], w.dtype.name)
+    for g in range(problem.groups):
+        for k in range(0, filters, panels.step):
+            some = w[g * filters : (g + 1) * filters][k : k + panels.step]
+            panels.fill(g, k, spectra_of(some, size, corner))
+    return panels.array
+
+
+def panel_bytes(problem: ConvProblem, size) -> int:
+    """Return the bytes of `pack_cpu`'s panels."""
+    from convlab.gemm import packed_bytes
+
+    matrices = size[0] * (size[1] // 2 + 1) * problem.groups
+    return packed_bytes(
+        matrices, 2 * problem.K // problem.groups, problem.C // problem.groups, problem.dtype
+    )
+
+
+def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dict[str, np.ndarray]:
+    """Return the two buffers, and what `complex_gemm` needs."""
+    from convlab.complex_gemm import scratch
+
+    few = min(pictures, CHUNK)
+    return allocate(problem, pictures, size) | scratch(few, problem.K // problem.groups, threads, problem.dtype)
+
+
+# -- what it costs -----------------------------------------------------------------------------------------
+
+
+def costs(pictures: str, rows: str, half: str, h: str, p: str) -> dict[str, Formula]:
+    """Return the formulas of an algorithm that transforms so many pictures of rows x 2*half numbers.
+
+    Of a picture, the first h rows hold numbers and p are wanted back. By convention, a transform of n complex
+    numbers takes 5 n log2(n) operations and one of n real numbers half of that. The transforms of the filters
+    are done once, by `pack`, and not counted.
+    """
+    row, column = f"5*{half} * log2(2*{half})", f"({half}+1) * 5*{rows} * log2({rows})"
+    transforms = f"C*({h} * {row} + {column}) + K*({p} * {row} + {column})"
+    products = f"8 * {rows}*({half}+1) * C*K/G"
+    numbers = f"{rows}*(2*{half}+2)"  # of one spectrum: a complex number is two
+    passes = f"2*(2*{half}+2) * (({h}+{rows})*C + ({p}+2*{rows})*K)"  # each written, and read again
+    space = f"2 * min({pictures}, {CHUNK}) * {numbers} * max(C, K) * b"
+    listed = f"ceil(2*min({pictures}, {CHUNK})/MR)*MR * 8"
+    four = f"threads * 4*min({pictures}, {CHUNK})*K/G * b"
+    return {
+        "flops": Formula(f"{pictures} * ({transforms} + {products})"),
+        "bytes_moved": Formula(
+            f"(N*H*W*C + {pictures} * {passes} + ceil({pictures}/{CHUNK}) * {numbers}*C*K/G + N*P*Q*K) * b"
+        ),
+        "numpy": Formula(space),
+        "cpu": Formula(f"{space} + {listed} + {four}"),
+        "packed": Formula(f"{numbers} * C*K/G * b"),
+    }
+
+
+def _corner(problem: ConvProblem) -> tuple[int, int]:
+    (top, _), (left, _) = problem.padding
+    return top, left
+
+
+COSTS = costs("N", "fast(P+R-1)", "fast((Q+S-1)/2)", h="H", p="P")
+
+ALGORITHM = Algorithm(
+    name="fft",
+    summary="Transform whole pictures; then a convolution is one product for each frequency.",
+    source="Mathieu, Henaff & LeCun 2013, arXiv:1312.5851",
+    refuses=refuses,
+    flops=COSTS["flops"],
+    ieee=False,
+    forms={
+        "numpy": Form(
+            run=run_with(multiply),
+            bytes_moved=COSTS["bytes_moved"],
+            workspace_bytes=COSTS["numpy"],
+            packed_bytes=COSTS["packed"],
+            pack=lambda problem, w: pack(problem, w, transform_size(problem), _corner(problem)),
+            allocate=lambda problem, threads: allocate(problem, problem.N, transform_size(problem)),
+        ),
+        "cpu": Form(
+            run=run_with(multiply_cpu),
+            bytes_moved=COSTS["bytes_moved"],
+            workspace_bytes=COSTS["cpu"],
+            packed_bytes=lambda problem: panel_bytes(problem, transform_size(problem)),
+            pack=lambda problem, w: pack_cpu(problem, w, transform_size(problem), _corner(problem)),
+            allocate=lambda problem, threads: allocate_cpu(
+                problem, threads, problem.N, transform_size(problem)
+            ),
+        ),
+    },
+)
