@@ -179,6 +179,9 @@ class Form:
     resize : callable, optional
         ``resize(old, new, workspace)`` returns the workspace of another size of the input, and how much of
         it was made anew: "nothing", "part" or "all". Without it all of it is.
+    packs_for : callable, optional
+        ``packs_for(problem)`` returns what the packed weights depend on beside w: a spectrum is as large as
+        a transform. A plan of such a form keeps w, to pack it anew for another size.
     """
 
     run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray, int], None]
@@ -188,6 +191,7 @@ class Form:
     pack: Callable[[ConvProblem, np.ndarray], Any] = _copy
     allocate: Callable[[ConvProblem, int], dict[str, np.ndarray]] = _nothing
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
+    packs_for: Callable[[ConvProblem], Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ by channels times channels by filters, of complex numbers. The work no longer de
 filter. `conj`, the conjugate, turns the flipped filter of a true convolution back into a cross-correlation.
 
 A discrete Fourier transform takes the picture for one that repeats itself for ever. A window that sticks out
-on the right would wrap around and read pixels from the left; so a transform has at least P+R-1 rows and Q+S-1
-columns, as many as the padded picture, and the numbers behind the picture are zeros. A picture of real numbers
+on the right would wrap around and read pixels from the left. So a transform has at least P+R-1 rows and Q+S-1
+columns, as many as the padded picture, and what lies behind the picture is zero. A picture of real numbers
 needs half of the frequencies only: the others are their conjugates.
 
 Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" (2013), arXiv:1312.5851.
@@ -18,7 +18,7 @@ Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import prod
+from math import log2, prod, sqrt
 
 import numpy as np
 
@@ -169,9 +169,7 @@ def panel_bytes(problem: ConvProblem, size) -> int:
     from convlab.gemm import packed_bytes
 
     matrices = size[0] * (size[1] // 2 + 1) * problem.groups
-    return packed_bytes(
-        matrices, 2 * problem.K // problem.groups, problem.C // problem.groups, problem.dtype
-    )
+    return packed_bytes(matrices, 2 * problem.K // problem.groups, problem.C // problem.groups, problem.dtype)
 
 
 def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dict[str, np.ndarray]:
@@ -179,7 +177,9 @@ def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dic
     from convlab.complex_gemm import scratch
 
     few = min(pictures, CHUNK)
-    return allocate(problem, pictures, size) | scratch(few, problem.K // problem.groups, threads, problem.dtype)
+    return allocate(problem, pictures, size) | scratch(
+        few, problem.K // problem.groups, threads, problem.dtype
+    )
 
 
 # -- what it costs -----------------------------------------------------------------------------------------
@@ -211,9 +211,19 @@ def costs(pictures: str, rows: str, half: str, h: str, p: str) -> dict[str, Form
     }
 
 
-def _corner(problem: ConvProblem) -> tuple[int, int]:
+def _transform(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the size of the transform, and rows above and columns left of the picture."""
     (top, _), (left, _) = problem.padding
-    return top, left
+    return transform_size(problem), (top, left)
+
+
+def rounding(rows: int, cols: int) -> float:
+    """Return the rounding error beside that of one rounding, for transforms of this size.
+
+    A number goes through log2(rows * cols) stages of each of three transforms, and is rounded in every one.
+    Errors of either sign add up like the square root of their number.
+    """
+    return sqrt(3 * log2(rows * cols))
 
 
 COSTS = costs("N", "fast(P+R-1)", "fast((Q+S-1)/2)", h="H", p="P")
@@ -224,6 +234,7 @@ ALGORITHM = Algorithm(
     source="Mathieu, Henaff & LeCun 2013, arXiv:1312.5851",
     refuses=refuses,
     flops=COSTS["flops"],
+    rounding=rounding(256, 256),
     ieee=False,
     forms={
         "numpy": Form(
@@ -231,18 +242,20 @@ ALGORITHM = Algorithm(
             bytes_moved=COSTS["bytes_moved"],
             workspace_bytes=COSTS["numpy"],
             packed_bytes=COSTS["packed"],
-            pack=lambda problem, w: pack(problem, w, transform_size(problem), _corner(problem)),
+            pack=lambda problem, w: pack(problem, w, *_transform(problem)),
             allocate=lambda problem, threads: allocate(problem, problem.N, transform_size(problem)),
+            packs_for=_transform,
         ),
         "cpu": Form(
             run=run_with(multiply_cpu),
             bytes_moved=COSTS["bytes_moved"],
             workspace_bytes=COSTS["cpu"],
             packed_bytes=lambda problem: panel_bytes(problem, transform_size(problem)),
-            pack=lambda problem, w: pack_cpu(problem, w, transform_size(problem), _corner(problem)),
+            pack=lambda problem, w: pack_cpu(problem, w, *_transform(problem)),
             allocate=lambda problem, threads: allocate_cpu(
                 problem, threads, problem.N, transform_size(problem)
             ),
+            packs_for=_transform,
         ),
     },
 )

@@ -8,10 +8,9 @@ are thrown away, and neighbouring tiles overlap by as much: signal processing kn
 Why smaller? A spectrum of weights has as many numbers as the transform, for each pair of a filter and a
 channel. With a whole picture it is huge, and serves each picture of the batch once. With tiles it is small,
 however large the picture is, and serves all tiles. What is thrown away is the price: a tile must be a good
-deal larger than the filter. Tiles here have 32 rows and columns, or twice the filter's where that is more, but
-never more than a transform of the whole padded picture.
-
-cuDNN's FFT_TILING takes 32 x 32 tiles too.
+deal larger than the filter. Tiles here have at most 32 rows and columns, or about twice the filter's where
+that is more. All have one size that shares the picture evenly: two tiles of 30 rows, rather than one of 32
+and a small rest. cuDNN's FFT_TILING takes 32 x 32 too.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, fast_size
 from convlab.algorithms.fft import (
-    CHUNK,
     allocate,
     allocate_cpu,
     as_real,
@@ -36,17 +34,20 @@ from convlab.algorithms.fft import (
     pack_cpu,
     panel_bytes,
     refuses,
-    transform_size,
+    rounding,
 )
 from convlab.problem import ConvProblem
 
-TILE = 32  # rows and columns, if the filter has no more than half of that
+TILE = 32  # rows and columns, if the filter has less than half of that
 
 
 def tile_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a tile; the columns are even."""
-    rows, cols = transform_size(problem)
-    return min(rows, max(TILE, fast_size(2 * problem.R))), min(cols, max(TILE, 2 * fast_size(problem.S)))
+    rows, cols = (
+        -(-out // -(-out // max(TILE - taps + 1, taps + 1))) + taps - 1  # an even share of the outputs
+        for out, taps in ((problem.P, problem.R), (problem.Q, problem.S))
+    )
+    return fast_size(rows), 2 * fast_size(-(-cols // 2))
 
 
 def good_outputs(problem: ConvProblem, size: tuple[int, int]) -> tuple[int, int]:
@@ -111,8 +112,8 @@ def _count(problem: ConvProblem) -> int:
 
 # -- what it costs -----------------------------------------------------------------------------------------
 
-_ROWS = f"min(fast(P+R-1), max({TILE}, fast(2*R)))"
-_HALF = f"min(fast((Q+S-1)/2), max({TILE // 2}, fast(S)))"
+_ROWS = f"fast(ceil(P/ceil(P/max({TILE + 1}-R, R+1)))+R-1)"
+_HALF = f"fast((ceil(Q/ceil(Q/max({TILE + 1}-S, S+1)))+S-1)/2)"
 _COUNT = f"N*ceil(P/({_ROWS}-R+1))*ceil(Q/(2*{_HALF}-S+1))"
 COSTS = costs(_COUNT, _ROWS, _HALF, h=_ROWS, p=f"({_ROWS}-R+1)")
 
@@ -122,6 +123,7 @@ ALGORITHM = Algorithm(
     source="Mathieu, Henaff & LeCun 2013, arXiv:1312.5851; tiles as cuDNN's FFT_TILING",
     refuses=refuses,
     flops=COSTS["flops"],
+    rounding=rounding(TILE, TILE),
     ieee=False,
     forms={
         "numpy": Form(
@@ -131,6 +133,7 @@ ALGORITHM = Algorithm(
             packed_bytes=COSTS["packed"],
             pack=lambda problem, w: pack(problem, w, tile_size(problem)),
             allocate=lambda problem, threads: allocate(problem, _count(problem), tile_size(problem)),
+            packs_for=tile_size,
         ),
         "cpu": Form(
             run=_run_with(multiply_cpu),
@@ -141,6 +144,7 @@ ALGORITHM = Algorithm(
             allocate=lambda problem, threads: allocate_cpu(
                 problem, threads, _count(problem), tile_size(problem)
             ),
+            packs_for=tile_size,
         ),
     },
 )
