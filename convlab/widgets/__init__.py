@@ -4,6 +4,7 @@ from convlab.widgets.channel_mixing import ChannelMixing
 from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.memory_blowup import MemoryBlowup
 from convlab.widgets.sliding_window import SlidingWindow
+from convlab.widgets.spectra import Spectra
 from convlab.widgets.winograd_tile import WinogradTile
 
-__all__ = ["ChannelMixing", "Im2colFills", "MemoryBlowup", "SlidingWindow", "WinogradTile"]
+__all__ = ["ChannelMixing", "Im2colFills", "MemoryBlowup", "SlidingWindow", "Spectra", "WinogradTile"]

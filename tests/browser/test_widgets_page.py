@@ -15,13 +15,12 @@ from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.picture import Picture
 from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text, count_text
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile
+from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, Spectra, WinogradTile
 
 pytestmark = pytest.mark.browser
 
 CELLS = (
-    "from convlab import ConvProblem\n"
-    "from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, WinogradTile",
+    "from convlab import ConvProblem\nfrom convlab.widgets import *",
     "SlidingWindow()",
     "Im2colFills()",
     "MemoryBlowup()",
@@ -29,6 +28,7 @@ CELLS = (
     "ChannelMixing()",
     "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
     "WinogradTile()",
+    "Spectra()",
 )
 
 
@@ -293,6 +293,31 @@ def test_groups_by_slider_and_by_pointing(page):
     widget.get_by_text("16 × 1 × 1").wait_for()
 
 
+def test_zeros_by_key_and_by_dragging(page):
+    widget = page.locator(".cl-spectra-figure")
+    words = widget.locator(".cl-story")
+    assert f"{int(Spectra().through.wrong.sum())} of 1024 outputs are wrong" in words.text_content()
+    widget.get_by_role("slider", name="zeros behind the picture").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    widget.get_by_text("All 1024 outputs are right: 6 zeros are enough for 7 × 7 taps").wait_for()
+    picture = widget.locator("canvas").first
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    cell = box["width"] / (32 + 14)
+    page.mouse.move(box["x"] + 38 * cell, box["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 35 * cell, box["y"] + 9)
+    page.mouse.up()
+    wrong = int(Spectra(zeros=3).through.wrong.sum())
+    widget.get_by_text(f"{wrong} of 1024 outputs are wrong: their windows reach 6 pixels further").wait_for()
+    widget.get_by_role("radio", name="shift").check()
+    widget.get_by_role("checkbox", name="forget the conjugate").check()
+    wrong = int(Spectra("shift", zeros=3, forget=True).through.wrong.sum())
+    widget.get_by_text(f"{wrong} of 1024 outputs are wrong: without the conjugate").wait_for()
+    assert f"{wrong} pixels wrong" in widget.locator("canvas").nth(2).get_attribute("aria-label")
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1100, 360])
 def test_accessible_and_inside_its_page(page, width, dark):
@@ -322,7 +347,7 @@ def test_an_error_shows_in_place(browser, tmp_path):
 
 @pytest.mark.parametrize(
     "kind",
-    [SlidingWindow, Im2colFills, MemoryBlowup, WinogradTile, ChannelMixing],
+    [SlidingWindow, Im2colFills, MemoryBlowup, Spectra, WinogradTile, ChannelMixing],
     ids=lambda kind: kind.__name__,
 )
 def test_answers_within_a_frame(browser, tmp_path, kind):
@@ -333,7 +358,7 @@ def test_answers_within_a_frame(browser, tmp_path, kind):
     )
     page = browser.new_page()
     page.goto(file.as_uri())
-    page.locator(".convlab svg").first.wait_for()
+    page.locator(".convlab input[type=range]").first.wait_for()
     milliseconds = page.evaluate(
         """async () => {
           const slider = document.querySelector('.convlab input[type=range]');
