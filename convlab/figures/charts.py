@@ -96,7 +96,7 @@ def curves(
     dashed: Mapping[str, Mapping[float, float]] | None = None,
     text: Callable[[float], str] = "{:g}".format,
 ) -> Picture:
-    """Draw lines with points, each with its name at its end; the height is logarithmic.
+    """Draw lines with points, each with its name at its end; heights of very different size on a logarithm.
 
     Parameters
     ----------
@@ -114,22 +114,18 @@ def curves(
 
     with figure_style():
         fig, ax = plt.subplots(figsize=(8, 3.6))
-        ax.set_yscale("log")
-        ends = []
         for (name, points), marker in zip(lines.items(), "osD^v*", strict=False):
             colour = ROLES[roles[name]]
             ax.plot(list(points), list(points.values()), marker + "-", color=colour, markersize=5)
             if dashed and name in dashed:
                 ax.plot(list(dashed[name]), list(dashed[name].values()), "--", color=colour, linewidth=1)
-            ends.append((points[max(points)], max(points), name))
         heights = [v for points in (*lines.values(), *(dashed or {}).values()) for v in points.values()]
-        apart = (max(heights) / min(heights)) ** 0.07  # names of lines that end close together
-        lowest = 0.0
-        for height, x, name in sorted(ends):
-            lowest = max(height, lowest * apart)
-            ax.annotate(
-                f" {name}", (x, height), xytext=(x, lowest), va="center", color=LIGHT["ink"], fontsize=9
-            )
+        if max(heights) > 10 * min(heights):
+            ax.set_yscale("log")
+            y_axis += " (logarithmic)"
+        else:
+            ax.set_ylim(0, 1.15 * max(heights))
+        _names_at_ends(ax, lines)
         ax.margins(x=0.02)
         ax.set_xlim(right=max(x for points in lines.values() for x in points) * 1.2)
         ax.yaxis.set_major_formatter(lambda value, _: text(value))
@@ -140,6 +136,26 @@ def curves(
         ax.grid(axis="y", color=LIGHT["line"], linewidth=0.6)
         headline(fig, title)
         return show(fig, alt)
+
+
+def _names_at_ends(ax, lines: Mapping[str, Mapping[float, float]]) -> None:
+    """Write every line's name behind its last point, and push names that would touch apart."""
+    ends = sorted((points[max(points)], max(points), name) for name, points in lines.items())
+    lowest = -1.0
+    for height, x, name in ends:
+        to_share = ax.transData + ax.transAxes.inverted()  # from numbers to shares of the height
+        _, share = to_share.transform((x, height))
+        lowest = max(share, lowest + 0.07)
+        ax.annotate(
+            name,
+            (x, lowest),
+            xycoords=("data", "axes fraction"),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            color=LIGHT["ink"],
+            fontsize=9,
+        )
 
 
 def staircase(speeds: Mapping[int, float], *, title: str, alt: str) -> Picture:
