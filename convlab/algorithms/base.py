@@ -67,6 +67,9 @@ class Formula:
         this processor's register tile, `threads` the threads of a run. It is valid Python and valid
         JavaScript alike, so that an interactive figure computes the very number that the library computes.
 
+    parts : dict of str to str, optional
+        Names for what is long or comes twice, each an expression of the letters and of the names before it.
+
     Examples
     --------
     >>> rows = Formula("N*P*Q * R*S*C * b")
@@ -74,36 +77,58 @@ class Formula:
     7225344
     >>> str(rows)
     'N·P·Q × R·S·C × b'
+    >>> Formula("N * tiles * b", {"tiles": "ceil(P/4)"})(ConvProblem(1, 9, 9, 1, 1, 1, 1))
+    12
     """
 
     _allowed = (ast.Expression, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Constant, ast.Call)
 
-    def __init__(self, text: str):
-        self.text = text
+    def __init__(self, text: str, parts: dict[str, str] | None = None):
+        self.text, self.parts = text, parts or {}
+        self._divides = self._tiled = self._fast = False
+        self._code, known = {}, {*LETTERS, *CONSTANTS, *_FUNCTIONS}
+        for name, expression in {**self.parts, "": text}.items():
+            self._code[name] = self._compile(expression, known)
+            known.add(name)
+
+    def _compile(self, text: str, known: set[str]):
+        """Return one expression's code, after a look at every symbol in it."""
         for node in ast.walk(tree := ast.parse(text, mode="eval")):
             if isinstance(node, ast.Name):
-                if node.id not in (*LETTERS, *CONSTANTS, *_FUNCTIONS):
+                if node.id not in known:
                     raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
+                self._tiled |= node.id == "MR"
+                self._fast |= node.id == "fast"
             elif not isinstance(node, (*self._allowed, ast.Load)):
                 raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
-        self._divides = any(isinstance(node, ast.Div) for node in ast.walk(tree))
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        self._tiled, self._fast = "MR" in names, "fast" in names
-        self._code = compile(tree, "<formula>", "eval")
+            self._divides |= isinstance(node, ast.Div)
+        return compile(tree, "<formula>", "eval")
 
     def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
         """Return the value for one problem, rounded; exact up to there, but for a `log2` (53 bits)."""
-        letters = problem.letters | self._constants(threads)
+        values = problem.letters | self._constants(threads)
         if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
-            letters = {letter: Fraction(size) for letter, size in letters.items()}
-        return round(eval(self._code, {"__builtins__": {}} | _FUNCTIONS, letters))
+            values = {letter: Fraction(size) for letter, size in values.items()}
+        for name, code in self._code.items():
+            values[name] = eval(code, {"__builtins__": {}} | _FUNCTIONS, values)
+        return round(values[""])
 
     @property
     def javascript(self) -> str:
         """The body of a JavaScript function of the letters, for one thread on this processor."""
-        known = "".join(f"const {name} = {value}; " for name, value in self._constants(threads=1).items())
-        known += _FAST_IN_JAVASCRIPT if self._fast else ""
-        return f"const {{ceil, max, min, log2}} = Math; {known}return Math.round({self.text});"
+        return f"{self._javascript_parts}return Math.round({self.text});"
+
+    @property
+    def javascript_values(self) -> str:
+        """The body of another one, that returns the parts by their names."""
+        return f"{self._javascript_parts}return {{{', '.join(self.parts)}}};"
+
+    @property
+    def _javascript_parts(self) -> str:
+        known = self._constants(threads=1) | self.parts
+        lines = "".join(f"const {name} = {value}; " for name, value in known.items())
+        fast = _FAST_IN_JAVASCRIPT if self._fast else ""
+        return f"const {{ceil, max, min, log2}} = Math; {fast}{lines}"
 
     def _constants(self, threads: int) -> dict[str, int]:
         if not self._tiled:
@@ -113,10 +138,15 @@ class Formula:
         return {"threads": threads, "MR": tile_for("float32").rows}
 
     def __str__(self) -> str:
-        return self.text.replace(" * ", " × ").replace("*", "·")
+        return readable(self.text)
 
     def __repr__(self) -> str:
         return f"Formula({self.text!r})"
+
+
+def readable(expression: str) -> str:
+    """Return an expression with the signs of multiplication that people write."""
+    return expression.replace(" * ", " × ").replace("*", "·")
 
 
 NOTHING = Formula("0")

@@ -185,29 +185,26 @@ def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dic
 # -- what it costs -----------------------------------------------------------------------------------------
 
 
-def costs(pictures: str, rows: str, half: str, h: str, p: str) -> dict[str, Formula]:
+def costs(pictures: str, parts: dict[str, str], h: str, p: str) -> dict[str, Formula]:
     """Return the formulas of an algorithm that transforms so many pictures of rows x 2*half numbers.
 
-    Of a picture, the first h rows hold numbers and p are wanted back. By convention, a transform of n complex
-    numbers takes 5 n log2(n) operations and one of n real numbers half of that. The transforms of the filters
-    are done once, by `pack`, and not counted.
+    `parts` names `rows` and `half`. Of a picture, the first h rows hold numbers and p are wanted back. By
+    convention, a transform of n complex numbers takes 5 n log2(n) operations, one of n real numbers half of
+    that. The transforms of the filters are done once, by `pack`, and not counted.
     """
-    row, column = f"5*{half} * log2(2*{half})", f"({half}+1) * 5*{rows} * log2({rows})"
+    row, column = "5*half * log2(2*half)", "(half+1) * 5*rows * log2(rows)"
     transforms = f"C*({h} * {row} + {column}) + K*({p} * {row} + {column})"
-    products = f"8 * {rows}*({half}+1) * C*K/G"
-    numbers = f"{rows}*(2*{half}+2)"  # of one spectrum: a complex number is two
-    passes = f"2*(2*{half}+2) * (({h}+{rows})*C + ({p}+2*{rows})*K)"  # each written, and read again
-    space = f"2 * min({pictures}, {CHUNK}) * {numbers} * max(C, K) * b"
-    listed = f"ceil(2*min({pictures}, {CHUNK})/MR)*MR * 8"
-    four = f"threads * 4*min({pictures}, {CHUNK})*K/G * b"
+    spectrum = "rows*(2*half+2)"  # half+1 columns of complex numbers
+    passes = f"2*(2*half+2) * (({h}+rows)*C + ({p}+2*rows)*K)"  # each written, and read again
+    traffic = f"N*H*W*C + {pictures} * {passes} + ceil({pictures}/{CHUNK}) * {spectrum}*C*K/G + N*P*Q*K"
+    space = f"2 * few * {spectrum} * max(C, K) * b"
+    some = parts | {"few": f"min({pictures}, {CHUNK})"}
     return {
-        "flops": Formula(f"{pictures} * ({transforms} + {products})"),
-        "bytes_moved": Formula(
-            f"(N*H*W*C + {pictures} * {passes} + ceil({pictures}/{CHUNK}) * {numbers}*C*K/G + N*P*Q*K) * b"
-        ),
-        "numpy": Formula(space),
-        "cpu": Formula(f"{space} + {listed} + {four}"),
-        "packed": Formula(f"{numbers} * C*K/G * b"),
+        "flops": Formula(f"{pictures} * ({transforms} + 8*rows*(half+1) * C*K/G)", parts),
+        "bytes_moved": Formula(f"({traffic}) * b", parts),
+        "numpy": Formula(space, some),
+        "cpu": Formula(f"{space} + ceil(2*few/MR)*MR * 8 + threads * 4*few*K/G * b", some),
+        "packed": Formula(f"{spectrum} * C*K/G * b", parts),
     }
 
 
@@ -226,7 +223,7 @@ def rounding(rows: int, cols: int) -> float:
     return sqrt(3 * log2(rows * cols))
 
 
-COSTS = costs("N", "fast(P+R-1)", "fast((Q+S-1)/2)", h="H", p="P")
+COSTS = costs("N", {"rows": "fast(P+R-1)", "half": "fast((Q+S-1)/2)"}, h="H", p="P")
 
 ALGORITHM = Algorithm(
     name="fft",

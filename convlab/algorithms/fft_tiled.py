@@ -112,10 +112,14 @@ def _count(problem: ConvProblem) -> int:
 
 # -- what it costs -----------------------------------------------------------------------------------------
 
-_ROWS = f"fast(ceil(P/ceil(P/max({TILE + 1}-R, R+1)))+R-1)"
-_HALF = f"fast((ceil(Q/ceil(Q/max({TILE + 1}-S, S+1)))+S-1)/2)"
-_COUNT = f"N*ceil(P/({_ROWS}-R+1))*ceil(Q/(2*{_HALF}-S+1))"
-COSTS = costs(_COUNT, _ROWS, _HALF, h=_ROWS, p=f"({_ROWS}-R+1)")
+_PARTS = {
+    "down": f"ceil(P/max({TILE + 1}-R, R+1))",  # so many shares of the outputs, from top to bottom
+    "rows": "fast(ceil(P/down)+R-1)",
+    "across": f"ceil(Q/max({TILE + 1}-S, S+1))",
+    "half": "fast((ceil(Q/across)+S-1)/2)",
+    "tiles": "N*ceil(P/(rows-R+1))*ceil(Q/(2*half-S+1))",
+}
+COSTS = costs("tiles", _PARTS, h="rows", p="(rows-R+1)")
 
 ALGORITHM = Algorithm(
     name="fft_tiled",
