@@ -23,19 +23,15 @@ from convlab.algorithms.base import Algorithm, Form, fast_size
 from convlab.algorithms.fft import (
     allocate,
     allocate_cpu,
-    as_real,
-    backward,
-    chunks,
     costs,
-    forward,
     multiply,
     multiply_cpu,
     pack,
     pack_cpu,
     panel_bytes,
     refuses,
-    rounding,
 )
+from convlab.algorithms.fft_transforms import as_real, backward, chunks, forward, rounding
 from convlab.problem import ConvProblem
 
 TILE = 32  # rows and columns, if the filter has less than half of that
