@@ -205,7 +205,8 @@ def test_nothing_is_asked_of_the_network(widget):
 
 
 def test_page_carries_the_present_state(widget):
-    name = {MemoryBlowup: "batch", Spectra: "zeros"}.get(type(widget), "step")
+    names = {MemoryBlowup: "batch", Spectra: "zeros"}
+    name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     setattr(widget, name, 3)
     page = widget._repr_mimebundle_()[0]["text/html"]
     state = json.loads(re.search(r"state = (\{.*\});\n", page)[1].replace("<\\/", "</"))

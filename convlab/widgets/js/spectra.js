@@ -210,7 +210,7 @@ function build(page) {
     captions.W.textContent = `${size} × ${size}`;
     captions.Y.textContent = state.forget ? "X · W" : "X · conj(W)";
     many.taps.textContent = `${state.taps} × ${state.taps}`;
-    many.zeros.textContent = `${state.zeros} of ${state.taps - 1} needed`;
+    many.zeros.textContent = `${state.zeros}, needed: ${state.taps - 1}`;
     story.textContent = tell(count, rows * rows, state);
   };
 }
