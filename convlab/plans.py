@@ -158,6 +158,7 @@ class Plan:
         self.problem, self.algorithm, self.backend, self.threads = problem, algorithm, backend, threads
         self._form = algorithm.forms[backend]
         self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
+        self._w = None if self._form.packs_for is None else w.copy()
         self.workspace = self._form.allocate(problem, threads)
         self.bias = None if bias is None else bias.copy()
         self.rebuilt = "all"
@@ -168,7 +169,9 @@ class Plan:
         return self.algorithm.cost(self.problem, self.backend, self.threads)
 
     def resize(self, *, N: int | None = None, H: int | None = None, W: int | None = None) -> str:
-        """Make the plan ready for another batch or another size of picture; the packed weights stay.
+        """Make the plan ready for another batch or another size of picture.
+
+        The packed weights stay, but for those that are made for one size: spectra.
 
         Parameters
         ----------
@@ -178,7 +181,7 @@ class Plan:
         Returns
         -------
         str
-            How much of the workspace had to be made anew: "nothing", "part" or "all".
+            How much had to be made anew: "nothing", "part" or "all".
 
         Raises
         ------
@@ -188,6 +191,8 @@ class Plan:
         sizes = {"N": N, "H": H, "W": W}
         old, new = self.problem, replace(self.problem, **{k: v for k, v in sizes.items() if v is not None})
         choose(new, self.algorithm.name, self.backend, Memory(new.y_bytes, 0, self.threads))
+        if self._w is not None and self._form.packs_for(new) != self._form.packs_for(old):
+            self.packed = self._form.pack(new, self._w)
         self.rebuilt = "nothing"
         if self._form.resize is not None:
             self.workspace, self.rebuilt = self._form.resize(old, new, self.workspace)

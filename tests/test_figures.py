@@ -21,6 +21,17 @@ PICTURES = {
     "times": lambda: figures.times({"fast": Timing(1e-3, 9e-4, 2e-3)}, title="One", alt="fast: 1 ms"),
     "gallery": lambda: figures.gallery({"p": np.eye(9) - 0.5}, title="A line", alt="a slanted line"),
     "grids": lambda: figures.grids({"x": np.eye(3)}, title="Ones", alt="an identity matrix"),
+    "curves": lambda: figures.curves(
+        {"up": {1: 1.0, 2: 50.0}, "flat": {1: 2.0, 2: 2.1}},
+        dashed={"up": {1: 1.5, 2: 40.0}},
+        **{"title": "Up", "x_axis": "size", "y_axis": "ms", "alt": "up rises, flat does not"},
+        roles={"up": "input", "flat": "output"},
+    ),
+    "curves of like heights": lambda: figures.curves(
+        {"a": {1: 1.0, 2: 3.0}, "b": {1: 2.0, 2: 3.01}},
+        **{"title": "Up", "x_axis": "size", "y_axis": "ms", "alt": "two lines that end together"},
+        roles={"a": "input", "b": "output"},
+    ),
     "staircase": lambda: figures.staircase({8192: 2e11, 16384: 1e11}, title="Down", alt="a step down"),
     "tensors": lambda: figures.tensors(PROBLEM),
 }

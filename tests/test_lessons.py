@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from convlab import ConvError, conv2d
+from convlab.algorithms.base import fast_size
 from convlab.lessons import EXERCISES, check, reveal
 
 
@@ -186,6 +187,31 @@ WRONG = {
         "forgets w": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (8 * H * W * C),
         "sums over channels": lambda H, W, C, R, S: C * _flops(H, W, C, R, S) / _moved(H, W, C, R, S),
     },
+    "correlate": {
+        "forgets the conjugate": lambda x, w: _spectral(x, w, conj=lambda W: W),
+        "adds no zeros, so that windows wrap around": lambda x, w: _spectral(x, w, size=(
+            max(len(x), len(w)), max(x.shape[1], w.shape[1]))),
+        "adds one row too few": lambda x, w: _spectral(x, w, size=(
+            max(len(x) + len(w) - 2, len(w)), x.shape[1] + w.shape[1] - 1)),
+        "crops the wrong corner": lambda x, w: _spectral(x, w, crop=lambda y: y[-len(x) :, -x.shape[1] :]),
+        "does not crop": lambda x, w: _spectral(x, w, crop=lambda y: y),
+        "conjugates the picture": lambda x, w: np.fft.ifft2(
+            np.fft.fft2(x, _full(x, w)).conj() * np.fft.fft2(w, _full(x, w))).real[: len(x), : x.shape[1]],
+        "returns complex numbers": lambda x, w: _spectral(x, w).astype(complex),
+    },
+    "fast_size": {
+        "knows powers of two only": lambda n: 1 << (n - 1).bit_length(),
+        "is larger than n": lambda n: fast_size(n + 1),
+        "allows a factor 7": lambda n: min(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3, 5, 7))),
+        "forgets the factor 5": lambda n: min(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3))),
+        "takes n": lambda n: n,
+    },
+    "tiles": {
+        "forgets that tiles overlap": lambda P, R, tile: -(-P // tile),
+        "overlaps by R": lambda P, R, tile: -(-P // max(tile - R, 1)),
+        "rounds down": lambda P, R, tile: P // (tile - R + 1),
+        "adds one always": lambda P, R, tile: P // (tile - R + 1) + 1,
+    },
 }  # fmt: skip
 
 
@@ -249,6 +275,24 @@ def _moved(H, W, C, R, S):
     return 4 * (2 * H * W * C + C * R * S)
 
 
+def _full(x, w):
+    return len(x) + len(w) - 1, x.shape[1] + w.shape[1] - 1
+
+
+def _spectral(x, w, size=None, conj=np.conj, crop=None):
+    size = size or _full(x, w)
+    y = np.fft.ifft2(np.fft.fft2(x, size) * conj(np.fft.fft2(w, size))).real
+    return crop(y) if crop else y[: len(x), : x.shape[1]]
+
+
+def _rest(n, factors):
+    """Return n without these factors, or 0 if nothing else is left."""
+    for factor in factors:
+        while n % factor == 0:
+            n //= factor
+    return n - 1
+
+
 def _pq(H, W, R, S, s, p):
     return ((H + 2 * p - R) // s + 1) * ((W + 2 * p - S) // s + 1)
 
@@ -283,6 +327,10 @@ def test_right_answers_written_another_way():
     assert check("depthwise", _per_channel).good
     assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
     assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good
+    assert check("correlate", _spectral).good
+    smallest = lambda n: next(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3, 5)))  # noqa: E731
+    assert check("fast_size", smallest).good
+    assert check("tiles", lambda P, R, tile: len(range(0, P, tile - R + 1))).good
 
 
 def test_what_check_says():

@@ -35,7 +35,9 @@ def run(nb, tmp_path, name="planted.ipynb"):
 
 
 def test_there_are_notebooks():
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(len(NOTEBOOKS))]
+    numbers = [int(path.name[:2]) for path in NOTEBOOKS]
+    assert numbers == sorted(set(numbers))  # a notebook that is not written yet may leave a gap
+    assert numbers[:3] == [0, 1, 2]
     assert len(NOTEBOOKS) >= 3
 
 

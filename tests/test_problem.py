@@ -95,6 +95,19 @@ def test_formula_is_shown_as_it_is_computed():
     assert str(formula) == "ceil(N·P·Q / 4) × max(R, S) × b"
 
 
+def test_parts_of_a_formula_may_use_those_before_them():
+    formula = Formula("tiles * b", {"step": "max(4-R, 1)", "tiles": "N*ceil(P/step)"})
+    problem = ConvProblem(2, 11, 9, 1, 1, 2, 1)
+    assert formula(problem) == 2 * 5 * 4
+    assert str(formula) == "tiles × b"
+    assert formula.javascript.endswith(
+        "const step = max(4-R, 1); const tiles = N*ceil(P/step); return Math.round(tiles * b);"
+    )
+    for wrong in ({"a": "c", "c": "N"}, {"a": "a"}, {"a": "N // 2"}):
+        with pytest.raises(ValueError, match="in formula"):
+            Formula("a", wrong)
+
+
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 def test_traffic_is_at_least_every_array_once(problem):
     compulsory = problem.x_bytes + problem.w_bytes + problem.y_bytes

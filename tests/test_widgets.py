@@ -5,6 +5,7 @@ import io
 import json
 import re
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,10 +20,18 @@ from convlab.figures.filling import matrix_of
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
 from convlab.units import bytes_text, ratio_text
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, TileByTile, WinogradTile
+from convlab.widgets import (
+    ChannelMixing,
+    Im2colFills,
+    MemoryBlowup,
+    SlidingWindow,
+    Spectra,
+    TileByTile,
+    WinogradTile,
+)
 from convlab.widgets.base import stylesheet
 
-WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing)
+WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing, Spectra)
 
 
 @pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)
@@ -57,6 +66,10 @@ def widget(request):
         (SlidingWindow, {"image": np.zeros((2, 3), int)}, "image is 2 x 3; expected 3 to 10"),
         (SlidingWindow, {"filter": np.zeros((6, 2), int)}, "filter is 6 x 2; expected 1 to 5"),
         (SlidingWindow, {"filter": np.zeros((0, 2), int)}, "filter is 0 x 2"),
+        (Spectra, {"kind": "sharp"}, "kind='sharp'; expected one of blur, edges, detail, shift"),
+        (Spectra, {"taps": 16}, "taps=16; expected an integer from 1 to 15"),
+        (Spectra, {"zeros": -1}, "zeros=-1"),
+        (Spectra, {"forget": 1}, "forget=1; expected True or False"),
         (Im2colFills, {"C": 4}, "C=4"),
         (Im2colFills, {"layout": "im2both"}, "layout='im2both'; expected one of im2row, im2col"),
         (Im2colFills, {"layout": None}, "layout=None"),
@@ -207,7 +220,8 @@ def test_nothing_is_asked_of_the_network(widget):
 
 
 def test_page_carries_the_present_state(widget):
-    name = "batch" if isinstance(widget, MemoryBlowup) else "step"
+    names = {MemoryBlowup: "batch", Spectra: "zeros"}
+    name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     setattr(widget, name, 3)
     page = widget._repr_mimebundle_()[0]["text/html"]
     state = json.loads(re.search(r"state = (\{.*\});\n", page)[1].replace("<\\/", "</"))
@@ -298,3 +312,22 @@ def test_costs_of_layers_add_up():
     assert both.weights == 256 * 9 + 256 * 256
     assert both.bytes == 4 * (4 * 28 * 28 * 256 + both.weights)
     assert both.intensity == both.flops / both.bytes
+
+
+def test_zeros_decide_whether_a_picture_wraps_around():
+    for kind in ("blur", "shift"):
+        wrong = [int(Spectra(kind, taps=5, zeros=zeros).through.wrong.sum()) for zeros in range(7)]
+        assert all(a > b for a, b in pairwise(wrong[:5]))
+        assert wrong[4:] == [0, 0, 0]
+    assert Spectra(taps=1, zeros=0).through.wrong.sum() == 0
+    assert Spectra("shift", taps=5, zeros=4, forget=True).through.wrong.sum() > 500
+    shifted = Spectra("shift", taps=5, zeros=4).through
+    np.testing.assert_allclose(shifted.y[:28, :28], shifted.x[4:, 4:], atol=1e-9)
+    around = Spectra("shift", taps=5, zeros=0).through
+    np.testing.assert_allclose(around.y, np.roll(around.x, (-4, -4), axis=(0, 1)), atol=1e-9)
+
+
+def test_the_still_of_spectra_says_what_it_shows():
+    assert "All 1024 outputs are right: 6 zeros are enough" in Spectra(taps=7, zeros=6).still().alt
+    assert "wraps around" in Spectra(taps=7, zeros=2).still().alt
+    assert "the filter is flipped" in Spectra("edges", taps=7, zeros=6, forget=True).still().alt

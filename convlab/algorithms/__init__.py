@@ -3,6 +3,8 @@
 from convlab.algorithms import (
     depthwise,
     direct,
+    fft,
+    fft_tiled,
     im2col,
     im2row,
     implicit_gemm,
@@ -23,6 +25,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         precomputed_gemm.ALGORITHM,
         indirect.ALGORITHM,
         *winograd.ALGORITHMS,
+        fft.ALGORITHM,
+        fft_tiled.ALGORITHM,
         depthwise.ALGORITHM,
         pointwise.ALGORITHM,
     )

@@ -1,6 +1,6 @@
 """Static pictures; each returns a `Picture` that carries its description in words."""
 
-from convlab.figures.charts import bars, staircase, times
+from convlab.figures.charts import bars, curves, staircase, times
 from convlab.figures.images import gallery, grids
 from convlab.figures.picture import Picture, photograph, show
 from convlab.figures.style import figure_style
@@ -9,6 +9,7 @@ from convlab.figures.tensors import tensors
 __all__ = [
     "Picture",
     "bars",
+    "curves",
     "figure_style",
     "gallery",
     "grids",

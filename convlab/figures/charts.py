@@ -85,6 +85,79 @@ def times(timings: Mapping[str, Timing], *, title: str, alt: str, log: bool = Tr
     )
 
 
+def curves(
+    lines: Mapping[str, Mapping[float, float]],
+    *,
+    title: str,
+    x_axis: str,
+    y_axis: str,
+    alt: str,
+    roles: Mapping[str, str],
+    dashed: Mapping[str, Mapping[float, float]] | None = None,
+    text: Callable[[float], str] = "{:g}".format,
+) -> Picture:
+    """Draw lines with points, each with its name at its end; heights of very different size on a logarithm.
+
+    Parameters
+    ----------
+    lines : mapping of str to (mapping of x to y)
+    title, x_axis, y_axis, alt : str
+        The finding; what is drawn, with units; the same in words.
+    roles : mapping of str to str
+        A role (colour) of `figures.style.ROLES` for each line; no two lines the same.
+    dashed : mapping of str to (mapping of x to y), optional
+        A prediction for some of the lines.
+    text : callable
+        Writes a height the way people read it.
+    """
+    import matplotlib.pyplot as plt
+
+    with figure_style():
+        fig, ax = plt.subplots(figsize=(8, 3.6))
+        for (name, points), marker in zip(lines.items(), "osD^v*", strict=False):
+            colour = ROLES[roles[name]]
+            ax.plot(list(points), list(points.values()), marker + "-", color=colour, markersize=5)
+            if dashed and name in dashed:
+                ax.plot(list(dashed[name]), list(dashed[name].values()), "--", color=colour, linewidth=1)
+        heights = [v for points in (*lines.values(), *(dashed or {}).values()) for v in points.values()]
+        if max(heights) > 10 * min(heights):
+            ax.set_yscale("log")
+            y_axis += " (logarithmic)"
+        else:
+            ax.set_ylim(0, 1.15 * max(heights))
+        _names_at_ends(ax, lines)
+        ax.margins(x=0.02)
+        ax.set_xlim(right=max(x for points in lines.values() for x in points) * 1.2)
+        ax.yaxis.set_major_formatter(lambda value, _: text(value))
+        ax.yaxis.set_minor_formatter("")
+        ax.set_xticks(sorted({x for points in lines.values() for x in points}))
+        ax.set_xlabel(x_axis)
+        ax.set_ylabel(y_axis)
+        ax.grid(axis="y", color=LIGHT["line"], linewidth=0.6)
+        headline(fig, title)
+        return show(fig, alt)
+
+
+def _names_at_ends(ax, lines: Mapping[str, Mapping[float, float]]) -> None:
+    """Write every line's name behind its last point, and push names that would touch apart."""
+    ends = sorted((points[max(points)], max(points), name) for name, points in lines.items())
+    lowest = -1.0
+    for height, x, name in ends:
+        to_share = ax.transData + ax.transAxes.inverted()  # from numbers to shares of the height
+        _, share = to_share.transform((x, height))
+        lowest = max(share, lowest + 0.07)
+        ax.annotate(
+            name,
+            (x, lowest),
+            xycoords=("data", "axes fraction"),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            color=LIGHT["ink"],
+            fontsize=9,
+        )
+
+
 def staircase(speeds: Mapping[int, float], *, title: str, alt: str) -> Picture:
     """Draw reading speed (bytes for each second) against array size (bytes), with this machine's caches."""
     import matplotlib.pyplot as plt

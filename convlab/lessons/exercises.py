@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convlab.algorithms.base import fast_size
 from convlab.algorithms.im2col import im2col
 from convlab.algorithms.im2row import im2row
 from convlab.algorithms.precomputed_gemm import deltas
@@ -206,6 +207,37 @@ def _intensity(H, W, C, R, S) -> float:
     return layer.flops / (layer.x_bytes + layer.w_bytes + layer.y_bytes)
 
 
+def _one_channel():
+    """(x, w) with one channel, none of them square, the filters not symmetric."""
+    rng = np.random.default_rng(8)
+    for (H, W), (R, S) in (
+        ((3, 4), (2, 1)),
+        ((4, 3), (1, 2)),
+        ((5, 6), (3, 2)),
+        ((7, 9), (4, 5)),
+        ((2, 3), (3, 4)),
+    ):
+        yield rng.integers(1, 9, (H, W)).astype(np.float64), rng.integers(1, 9, (R, S)).astype(np.float64)
+
+
+def _correlate_behind(x, w):
+    (H, W), (R, S) = x.shape, w.shape
+    behind = ConvProblem(1, H, W, 1, 1, R, S, padding=((0, R - 1), (0, S - 1)))
+    return reference(x[None, :, :, None], w[None, :, :, None], behind)[0, :, :, 0]
+
+
+def _tilings():
+    """(P, R, tile): one tile, exactly two, one more; larger filters."""
+    yield 5, 3, 8
+    yield 6, 3, 8
+    yield 7, 3, 8
+    yield 12, 3, 8
+    yield 56, 3, 32
+    yield 56, 7, 32
+    yield 100, 32, 32
+    yield 9, 1, 3
+
+
 def _problem(x, w, stride, padding) -> ConvProblem:
     return ConvProblem.of(x, w, stride=stride, padding=padding)
 
@@ -304,5 +336,21 @@ EXERCISES: dict[str, Exercise] = {
         "stride 1 and an output as large as its input, every number moved once.",
         _same_size,
         _intensity,
+    ),
+    "correlate": Exercise(
+        "my_correlate(x, w) returns y (H, W): w (R, S) slides over x (H, W), with R-1 rows of zeros below "
+        "and S-1 columns on the right.",
+        _one_channel,
+        _correlate_behind,
+    ),
+    "fast_size": Exercise(
+        "my_fast_size(n) returns the smallest number that is not below n and has no factor but 2, 3 and 5.",
+        lambda: ((n,) for n in (1, 2, 7, 11, 13, 31, 58, 86, 127, 210, 257, 1000)),
+        fast_size,
+    ),
+    "tiles": Exercise(
+        "tiles(P, R, tile) returns how many tiles of `tile` rows it takes to compute P rows of output.",
+        _tilings,
+        lambda P, R, tile: -(-P // (tile - R + 1)),
     ),
 }

@@ -4,7 +4,16 @@ from convlab.widgets.channel_mixing import ChannelMixing
 from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.memory_blowup import MemoryBlowup
 from convlab.widgets.sliding_window import SlidingWindow
+from convlab.widgets.spectra import Spectra
 from convlab.widgets.tile_by_tile import TileByTile
 from convlab.widgets.winograd_tile import WinogradTile
 
-__all__ = ["ChannelMixing", "Im2colFills", "MemoryBlowup", "SlidingWindow", "TileByTile", "WinogradTile"]
+__all__ = [
+    "ChannelMixing",
+    "Im2colFills",
+    "MemoryBlowup",
+    "SlidingWindow",
+    "Spectra",
+    "TileByTile",
+    "WinogradTile",
+]

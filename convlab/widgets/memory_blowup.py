@@ -11,6 +11,7 @@ import traitlets
 import convlab
 from convlab import networks
 from convlab.algorithms import Algorithm, Formula
+from convlab.algorithms.base import readable
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import memory
 from convlab.figures.picture import Picture
@@ -156,11 +157,15 @@ def algorithm_table() -> str:
             "name": algorithm.name,
             "summary": algorithm.summary,
             "formula": str(formula),
+            "parts": [[name, readable(expression)] for name, expression in formula.parts.items()],
             "unrolls": formula(_PRIMES) == _WINDOWS(_PRIMES),  # is this the matrix of all windows?
         }
         fields = ", ".join(f"{key}: {json.dumps(fact, ensure_ascii=False)}" for key, fact in facts.items())
-        function = f"({{ N, H, W, C, K, R, S, P, Q, G, b }}) => {{ {formula.javascript} }}"
-        lines.append(f"  {{ {fields}, workspace: {function} }},")
+        workspace, values = (
+            f"({{ N, H, W, C, K, R, S, P, Q, G, b }}) => {{ {body} }}"
+            for body in (formula.javascript, formula.javascript_values)
+        )
+        lines.append(f"  {{ {fields}, workspace: {workspace}, values: {values} }},")
     return "\n".join([*lines, "];\n"])
 
 

@@ -13,10 +13,19 @@ from convlab import ConvProblem, ShapeError, blocks, networks, units
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.precomputed_gemm import deltas, walk
 from convlab.algorithms.winograd_transforms import transforms
+from convlab.figures import spectra
 from convlab.figures.filling import matrix_of
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, TileByTile, WinogradTile
+from convlab.widgets import (
+    ChannelMixing,
+    Im2colFills,
+    MemoryBlowup,
+    SlidingWindow,
+    Spectra,
+    TileByTile,
+    WinogradTile,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -336,3 +345,27 @@ def test_costs_of_groups(javascript):
             for got, cost in ((alone, cost_of(shown)), (together, cost_of(shown, mixing_layer(shown)))):
                 for name in ("flops", "weights", "bytes", "intensity"):
                     assert got[name] == getattr(cost, name), (raw, name)
+
+
+def test_spectra_are_numpys(javascript):
+    rng = np.random.default_rng(0)
+    given = []
+    for kind in spectra.KINDS:
+        for taps, zeros, conjugate in ((1, 0, True), (3, 2, True), (4, 1, True), (5, 4, False), (6, 0, True)):
+            x = rng.integers(0, 256, (7, 7)).tolist()
+            given.append({"kind": kind, "taps": taps, "zeros": zeros, "conjugate": conjugate, "x": x})
+    body = """(() => {
+      const w = m.tapsOf(d.kind, d.taps), t = m.through(d.x, w, d.zeros, d.conjugate);
+      return { w, y: t.y, wanted: t.wanted, wrong: t.wrong, strength: m.strength(0.05),
+        spectra: [t.X, t.W, t.Y].map(({ re, im }) => [[...re], [...im]]) };
+    })()"""
+    for raw, got in zip(given, javascript(Spectra(), body, given), strict=True):
+        w = spectra.taps(raw["kind"], raw["taps"])
+        expected = spectra.Through(np.array(raw["x"], float), w, raw["zeros"], raw["conjugate"])
+        np.testing.assert_array_equal(got["w"], w)
+        np.testing.assert_allclose(got["y"], expected.y, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(got["wanted"], expected.wanted, rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(got["wrong"], expected.wrong)
+        for (re, im), spectrum in zip(got["spectra"], expected.spectra, strict=True):
+            np.testing.assert_allclose(np.array(re) + 1j * np.array(im), spectrum.ravel(), rtol=0, atol=1e-8)
+        assert got["strength"] == pytest.approx(spectra.strength(np.array([1, 0.05]))[1])

@@ -18,7 +18,15 @@ from convlab.figures.picture import Picture
 from convlab.figures.winograd import text, tile_of
 from convlab.index_map import IndexMap
 from convlab.units import bytes_text, count_text, ratio_text
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, SlidingWindow, TileByTile, WinogradTile
+from convlab.widgets import (
+    ChannelMixing,
+    Im2colFills,
+    MemoryBlowup,
+    SlidingWindow,
+    Spectra,
+    TileByTile,
+    WinogradTile,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +41,7 @@ CELLS = (
     "TileByTile()",
     'TileByTile(algorithm="precomputed_gemm", C=4, block_k=2, step=0)',
     "WinogradTile()",
+    "Spectra()",
 )
 
 
@@ -363,6 +372,31 @@ def test_groups_by_slider_and_by_pointing(page):
     widget.get_by_text("16 × 1 × 1").wait_for()
 
 
+def test_zeros_by_key_and_by_dragging(page):
+    widget = page.locator(".cl-spectra-figure")
+    words = widget.locator(".cl-story")
+    assert f"{int(Spectra().through.wrong.sum())} of 1024 outputs are wrong" in words.text_content()
+    widget.get_by_role("slider", name="zeros behind the picture").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    widget.get_by_text("All 1024 outputs are right: 6 zeros are enough for 7 × 7 taps").wait_for()
+    picture = widget.locator("canvas").first
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    cell = box["width"] / (32 + 14)
+    page.mouse.move(box["x"] + 38 * cell, box["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 35 * cell, box["y"] + 9)
+    page.mouse.up()
+    wrong = int(Spectra(zeros=3).through.wrong.sum())
+    widget.get_by_text(f"{wrong} of 1024 outputs are wrong: their windows reach 6 pixels further").wait_for()
+    widget.get_by_role("radio", name="shift").check()
+    widget.get_by_role("checkbox", name="forget the conjugate").check()
+    wrong = int(Spectra("shift", zeros=3, forget=True).through.wrong.sum())
+    widget.get_by_text(f"{wrong} of 1024 outputs are wrong: without the conjugate").wait_for()
+    assert f"{wrong} pixels wrong" in widget.locator("canvas").nth(2).get_attribute("aria-label")
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1100, 360])
 def test_accessible_and_inside_its_page(page, width, dark):
@@ -392,7 +426,7 @@ def test_an_error_shows_in_place(browser, tmp_path):
 
 @pytest.mark.parametrize(
     "kind",
-    [SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing],
+    [SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing, Spectra],
     ids=lambda kind: kind.__name__,
 )
 def test_answers_within_a_frame(browser, tmp_path, kind):
@@ -403,7 +437,7 @@ def test_answers_within_a_frame(browser, tmp_path, kind):
     )
     page = browser.new_page()
     page.goto(file.as_uri())
-    page.locator(".convlab svg").first.wait_for()
+    page.locator(".convlab input[type=range]").first.wait_for()
     milliseconds = page.evaluate(
         """async () => {
           const slider = document.querySelector('.convlab input[type=range]');

@@ -124,16 +124,16 @@ function shapeText({ N, H, W, C, K, R, S, stride, groups }) {
 
 const ROLE_OF = { N: "input", H: "input", W: "input", C: "input", K: "filter", R: "filter", S: "filter", P: "output", Q: "output" };
 
-/** The formula with the tint of each letter's role; with `values`, the numbers in place of the letters. */
-function formulaParts(formula, values = null) {
-  return formula.split(/\b([NHWCKRSPQGb])\b/).map((part, i) => {
+/** The formula with the tint of each letter's role; with `values`, the numbers in place of letters and names. */
+function formulaParts(formula, values = null, names = []) {
+  return formula.split(new RegExp(`\\b(${["[NHWCKRSPQGb]", ...names].join("|")})\\b`)).map((part, i) => {
     if (i % 2 === 0) return part;
     const text = values ? digits(values[part]) : part;
     return ROLE_OF[part] ? chip(ROLE_OF[part], text) : text;
   });
 }
 
-export function formulaLines({ name, formula }, { problem, bytes, refusals }) {
+export function formulaLines({ name, formula, parts, values }, { problem, bytes, refusals }) {
   if (refusals[name]) return [];
   const line = (...parts) => html("div", { class: "cl-formula" }, parts);
   const left = [chip("workspace", name), " workspace = "];
@@ -141,9 +141,13 @@ export function formulaLines({ name, formula }, { problem, bytes, refusals }) {
   // Beyond 2^53 the browser's numbers are no longer exact to the last digit: then only what is certain is said.
   const exact = Number.isSafeInteger(bytes[name]);
   const readable = bytes[name] < 1024 ? "" : ` ${exact ? "=" : "≈"} ${bytesText(bytes[name])}`;
+  const sizes = letters(problem);
+  const worth = values(sizes);
+  const names = parts.map(([part]) => part);
   return [
     line(...left, ...formulaParts(formula), html("span", { class: "cl-quiet" }, "b: bytes of one number")),
-    line("= ", ...formulaParts(formula, letters(problem)), exact ? ` = ${digits(bytes[name])} B` : "", html("b", {}, readable)),
+    ...parts.map(([part, text]) => line(`with ${part} = `, ...formulaParts(text), ` = ${digits(worth[part])}`)),
+    line("= ", ...formulaParts(formula, { ...sizes, ...worth }, names), exact ? ` = ${digits(bytes[name])} B` : "", html("b", {}, readable)),
   ];
 }
 
