@@ -15,7 +15,7 @@ from convlab.jit import njit, prange
 from convlab.threads import spread
 from convlab.tile import accumulate, spaced, store, tile_for, zeros
 
-_TILES = 8  # in a block of pixels
+TILES = 8  # in a block of pixels that goes through all filters before the next one comes
 
 
 def pack(w: np.ndarray) -> np.ndarray:
@@ -78,7 +78,7 @@ def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M
     """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's."""
     left_over = right % tile.cols  # parts begin at whole panels, so only the last can have any
     whole = right - left_over if left_over <= tile.narrow.cols else right
-    block = _TILES * tile.rows
+    block = TILES * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)
         _block(low, high, left, whole, tile, a, a_row, a_k, panels, y, y_row, M, N, K)

@@ -37,6 +37,12 @@ class _Lazy:
 
         return self._decorate(numba)(self._function)
 
+    def compiled_anew(self):
+        """Return the same without the cache on disk: Numba shows the machine code of such a kernel only."""
+        import numba
+
+        return self._decorate(numba, cache=False)(self._function)
+
     def __call__(self, *args):
         return self.compiled(*args)
 
@@ -57,13 +63,15 @@ def njit(function=None, *, fastmath=FAST, **options):
     """
     options = {"cache": True, "nogil": True, "fastmath": set(fastmath)} | options
 
-    def compile_with(numba):
+    def compile_with(numba, **changed):
+        chosen = options | changed
+
         def decorate(f):
-            if options["cache"]:
+            if chosen["cache"]:
                 f.__qualname__ += f"_{_version()}"
             if f.__globals__.get("prange") is range:
                 f.__globals__["prange"] = numba.prange
-            return numba.njit(**options)(f)
+            return numba.njit(**chosen)(f)
 
         return decorate
 

@@ -18,6 +18,9 @@ PICTURES = {
     "bars, logarithmic": lambda: figures.bars(
         {"a": 1.0, "b": 2e6}, title="b is more", axis="units", alt="a 1, b 2 million", log=True
     ),
+    "bars, below a roof": lambda: figures.bars(
+        {"a": 1.0, "b": 20.0}, title="b is near", axis="units", alt="a 1, b 20 of 25", roof=("roof", 25)
+    ),
     "times": lambda: figures.times({"fast": Timing(1e-3, 9e-4, 2e-3)}, title="One", alt="fast: 1 ms"),
     "gallery": lambda: figures.gallery({"p": np.eye(9) - 0.5}, title="A line", alt="a slanted line"),
     "grids": lambda: figures.grids({"x": np.eye(3)}, title="Ones", alt="an identity matrix"),

@@ -187,6 +187,54 @@ WRONG = {
         "forgets w": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (8 * H * W * C),
         "sums over channels": lambda H, W, C, R, S: C * _flops(H, W, C, R, S) / _moved(H, W, C, R, S),
     },
+    "pack": {
+        "does not fill up with zeros": lambda b, cols: _pack(b, cols, fill=b[:, -1:]),
+        "drops the columns left over": lambda b, cols: _pack(b[:, : b.shape[1] // cols * cols], cols),
+        "cuts along the rows": lambda b, cols: np.resize(b, (-(-b.shape[1] // cols), len(b), cols)),
+        "stores each panel column by column": lambda b, cols: _pack(b, cols).swapaxes(1, 2),
+        "deals the columns out one by one": lambda b, cols: (
+            _pack(b, cols).transpose(1, 2, 0).reshape(len(b), -1, cols).swapaxes(0, 1)
+        ),
+    },
+    "blocked_product": {
+        "leaves out what does not fill a block": lambda a, b, size: _product(a, b, size, tail=False),
+        "forgets to add up along k": lambda a, b, size: _product(a, b, size, add=False),
+        "multiplies the first block of k only": lambda a, b, size: a[:, :size] @ b[:size],
+        "multiplies number by number": lambda a, b, size: a * b if a.shape == b.shape else a,
+        "turns b around": lambda a, b, size: a @ b.T if a.shape[1] == b.shape[1] else a,
+    },
+    "registers": {
+        "counts the sums only": lambda rows, vectors: rows * vectors,
+        "forgets the number of a": lambda rows, vectors: rows * vectors + vectors,
+        "forgets the weights": lambda rows, vectors: rows * vectors + 1,
+        "keeps a number for every row": lambda rows, vectors: rows * vectors + vectors + rows,
+        "adds rows and vectors": lambda rows, vectors: rows + vectors + 1,
+    },
+    "buffer": {
+        "swaps p and q": lambda *a: _offsets(*a, order="qp"),
+        "swaps r and s": lambda *a: _offsets(*a, taps="sr"),
+        "forgets that padding is -1": lambda *a: _offsets(*a, outside=None),
+        "forgets the padding": lambda H, W, C, R, S, s, p, rows: _offsets(H, W, C, R, S, s, 0, rows),
+        "ignores the stride": lambda H, W, C, R, S, s, p, rows: _offsets(H, W, C, R, S, 1, p, rows),
+        "counts pixels, not numbers": lambda H, W, C, *a: _offsets(H, W, 1, *a),
+        "lies row by row, not tile by tile": lambda *a: _offsets(*a, tiled=False),
+        "fills the last tile with -1": lambda *a: _offsets(*a, repeat=False),
+    },
+    "places": {
+        "moves the zeros too": lambda offsets, image, size: offsets + image * size,
+        "reads the first image for all": lambda offsets, image, size: offsets,
+        "steps one number an image": lambda offsets, image, size: np.where(offsets < 0, -1, offsets + image),
+        "takes offset 0 for padding": lambda o, image, size: np.where(o <= 0, -1, o + image * size),
+    },
+    "through_the_buffer": {
+        "moves the zeros too": lambda *a: _run_through(*a, zeros_move=True),
+        "reads the first image for all": lambda x, *a: _run_through(x[:1].repeat(len(x), 0), *a),
+        "takes the rows of a tile for taps": lambda x, o, w, pixels: _run_through(
+            x, np.resize(o.swapaxes(1, 2), o.shape), w, pixels
+        ),
+        "returns the last tile whole": lambda x, o, w, pixels: _run_through(x, o, w, o.shape[0] * o.shape[2]),
+        "reads one channel for all": lambda x, o, w, pixels: _run_through(x, o, w, pixels, channels=1),
+    },
     "correlate": {
         "forgets the conjugate": lambda x, w: _spectral(x, w, conj=lambda W: W),
         "adds no zeros, so that windows wrap around": lambda x, w: _spectral(x, w, size=(
@@ -275,6 +323,60 @@ def _moved(H, W, C, R, S):
     return 4 * (2 * H * W * C + C * R * S)
 
 
+def _offsets(
+    H, W, C, R, S, stride, padding, rows, order="pq", taps="rs", outside=-1, tiled=True, repeat=True
+):
+    P, Q = (H + 2 * padding - R) // stride + 1, (W + 2 * padding - S) // stride + 1
+    windows = []
+    for m in range(-(-P * Q // rows) * rows):
+        p, q = divmod(min(m, P * Q - 1), Q) if order == "pq" else divmod(min(m, P * Q - 1), P)[::-1]
+        window = []
+        for t in range(R * S):
+            r, s = divmod(t, S) if taps == "rs" else divmod(t, R)[::-1]
+            h, w = p * stride + r - padding, q * stride + s - padding
+            hit = 0 <= h < H and 0 <= w < W
+            window.append((h * W + w) * C if hit or outside is None else outside)
+        windows.append(window if repeat or m < P * Q else [-1] * (R * S))
+    table = np.array(windows)
+    return table.reshape(-1, rows, R * S).swapaxes(1, 2) if tiled else table.reshape(-1, R * S, rows)
+
+
+def _run_through(x, offsets, w, pixels, zeros_move=False, channels=None):
+    N, H, W, C = x.shape
+    flat, rows = x.reshape(-1), offsets.shape[2]
+    y = np.zeros((N, pixels, len(w)), x.dtype)
+    for n in range(N):
+        for m in range(pixels):
+            for t, offset in enumerate(offsets[m // rows, :, m % rows]):
+                at = offset + n * H * W * C
+                read = at >= 0 if zeros_move else offset >= 0
+                pixel = flat[at : at + C] if read else np.zeros(C)
+                y[n, m] += w[:, t] @ (pixel if channels is None else np.full(C, pixel[0]))
+    return y
+
+
+def _pack(b, cols, fill=0):
+    K, N = b.shape
+    panels = np.empty((-(-N // cols), K, cols), b.dtype)
+    for number, panel in enumerate(panels):
+        part = b[:, number * cols : (number + 1) * cols]
+        panel[:] = fill
+        panel[:, : part.shape[1]] = part
+    return panels
+
+
+def _product(a, b, size, tail=True, add=True):
+    (M, K), N = a.shape, b.shape[1]
+    y = np.zeros((M, N), a.dtype)
+    ends = [(axis if tail else axis // size * size) for axis in (M, N, K)]
+    for m in range(0, ends[0], size):
+        for n in range(0, ends[1], size):
+            for k in range(0, ends[2], size):
+                block = a[m : m + size, k : k + size] @ b[k : k + size, n : n + size]
+                y[m : m + size, n : n + size] = block + (y[m : m + size, n : n + size] if add else 0)
+    return y
+
+
 def _full(x, w):
     return len(x) + len(w) - 1, x.shape[1] + w.shape[1] - 1
 
@@ -327,6 +429,12 @@ def test_right_answers_written_another_way():
     assert check("depthwise", _per_channel).good
     assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
     assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good
+    assert check("pack", _pack).good
+    assert check("buffer", _offsets).good
+    assert check("through_the_buffer", _run_through).good
+    assert check("places", lambda o, image, size: (o + image * size + 1) * (o >= 0) - 1).good
+    assert check("blocked_product", _product).good
+    assert check("registers", lambda rows, vectors: (rows + 1) * vectors + 1).good
     assert check("correlate", _spectral).good
     smallest = lambda n: next(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3, 5)))  # noqa: E731
     assert check("fast_size", smallest).good

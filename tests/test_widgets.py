@@ -19,11 +19,14 @@ from convlab.figures import memory
 from convlab.figures.filling import matrix_of
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
+from convlab.tile_bounds import TileBounds
 from convlab.units import bytes_text, ratio_text
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
+    IndirectionExplorer,
     MemoryBlowup,
+    RegisterTile,
     SlidingWindow,
     Spectra,
     TileByTile,
@@ -31,7 +34,7 @@ from convlab.widgets import (
 )
 from convlab.widgets.base import stylesheet
 
-WIDGETS = (SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing, Spectra)
+WIDGETS = [getattr(convlab.widgets, name) for name in convlab.widgets.__all__]
 
 
 @pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)
@@ -90,6 +93,17 @@ def widget(request):
         (ChannelMixing, {"channels": 16, "groups": 256}, "groups=256"),
         (ChannelMixing, {"size": 6}, "size=6; expected an integer from 7 to 112"),
         (ChannelMixing, {"taps": 8}, "taps=8"),
+        (RegisterTile, {"rows": 15}, "rows=15; expected an integer from 1 to 14"),
+        (RegisterTile, {"vectors": 0}, "vectors=0"),
+        (RegisterTile, {"registers": 24}, "registers='24'; expected one of 32, 16"),
+        (RegisterTile, {"units": 3}, "units='3'; expected one of 2, 1"),
+        (RegisterTile, {"step": 6}, "step=6"),
+        (IndirectionExplorer, {"H": 8}, "H=8; expected an integer from 3 to 7"),
+        (IndirectionExplorer, {"rows": 0}, "rows=0"),
+        (IndirectionExplorer, {"image": 3}, "image=3"),
+        (IndirectionExplorer, {"was": {"H": 9}}, "was={'H': 9}; expected"),
+        (IndirectionExplorer, {"was": {"depth": 1}}, "was={'depth': 1}; expected"),
+        (IndirectionExplorer, {"was": 5}, "was=5; expected"),
         (MemoryBlowup, {"network": "alexnet"}, "alexnet"),
         (MemoryBlowup, {"layer": "conv99"}, "conv99"),
         (MemoryBlowup, {"network": ["vgg16"]}, "network=['vgg16']"),
@@ -177,6 +191,27 @@ def test_alt_text_says_the_numbers():
     conv1 = networks.load("resnet18")["conv1"].problem
     ratio = convlab.ALGORITHMS["im2row"].workspace_bytes(conv1) / conv1.x_bytes
     assert f"{ratio:.1f}× its input" in MemoryBlowup().still().alt
+
+
+def test_indirection_explorer_asks_the_library():
+    opened = IndirectionExplorer(5, 5, was={"H": 4})
+    assert opened.rebuilt == ("part", 5)
+    assert "Part of the buffer is new: 4 of 9 tiles" in opened.still().alt
+    assert "its taps at 0, 2, 10, 12, 20, 22, and 3 zeros" in opened.still().alt
+    assert IndirectionExplorer(5, 5, was={"W": 4}).rebuilt == ("all", 0)
+    assert IndirectionExplorer(5, 5, was={"N": 1}).rebuilt == ("nothing", 9)
+    assert IndirectionExplorer(5, 5, was={"padding": 0}).rebuilt == ("all", 0)
+    assert IndirectionExplorer(5, 5, was={}).rebuilt == ("all", 0)
+    assert "Nothing had to be made anew" in IndirectionExplorer(4, 6, was={"N": 3}).still().alt
+
+
+def test_register_tile_says_what_holds_it_up():
+    alt = RegisterTile(7, 2).still().alt
+    assert "14 multiply-adds, 9 loads, 17 of 32 registers. 7 × 2 can reach 100 % of the peak" in alt
+    assert "50 % of the peak: each sum waits" in RegisterTile(4, 1).still().alt
+    assert "4 × 1 can reach 100 %" in RegisterTile(4, 1, units=1).still().alt
+    assert "does not fit: 1 sums too many" in RegisterTile(7, 2, registers=16).still().alt
+    assert RegisterTile(9, 3, units=1).bounds == TileBounds(9, 3, units=1)
 
 
 def test_still_has_every_algorithm_here_and_at_its_peak():

@@ -20,6 +20,7 @@ def bars(
     roles: Mapping[str, str] | str = "workspace",
     log: bool = False,
     ranges: Mapping[str, tuple[float, float]] | None = None,
+    roof: tuple[str, float] | None = None,
 ) -> Picture:
     """Draw horizontal bars, the first at the top, each with its value at its end.
 
@@ -40,6 +41,8 @@ def bars(
         Logarithmic axis (said on the axis).
     ranges : mapping of str to (float, float), optional
         A thin line over the bar from low to high.
+    roof : (str, float), optional
+        A dashed line across all bars: its name, and where it lies.
     """
     import matplotlib.pyplot as plt
 
@@ -57,11 +60,20 @@ def bars(
                 xytext=(6, 0),
                 textcoords="offset points",
                 va="center",
+                bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 1} if roof else None,
             )
+        if roof:
+            ax.axvline(roof[1], color=LIGHT["ink"], linestyle="--", linewidth=1.2)
+            ax.annotate(
+                roof[0], (roof[1], 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                textcoords="offset points", ha="center", va="bottom", fontsize=9, color=LIGHT["muted"],
+            )  # fmt: skip
         ax.set_yticks(range(len(names)), names, color=LIGHT["ink"])
         ax.tick_params(axis="y", length=0)
         if log:
             ax.set_xscale("log")
+        else:
+            ax.locator_params(axis="x", nbins=7)  # room for their words
         ax.margins(x=0.14)
         ax.xaxis.set_major_formatter(lambda value, _: text(value) if value else "0")
         ax.set_xlabel(axis + (" (logarithmic: each line is ten times the last)" if log else ""))

@@ -1,9 +1,6 @@
-"""The exercises: what is asked, the cases an answer is tried on, and the library's own answer."""
+"""All exercises by name: those of the first notebooks stand here, the others in a file of their own."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,31 +10,10 @@ from convlab.algorithms.im2row import im2row
 from convlab.algorithms.precomputed_gemm import deltas
 from convlab.algorithms.winograd import matrices
 from convlab.index_map import IndexMap
+from convlab.lessons import indirection, multiplying
+from convlab.lessons.exercise import Exercise
 from convlab.problem import ConvProblem
 from convlab.reference import reference
-
-
-@dataclass(frozen=True)
-class Exercise:
-    """One exercise.
-
-    Attributes
-    ----------
-    statement : str
-        What is asked, in one sentence.
-    cases : callable
-        Returns the argument tuples to try, the smallest first.
-    answer : callable
-        The library's answer for one tuple of arguments.
-    """
-
-    statement: str
-    cases: Callable[[], Iterable[tuple]]
-    answer: Callable
-
-    def names(self) -> list[str]:
-        """Return the names of the arguments, in order."""
-        return self.statement.partition("(")[2].partition(")")[0].split(", ")
 
 
 def _sizes():
@@ -354,3 +330,4 @@ EXERCISES: dict[str, Exercise] = {
         lambda P, R, tile: -(-P // (tile - R + 1)),
     ),
 }
+EXERCISES |= multiplying.EXERCISES | indirection.EXERCISES

@@ -18,7 +18,7 @@ import numpy as np
 
 from convlab.jit import copy_run, njit
 from convlab.measure import readings
-from convlab.tile import accumulate, spaced, store, tile_for, zeros
+from convlab.tile import Tile, accumulate, spaced, store, tile_for, zeros
 from convlab.units import bytes_text, count_text
 
 
@@ -70,7 +70,9 @@ class Roofs:
 # -- multiply-adds -----------------------------------------------------------------------------------------
 
 
-def multiply_adds(threads: int = 1, rounds: int = 60, seconds: float = 0.004) -> float:
+def multiply_adds(
+    threads: int = 1, rounds: int = 60, seconds: float = 0.004, tile: Tile | None = None
+) -> float:
     """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
 
     Parameters
@@ -78,27 +80,29 @@ def multiply_adds(threads: int = 1, rounds: int = 60, seconds: float = 0.004) ->
     threads, rounds : int
     seconds : float
         About how long a round takes: short, so that one of them is left in peace by other programs.
+    tile : Tile, optional
+        Another one than the library's: its size is the number of sums that are on their way at once.
     """
-    multiply_add(1 << 20)  # compiles, and wakes the clock
+    multiply_add(1 << 20, tile)  # compiles, and wakes the clock
     start = time.perf_counter()
-    multiply_add(1 << 26)
+    multiply_add(1 << 26, tile)
     work = int((1 << 26) * seconds / (time.perf_counter() - start))
     best = 0.0
     with ThreadPoolExecutor(threads) as pool:  # compiled code lets go of Python's lock: they run together
         for _ in range(rounds):
             start = time.perf_counter()
-            done = sum(pool.map(multiply_add, [work] * threads))
+            done = sum(pool.map(multiply_add, [work] * threads, [tile] * threads))
             best = max(best, done / (time.perf_counter() - start))
     return best
 
 
-def multiply_add(flops: int) -> int:
-    """Do about so many floating-point operations with the register tile; return how many they were."""
-    tile = tile_for("float32")
+def multiply_add(flops: int, tile: Tile | None = None) -> int:
+    """Do about so many floating-point operations with a register tile; return how many they were."""
+    tile = tile or tile_for("float32")
     each = 2 * tile.rows * tile.cols
     times = max(1, flops // each)
-    ones = np.ones(tile.rows + tile.cols, np.float32)
-    _multiply_add(tile, ones, times, np.empty(tile.rows * tile.cols, np.float32))
+    ones = np.ones(tile.rows + tile.cols, tile.dtype)
+    _multiply_add(tile, ones, times, np.empty(tile.rows * tile.cols, tile.dtype))
     return times * each
 
 

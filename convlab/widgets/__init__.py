@@ -2,7 +2,9 @@
 
 from convlab.widgets.channel_mixing import ChannelMixing
 from convlab.widgets.im2col_fills import Im2colFills
+from convlab.widgets.indirection_explorer import IndirectionExplorer
 from convlab.widgets.memory_blowup import MemoryBlowup
+from convlab.widgets.register_tile import RegisterTile
 from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.spectra import Spectra
 from convlab.widgets.tile_by_tile import TileByTile
@@ -11,7 +13,9 @@ from convlab.widgets.winograd_tile import WinogradTile
 __all__ = [
     "ChannelMixing",
     "Im2colFills",
+    "IndirectionExplorer",
     "MemoryBlowup",
+    "RegisterTile",
     "SlidingWindow",
     "Spectra",
     "TileByTile",

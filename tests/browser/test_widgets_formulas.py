@@ -1,6 +1,7 @@
 """The widgets' JavaScript against the library over random problems: every number shown is the library's."""
 
 import base64
+import itertools
 import json
 import math
 import random
@@ -11,16 +12,21 @@ import pytest
 import convlab
 from convlab import ConvProblem, ShapeError, blocks, networks, units
 from convlab.algorithms import Algorithm, Form, Formula
+from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_gemm import deltas, walk
 from convlab.algorithms.winograd_transforms import transforms
 from convlab.figures import spectra
 from convlab.figures.filling import matrix_of
+from convlab.figures.indirection import rebuilt
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
+from convlab.tile_bounds import TileBounds
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
+    IndirectionExplorer,
     MemoryBlowup,
+    RegisterTile,
     SlidingWindow,
     Spectra,
     TileByTile,
@@ -345,6 +351,52 @@ def test_costs_of_groups(javascript):
             for got, cost in ((alone, cost_of(shown)), (together, cost_of(shown, mixing_layer(shown)))):
                 for name in ("flops", "weights", "bytes", "intensity"):
                     assert got[name] == getattr(cost, name), (raw, name)
+
+
+def test_bounds_of_a_tile(javascript):
+    names = ("rows", "vectors", "registers", "units", "latency", "loads")
+    sizes = itertools.product(range(1, 15), range(1, 5), (16, 32), (1, 2), (4, 5), (2, 3))
+    given = [dict(zip(names, size, strict=True)) for size in sizes]
+    for raw, got in zip(given, javascript(RegisterTile(), "m.tileBounds(d)", given), strict=True):
+        bounds = TileBounds(**raw)
+        counts = {
+            name: getattr(bounds, name) for name in ("used", "spilled", "fetched", "cycles", "limit", "share")
+        }
+        assert got == counts | {"multiplyAdds": bounds.multiply_adds}, raw
+
+
+def test_sums_of_a_tile(javascript):
+    widget = RegisterTile()
+    a, b = np.array(widget.a), np.array(widget.b)
+    given = [{"a": widget.a, "b": widget.b, "step": step} for step in range(6)]
+    for step, got in enumerate(javascript(widget, "m.sumsOf(d.a, d.b, 14, 16, d.step)", given)):
+        assert got == (a[:, : step + 1] @ b[: step + 1]).tolist()
+
+
+def test_indirection_buffer(javascript):
+    given = []
+    for number, raw in enumerate(problems(80, seed=12, largest=8)):
+        raw |= {"N": 1, "C": 1 + raw["C"] % 4, "K": 1, "groups": 1}
+        if accepted(raw):
+            given.append({"problem": raw, "rows": 1 + number % 7})
+    got = javascript(IndirectionExplorer(), "m.bufferOf(d.problem, d.rows)", given)
+    for one, table in zip(given, got, strict=True):
+        assert table == indirection_buffer(ConvProblem(**one["problem"]), one["rows"]).tolist(), one
+
+
+def test_what_a_change_rebuilds(javascript):
+    """What the explorer says of a change is what the library does: the word, and the tiles it keeps."""
+    rng, given = random.Random(13), []
+    for raw in problems(500, seed=13, largest=9):
+        raw |= {"C": 2, "K": 1, "groups": 1}
+        after = raw | {name: rng.randint(1, 9) for name in rng.choice(["N", "H", "H", "W", "HW", "NH"])}
+        if accepted(raw) and accepted(after):
+            given.append({"before": raw, "after": after, "rows": rng.randint(1, 7)})
+    got = javascript(IndirectionExplorer(), "m.resizeOf(d.before, d.after, d.rows)", given)
+    for one, change in zip(given, got, strict=True):
+        word, kept = rebuilt(ConvProblem(**one["before"]), ConvProblem(**one["after"]), one["rows"])
+        assert change == {"word": word, "kept": kept}, one
+    assert {change["word"] for change in got} == {"nothing", "part", "all"}
 
 
 def test_spectra_are_numpys(javascript):

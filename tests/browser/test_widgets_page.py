@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import nbformat
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from nbclient import NotebookClient
@@ -19,13 +20,12 @@ from convlab.figures.winograd import text, tile_of
 from convlab.index_map import IndexMap
 from convlab.units import bytes_text, count_text, ratio_text
 from convlab.widgets import (
-    ChannelMixing,
-    Im2colFills,
+    IndirectionExplorer,
     MemoryBlowup,
+    RegisterTile,
     SlidingWindow,
     Spectra,
     TileByTile,
-    WinogradTile,
 )
 
 pytestmark = pytest.mark.browser
@@ -38,6 +38,8 @@ CELLS = (
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
     "ChannelMixing()",
     "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
+    "RegisterTile()",
+    "IndirectionExplorer()",
     "TileByTile()",
     'TileByTile(algorithm="precomputed_gemm", C=4, block_k=2, step=0)',
     "WinogradTile()",
@@ -372,6 +374,73 @@ def test_groups_by_slider_and_by_pointing(page):
     widget.get_by_text("16 × 1 × 1").wait_for()
 
 
+def test_a_tile_fills_and_spills(page):
+    widget = page.locator(".cl-tile")
+    rows, vectors = (widget.get_by_role("slider", name=name, exact=True) for name in ("rows", "vectors"))
+    for slider, _size in ((rows, 14), (vectors, 4)):
+        slider.focus()
+        page.keyboard.press("End")
+    bounds = RegisterTile(14, 4).bounds
+    assert (bounds.rows, bounds.vectors) == (14, 4)
+    widget.get_by_text(f"14 × 4 does not fit: {bounds.spilled} sums too many").wait_for()
+    assert widget.locator("rect.cl-padding").count() == bounds.spilled
+    widget.get_by_role("slider", name="step k").focus()
+    page.keyboard.press("End")
+    sums = widget.locator("svg[aria-roledescription='tile of sums']")
+    totals = [int(text) for text in sums.locator("text.cl-value").all_text_contents()]
+    shown = RegisterTile()
+    assert totals == (np.array(shown.a) @ np.array(shown.b)).ravel().tolist()
+    sums.focus()
+    page.keyboard.press("ArrowRight")
+    widget.get_by_text("in lane 1 of vector 0").wait_for()
+
+
+def test_what_a_change_rebuilds(page):
+    widget = page.locator(".cl-indirection")
+    title, change = widget.locator(".cl-title"), widget.locator(".cl-change")
+    assert title.text_content() == "Part of the buffer is new: 4 of 9 tiles"
+    fresh = widget.locator("svg[aria-roledescription='indirection buffer'] rect.cl-fresh")
+    assert fresh.count() == 4 * 9 * 3
+    widget.get_by_role("spinbutton", name="batch N").fill("3")
+    widget.get_by_text("nothing: N from 2 to 3").wait_for()
+    assert fresh.count() == 0
+    widget.get_by_role("spinbutton", name="W", exact=True).fill("6")
+    widget.get_by_text("all: W from 5 to 6").wait_for()
+    widget.get_by_role("spinbutton", name="H", exact=True).fill("7")
+    widget.get_by_text("part: H from 5 to 7").wait_for()
+    shown = IndirectionExplorer(H=7, W=6, N=3, was={"H": 5})
+    assert title.text_content() == shown.still().alt.rpartition(". ")[2].rstrip(".")
+    widget.get_by_role("spinbutton", name="padding").fill("0")
+    widget.get_by_text("all: padding from 1 to 0: another plan").wait_for()
+    assert "padding" in change.text_content()
+
+
+def test_places_and_pixels_find_each_other(page):
+    widget = page.locator(".cl-indirection")
+    story = widget.locator(".cl-story")
+    widget.get_by_role("spinbutton", name="image of the batch").fill("1")
+    widget.get_by_text("each + 50 for image 1").wait_for()
+    buffer = widget.locator("svg[aria-roledescription='indirection buffer']")
+    lit = buffer.locator("rect.cl-lit")
+    assert lit.count() == 9
+    buffer.focus()
+    page.keyboard.press("ArrowDown")  # from tile 1 to tile 2, its last pixel, tap (0, 0)
+    widget.get_by_text("tap r = 0, s = 0").wait_for()
+    assert "50 + 4 = 54" in story.text_content()
+    assert lit.count() == 1
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    widget.get_by_text("pixel 9 of 25").wait_for()
+    cells = buffer.locator("rect.cl-cell")
+    cells.nth(0).hover()
+    widget.get_by_text("−1 + 50 would be a wrong pixel").wait_for()
+    assert widget.locator("svg[aria-roledescription='row of zeros'] rect.cl-lit").count() == 2
+    pixels = widget.locator("svg[aria-roledescription='input pixels']")
+    pixels.locator("rect.cl-cell").nth(2 * 7 + 2).hover()
+    widget.get_by_text("x[1, 1] is pointed at 9 times, and copied never").wait_for()
+    assert lit.count() == 9
+
+
 def test_zeros_by_key_and_by_dragging(page):
     widget = page.locator(".cl-spectra-figure")
     words = widget.locator(".cl-story")
@@ -426,7 +495,7 @@ def test_an_error_shows_in_place(browser, tmp_path):
 
 @pytest.mark.parametrize(
     "kind",
-    [SlidingWindow, Im2colFills, MemoryBlowup, TileByTile, WinogradTile, ChannelMixing, Spectra],
+    [getattr(convlab.widgets, name) for name in convlab.widgets.__all__],
     ids=lambda kind: kind.__name__,
 )
 def test_answers_within_a_frame(browser, tmp_path, kind):

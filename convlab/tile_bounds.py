@@ -1,0 +1,82 @@
+"""How fast can a register tile be? Three counts on paper, before anything is measured.
+
+For each k a tile of rows x vectors sums does rows*vectors multiply-adds. Three things set the pace:
+
+    units      multiply-adds / (multiply-adds that a core begins in a cycle)
+    latency    each sum takes one product a step and must wait for its last: `latency` cycles
+    loads      (rows + vectors) / (loads that a core does in a cycle)
+
+and the slowest of them wins, as long as everything fits into the registers. Counts of this kind are how Goto
+& van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34(3), 2008), size their tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LATENCY = 4  # cycles; typical, and what most present x86 and ARM cores are near
+LOADS = 2  # in a cycle
+
+
+@dataclass(frozen=True)
+class TileBounds:
+    """What one step k costs a tile of `rows` x `vectors` registers, by count.
+
+    Parameters
+    ----------
+    rows, vectors : int
+    registers : int
+        Vector registers of the processor: 32 (AVX-512, ARM) or 16 (AVX2).
+    units : int
+        Multiply-adds on vectors that it begins in a cycle, 1 or 2.
+    latency, loads : int
+        Cycles until a sum can take the next product; loads in a cycle.
+    """
+
+    rows: int
+    vectors: int
+    registers: int = 32
+    units: int = 2
+    latency: int = LATENCY
+    loads: int = LOADS
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds in a step: one for each sum."""
+        return self.rows * self.vectors
+
+    @property
+    def used(self) -> int:
+        """Registers it wants: the sums, a row of weights, and the number that is spread over all lanes."""
+        return self.multiply_adds + self.vectors + 1
+
+    @property
+    def spilled(self) -> int:
+        """Sums that find no register: they must be fetched from memory and put back at every step."""
+        return max(0, self.used - self.registers)
+
+    @property
+    def fetched(self) -> int:
+        """Loads in a step: a number from each row, and the vectors of weights."""
+        return self.rows + self.vectors
+
+    @property
+    def cycles(self) -> dict[str, float]:
+        """Cycles that a step takes at least, by each of the three."""
+        return {
+            "units": self.multiply_adds / self.units,
+            "latency": float(self.latency),
+            "loads": self.fetched / self.loads,
+        }
+
+    @property
+    def limit(self) -> str:
+        """What sets the pace: "units" (the best), "latency", "loads", or "registers" if it spills."""
+        if self.spilled:
+            return "registers"
+        return max(self.cycles, key=self.cycles.get)  # of equals the first: units
+
+    @property
+    def share(self) -> float:
+        """The best share of the peak that it can reach, 0 to 1, if nothing spills."""
+        return self.cycles["units"] / max(self.cycles.values())
