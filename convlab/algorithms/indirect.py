@@ -57,8 +57,8 @@ def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> n
 
 def refuses(problem: ConvProblem) -> str | None:
     """Say when a distance would not fit into the 4 bytes it has."""
-    numbers = problem.H * problem.W * problem.C
-    return f"one image has {numbers} numbers, the offsets reach {LARGEST}" if numbers > LARGEST else None
+    size = problem.H * problem.W * problem.C
+    return f"one image has {size} numbers, the offsets reach {LARGEST}" if size > LARGEST else None
 
 
 def _allocate(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
@@ -105,16 +105,21 @@ zeros, listed, accumulate, store = late("convlab.tile", "zeros", "listed", "accu
 _TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
 
 
-def _run_cpu(problem, x, panels, workspace, y, threads):
+def _tile(problem: ConvProblem):
     from convlab.tile import tile_for
 
-    tile, (_, filters, _) = tile_for(problem.dtype), problem.gemm
+    return tile_for(problem.dtype)
+
+
+def _run_cpu(problem, x, panels, workspace, y, threads):
+    tile, (_, filters, _) = _tile(problem), problem.gemm
     channels, pixels = problem.C // problem.groups, problem.P * problem.Q
     sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
     tiles = problem.N * len(workspace["offsets"])
+    outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
     for g in range(problem.groups):
         image, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
-        arrays = image, workspace["offsets"].reshape(-1), workspace["outside"], panels[g], out
+        arrays = image, workspace["offsets"].reshape(-1), outside, panels[g], out
         spread(threads, (tiles, 1), (filters, tile.cols), _indirect, _shared, tile, *arrays, sizes)
 
 
@@ -133,14 +138,14 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, y, sizes):
     image, pixels, taps, channels, filters, y_row = sizes
     tiles = -(-pixels // tile.rows)  # of one image
     for k in range(left, right, tile.cols):
-        for number in range(low, high):
-            n, i = divmod(number, tiles)
+        n, i = divmod(low, tiles)  # tile i of image n
+        for _ in range(low, high):
             m = i * tile.rows
             sums = zeros(tile)
             q = k * taps * channels
             for t in range(taps):
                 places = (i * taps + t) * tile.rows
-                if _all_outside(offsets, places, tile.rows):  # at the edges: nothing but zeros to add
+                if outside is not None and _all_outside(offsets, places, tile.rows):  # nothing to add
                     q += channels * tile.cols
                     continue
                 rows = listed(tile, x, n * image, offsets, places, outside)
@@ -148,6 +153,7 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, y, sizes):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
             store(tile, sums, y, (n * pixels + m) * y_row + k, y_row, pixels - m, filters - k)
+            n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
 
 @njit
@@ -163,12 +169,6 @@ def _shared(parts, tile, x, offsets, outside, panels, y, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
         _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes)
-
-
-def _allocate_cpu(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
-    from convlab.tile import tile_for
-
-    return _allocate(problem, tile_for(problem.dtype).rows)
 
 
 # x is read once a tap, from wherever it lies; beside it the table, w and y.
@@ -193,7 +193,7 @@ ALGORITHM = Algorithm(
             workspace_bytes=Formula("ceil(P*Q/MR)*MR * R*S * 4 + C/G * b"),
             packed_bytes=panel_bytes,
             pack=pack_panels,
-            allocate=_allocate_cpu,
+            allocate=lambda problem, threads: _allocate(problem, _tile(problem).rows),
             resize=resize,
         ),
     },

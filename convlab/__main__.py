@@ -1,0 +1,5 @@
+"""``python -m convlab`` is ``convlab``."""
+
+from convlab.cli import main
+
+main()
