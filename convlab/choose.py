@@ -13,28 +13,40 @@ from convlab.units import bytes_text
 _NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
 
 
-def choose(problem: ConvProblem, name: str, backend: str, memory: Memory) -> Algorithm:
-    """Return the algorithm by name, or a good one for "auto"; refuse what does not serve or does not fit."""
-    if not isinstance(name, str) or name not in ("auto", *ALGORITHMS):
-        raise ParameterError(f"algorithm={name!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
-    serving = {a.name: a for a in ALGORITHMS.values() if not a.supports(problem) and backend in a.forms}
-    if name == "auto":
+def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory) -> Algorithm:
+    """Return the algorithm that is wanted, or a good one for "auto".
+
+    Raises
+    ------
+    ConvError
+        If there is none of that name, if it does not serve the problem, or if the memory does not suffice.
+    """
+    if not isinstance(wanted, Algorithm) and wanted not in ("auto", *ALGORITHMS):
+        raise ParameterError(f"algorithm={wanted!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
+
+    def serves(algorithm):
+        return backend in algorithm.forms and not algorithm.supports(problem)
+
+    serving = {name: algorithm for name, algorithm in ALGORITHMS.items() if serves(algorithm)}
+    if wanted == "auto":
         # The special case first. As plain NumPy a copy and one product are quicker than many small ones.
         general = ("indirect", "im2row") if backend == "cpu" else ("im2row", "indirect")
-        order = ("pointwise", "depthwise", *general, "direct")
-        for name in order:
-            if name in serving and not memory.shortage(problem, serving[name], backend):
-                return serving[name]
-    if name not in serving:
-        reason = ALGORITHMS[name].supports(problem) or f"it has no form for backend={backend!r}"
-        raise UnsupportedError(f"algorithm={name!r} cannot serve this: {reason}; {_listed(serving)} can")
-    if shortage := memory.shortage(problem, serving[name], backend):
+        order = [name for name in ("pointwise", "depthwise", *general, "direct") if name in serving]
+        fits = (serving[name] for name in order if not memory.shortage(problem, serving[name], backend))
+        wanted = next(fits, serving[order[0]])
+    algorithm = wanted if isinstance(wanted, Algorithm) else ALGORITHMS[wanted]
+    if not serves(algorithm):
+        reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
+        raise UnsupportedError(
+            f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(serving)} can"
+        )
+    if shortage := memory.shortage(problem, algorithm, backend):
         fits = [n for n, a in serving.items() if not memory.shortage(problem, a, backend)]
         raise WorkspaceError(
-            f"algorithm={name!r} {shortage}; "
+            f"algorithm={algorithm.name!r} {shortage}; "
             + (f"{_listed(fits)} would fit" if fits else "no algorithm would fit: make the batch N smaller")
         )
-    return serving[name]
+    return algorithm
 
 
 class Memory:
@@ -49,6 +61,7 @@ class Memory:
         parts = {
             "workspace": cost.workspace_bytes,
             "packed weights": cost.packed_bytes,
+            "a copy of w": problem.w_bytes if algorithm.forms[backend].packs_for else 0,
             "output": self.output,
             "a contiguous copy of x": self.copied,
         }

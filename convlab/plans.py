@@ -15,7 +15,7 @@ from convlab.aligned import aligned_empty
 from convlab.backends import choose_backend
 from convlab.checks import COMPUTES, check_array, check_out
 from convlab.choose import Memory, choose
-from convlab.errors import ParameterError, ShapeError
+from convlab.errors import ConvError, ParameterError, ShapeError
 from convlab.problem import ConvProblem
 from convlab.threads import check_threads
 from convlab.units import bytes_text
@@ -30,7 +30,7 @@ def conv2d(
     padding=0,
     dilation=1,
     groups: int = 1,
-    algorithm: str = "auto",
+    algorithm: str | Algorithm = "auto",
     backend: str = "auto",
     threads: int = 1,
     out: np.ndarray | None = None,
@@ -47,8 +47,8 @@ def conv2d(
         Added to every output pixel.
     stride, padding, dilation, groups
         As in `ConvProblem`.
-    algorithm : str
-        A name from `ALGORITHMS`, or "auto".
+    algorithm : str or Algorithm
+        A name from `ALGORITHMS`, "auto", or an algorithm that is not in the table.
     backend : str
         "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba) or "auto": "cpu" where
         Numba is installed.
@@ -92,7 +92,7 @@ def plan(
     w: np.ndarray,
     bias: np.ndarray | None = None,
     *,
-    algorithm: str = "auto",
+    algorithm: str | Algorithm = "auto",
     backend: str = "auto",
     threads: int = 1,
 ) -> Plan:
@@ -171,7 +171,8 @@ class Plan:
     def resize(self, *, N: int | None = None, H: int | None = None, W: int | None = None) -> str:
         """Make the plan ready for another batch or another size of picture.
 
-        The packed weights stay, but for those that are made for one size: spectra.
+        The packed weights stay, but for those that are made for one size: spectra. The padding stays as it
+        is in pixels; "same" is not worked out anew.
 
         Parameters
         ----------
@@ -188,18 +189,19 @@ class Plan:
         ConvError
             If the new sizes do not suit the filter, the algorithm or the memory; the plan is as before.
         """
-        sizes = {"N": N, "H": H, "W": W}
-        old, new = self.problem, replace(self.problem, **{k: v for k, v in sizes.items() if v is not None})
-        choose(new, self.algorithm.name, self.backend, Memory(new.y_bytes, 0, self.threads))
+        given = {name: size for name, size in {"N": N, "H": H, "W": W}.items() if size is not None}
+        old, new = self.problem, replace(self.problem, **given)
+        choose(new, self.algorithm, self.backend, Memory(new.y_bytes, 0, self.threads))
+        packed, workspace, rebuilt = self.packed, self.workspace, "nothing"
         if self._w is not None and self._form.packs_for(new) != self._form.packs_for(old):
-            self.packed = self._form.pack(new, self._w)
-        self.rebuilt = "nothing"
+            packed = self._form.pack(new, self._w)
         if self._form.resize is not None:
-            self.workspace, self.rebuilt = self._form.resize(old, new, self.workspace)
-        elif new != old and self.workspace:
-            self.workspace, self.rebuilt = self._form.allocate(new, self.threads), "all"
-        self.problem = new
-        return self.rebuilt
+            workspace, rebuilt = self._form.resize(old, new, workspace)
+        elif new != old and workspace:
+            workspace, rebuilt = self._form.allocate(new, self.threads), "all"
+        # All at once, at the end: what fails before this leaves the plan as it was.
+        self.problem, self.packed, self.workspace, self.rebuilt = new, packed, workspace, rebuilt
+        return rebuilt
 
     def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the convolution of x, written into `out` if it is given.
@@ -232,9 +234,15 @@ class Plan:
         try:
             check_array("x", x, self.problem.x_shape, "(N, H, W, C)", (self.problem.dtype,))
         except ShapeError as error:
-            if x.ndim != 4 or x.shape[3] != self.problem.C or 0 in x.shape:
+            if x.ndim != 4 or x.shape[3] != self.problem.C:
                 raise
             N, H, W, _ = x.shape
+            try:
+                refused = self.algorithm.supports(replace(self.problem, N=N, H=H, W=W))
+            except ConvError:
+                raise error from None
+            if refused:
+                raise
             raise ShapeError(f"{error}; plan.resize(N={N}, H={H}, W={W}) makes the plan fit") from None
 
     def __repr__(self) -> str:

@@ -1,5 +1,6 @@
 """The matrix that is never stored: its index maps, its blocks, and the walk by three deltas."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,11 +9,22 @@ from cases import CASES, arrays, assert_close, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ALGORITHMS, ConvProblem, ParameterError, Plan, ShapeError, im2row, implicit_gemm, plan
+from convlab import (
+    ALGORITHMS,
+    ConvError,
+    ConvProblem,
+    ParameterError,
+    Plan,
+    ShapeError,
+    im2row,
+    implicit_gemm,
+    plan,
+)
 from convlab.algorithms import precomputed_gemm
 from convlab.algorithms.implicit_gemm import blocked, gather
 from convlab.algorithms.precomputed_gemm import deltas, in_walking_order, tables, walk
 from convlab.index_map import LAYOUTS, IndexMap
+from convlab.measure import machine
 from convlab.reference import reference
 from convlab.tile import tile_for
 
@@ -247,3 +259,31 @@ def test_the_tables_are_smaller_than_the_indirection_buffer():
     problem = ConvProblem(1, 56, 56, 64, 64, 3, 3, padding=1)
     sizes = {name: ALGORITHMS[name].workspace_bytes(problem) for name in ("precomputed_gemm", "indirect")}
     assert sizes["precomputed_gemm"] < sizes["indirect"] / 3
+
+
+@pytest.mark.parametrize("backend", ["numpy", "cpu"])
+@pytest.mark.parametrize("integer", [int, np.uint8, np.int8, np.int64])
+def test_numpys_integers_do_not_wrap(integer, backend):
+    problem = ConvProblem(2, 20, 19, 8, 40, 3, 3, padding=1)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(problem.x_shape).astype("f4")
+    w = rng.standard_normal(problem.w_shape).astype("f4")
+    y = implicit_gemm(x, w, problem, block_m=integer(100), block_k=integer(36), backend=backend)
+    assert_close(y, x, w, problem)
+    for huge in (2**64, 10**30):
+        y = implicit_gemm(
+            x, w, problem, block_m=huge, block_n=huge - huge % 960, block_k=huge, backend=backend
+        )
+        assert_close(y, x, w, problem)
+
+
+def test_blocks_of_your_own_pass_the_same_checks(monkeypatch):
+    problem = ConvProblem(1, 200, 200, 8, 8, 3, 3, padding=1)
+    x, w = np.ones(problem.x_shape, "f4"), np.ones(problem.w_shape, "f4")
+    with pytest.raises(ConvError, match="problem is a str"):
+        implicit_gemm(x, w, "x")
+    with pytest.raises(ConvError, match="cost model only"):
+        implicit_gemm(x, w, replace(problem, dtype="float16"))
+    monkeypatch.setattr(machine, "memory_at_hand", lambda: 4 << 20)
+    with pytest.raises(ConvError, match="memory are free"):
+        implicit_gemm(x, w, problem, block_m=10**6, block_k=10**6, backend="cpu")

@@ -1,5 +1,7 @@
 """The indirection buffer: laid out as XNNPACK does, and made anew only where it must be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
@@ -139,3 +141,29 @@ def test_another_size_is_refused_and_the_way_out_is_named():
 def test_offsets_that_need_more_than_four_bytes_are_refused():
     problem = ConvProblem(1, 1 << 15, 1 << 15, 4, 1, 1, 1)
     assert "offsets" in ALGORITHMS["indirect"].supports(problem)
+
+
+def test_no_way_out_is_named_that_does_not_lead_out():
+    problem = CASES["plain"]
+    prepared = plan(problem, arrays(problem)[1], algorithm="indirect")
+    with pytest.raises(ConvError) as told:
+        prepared(np.zeros((1, 2, 2, problem.C), "f4"))  # smaller than the filter
+    assert "resize" not in str(told.value)
+
+
+def test_a_resize_that_is_interrupted_leaves_the_plan_whole(monkeypatch):
+    problem = ConvProblem(1, 9, 7, 3, 4, 3, 3, padding=1)
+    x, w, _ = arrays(problem)
+    for algorithm in ("fft", "im2row", "indirect"):
+        prepared = plan(problem, w, algorithm=algorithm, backend="cpu")
+
+        def interrupted(*arguments):
+            raise MemoryError
+
+        form = replace(
+            prepared._form, allocate=interrupted, resize=interrupted if algorithm == "indirect" else None
+        )
+        monkeypatch.setattr(prepared, "_form", form)
+        with pytest.raises(MemoryError):
+            prepared.resize(H=30)
+        assert_close(prepared(x), x, w, problem, rounding=ALGORITHMS[algorithm].rounding)

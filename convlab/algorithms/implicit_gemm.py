@@ -19,8 +19,6 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.aligned import aligned_empty
-from convlab.backends import choose_backend
-from convlab.checks import check_array
 from convlab.errors import ParameterError
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
@@ -86,7 +84,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     Returns
     -------
     Algorithm
-        For `convlab.Plan`.
+        For `convlab.plan`, in the place of a name.
 
     Raises
     ------
@@ -98,6 +96,8 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
         whole = isinstance(block, (int, np.integer)) and not isinstance(block, bool)
         if block is not None and not (whole and block >= 1):
             raise ParameterError(f"{name}={block!r}; expected an integer above 0")
+    # NumPy's integers would wrap where Python's grow.
+    block_m, block_n, block_k = (block and int(block) for block in given.values())
 
     def run_numpy(problem, x, w, workspace, y, threads):
         m, n, k = NUMPY_BLOCKS
@@ -113,7 +113,9 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 "the columns of this processor's register tile"
             )
         M, filters, taps = problem.gemm
-        return min(block_m or CPU_TILES * tile.rows, M), block_n or filters, min(block_k or CPU_PIECE, taps)
+        whole = -(-filters // tile.cols) * tile.cols
+        rows, columns = block_m or CPU_TILES * tile.rows, block_k or CPU_PIECE
+        return min(rows, M), min(block_n or whole, whole), min(columns, taps)
 
     def run_cpu(problem, x, panels, workspace, y, threads):
         from convlab.gathered_gemm import gathered_gemm
@@ -173,10 +175,9 @@ def implicit_gemm(
     ConvError
         If an array does not fit the problem, or a block is none.
     """
-    from convlab.plans import Plan
+    from convlab.plans import plan
 
-    check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
-    return Plan(problem, w, None, blocked(block_m, block_n, block_k), choose_backend(backend), threads=1)(x)
+    return plan(problem, w, algorithm=blocked(block_m, block_n, block_k), backend=backend)(x)
 
 
 ALGORITHM = blocked()
