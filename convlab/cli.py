@@ -113,7 +113,7 @@ def run(
         str, typer.Option(metavar="SECONDS", help="How long one cell may take, at least 1.")
     ] = "300",
 ) -> None:
-    """Execute notebooks from top to bottom and write them as HTML pages."""
+    """Execute notebooks from top to bottom and write them as HTML pages, dark on light."""
     from convlab.course import folders, notebooks
 
     seconds = _number("--timeout", timeout, 1, 86_400)
@@ -122,7 +122,7 @@ def run(
     folder = folders.writable(out or notebooks.ROOT / "work" / "pages", "--out")
     from convlab.course.pages import make_page
 
-    failures = []
+    failures, stems = [], [path.stem for path in chosen]
     with _progress() as progress:
         whole = progress.add_task("", total=len(chosen))
         for path in chosen:
@@ -132,6 +132,7 @@ def run(
                 path,
                 folder,
                 timeout=seconds,
+                others=stems,
                 on_cell=lambda cell, count, task=cells: progress.update(
                     task, completed=cell - 1, total=count
                 ),

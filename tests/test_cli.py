@@ -191,6 +191,35 @@ def test_a_page_carries_all_it_shows(course, tmp_path):
     assert not re.search(r"<script|<link|src=\"(?!data:)|@import|url\((?!['\"]?data:)", page)
 
 
+def test_links_lead_to_the_pages_that_are_there(course, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "05_earlier.html").write_text("from an earlier run")
+    text = (
+        "[next](04_next.ipynb#end) [earlier](05_earlier.ipynb) [absent](06_absent.ipynb) "
+        "[abroad](https://example.org/04_next.ipynb)"
+    )
+    for name in ("03_links", "04_next", "06_absent"):
+        cells = [nbformat.v4.new_markdown_cell(text)]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), course / "notebooks" / f"{name}.ipynb")
+    done = convlab("run", "03", "04", "--out", tmp_path / "pages")
+    assert done.exit_code == 0, done.stderr
+    page = (tmp_path / "pages" / "03_links.html").read_text()
+    links = re.findall(r'<a href="([^"]+)">(?:next|earlier|absent|abroad)</a>', page)
+    assert links[:2] == ["04_next.html#end", "05_earlier.html"]
+    assert links[2:] == ["06_absent.ipynb", "https://example.org/04_next.ipynb"]
+
+
+def test_source_in_an_output_is_set_like_code(course, tmp_path):
+    cells = [nbformat.v4.new_code_cell("from IPython.display import Code\nCode('x = 1', language='python')")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), course / "notebooks" / "03_code.ipynb")
+    done = convlab("run", "03", "--out", tmp_path / "pages")
+    assert done.exit_code == 0, done.stderr
+    page = (tmp_path / "pages" / "03_code.html").read_text()
+    style = re.search(r"\.jp-OutputArea \.highlight pre,[^{]*\{([^}]*)\}", page)[1]
+    assert "font-family: var(--jp-code-font-family)" in style
+    assert '<div class="highlight"><pre>' in page
+
+
 def test_a_formula_that_cannot_be_drawn_stays_latex(course, tmp_path, monkeypatch):
     cells = [nbformat.v4.new_markdown_cell("So $a < \\begin{nonsense}$.")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), course / "notebooks" / "03_formulas.ipynb")

@@ -9,14 +9,22 @@ import pytest
 from PIL import Image
 
 from convlab import ConvProblem, figures
+from convlab.figures import charts
 from convlab.figures.style import DARK, LIGHT, ROLES, css
 from convlab.measure.timing import Timing
+from convlab.units import bytes_text
 
 PROBLEM = ConvProblem(1, 8, 10, 3, 6, 3, 3)
 PICTURES = {
     "bars": lambda: figures.bars({"a": 1.0, "b": 20.0}, title="b is more", axis="units", alt="a 1, b 20"),
     "bars, logarithmic": lambda: figures.bars(
         {"a": 1.0, "b": 2e6}, title="b is more", axis="units", alt="a 1, b 2 million", log=True
+    ),
+    "bars of bytes": lambda: figures.bars(
+        {"a": 3e4, "b": 2e6}, title="b is more", axis="bytes", alt="a 29 KiB, b 2 MiB", text=bytes_text
+    ),
+    "bars of bytes, logarithmic": lambda: figures.bars(
+        {"a": 3e2, "b": 2e6}, title="More", axis="bytes", alt="300 B, 2 MiB", text=bytes_text, log=True
     ),
     "bars, below a roof": lambda: figures.bars(
         {"a": 1.0, "b": 20.0}, title="b is near", axis="units", alt="a 1, b 20 of 25", roof=("roof", 25)
@@ -95,3 +103,17 @@ def test_css_carries_every_token():
         assert f"--cl-{name}: {value};" in sheet
     for name, value in DARK.items():
         assert f"--cl-{name}: {value};" in sheet
+
+
+@pytest.mark.parametrize(
+    ("largest", "labels"),
+    [
+        (7.5 * 2**20, "0 B, 2 MiB, 4 MiB, 6 MiB"),
+        (1.3 * 2**20, "0 B, 256 KiB, 512 KiB, 768 KiB, 1 MiB, 1.25 MiB"),
+        (90 * 2**10, "0 B, 20 KiB, 40 KiB, 60 KiB, 80 KiB"),
+        (1000 * 2**30, "0 B, 200 GiB, 400 GiB, 600 GiB, 800 GiB, 1000 GiB"),
+    ],
+)
+def test_an_axis_of_bytes_has_round_numbers(largest, labels):
+    ticks = [charts._short(bytes_text(tick)) for tick in charts._round_bytes(largest)]
+    assert ", ".join(ticks) == labels

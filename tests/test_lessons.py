@@ -8,6 +8,7 @@ import pytest
 from convlab import ConvError, conv2d
 from convlab.algorithms.base import fast_size
 from convlab.lessons import EXERCISES, check, reveal
+from convlab.lessons.checks import Note
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -459,6 +460,14 @@ def test_check_names_the_line_that_failed():
     said = repr(check("flip", broken))
     assert "ZeroDivisionError" in said
     assert "return 1 / zero" in said
+
+
+def test_a_note_sets_backticks_as_code_and_breaks_between_words():
+    page = check("blocked_product", lambda a, b, size: None)._repr_html_()
+    assert "<code>size</code>" in page
+    assert "`" not in page
+    assert "word-break:normal" in page
+    assert Note(True, "a < `b`")._repr_html_().count("a &lt; <code>b</code>") == 1
 
 
 def test_check_shows_small_inputs():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from html import escape
 from pathlib import Path
 
@@ -24,12 +24,16 @@ def make_page(
     out: Path,
     *,
     timeout: float = 300,
+    others: Collection[str] = (),
     on_cell: Callable[[int, int], None] = lambda cell, cells: None,
 ) -> str | None:
     """Execute one notebook and write it to `out` as HTML; return None, or which cell failed and how.
 
     A notebook that fails leaves its page too, up to the error: that is where one wants to look.
     It runs in a scratch copy of its folder, so that neither it nor anything beside it is changed.
+
+    A link to another notebook becomes one to its page, where that is in `out` already or will be:
+    `others` names the notebooks (without .ipynb) that are made into pages in the same go.
     """
     try:
         nb = nbformat.read(notebook, as_version=4)
@@ -47,7 +51,8 @@ def make_page(
     nb.metadata.pop("widgets", None)
     # The path is where pictures beside the notebook are found.
     names = {"metadata": {"name": notebook.stem, "path": str(notebook.parent)}}
-    html, _ = PageExporter().from_notebook_node(nb, names)
+    pages = {notebook.stem, *others, *(page.stem for page in out.glob("*.html"))}
+    html, _ = PageExporter(pages).from_notebook_node(nb, names)
     (out / f"{notebook.stem}.html").write_text(html, encoding="utf-8")
     return failure
 
@@ -55,7 +60,8 @@ def make_page(
 class PageExporter(HTMLExporter):
     """Makes pages that carry all they show: pictures inside, formulas as MathML, no script from elsewhere."""
 
-    def __init__(self):
+    def __init__(self, pages: Collection[str] = ()):
+        self._pages = pages  # which notebooks have a page beside this one
         loader = FileSystemLoader([_HERE / "templates", _HERE / "static"])
         super().__init__(template_file="page.html.j2", extra_loaders=[loader], embed_images=True)
 
@@ -68,11 +74,20 @@ class PageExporter(HTMLExporter):
             embed_images=self.embed_images,
             path=context["resources"]["metadata"]["path"],
         )
+        renderer.pages = self._pages
         return MarkdownWithMath(renderer=renderer).render(source)
 
 
 class _Renderer(IPythonRenderer):
-    """Draws the formulas that nbconvert's own renderer leaves to a script."""
+    """Draws the formulas that nbconvert's own renderer leaves to a script, and links page to page."""
+
+    pages: Collection[str] = ()
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        path, mark, place = url.partition("#")
+        if path.endswith(".ipynb") and path.removesuffix(".ipynb") in self.pages:
+            url = path.removesuffix(".ipynb") + ".html" + mark + place
+        return super().link(text, url, title)
 
     def inline_math(self, body: str) -> str:
         return _formula(body, as_block=False)

@@ -46,6 +46,7 @@ def bars(
     """
     import matplotlib.pyplot as plt
 
+    step, words = (16, "sixteen") if text is bytes_text else (10, "ten")  # 64 KiB, 1 MiB, 16 MiB
     with figure_style():
         fig, ax = plt.subplots(figsize=(8, 0.8 + 0.36 * len(values)))
         names = list(values)[::-1]
@@ -71,16 +72,33 @@ def bars(
         ax.set_yticks(range(len(names)), names, color=LIGHT["ink"])
         ax.tick_params(axis="y", length=0)
         if log:
-            ax.set_xscale("log")
+            ax.set_xscale("log", base=step)
         else:
             ax.locator_params(axis="x", nbins=7)  # room for their words
         ax.margins(x=0.14)
-        ax.xaxis.set_major_formatter(lambda value, _: text(value) if value else "0")
-        ax.set_xlabel(axis + (" (logarithmic: each line is ten times the last)" if log else ""))
+        if text is bytes_text and not log:
+            ax.set_xticks(_round_bytes(ax.get_xlim()[1]))
+        ax.xaxis.set_major_formatter(lambda value, _: _short(text(value)) if value else "0")
+        ax.set_xlabel(axis + (f" (logarithmic: each line is {words} times the last)" if log else ""))
         ax.grid(axis="x", color=LIGHT["line"], linewidth=0.6)
         ax.set_axisbelow(True)
         headline(fig, title)
         return show(fig, alt)
+
+
+def _round_bytes(largest: float, most: int = 6) -> list[float]:
+    """Return places on an axis of bytes, a quarter, a half, 1, 2, 5 ... of a unit apart."""
+    unit = 1.0
+    while 1024 * unit <= largest:
+        unit *= 1024
+    steps = (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
+    step = unit * next(step for step in steps if largest <= (most + 1) * step * unit)
+    return [i * step for i in range(int(largest / step) + 1)]
+
+
+def _short(text: str) -> str:
+    """Return "2 MiB" for "2.00 MiB"."""
+    return text.replace(".00 ", " ").replace(".0 ", " ")
 
 
 def times(timings: Mapping[str, Timing], *, title: str, alt: str, log: bool = True, **options) -> Picture:
@@ -193,7 +211,7 @@ def staircase(speeds: Mapping[int, float], *, title: str, alt: str) -> Picture:
                 )
         ax.set_xscale("log", base=2)
         ticks = sizes[::2]
-        ax.set_xticks(ticks, [bytes_text(size).replace(".00", "").replace(".0", "") for size in ticks])
+        ax.set_xticks(ticks, [_short(bytes_text(size)) for size in ticks])
         ax.minorticks_off()
         ax.set_ylim(0, 1.15 * max(speeds.values()) / 1e9)  # room for the names of the caches
         ax.set_xlabel("size of the array (each step is twice the last)")

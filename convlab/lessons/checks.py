@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import traceback
 from collections.abc import Callable
 
@@ -26,11 +27,12 @@ class Note:
 
     def _repr_html_(self) -> str:
         colour = {True: "#009E73", False: "#D55E00", None: "#9AA0A6"}[self.good]
-        style = "margin:.4em 0 0;white-space:pre-wrap"
-        body = f'<pre style="{style}">{html.escape(self.body)}</pre>' if self.body else ""
+        # Long lines break between words; Jupyter lets a <pre> break anywhere.
+        style = "margin:.4em 0 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+        body = f'<pre style="{style}">{_marked(self.body)}</pre>' if self.body else ""
         return (
             f'<div class="convlab-note" style="border-left:4px solid {colour};padding:.3em .9em">'
-            f"<strong>{html.escape(self.title)}</strong>{body}</div>"
+            f"<strong>{_marked(self.title)}</strong>{body}</div>"
         )
 
     def __repr__(self) -> str:
@@ -103,6 +105,11 @@ def reveal(guess: float | None, actual: float, unit: str, because: str = "") -> 
 
 
 # -- words -------------------------------------------------------------------------------------------------
+
+
+def _marked(text: str) -> str:
+    """Return text as HTML, with what stands between backticks set as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _call(function, names, values) -> str:
