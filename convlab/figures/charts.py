@@ -73,6 +73,8 @@ def bars(
         ax.tick_params(axis="y", length=0)
         if log:
             ax.set_xscale("log", base=step)
+            if step != 10:
+                ax.minorticks_off()
         else:
             ax.locator_params(axis="x", nbins=7)  # room for their words
         ax.margins(x=0.14)

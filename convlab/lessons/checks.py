@@ -29,6 +29,10 @@ class Note:
         colour = {True: "#009E73", False: "#D55E00", None: "#9AA0A6"}[self.good]
         # Long lines break between words; Jupyter lets a <pre> break anywhere.
         style = "margin:.4em 0 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+        if "\n" in self.body:  # a case with its arrays, whose columns must stand below each other
+            style += (
+                ";font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
+            )
         body = f'<pre style="{style}">{_marked(self.body)}</pre>' if self.body else ""
         return (
             f'<div class="convlab-note" style="border-left:4px solid {colour};padding:.3em .9em">'
