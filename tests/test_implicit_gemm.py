@@ -14,7 +14,6 @@ from convlab import (
     ConvError,
     ConvProblem,
     ParameterError,
-    Plan,
     ShapeError,
     im2row,
     implicit_gemm,
@@ -154,7 +153,7 @@ def test_blocks_of_a_layer_with_more_filters_channels_and_pixels_than_a_block(th
     problem = ConvProblem(2, 14, 13, 96, 150, 3, 3, padding=1, stride=(1, 2))
     x, w, _ = arrays(problem)
     for blocks in ((None, None, None), (5, 64, 100), (1, 32 * 2, 1000), (1000, None, 7)):
-        prepared = Plan(problem, w, None, blocked(*blocks), "cpu", threads)
+        prepared = plan(problem, w, algorithm=blocked(*blocks), backend="cpu", threads=threads)
         assert prepared.cost.workspace_bytes == prepared.workspace["scratch"].nbytes
         assert_close(prepared(x), x, w, problem, label=str(blocks))
 
