@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 from threading import Lock
 
@@ -25,6 +26,7 @@ def check_threads(threads) -> int:
     return int(threads)
 
 
+@lru_cache
 def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
     """Cut a rows x cols matrix of sums into one part a thread, along the side that has more tiles.
 
