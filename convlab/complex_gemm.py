@@ -16,14 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from convlab import gemm
-from convlab.aligned import aligned_empty
 from convlab.jit import njit, prange
 from convlab.threads import limited, parts
 from convlab.tile import accumulate, listed, store, tile_for, zeros
 
 
 class Panels:
-    """The weights of all frequencies and groups in panels as wide as a tile, filled a few filters at a time.
+    """The weights of all frequencies and groups in panels as wide as a tile, filled a few at a time.
 
     Parameters
     ----------
@@ -36,21 +35,16 @@ class Panels:
     ----------
     array : ndarray, (F * groups, C * padded 2K)
         For each frequency and group, `gemm.pack`'s panels of the real columns.
-    step : int
-        Filters of a panel.
     """
 
     def __init__(self, F: int, groups: int, K: int, C: int, dtype: str):
-        self.step = tile_for(dtype).cols // 2
-        self.array = aligned_empty((F * groups, C * gemm.padded(2 * K, dtype)), dtype)
-        self._groups = groups
+        self.array = gemm.empty_panels(F * groups, 2 * K, C, dtype)
+        self._groups, self._channels = groups, C
 
-    def fill(self, g: int, k: int, w: np.ndarray) -> None:
-        """Write the complex weights (F, `step` or fewer, C) of filters k and following of group g."""
-        F, _, C = w.shape
-        columns = np.stack([w.real, w.imag], axis=2).reshape(F, -1, C)  # c, d, c, d, ...
-        panel = gemm.pack(columns.astype(self.array.dtype))
-        self.array[g :: self._groups, 2 * k * C :][:, : panel.shape[1]] = panel
+    def fill(self, g: int, k: int, c: int, w: np.ndarray) -> None:
+        """Write the complex weights (F, filters, channels) of filters k, channels c and following of group g."""
+        columns = np.stack([w.real, w.imag], axis=2).reshape(len(w), -1, w.shape[2])  # c, d, c, d, ...
+        gemm.put(self.array[g :: self._groups], self._channels, columns, 2 * k, c)
 
 
 def scratch(M: int, K: int, threads: int, dtype: str) -> dict[str, np.ndarray]:

@@ -32,15 +32,37 @@ def pack(w: np.ndarray) -> np.ndarray:
         one vector narrower than the others; the panel of column n begins at n*K all the same.
     """
     groups, N, K = w.shape
-    cols = tile_for(w.dtype).cols
-    panels = aligned_empty((groups, K * padded(N, w.dtype)), w.dtype)
-    for n in range(0, N, cols):
-        rows = w[:, n : n + cols]  # (groups, cols or fewer, K)
-        width = padded(rows.shape[1], w.dtype)
-        panel = panels[:, n * K : (n + width) * K].reshape(groups, K, width)
-        panel[:, :, : rows.shape[1]] = rows.swapaxes(1, 2)
-        panel[:, :, rows.shape[1] :] = 0
+    panels = empty_panels(groups, N, K, w.dtype)
+    put(panels, K, w)
     return panels
+
+
+def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:
+    """Return panels for `put`, as `pack` lays them out; only the padding has been written."""
+    panels = aligned_empty((groups, K * padded(N, dtype)), dtype)
+    panels[:, (N - N % tile_for(dtype).cols) * K :] = 0
+    return panels
+
+
+def put(panels: np.ndarray, K: int, w: np.ndarray, n: int = 0, k: int = 0) -> None:
+    """Write some of the weights into their places.
+
+    Parameters
+    ----------
+    panels : ndarray, (groups, K * padded N)
+        From `empty_panels`.
+    K : int
+        Length of the sums.
+    w : ndarray, (groups, columns, numbers)
+        The weights of columns n and following, from number k of their sums on.
+    n, k : int
+    """
+    groups, columns, numbers = w.shape
+    cols, N = tile_for(panels.dtype).cols, panels.shape[1] // K  # N is padded
+    for left in range(n - n % cols, n + columns, cols):
+        width, first, end = min(cols, N - left), max(left, n), min(left + cols, n + columns)
+        panel = panels[:, left * K : (left + width) * K].reshape(groups, K, width)
+        panel[:, k : k + numbers, first - left : end - left] = w[:, first - n : end - n].swapaxes(1, 2)
 
 
 def padded(N: int, dtype) -> int:

@@ -17,7 +17,7 @@ Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from convlab.algorithms.fft_transforms import (
 from convlab.aligned import aligned_empty
 from convlab.problem import ConvProblem
 
+_AT_ONCE = 1 << 14  # numbers of the filters that are transformed together
 
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a transform that holds the padded picture; the columns are even."""
@@ -73,12 +74,31 @@ def multiply(problem, spectra, w, workspace, threads) -> np.ndarray:
 
 def pack(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
     """Return the conjugate spectra of all filters, (F, G, C/G, K/G)."""
-    filters = problem.K // problem.groups
-    F = size[0] * (size[1] // 2 + 1)
-    packed = np.empty((F, problem.groups, w.shape[3], filters), np.result_type(w.dtype, 1j))
-    for k in range(problem.K):  # a spectrum is many times as large as a filter: one at a time
-        packed[:, k // filters, :, k % filters] = spectra_of(w[k : k + 1], size, corner)[:, 0]
+    F, channels = size[0] * (size[1] // 2 + 1), problem.C // problem.groups
+    shape = F, problem.groups, channels, problem.K // problem.groups
+    packed = np.empty(shape, np.result_type(w.dtype, 1j))
+    for g, k, c, spectra in _few_spectra(problem, w, size, corner):
+        _, filters, channels = spectra.shape
+        packed[:, g, c : c + channels, k : k + filters] = spectra.swapaxes(1, 2)
     return packed
+
+
+def _few_spectra(problem: ConvProblem, w: np.ndarray, size, corner) -> Iterator:
+    """Yield (g, k, c, spectra) until all filters are transformed.
+
+    The spectra (F, filters, channels) are those of filters k, channels c and following of group g. They
+    are in double precision and many times as large as the filters, so they come a few at a time.
+    """
+    filters, channels = problem.K // problem.groups, problem.C // problem.groups
+    few = max(1, _AT_ONCE // (size[0] * size[1]))
+    step_k = min(few, filters, 16)
+    step_c = few // step_k
+    for g in range(problem.groups):
+        group = w[g * filters : (g + 1) * filters]
+        for k in range(0, filters, step_k):
+            for c in range(0, channels, step_c):
+                some = group[k : k + step_k, :, :, c : c + step_c]
+                yield g, k, c, spectra_of(some, size, corner)
 
 
 def allocate(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:
@@ -107,13 +127,8 @@ def pack_cpu(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.nda
 
     filters, F = problem.K // problem.groups, size[0] * (size[1] // 2 + 1)
     panels = Panels(F, problem.groups, filters, w.shape[3], w.dtype.name)
-    for g in range(problem.groups):
-        for first in range(0, filters, panels.step):
-            some = w[g * filters : (g + 1) * filters][first : first + panels.step]
-            spectra = np.empty((F, len(some), w.shape[3]), np.result_type(w.dtype, 1j))
-            for k in range(len(some)):
-                spectra[:, k] = spectra_of(some[k : k + 1], size, corner)[:, 0]
-            panels.fill(g, first, spectra)
+    for g, k, c, spectra in _few_spectra(problem, w, size, corner):
+        panels.fill(g, k, c, spectra)
     return panels.array
 
 

@@ -27,6 +27,7 @@ from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
 from convlab.threads import spread
 
+_AT_ONCE = 1 << 14  # places: what is made on the way to them stays small beside the table
 
 def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> np.ndarray:
     """Return where the pixels of every window lie in one image.
@@ -46,13 +47,20 @@ def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> n
         it, so that the last tile is whole.
     """
     (top, _), (left, _) = problem.padding
-    M = problem.P * problem.Q
-    m = np.arange(first * rows, -(-M // rows) * rows).clip(max=M - 1).reshape(-1, 1, rows)  # (tiles, 1, rows)
-    t = np.arange(problem.R * problem.S)[None, :, None]  # (1, R*S, 1)
-    h = m // problem.Q * problem.stride[0] + t // problem.S * problem.dilation[0] - top
-    w = m % problem.Q * problem.stride[1] + t % problem.S * problem.dilation[1] - left
-    inside = (h >= 0) & (h < problem.H) & (w >= 0) & (w < problem.W)
-    return np.where(inside, (h * problem.W + w) * problem.C, -1).astype(np.int32)
+    last, tiles = problem.P * problem.Q - 1, -(-problem.P * problem.Q // rows)
+    r, s = np.arange(problem.R)[:, None], np.arange(problem.S)[:, None]  # (R, 1), (S, 1)
+    offsets = np.empty((tiles - first, problem.R, problem.S, rows), np.int32)
+    step = max(1, _AT_ONCE // offsets[:1].size) if len(offsets) else 1
+    for low in range(0, len(offsets), step):
+        some = offsets[low : low + step]
+        m = (first + low) * rows + np.arange(len(some) * rows)
+        m = m.clip(max=last).reshape(-1, 1, rows)  # (tiles, 1, rows)
+        h = m // problem.Q * problem.stride[0] - top + r * problem.dilation[0]  # (tiles, R, rows)
+        w = m % problem.Q * problem.stride[1] - left + s * problem.dilation[1]  # (tiles, S, rows)
+        lines = np.where((h >= 0) & (h < problem.H), h * problem.W * problem.C, -LARGEST)
+        columns = np.where((w >= 0) & (w < problem.W), w * problem.C, -LARGEST)
+        some[...] = np.maximum(lines[:, :, None] + columns[:, None], -1)  # below 0 if either is outside
+    return offsets.reshape(-1, problem.R * problem.S, rows)
 
 
 def refuses(problem: ConvProblem) -> str | None:

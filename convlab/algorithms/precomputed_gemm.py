@@ -36,6 +36,7 @@ from convlab.threads import spread
 
 BLOCK_C = 64  # channels
 _NUMPY_BLOCK = 16
+_AT_ONCE = 1 << 14  # pixels and taps: what is made on the way to the tables stays small beside them
 
 
 def deltas(problem: ConvProblem, block_c: int = BLOCK_C) -> tuple[int, int, int]:
@@ -86,21 +87,44 @@ def tables(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
         "starts", int64 (tiles * rows,), below 0 where the window begins before the picture;
         "masks", uint8 (tiles, R*S), whose bit i is for row i of the tile.
     """
-    index = IndexMap(problem)
-    M, taps = problem.gemm[0], np.arange(problem.R * problem.S)
-    m = np.arange(-(-M // rows) * rows).clip(max=M - 1)  # (tiles * rows,)
-    n, h, w, _ = index.source(m, 0)
-    starts = ((n * problem.H + h) * problem.W + w) * problem.C
-    _, h, w, _ = index.source(m[:, None], taps * index.channels)  # (tiles * rows, R*S)
-    hits = index.inside(h, w).reshape(-1, rows, len(taps))
-    return {"starts": starts, "masks": np.packbits(hits, axis=1, bitorder="little")[:, 0]}
+    index, M = IndexMap(problem), problem.gemm[0]
+    tiles, (H, W) = -(-M // rows), (problem.H, problem.W)
+    starts = np.empty(tiles * rows, np.int64)
+    masks = np.empty((tiles, problem.R, problem.S), np.uint8)
+    step = max(1, _AT_ONCE // (rows * max(problem.R, problem.S)))
+    for low in range(0, tiles, step):
+        high = min(low + step, tiles)
+        m = np.arange(low * rows, high * rows).clip(max=M - 1)
+        n, h, w, _ = index.source(m, 0)
+        starts[low * rows : high * rows] = ((n * H + h) * W + w) * problem.C
+        lines = _hits(h.reshape(-1, rows, 1), problem.R, problem.dilation[0], H)  # (tiles, R)
+        columns = _hits(w.reshape(-1, rows, 1), problem.S, problem.dilation[1], W)  # (tiles, S)
+        np.bitwise_and(lines[:, :, None], columns[:, None], out=masks[low:high])
+    return {"starts": starts, "masks": masks.reshape(tiles, -1)}
+
+
+def _hits(first, taps: int, step: int, size: int) -> np.ndarray:
+    """Return which of the taps from `first` (tiles, rows, 1) on lie in 0..size: one bit for each row."""
+    at = first + np.arange(taps) * step  # (tiles, rows, taps)
+    return np.packbits((at >= 0) & (at < size), axis=1, bitorder="little")[:, 0]
 
 
 def in_walking_order(problem: ConvProblem, w: np.ndarray, block_c: int = BLOCK_C) -> np.ndarray:
     """Return the weights as the walk meets them, (groups, K/groups, R*S*C/groups): block of C, r, s, c."""
-    G, channels = problem.groups, problem.C // problem.groups
-    blocks = [w[..., c : c + block_c].reshape(G, problem.K // G, -1) for c in range(0, channels, block_c)]
-    return np.concatenate(blocks, axis=2)
+    _, filters, taps = problem.gemm
+    ordered = np.empty((problem.groups, filters, taps), w.dtype)
+    for k, piece in _pieces(problem, w, block_c):
+        ordered[:, :, k : k + piece.shape[2]] = piece
+    return ordered
+
+
+def _pieces(problem: ConvProblem, w: np.ndarray, block_c: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield for each step of the walk its place in the sums, and its weights (groups, K/groups, block_c)."""
+    weights, k = w.reshape(problem.groups, -1, *w.shape[1:]), 0
+    for c, r, s, _ in walk(problem, block_c):
+        piece = weights[:, :, r, s, c : c + block_c]
+        yield k, piece
+        k += piece.shape[2]
 
 
 def _run_numpy(problem, x, weights, workspace, y, threads):
@@ -131,12 +155,13 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
     from convlab.tile import tile_for
 
     tile, (M, filters, _) = tile_for(problem.dtype), problem.gemm
+    tables = workspace["starts"], workspace["masks"], workspace["outside"]
     channels = problem.C // problem.groups
     sizes = M, problem.R, problem.S, channels, filters, problem.K
     tiles = len(workspace["masks"])
     for g in range(problem.groups):
         pixels, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
-        arrays = pixels, *workspace.values(), panels[g], out
+        arrays = pixels, *tables, panels[g], out
         rest = sizes, BLOCK_C, deltas(problem)
         spread(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
 
@@ -193,9 +218,13 @@ def _allocate_cpu(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 
 def _pack_cpu(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    from convlab.gemm import pack
+    from convlab.gemm import empty_panels, put
 
-    return pack(in_walking_order(problem, w))
+    _, filters, taps = problem.gemm
+    panels = empty_panels(problem.groups, filters, taps, w.dtype)
+    for k, piece in _pieces(problem, w, BLOCK_C):
+        put(panels, taps, piece, k=k)
+    return panels
 
 
 ALGORITHM = Algorithm(

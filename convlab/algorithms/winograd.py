@@ -19,6 +19,7 @@ are made in `winograd_transforms`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 
 import numpy as np
@@ -32,6 +33,7 @@ from convlab.problem import ConvProblem
 
 TILES = 56  # in a block: so many transformed windows stay in the cache for all filters
 FILTERS = 64  # so many products of each tile are held before they are transformed back
+_AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 LANES = 16  # of the widest vector, float32 on AVX-512
 
 
@@ -59,10 +61,28 @@ def transform_weights(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray
     -------
     ndarray, (n*n, groups, K/groups, C/groups)
     """
+    places, groups = (m + 2) ** 2, problem.groups
+    U = np.empty((places, groups, problem.K // groups, w.shape[3]), w.dtype)
+    for g, k, some in _few_transformed(m, problem, w):
+        U[:, g, k : k + some.shape[1]] = some
+    return U
+
+
+def _few_transformed(m: int, problem: ConvProblem, w: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yield (g, k, U) until all filters are transformed: U (n*n, filters, C/G) of filters k and following.
+
+    In double precision U is many times as large as the filters, so it comes a few filters at a time.
+    """
     _, G, _ = matrices(m)
-    rows = np.tensordot(G, w.astype(np.float64), (1, 1))  # (n, K, S, C/G)
-    U = np.tensordot(G, rows, (1, 2)).swapaxes(0, 1)  # (n, n, K, C/G)
-    return U.astype(w.dtype).reshape(-1, problem.groups, problem.K // problem.groups, w.shape[3])
+    filters = problem.K // problem.groups
+    step = max(1, _AT_ONCE // (len(G) ** 2 * w.shape[3]))
+    for g in range(problem.groups):
+        group = w[g * filters : (g + 1) * filters]
+        for k in range(0, filters, step):
+            some = group[k : k + step].astype(np.float64)
+            rows = np.tensordot(G, some, (1, 1))  # (n, filters, S, C/G)
+            U = np.tensordot(G, rows, (1, 2)).swapaxes(0, 1)  # (n, n, filters, C/G)
+            yield g, k, U.reshape(-1, *U.shape[2:])
 
 
 def tile_grid(m: int, problem: ConvProblem) -> tuple[int, int]:
@@ -227,10 +247,13 @@ def _allocate_cpu(m: int, problem: ConvProblem, threads: int) -> dict[str, np.nd
 
 
 def _pack(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    from convlab.gemm import pack
+    from convlab.gemm import empty_panels, put
 
-    U = transform_weights(m, problem, w).swapaxes(0, 1)  # (G, n*n, K/G, C/G)
-    return pack(U.reshape(-1, *U.shape[2:]))
+    places, channels = (m + 2) ** 2, w.shape[3]
+    panels = empty_panels(problem.groups * places, problem.K // problem.groups, channels, w.dtype)
+    for g, k, U in _few_transformed(m, problem, w):
+        put(panels[g * places : (g + 1) * places], channels, U, k)
+    return panels
 
 
 def _packed_bytes(m: int, problem: ConvProblem) -> int:
