@@ -34,7 +34,7 @@ from convlab.algorithms.fft_transforms import (
 from convlab.aligned import aligned_empty
 from convlab.problem import ConvProblem
 
-_AT_ONCE = 1 << 14  # numbers of the filters that are transformed together
+_AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a transform that holds the padded picture; the columns are even."""
@@ -91,7 +91,7 @@ def _few_spectra(problem: ConvProblem, w: np.ndarray, size, corner) -> Iterator:
     """
     filters, channels = problem.K // problem.groups, problem.C // problem.groups
     few = max(1, _AT_ONCE // (size[0] * size[1]))
-    step_k = min(few, filters, 16)
+    step_k = min(few, filters, 4)
     step_c = few // step_k
     for g in range(problem.groups):
         group = w[g * filters : (g + 1) * filters]

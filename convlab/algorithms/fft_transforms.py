@@ -47,9 +47,12 @@ def spectra_of(w: np.ndarray, size: tuple[int, int], corner: tuple[int, int]) ->
     """
     (rows, cols), (k, R, S, c) = size, w.shape
     grid = np.zeros((k, rows, cols, c))
-    grid[:, :R, :S] = w
-    grid = np.roll(grid, (-corner[0], -corner[1]), axis=(1, 2))
-    return np.fft.rfft2(grid, axes=(1, 2)).conj().transpose(1, 2, 0, 3).reshape(-1, k, c)
+    at_rows, at_cols = (np.arange(taps) - before for taps, before in zip((R, S), corner, strict=True))
+    grid[:, at_rows[:, None] % rows, at_cols % cols] = w
+    spectra = np.fft.rfft2(grid, axes=(1, 2))
+    del grid  # these arrays are large
+    np.conjugate(spectra, out=spectra)
+    return spectra.transpose(1, 2, 0, 3).reshape(-1, k, c)
 
 
 def as_real(buffer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
