@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.algorithms.precomputed_gemm import walk
+from convlab.errors import ParameterError
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 
@@ -32,7 +33,13 @@ def in_order(problem: ConvProblem, block_m: int, block_n: int, block_k: int) -> 
     ----------
     problem : ConvProblem
     block_m, block_n, block_k : int
+
+    Raises
+    ------
+    ParameterError
+        If a block is no integer above 0.
     """
+    _check(block_m=block_m, block_n=block_n, block_k=block_k)
     M, N, K = problem.gemm
     return [
         Block(_cut(m, block_m, M), _cut(n, block_n, N), _cut(k, block_k, K))
@@ -49,7 +56,13 @@ def walked(problem: ConvProblem, block_m: int, block_n: int, block_c: int) -> li
     ----------
     problem : ConvProblem
     block_m, block_n, block_c : int
+
+    Raises
+    ------
+    ParameterError
+        If a block is no integer above 0.
     """
+    _check(block_m=block_m, block_n=block_n, block_c=block_c)
     M, N, _ = problem.gemm
     channels = problem.C // problem.groups
     pieces = []
@@ -113,6 +126,12 @@ def count(problem: ConvProblem, block: Block) -> Counts:
         flops=2 * len(block.m) * weights,
         bytes=(numbers + weights) * problem.itemsize,
     )
+
+
+def _check(**blocks: int) -> None:
+    for name, block in blocks.items():
+        if not isinstance(block, (int, np.integer)) or isinstance(block, bool) or block < 1:
+            raise ParameterError(f"{name}={block!r}; expected an integer above 0")
 
 
 def _cut(start: int, step: int, end: int) -> range:

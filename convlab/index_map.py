@@ -55,7 +55,7 @@ class IndexMap:
     """
 
     def __init__(self, problem: ConvProblem, layout: str = "nhwc_krsc"):
-        if layout not in LAYOUTS:
+        if not isinstance(layout, str) or layout not in LAYOUTS:
             raise ParameterError(f"layout={layout!r}; expected one of {', '.join(LAYOUTS)}")
         self.problem, self.layout = problem, layout
         self.channels, self.filters = problem.C // problem.groups, problem.K // problem.groups

@@ -100,6 +100,27 @@ def test_rivals_that_are_missing_are_skipped_by_name(tiny, tmp_path, monkeypatch
     assert "NumPy" not in skipped
 
 
+def test_rivals_that_do_not_load_are_skipped_with_the_reason(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("raise OSError('cannot open libgomp')")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def incomplete():
+        raise AttributeError("built without mkldnn")
+
+    numpy = RIVALS["NumPy"]
+    wanted = (
+        replace(numpy, name="broken", library="Broken", package="broken_library"),
+        replace(numpy, name="incomplete", needs=incomplete),
+        numpy,
+    )
+    with Rivals((rival for rival in wanted), other=False) as found:
+        assert found.here == [numpy]
+    assert found.skipped == {
+        "broken": "Broken does not work here: OSError: cannot open libgomp",
+        "incomplete": "NumPy does not work here: AttributeError: built without mkldnn",
+    }
+
+
 def test_without_rivals_and_by_name(tiny, tmp_path):
     done = convlab("--no-rivals", "--layers", "point", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output
@@ -310,17 +331,41 @@ def test_roofs_of_this_machine():
     source, target = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
     roofs._copy(target, source, 2)
     assert (target == source).all()
-    known = roofs.Roofs(roofs.multiply_adds(1, rounds=2), roofs.multiply_adds(2, rounds=2), 2, {})
-    assert known.flops > 0
-    assert known.flops_all > 0
-    assert roofs.copy_speed(1 << 14, rounds=1) > 0
-    assert json.loads(json.dumps(known.as_dict())) == known.as_dict()
+    known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
+    assert json.loads(json.dumps(known.as_dict()))["flops_all"] == 2e11
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_multiply_adds_are_counted_a_second(monkeypatch, threads):
+    ticks = iter(range(0, 1000, 2))  # every look at the clock comes two seconds after the one before
+    monkeypatch.setattr(roofs.time, "perf_counter", lambda: next(ticks))
+    asked = []
+    monkeypatch.setattr(roofs, "multiply_add", lambda flops, tile=None: asked.append(flops) or flops)
+    measured = roofs.multiply_adds(threads, rounds=3, seconds=0.5)
+    rounds = [(1 << 26) // 4] * 3 * threads  # 2^26 operations took two seconds: a fourth of them takes 0.5
+    assert asked == [1 << 20, 1 << 26, *rounds]
+    assert measured == threads * (1 << 24) / 2
+
+
+def test_copies_are_counted_read_and_written(monkeypatch):
+    ticks = iter(range(0, 1000, 2))
+    monkeypatch.setattr(roofs.time, "perf_counter", lambda: next(ticks))
+    copied = []
+    monkeypatch.setattr(roofs, "_copy", lambda target, source, times: copied.append(source.nbytes * times))
+    assert roofs.copy_speed(1 << 14, rounds=3) == 2 * (16 << 20) / 2  # 16 MiB a round, in two seconds
+    assert copied == [1 << 14, *[16 << 20] * 3]
 
 
 def test_first_call_runs_in_a_fresh_process():
     (row,) = first_call(STRIDED, rounds=1)
     assert (row.part, row.candidate, row.rounds) == ("first", "conv2d", 1)
     assert row.seconds > 0
+
+
+def test_a_first_call_that_is_killed_is_told(monkeypatch):
+    monkeypatch.setattr(first_call_module, "_PROGRAM", "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(ConvError, match="it ended with code -9, without a word"):
+        first_call(STRIDED, rounds=1)
 
 
 def test_a_wrong_first_call_is_not_timed(monkeypatch):

@@ -1,12 +1,14 @@
 """The order of blocks, and what each touches."""
 
+import re
+
 import numpy as np
 import pytest
 from cases import CASES, arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ConvProblem, im2row
+from convlab import ConvError, ConvProblem, im2row
 from convlab.blocks import Block, count, in_order, walked
 
 sizes = st.integers(1, 9)
@@ -23,6 +25,16 @@ def test_blocks_cover_every_product_once(order, problem, m, n, k):
     assert (products == 1).all()
     assert sum(count(problem, block).flops for block in blocks) * problem.groups == problem.flops
     assert blocks == sorted(blocks, key=lambda b: (b.m.start, b.n.start))  # pieces of a sum come together
+
+
+@pytest.mark.parametrize("order", [in_order, walked])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None])
+def test_a_block_that_is_none_is_refused(order, wrong):
+    for place in range(3):
+        blocks = [2, 2, 2]
+        blocks[place] = wrong
+        with pytest.raises(ConvError, match=re.escape(f"={wrong!r}; expected an integer above 0")):
+            order(CASES["plain"], *blocks)
 
 
 @pytest.mark.parametrize("problem", [p for p in CASES.values() if p.groups == 1])

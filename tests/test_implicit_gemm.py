@@ -103,6 +103,8 @@ def test_cells_small_enough_to_count_by_hand():
     assert IndexMap(index.problem, "nchw_fchw").tap(1) == (1, 0, 0)
     with pytest.raises(ParameterError, match="layout='nhcw'; expected one of nhwc_krsc"):
         IndexMap(index.problem, "nhcw")
+    with pytest.raises(ParameterError, match="expected one of nhwc_krsc"):
+        IndexMap(index.problem, ["nhwc_krsc"])
 
 
 def square_map(problem, m, k):

@@ -99,6 +99,7 @@ def widget(request):
         (RegisterTile, {"units": 3}, "units='3'; expected one of 2, 1"),
         (RegisterTile, {"step": 6}, "step=6"),
         (IndirectionExplorer, {"H": 8}, "H=8; expected an integer from 3 to 7"),
+        (IndirectionExplorer, {"H": "x"}, "H='x'; expected an integer from 3 to 7"),
         (IndirectionExplorer, {"rows": 0}, "rows=0"),
         (IndirectionExplorer, {"image": 3}, "image=3"),
         (IndirectionExplorer, {"was": {"H": 9}}, "was={'H': 9}; expected"),

@@ -9,7 +9,7 @@ from cases import arrays, assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ALGORITHMS, ConvProblem, UnsupportedError, plan
+from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, plan
 from convlab.algorithms.winograd import FILTERS, TILES, amplification, transform_weights
 from convlab.algorithms.winograd_error import measured_error
 from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
@@ -64,8 +64,14 @@ def test_the_matrices_of_the_paper():
 
 @pytest.mark.parametrize("points", [(0, 1), (0, 1, 1), (0, 1, "2/2"), (0, 1, 2, 3)])
 def test_points_must_be_distinct_and_enough(points):
-    with pytest.raises(ValueError, match="3 distinct points"):
+    with pytest.raises(ConvError, match="3 distinct points"):
         transforms(2, points)
+
+
+@pytest.mark.parametrize("wrong", [lambda: transforms(3), lambda: measured_error(3), lambda: transforms("2")])
+def test_only_some_tiles_have_points_of_their_own(wrong):
+    with pytest.raises(ConvError, match="expected one of 2, 4, 6"):
+        wrong()
 
 
 @size

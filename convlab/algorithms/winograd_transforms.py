@@ -27,6 +27,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
+from convlab.errors import ParameterError
+
 Matrix = tuple[tuple[Fraction, ...], ...]  # rows of exact numbers
 
 # Small numbers and their inverses and negatives: powers stay small, and a, -a share half of their sums.
@@ -64,14 +66,23 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
     r : int
         Taps of the filter.
 
+    Raises
+    ------
+    ParameterError
+        If there are no points for this m, or the points are too few, too many, or not distinct.
+
     Examples
     --------
     >>> [[str(number) for number in row] for row in transforms(2).BT]
     [['1', '0', '-1', '0'], ['0', '1', '1', '0'], ['0', '-1', '1', '0'], ['0', '-1', '0', '1']]
     """
-    points = tuple(map(Fraction, POINTS[m] if points is None else points))
+    if points is None:
+        if m not in tuple(POINTS):
+            raise ParameterError(f"m={m!r} without points; expected one of {', '.join(map(str, POINTS))}")
+        points = POINTS[m]
+    points = tuple(map(Fraction, points))
     if len(points) != m + r - 2 or len(set(points)) != len(points):
-        raise ValueError(f"F({m}, {r}) takes {m + r - 2} distinct points, got {', '.join(map(str, points))}")
+        raise ParameterError(f"F({m}, {r}) takes {m + r - 2} distinct points, got {', '.join(map(str, points))}")
     AT, G, BT = [], [], []
     for a in points:
         others = [b for b in points if b != a]

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 
 import numpy as np
 
@@ -64,6 +63,7 @@ class Rivals:
     """
 
     def __init__(self, wanted: Iterable[Rival] = tuple(RIVALS.values()), other: bool = True):
+        wanted = list(wanted)
         reasons = {rival.name: rival.missing() for rival in wanted}
         self.here = [rival for rival in wanted if reasons[rival.name] is None]
         self.skipped = {name: reason for name, reason in reasons.items() if reason}
@@ -71,8 +71,10 @@ class Rivals:
         self._open = ExitStack()
 
     def __enter__(self) -> Rivals:
-        for rival in self.here:  # now, on all cores: some libraries count the cores when they are loaded
-            import_module(rival.package)
+        for rival in tuple(self.here):  # on all cores: some libraries count the cores when they are loaded
+            if reason := rival.broken():
+                self.skipped[rival.name] = reason
+                self.here.remove(rival)
         if self._wants_other:
             try:
                 with on_one_core():

@@ -53,5 +53,6 @@ def first_call(case: Case, rounds: int = 3) -> list[Row]:
 def _run(program: str) -> float:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ)
     if done.returncode:
-        raise ConvError(f"conv2d in a fresh process is wrong: {done.stderr.strip().splitlines()[-1]}")
+        said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}, without a word"]
+        raise ConvError(f"conv2d in a fresh process is wrong: {said[-1]}")
     return float(done.stdout)

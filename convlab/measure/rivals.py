@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
@@ -42,6 +43,8 @@ class Rival:
         ``prepare(problem, x, w, threads)`` returns a `Call`.
     refuses : callable
         ``refuses(problem)`` returns the reason why it cannot serve a problem, or None.
+    needs : callable
+        ``needs()`` raises an error if the library has been built without what this rival is made of.
     """
 
     name: str
@@ -49,10 +52,20 @@ class Rival:
     package: str
     prepare: Callable[[ConvProblem, np.ndarray, np.ndarray, int], Call]
     refuses: Callable[[ConvProblem], str | None]
+    needs: Callable[[], object] = lambda: None
 
     def missing(self) -> str | None:
         """Return why it cannot run here, or None if it can."""
         return None if find_spec(self.package) else f"{self.library} is not installed"
+
+    def broken(self) -> str | None:
+        """Import its library, and return why that does not work, or None if it does."""
+        try:
+            import_module(self.package)
+            self.needs()
+        except Exception as error:  # a library built for another machine fails in ways of its own
+            return f"{self.library} does not work here: {type(error).__name__}: {error}"
+        return None
 
 
 # -- NumPy and SciPy ---------------------------------------------------------------------------------------
@@ -124,11 +137,17 @@ def _onednn_prepacked(problem, x, w, threads):
 
     x_, w_ = _torch_arrays(x, w, threads)
     padding, steps, between = _both_sides(problem), problem.stride, problem.dilation
-    operations, groups = torch.ops.mkldnn, problem.groups
-    reorder, convolve = operations._reorder_convolution_weight, operations._convolution_pointwise
+    (reorder, convolve), groups = _onednn(), problem.groups
     packed = reorder(w_.contiguous(), padding, steps, between, groups, list(x_.shape))
     rest = None, padding, steps, between, groups, "none", [], ""  # no bias, nothing done after it
     return Call(lambda: convolve(x_, packed, *rest), _from_torch)
+
+
+def _onednn():
+    """Return oneDNN's two operations; PyTorch can be built without them."""
+    import torch
+
+    return torch.ops.mkldnn._reorder_convolution_weight, torch.ops.mkldnn._convolution_pointwise
 
 
 def _torch_arrays(x, w, threads):
@@ -173,6 +192,6 @@ RIVALS: dict[str, Rival] = {
         Rival("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses),
         Rival("torch", "PyTorch", "torch", _torch_contiguous, _torch_refuses),
         Rival("torch channels_last", "PyTorch", "torch", _torch_channels_last, _torch_refuses),
-        Rival("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, _torch_refuses),
+        Rival("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, _torch_refuses, _onednn),
     )
 }

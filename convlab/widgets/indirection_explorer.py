@@ -8,7 +8,7 @@ from convlab.errors import ParameterError
 from convlab.figures import indirection
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Live, Whole
+from convlab.widgets.base import Live, Whole, check_whole
 
 SIZES = ("N", "H", "W", "C", "R", "S", "stride", "padding", "rows")
 
@@ -61,6 +61,7 @@ class IndirectionExplorer(Live):
         sizes = {"N": N, "H": H, "W": W, "C": C, "R": R, "S": S}
         sizes |= {"stride": stride, "padding": padding, "rows": rows}
         if was is None:  # opens in a state that teaches: the picture has just grown by a row
+            H = check_whole("H", H, 3, 7)
             was = {"H": H - 1} if H > 3 else {}
         super().__init__(**sizes, image=image, step=step, was=_before(was, sizes))
         self.problem  # noqa: B018 - a filter that does not fit is refused here
