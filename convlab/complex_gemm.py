@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab import gemm
+from convlab.gemm import whole_panels
 from convlab.jit import njit, prange
 from convlab.threads import limited, parts
 from convlab.tile import accumulate, listed, store, tile_for, zeros
@@ -42,7 +43,7 @@ class Panels:
         self._groups, self._channels = groups, C
 
     def fill(self, g: int, k: int, c: int, w: np.ndarray) -> None:
-        """Write the complex weights (F, filters, channels) of filters k, channels c and following of group g."""
+        """Write the complex weights (F, filters, channels) of filters k.., channels c.. of group g."""
         columns = np.stack([w.real, w.imag], axis=2).reshape(len(w), -1, w.shape[2])  # c, d, c, d, ...
         gemm.put(self.array[g :: self._groups], self._channels, columns, 2 * k, c)
 
@@ -95,8 +96,7 @@ def _list_rows(offsets, M, step):
 def _frequencies(first, end, part, tile, a, offsets, panels, four, out, sizes):
     M, F, groups, C, K = sizes
     mine = four[part]
-    left_over = 2 * K % tile.cols
-    whole = 2 * K - left_over if left_over <= tile.narrow.cols else 2 * K
+    whole = whole_panels(2 * K, tile)
     for f in range(first, end):
         for g in range(groups):
             base, w = (f * groups + g) * C * 2, panels[f * groups + g]

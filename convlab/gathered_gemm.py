@@ -12,6 +12,7 @@ This module needs Numba; it is imported where a fast form first runs.
 from __future__ import annotations
 
 from convlab.algorithms.direct import loop_arguments
+from convlab.gemm import whole_panels
 from convlab.jit import copy_run, njit, prange
 from convlab.threads import spread
 from convlab.tile import accumulate, load, spaced, store, tile_for, zeros
@@ -49,8 +50,7 @@ def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, gr
         m1 = min(m0 + block_m, bottom)
         for n0 in range(left, right, block_n):
             n1 = min(n0 + block_n, right)
-            left_over = n1 % tile.cols
-            whole = n1 - left_over if left_over <= tile.narrow.cols else n1
+            whole = whole_panels(n1, tile)
             for k0 in range(0, K, block_k):
                 k1 = min(k0 + block_k, K)
                 _gather(x, scratch, block_k, m0, m1, k0, k1, group, geometry)

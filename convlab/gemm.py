@@ -12,10 +12,8 @@ import numpy as np
 
 from convlab.aligned import aligned_empty
 from convlab.jit import njit, prange
-from convlab.threads import spread
+from convlab.threads import TILES, spread
 from convlab.tile import accumulate, spaced, store, tile_for, zeros
-
-TILES = 8  # in a block of pixels that goes through all filters before the next one comes
 
 
 def pack(w: np.ndarray) -> np.ndarray:
@@ -96,10 +94,16 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
 
 
 @njit
+def whole_panels(right, tile):
+    """Return where the narrow tile takes over: what is left over at the end may be one vector wide."""
+    left_over = right % tile.cols  # parts begin at whole panels, so only the last can have any
+    return right - left_over if left_over <= tile.narrow.cols else right
+
+
+@njit
 def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
     """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's."""
-    left_over = right % tile.cols  # parts begin at whole panels, so only the last can have any
-    whole = right - left_over if left_over <= tile.narrow.cols else right
+    whole = whole_panels(right, tile)
     block = TILES * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)

@@ -16,6 +16,8 @@ import numpy as np
 
 from convlab.errors import ParameterError
 
+TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
+
 _one_at_a_time = Lock()  # Numba's simplest pool of threads serves one caller and stops the process for two
 
 

@@ -31,6 +31,7 @@ from numba.extending import (
 
 from convlab import llvm
 from convlab.llvm import INT, SCALARS, Registers
+from convlab.tile_rows import at_most
 
 
 class Transform:
@@ -165,8 +166,8 @@ def write(typing, transform, cells, y, p, row, col, rows, cols, width):
 
     def generate(context, builder, signature, args):
         _, cells_, y_, p_, row_, col_, rows_, cols_, width_ = args
-        down = [builder.mul(row_, _at_most(builder, i, rows_)) for i in range(m)]
-        across = [builder.mul(col_, _at_most(builder, j, cols_)) for j in range(m)]
+        down = [builder.mul(row_, at_most(builder, i, rows_)) for i in range(m)]
+        across = [builder.mul(col_, at_most(builder, j, cols_)) for j in range(m)]
 
         def each_cell(store):
             for i in reversed(range(m)):
@@ -214,8 +215,3 @@ def _combine(builder, numbers, vectors):
 def _between(builder, i, first, end):
     after = builder.icmp_signed("<=", first, INT(i))
     return builder.and_(after, builder.icmp_signed("<", INT(i), end))
-
-
-def _at_most(builder, i, count):
-    """Return min(i, count - 1)."""
-    return builder.select(builder.icmp_signed("<", INT(i), count), INT(i), builder.sub(count, INT(1)))

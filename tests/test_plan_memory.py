@@ -1,4 +1,4 @@
-"""What `plan` takes on the way to its tables and panels, beside what it keeps: little, or the guard is no guard."""
+"""What `plan` takes on the way to its tables and panels: little, or the guard of memory is none."""
 
 import tracemalloc
 

@@ -47,6 +47,7 @@ def _run_numpy(problem, x, w, workspace, y, threads):
 
 
 zeros, spaced, within, store = late("convlab.tile", "zeros", "spaced", "within", "store")
+(whole_panels,) = late("convlab.gemm", "whole_panels")
 accumulate, accumulate_each = late("convlab.tile", "accumulate", "accumulate_each")
 
 
@@ -111,8 +112,7 @@ def _depthwise(first, end, left, right, channel, tile, x, panels, y, outside, of
 @njit
 def _columns(first, end, left, right, channel, tile, x, panels, y, outside, offsets, sizes):
     """Compute the columns left..right, in whole tiles and what is left over."""
-    left_over = right % tile.cols
-    whole = right - left_over if left_over <= tile.narrow.cols else right
+    whole = whole_panels(right, tile)
     tables = outside, offsets, sizes
     _lines(first, end, left, whole, channel, tile, x, panels, y, *tables)
     _lines(first, end, whole, right, channel, tile.narrow, x, panels, y, *tables)

@@ -36,6 +36,7 @@ from convlab.problem import ConvProblem
 
 _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 
+
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a transform that holds the padded picture; the columns are even."""
     return fast_size(problem.P + problem.R - 1), 2 * fast_size(-(-(problem.Q + problem.S - 1) // 2))

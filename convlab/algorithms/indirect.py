@@ -25,9 +25,8 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
-from convlab.threads import spread
+from convlab.threads import TILES, spread
 
-_AT_ONCE = 1 << 14  # places: what is made on the way to them stays small beside the table
 
 def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> np.ndarray:
     """Return where the pixels of every window lie in one image.
@@ -47,20 +46,19 @@ def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> n
         it, so that the last tile is whole.
     """
     (top, _), (left, _) = problem.padding
-    last, tiles = problem.P * problem.Q - 1, -(-problem.P * problem.Q // rows)
-    r, s = np.arange(problem.R)[:, None], np.arange(problem.S)[:, None]  # (R, 1), (S, 1)
-    offsets = np.empty((tiles - first, problem.R, problem.S, rows), np.int32)
-    step = max(1, _AT_ONCE // offsets[:1].size) if len(offsets) else 1
+    M, R, S = problem.P * problem.Q, problem.R, problem.S
+    r, s = (np.arange(taps)[:, None] * gap for taps, gap in zip((R, S), problem.dilation, strict=True))
+    offsets = np.empty((-(-M // rows) - first, R, S, rows), np.int32)
+    step = max(1, 2**14 // (R * S * rows))  # tiles at a time: what is made on the way stays small
     for low in range(0, len(offsets), step):
-        some = offsets[low : low + step]
-        m = (first + low) * rows + np.arange(len(some) * rows)
-        m = m.clip(max=last).reshape(-1, 1, rows)  # (tiles, 1, rows)
-        h = m // problem.Q * problem.stride[0] - top + r * problem.dilation[0]  # (tiles, R, rows)
-        w = m % problem.Q * problem.stride[1] - left + s * problem.dilation[1]  # (tiles, S, rows)
+        some = offsets[low : low + step]  # tiles first + low and following
+        m = (np.arange(len(some) * rows) + (first + low) * rows).clip(max=M - 1).reshape(-1, 1, rows)
+        h = m // problem.Q * problem.stride[0] - top + r  # (tiles, R, rows)
+        w = m % problem.Q * problem.stride[1] - left + s  # (tiles, S, rows)
         lines = np.where((h >= 0) & (h < problem.H), h * problem.W * problem.C, -LARGEST)
         columns = np.where((w >= 0) & (w < problem.W), w * problem.C, -LARGEST)
         some[...] = np.maximum(lines[:, :, None] + columns[:, None], -1)  # below 0 if either is outside
-    return offsets.reshape(-1, problem.R * problem.S, rows)
+    return offsets.reshape(-1, R * S, rows)
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -110,7 +108,7 @@ def _run_numpy(problem, x, w, workspace, y, threads):
 # -- the fast form -----------------------------------------------------------------------------------------
 
 zeros, listed, accumulate, store = late("convlab.tile", "zeros", "listed", "accumulate", "store")
-_TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
+(whole_panels,) = late("convlab.gemm", "whole_panels")
 
 
 def _tile(problem: ConvProblem):
@@ -133,10 +131,9 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
 
 @njit
 def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes):
-    left_over = right % tile.cols
-    whole = right - left_over if left_over <= tile.narrow.cols else right
-    for low in range(first, end, _TILES):
-        high = min(low + _TILES, end)
+    whole = whole_panels(right, tile)
+    for low in range(first, end, TILES):
+        high = min(low + TILES, end)
         _block(low, high, left, whole, tile, x, offsets, outside, panels, y, sizes)
         _block(low, high, whole, right, tile.narrow, x, offsets, outside, panels, y, sizes)
 

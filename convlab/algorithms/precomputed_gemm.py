@@ -32,7 +32,7 @@ from convlab.algorithms.implicit_gemm import TRAFFIC
 from convlab.index_map import IndexMap
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
-from convlab.threads import spread
+from convlab.threads import TILES, spread
 
 BLOCK_C = 64  # channels
 _NUMPY_BLOCK = 16
@@ -148,7 +148,7 @@ def _run_numpy(problem, x, weights, workspace, y, threads):
 
 
 zeros, masked, accumulate, store = late("convlab.tile", "zeros", "masked", "accumulate", "store")
-_TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
+(whole_panels,) = late("convlab.gemm", "whole_panels")
 
 
 def _run_cpu(problem, x, panels, workspace, y, threads):
@@ -168,10 +168,9 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
 
 @njit
 def _precomputed(first, end, left, right, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
-    left_over = right % tile.cols
-    whole = right - left_over if left_over <= tile.narrow.cols else right
-    for low in range(first, end, _TILES):
-        high = min(low + _TILES, end)
+    whole = whole_panels(right, tile)
+    for low in range(first, end, TILES):
+        high = min(low + TILES, end)
         rest = x, starts, masks, outside, panels, y, sizes, block_c, steps
         _block(low, high, left, whole, tile, *rest)
         _block(low, high, whole, right, tile.narrow, *rest)

@@ -82,7 +82,9 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
         points = POINTS[m]
     points = tuple(map(Fraction, points))
     if len(points) != m + r - 2 or len(set(points)) != len(points):
-        raise ParameterError(f"F({m}, {r}) takes {m + r - 2} distinct points, got {', '.join(map(str, points))}")
+        raise ParameterError(
+            f"F({m}, {r}) takes {m + r - 2} distinct points, got {', '.join(map(str, points))}"
+        )
     AT, G, BT = [], [], []
     for a in points:
         others = [b for b in points if b != a]

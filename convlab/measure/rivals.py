@@ -133,8 +133,6 @@ def _torch_eager(problem, x, w, threads, contiguous):
 
 
 def _onednn_prepacked(problem, x, w, threads):
-    import torch
-
     x_, w_ = _torch_arrays(x, w, threads)
     padding, steps, between = _both_sides(problem), problem.stride, problem.dilation
     (reorder, convolve), groups = _onednn(), problem.groups
