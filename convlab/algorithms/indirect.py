@@ -84,14 +84,12 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[st
     reach = (new.R - 1) * new.dilation[0] - new.padding[0][0]  # from a window's first row to its last tap
     above = -((reach - min(old.H, new.H)) // new.stride[0])  # lines of windows that end above both edges
     kept = min(max(0, above), old.P, new.P) * new.Q // rows if old.W == new.W else 0
-    anew = indirection_buffer(new, rows, first=kept)
-    offsets = np.concatenate([workspace["offsets"][:kept], anew])
+    offsets = np.concatenate([workspace["offsets"][:kept], indirection_buffer(new, rows, first=kept)])
     return workspace | {"offsets": offsets}, "part" if kept else "all"
 
 
 def _run_numpy(problem, x, w, workspace, y, threads):
-    taps, channels = problem.R * problem.S, problem.C // problem.groups
-    filters = problem.K // problem.groups
+    taps, channels, (_, filters, _) = problem.R * problem.S, problem.C // problem.groups, problem.gemm
     for n in range(problem.N):
         image, out = x[n].reshape(-1), y[n].reshape(-1, problem.K)
         for g in range(problem.groups):
