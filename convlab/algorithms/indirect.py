@@ -6,8 +6,7 @@
 
 im2row copies every window so that a matrix product can read rows. The product does not need rows: it needs
 to know where each one begins. So the copy is replaced by this table, the *indirection buffer*: one number for
-a pixel and a tap, whatever the channels, C times less than the matrix. Taps on padding are led to one shared
-row of zeros.
+a pixel and a tap, C times less than the matrix. Taps on padding are led to one shared row of zeros.
 
 The table holds distances, not addresses. So it is good for every image of a batch, every group of channels
 and every new input of the same size: each adds its own start. Only another size of the picture makes it
@@ -68,8 +67,8 @@ def refuses(problem: ConvProblem) -> str | None:
 
 
 def _allocate(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
-    outside = np.zeros(problem.C // problem.groups, problem.dtype)  # what every tap on padding reads
-    return {"offsets": indirection_buffer(problem, rows), "outside": outside}
+    zeros = np.zeros(problem.C // problem.groups, problem.dtype)
+    return {"offsets": indirection_buffer(problem, rows), "outside": zeros}
 
 
 def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[str, np.ndarray], str]:
@@ -98,8 +97,8 @@ def _run_numpy(problem, x, w, workspace, y, threads):
             for m, places in enumerate(workspace["offsets"][:, :, 0]):
                 out[m, k] = 0
                 for t, place in enumerate(places):
-                    start = place + g * channels
-                    row = workspace["outside"] if place < 0 else image[start : start + channels]  # no copy
+                    here = image[place + g * channels :][:channels]  # no copy
+                    row = workspace["outside"] if place < 0 else here
                     out[m, k] += weights[:, t] @ row
 
 
@@ -131,9 +130,8 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
 def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes):
     whole = whole_panels(right, tile)
     for low in range(first, end, TILES):
-        high = min(low + TILES, end)
-        _block(low, high, left, whole, tile, x, offsets, outside, panels, y, sizes)
-        _block(low, high, whole, right, tile.narrow, x, offsets, outside, panels, y, sizes)
+        _block(low, min(low + TILES, end), left, whole, tile, x, offsets, outside, panels, y, sizes)
+        _block(low, min(low + TILES, end), whole, right, tile.narrow, x, offsets, outside, panels, y, sizes)
 
 
 @njit
