@@ -97,8 +97,7 @@ def _run_numpy(problem, x, w, workspace, y, threads):
             for m, places in enumerate(workspace["offsets"][:, :, 0]):
                 out[m, k] = 0
                 for t, place in enumerate(places):
-                    here = image[place + g * channels :][:channels]  # no copy
-                    row = workspace["outside"] if place < 0 else here
+                    row = workspace["outside"] if place < 0 else image[place + g * channels :][:channels]
                     out[m, k] += weights[:, t] @ row
 
 
