@@ -43,7 +43,7 @@ def test_agrees_with_the_reference(algorithm, backend, problem):
 
 @form
 @seed(2024)
-@settings(max_examples=300, deadline=None, derandomize=False, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, derandomize=False, suppress_health_check=list(HealthCheck))
 @given(data=strategies.data())
 def test_agrees_on_random_problems(algorithm, backend, data):
     problem = data.draw(problems(algorithm))
