@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.algorithms.precomputed_gemm import walk
-from convlab.errors import ParameterError
+from convlab.checks import check_whole
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 
@@ -130,8 +130,7 @@ def count(problem: ConvProblem, block: Block) -> Counts:
 
 def _check(**blocks: int) -> None:
     for name, block in blocks.items():
-        if not isinstance(block, (int, np.integer)) or isinstance(block, bool) or block < 1:
-            raise ParameterError(f"{name}={block!r}; expected an integer above 0")
+        check_whole(name, block, least=1)
 
 
 def _cut(start: int, step: int, end: int) -> range:

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
-from convlab.errors import ArrayError, ShapeError
+from convlab.errors import ArrayError, ParameterError, ShapeError
 
 COMPUTES = ("float32", "float64")
+
+
+def check_whole(name: str, value, least: int, most: int | None = None) -> int:
+    """Return an integer of any kind as Python's, which never wraps; refuse what is none, or out of bounds.
+
+    Raises
+    ------
+    ParameterError
+        The message names the argument, its value and what was expected.
+    """
+    try:
+        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        bounds = f"above {least - 1}" if most is None else f"from {least} to {most}"
+        raise ParameterError(f"{name}={value!r}; expected an integer {bounds}")
+    return number
 
 
 def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:

@@ -27,24 +27,31 @@ def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: 
     def serves(algorithm):
         return backend in algorithm.forms and not algorithm.supports(problem)
 
-    serving = {name: algorithm for name, algorithm in ALGORITHMS.items() if serves(algorithm)}
+    def fits(algorithm):
+        return not memory.shortage(problem, algorithm, backend)
+
     if wanted == "auto":
         # The special case first. As plain NumPy a copy and one product are quicker than many small ones.
         general = ("indirect", "im2row") if backend == "cpu" else ("im2row", "indirect")
-        order = [name for name in ("pointwise", "depthwise", *general, "direct") if name in serving]
-        fits = (serving[name] for name in order if not memory.shortage(problem, serving[name], backend))
-        wanted = next(fits, serving[order[0]])
+        order = [ALGORITHMS[name] for name in ("pointwise", "depthwise", *general, "direct")]
+        serving = [algorithm for algorithm in order if serves(algorithm)]
+        wanted = next(filter(fits, serving), serving[0])
     algorithm = wanted if isinstance(wanted, Algorithm) else ALGORITHMS[wanted]
     if not serves(algorithm):
         reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
+        others = [name for name, other in ALGORITHMS.items() if serves(other)]
         raise UnsupportedError(
-            f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(serving)} can"
+            f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(others)} can"
         )
     if shortage := memory.shortage(problem, algorithm, backend):
-        fits = [n for n, a in serving.items() if not memory.shortage(problem, a, backend)]
+        others = [name for name, other in ALGORITHMS.items() if serves(other) and fits(other)]
         raise WorkspaceError(
             f"algorithm={algorithm.name!r} {shortage}; "
-            + (f"{_listed(fits)} would fit" if fits else "no algorithm would fit: make the batch N smaller")
+            + (
+                f"{_listed(others)} would fit"
+                if others
+                else "no algorithm would fit: make the batch N smaller"
+            )
         )
     return algorithm
 

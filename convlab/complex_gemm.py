@@ -116,7 +116,7 @@ def _real(left, right, tile, a, base, offsets, w, four, M, N, K):
     for n in range(left, right, tile.cols):
         for m in range(0, M, tile.rows):
             sums = zeros(tile)
-            rows = listed(tile, a, base, offsets, m, a)
+            rows = listed(tile, a, base, offsets, m, None)
             q = n * K
             for k in range(K):
                 sums = accumulate(tile, sums, rows, 2 * k, w, q)  # every second number of a row

@@ -6,10 +6,12 @@ functions below make the instructions for one operation on them.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import models, register_model
+from numba.extending import NativeValue, models, overload_attribute, register_model, typeof_impl, unbox
 
 INT = ir.IntType(64)
 SCALARS = {"float32": (types.float32, ir.FloatType()), "float64": (types.float64, ir.DoubleType())}
@@ -27,6 +29,28 @@ class Registers(types.Type):
 class _RegistersModel(models.PrimitiveModel):
     def __init__(self, manager, registers):
         super().__init__(manager, registers, registers.llvm)
+
+
+def travels_as_type(kind: type, numba_type: type[types.Type], *constants: str) -> None:
+    """Let values of a Python class travel into kernels as types: ``numba_type(value)``, made once for each.
+
+    Nothing of a value is left when the kernel runs. The attributes named by `constants` are numbers that the
+    compiler knows.
+    """
+    type_of = lru_cache(numba_type)  # asked for at every call of a kernel
+    typeof_impl.register(kind)(lambda value, context: type_of(value))
+    register_model(numba_type)(models.OpaqueModel)
+    unbox(numba_type)(lambda typ, value, c: NativeValue(c.context.get_dummy_value()))
+    for name in constants:
+        overload_attribute(numba_type, name)(_constant(name))
+
+
+def _constant(name: str):
+    def known(value):
+        number = getattr(value, name)
+        return lambda value: number
+
+    return known
 
 
 def empty(registers: Registers):

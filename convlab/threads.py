@@ -14,7 +14,7 @@ from threading import Lock
 
 import numpy as np
 
-from convlab.errors import ParameterError
+from convlab.checks import check_whole
 
 TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
 
@@ -23,9 +23,7 @@ _one_at_a_time = Lock()  # Numba's simplest pool of threads serves one caller an
 
 def check_threads(threads) -> int:
     """Return `threads` as an int, or say what is wrong with it."""
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or not 1 <= threads <= 1024:
-        raise ParameterError(f"threads={threads!r}; expected an integer from 1 to 1024")
-    return int(threads)
+    return check_whole("threads", threads, 1, 1024)
 
 
 @lru_cache

@@ -13,17 +13,9 @@ import numba
 import numpy as np
 from llvmlite import binding, ir
 from numba import types
-from numba.extending import (
-    NativeValue,
-    intrinsic,
-    models,
-    overload_attribute,
-    register_model,
-    typeof_impl,
-    unbox,
-)
+from numba.extending import intrinsic, overload_attribute
 
-from convlab.llvm import SCALARS, Registers
+from convlab.llvm import SCALARS, Registers, travels_as_type
 
 
 class Tile:
@@ -103,34 +95,7 @@ class TileType(types.Type):
         super().__init__(f"Tile({tile.rows},{tile.vectors},{tile.lanes},{tile.dtype})")
 
 
-register_model(TileType)(models.OpaqueModel)
-
-
-@typeof_impl.register(Tile)
-def _type_of_tile(tile, context):
-    return _type(tile)
-
-
-@lru_cache
-def _type(tile: Tile) -> TileType:
-    return TileType(tile)  # asked for at every call of a kernel
-
-
-@unbox(TileType)
-def _unbox_tile(tile, obj, context):
-    return NativeValue(context.context.get_dummy_value())
-
-
-@overload_attribute(TileType, "rows")
-def _rows(tile):
-    rows = tile.rows
-    return lambda tile: rows
-
-
-@overload_attribute(TileType, "cols")
-def _cols(tile):
-    cols = tile.cols
-    return lambda tile: cols
+travels_as_type(Tile, TileType, "rows", "cols")
 
 
 @intrinsic

@@ -15,22 +15,13 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
-from functools import cached_property
 
 from llvmlite import ir
 from numba import types
-from numba.extending import (
-    NativeValue,
-    intrinsic,
-    models,
-    overload_attribute,
-    register_model,
-    typeof_impl,
-    unbox,
-)
+from numba.extending import intrinsic
 
 from convlab import llvm
-from convlab.llvm import INT, SCALARS, Registers
+from convlab.llvm import INT, SCALARS, Registers, travels_as_type
 from convlab.tile_rows import at_most
 
 
@@ -51,11 +42,6 @@ class Transform:
         self.steps, self.lanes, self.dtype = steps, lanes, dtype
         self.inputs, self.outputs = len(steps[0][0]), len(steps[-1])
 
-    @cached_property
-    def numba_type(self) -> TransformType:
-        """Its type, made once: it is asked for at every call of a kernel."""
-        return TransformType(self)
-
 
 # -- how Numba gets to know it -----------------------------------------------------------------------------
 
@@ -73,35 +59,7 @@ class TransformType(types.Type):
         super().__init__(f"Transform({size},{numbers})")
 
 
-register_model(TransformType)(models.OpaqueModel)
-
-
-@typeof_impl.register(Transform)
-def _type_of_transform(transform, context):
-    return transform.numba_type
-
-
-@unbox(TransformType)
-def _unbox_transform(transform, obj, context):
-    return NativeValue(context.context.get_dummy_value())
-
-
-@overload_attribute(TransformType, "inputs")
-def _inputs(transform):
-    inputs = transform.inputs
-    return lambda transform: inputs
-
-
-@overload_attribute(TransformType, "outputs")
-def _outputs(transform):
-    outputs = transform.outputs
-    return lambda transform: outputs
-
-
-@overload_attribute(TransformType, "lanes")
-def _lanes(transform):
-    lanes = transform.lanes
-    return lambda transform: lanes
+travels_as_type(Transform, TransformType, "inputs", "outputs", "lanes")
 
 
 # -- the operations ----------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
+from convlab.threads import spread
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -87,13 +88,7 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
     channel = None if problem.K == problem.C else 0
     arguments = channel, tile, x.reshape(-1), panels, y.reshape(-1), *tables, sizes
     lines = problem.N * problem.P
-    if threads == 1:
-        _depthwise(0, lines, 0, problem.C, *arguments)
-    else:
-        from convlab.threads import limited, parts
-
-        with limited(threads):
-            _shared(parts(threads, lines, 1, problem.C, tile.cols), *arguments)
+    spread(threads, (lines, 1), (problem.C, tile.cols), _depthwise, _shared, *arguments)
 
 
 @njit

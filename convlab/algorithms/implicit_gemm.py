@@ -19,6 +19,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.aligned import aligned_empty
+from convlab.checks import check_whole
 from convlab.errors import ParameterError
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
@@ -92,12 +93,9 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
         If a block is no integer above 0; on backend "cpu", as soon as it is planned, if block_n does not fit.
     """
     given = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
-    for name, block in given.items():
-        whole = isinstance(block, (int, np.integer)) and not isinstance(block, bool)
-        if block is not None and not (whole and block >= 1):
-            raise ParameterError(f"{name}={block!r}; expected an integer above 0")
-    # NumPy's integers would wrap where Python's grow.
-    block_m, block_n, block_k = (block and int(block) for block in given.values())
+    block_m, block_n, block_k = (
+        None if block is None else check_whole(name, block, least=1) for name, block in given.items()
+    )
 
     def run_numpy(problem, x, w, workspace, y, threads):
         m, n, k = NUMPY_BLOCKS

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import operator
 import uuid
 from collections.abc import Iterable
 from importlib.resources import files
@@ -17,6 +16,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from convlab.checks import check_whole
 from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
@@ -24,17 +24,6 @@ from convlab.figures.picture import Picture
 
 # What all widgets share, in the order in which it is read.
 _SHARED = ("formulas.js", "numbers.js", "page.js", "grid.js")
-
-
-def check_whole(name: str, value, least: int, most: int) -> int:
-    """Return `value` as an int, or say that the argument `name` is no whole number from `least` to `most`."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or not least <= number <= most:
-        raise ParameterError(f"{name}={value!r}; expected an integer from {least} to {most}")
-    return number
 
 
 def check_choice(name: str, value, words: Iterable[str]) -> str:

@@ -12,11 +12,12 @@ import convlab
 from convlab import networks
 from convlab.algorithms import Algorithm, Formula
 from convlab.algorithms.base import readable
+from convlab.checks import check_whole
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import memory
 from convlab.figures.picture import Picture
 from convlab.problem import DTYPES, ConvProblem
-from convlab.widgets.base import Choice, Live, Whole, check_choice, check_range, check_whole
+from convlab.widgets.base import Choice, Live, Whole, check_choice, check_range
 
 OWN = "own"  # the "network" that is the learner's own layer
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import traitlets
 
 from convlab.algorithms.winograd_transforms import POINTS, transforms
+from convlab.checks import check_whole
 from convlab.figures import winograd
 from convlab.figures.picture import Picture
-from convlab.widgets.base import Choice, Live, Whole, check_whole
+from convlab.widgets.base import Choice, Live, Whole
 
 SIZES = tuple(map(str, POINTS))
 _LAST = len(winograd.STEPS) - 1
