@@ -10,13 +10,9 @@ only do so if the running sums stay in registers. Compilers do not keep an array
     store(tile, sums, y, p, step, count, width)  # y[p + i*step : ...] = sums[i, :]
 
 `accumulate` is called once for each k of a matrix product: one number of every row meets a vector of weights.
-The rows may begin anywhere; `tile_rows.py` has other ways to say where. Two more operations::
-
-    sums = accumulate_each(tile, sums, rows, c, w, q, width)  # sums[i, j] += rows[i][c + j] * w[q + j]
-    sums = load(tile, y, p, step, count, width)               # takes up the sums that `store` left
-
-the first for depthwise convolutions, where every column has a number of its own, the second for a sum that is
-done in pieces.
+The rows may begin anywhere; `tile_rows.py` has other ways to say where. A sum that is done in pieces begins
+with `load` instead of `zeros`: it takes up the sums that `store` left. A depthwise convolution, where every
+column has numbers of its own, has `slide` instead of `accumulate` (`tile_slide.py`).
 
 There is no second kernel for what is left over at the edges. Rows past the last one (`count` are left) repeat
 it: the same sums are computed, and stored, twice. Columns past the last one (`width` are left) are computed
@@ -39,7 +35,6 @@ from convlab.tile_types import Tile, tile_for, vector_bytes
 __all__ = [
     "Tile",
     "accumulate",
-    "accumulate_each",
     "listed",
     "load",
     "masked",
@@ -66,34 +61,21 @@ def accumulate(typing, tile, sums, rows, c, w, q):
 
     def generate(context, builder, signature, args):
         _, sums_, rows_, c_, w_, q_ = args
-
-        def number(i, j):  # one number of the row, in every lane of a register
+        weights = []
+        for j in range(tile.vectors):
+            pointer = llvm.address(context, builder, w, w_, q_, INT(j * tile.lanes), vector=tile.vector)
+            weights.append(builder.load(pointer, align=4))
+        for i in range(tile.rows):
             start = builder.extract_value(rows_, i)
-            return llvm.in_every_lane(builder, builder.load(builder.gep(start, [c_])), tile.vector)
-
-        return _multiply_add(context, builder, tile, sums_, number, (w, w_, q_))
+            number = builder.load(builder.gep(start, [c_]))  # one number of the row, in every lane
+            number = llvm.in_every_lane(builder, number, tile.vector)
+            for j, weight in enumerate(weights):
+                k = i * tile.vectors + j
+                total = llvm.multiply_add(builder, number, weight, builder.extract_value(sums_, k))
+                sums_ = builder.insert_value(sums_, total, k)
+        return sums_
 
     return sums(tile, sums, rows, types.intp, w, types.intp), generate
-
-
-@intrinsic
-def accumulate_each(typing, tile, sums, rows, c, w, q, width):
-    """Return sums with ``sums[i, j] += rows[i][c + j] * w[q + j]`` for every row i and column j < width."""
-
-    def generate(context, builder, signature, args):
-        _, sums_, rows_, c_, w_, q_, width_ = args
-
-        def totals(masks):
-            def numbers(i, j):  # a vector of the row, without reading past its end
-                start = builder.gep(builder.extract_value(rows_, i), [builder.add(c_, INT(j * tile.lanes))])
-                pointer = builder.bitcast(start, tile.vector.as_pointer())
-                return llvm.load_below(builder, pointer, masks[j], tile.vector)
-
-            return _multiply_add(context, builder, tile, sums_, numbers, (w, w_, q_))
-
-        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, totals)
-
-    return sums(tile, sums, rows, types.intp, w, types.intp, types.intp), generate
 
 
 @intrinsic
@@ -123,7 +105,7 @@ def load(typing, tile, y, p, step, count, width):
 def store(typing, tile, sums, y, p, step, count, width):
     """Write ``y[p + i*step + j] = sums[i, j]`` for every row i and every column j < width.
 
-    Rows from `count` on go where the last one goes: they repeat it.
+    Rows from `count` on go where the last one goes, and before it: the last one stays.
     """
 
     def generate(context, builder, signature, args):
@@ -132,7 +114,7 @@ def store(typing, tile, sums, y, p, step, count, width):
 
         def write(masks):
             for j, mask in enumerate(masks):
-                for i, row in enumerate(rows):
+                for i, row in reversed([*enumerate(rows)]):
                     here = row, INT(j * tile.lanes)
                     pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
                     value = builder.extract_value(sums_, i * tile.vectors + j)
@@ -142,19 +124,3 @@ def store(typing, tile, sums, y, p, step, count, width):
         return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, write)
 
     return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate
-
-
-def _multiply_add(context, builder, tile, sums, numbers, weights):
-    """Return sums with numbers(i, j) * weights[j] added to every vector (i, j)."""
-    w, w_, q_ = weights
-    at = [
-        llvm.address(context, builder, w, w_, q_, INT(j * tile.lanes), vector=tile.vector)
-        for j in range(tile.vectors)
-    ]
-    loaded = [builder.load(pointer, align=4) for pointer in at]
-    for i in range(tile.rows):
-        for j in range(tile.vectors):
-            k = i * tile.vectors + j
-            total = llvm.multiply_add(builder, numbers(i, j), loaded[j], builder.extract_value(sums, k))
-            sums = builder.insert_value(sums, total, k)
-    return sums

@@ -12,7 +12,6 @@ from convlab.threads import check_threads, parts
 from convlab.tile import (
     Tile,
     accumulate,
-    accumulate_each,
     listed,
     load,
     masked,
@@ -22,6 +21,7 @@ from convlab.tile import (
     within,
     zeros,
 )
+from convlab.tile_slide import Window, slide
 
 
 @njit(cache=False)
@@ -36,13 +36,9 @@ def _spaced(tile, a, p, step, count, w, width, y):
 
 
 @njit(cache=False)
-def _listed(tile, x, base, offsets, outside, w, each, y):
+def _listed(tile, x, base, offsets, outside, w, y):
     rows = listed(tile, x, base, offsets, 0, outside)
-    if each:
-        sums = accumulate_each(tile, zeros(tile), rows, 0, w, 0, y.size // tile.rows)
-    else:
-        sums = accumulate(tile, zeros(tile), rows, 0, w, 0)
-    store(tile, sums, y, 0, y.size // tile.rows, tile.rows, y.size // tile.rows)
+    store(tile, accumulate(tile, zeros(tile), rows, 0, w, 0), y, 0, tile.cols, tile.rows, tile.cols)
 
 
 @njit(cache=False)
@@ -128,7 +124,7 @@ def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type):
     w = np.ones(tile.cols, np.float32)
     y = np.zeros(tile.rows * tile.cols, np.float32)
     for base in (0, tile.rows):
-        _listed(tile, x, base, offsets, np.zeros(1, np.float32), w, False, y)
+        _listed(tile, x, base, offsets, np.zeros(1, np.float32), w, y)
         expected = np.where(offsets < 0, 0, x[base + offsets])
         np.testing.assert_array_equal(y.reshape(tile.rows, -1), expected[:, None].repeat(tile.cols, 1))
 
@@ -146,16 +142,36 @@ def test_rows_beside_the_line_read_zeros():
                 np.testing.assert_array_equal(y, np.where(inside, x[(10 + places) % 30], 0))
 
 
-def test_every_column_its_own_number():
-    tile = tile_for()
-    for width in (1, tile.lanes, tile.cols - 1, tile.cols):
-        x = np.full(tile.rows * width, np.nan, np.float32)
-        x[:] = np.random.default_rng(0).standard_normal(x.size)
-        offsets = (np.arange(tile.rows) * width).astype(np.int32)
-        w = np.random.default_rng(1).standard_normal(tile.cols).astype(np.float32)
-        y = np.zeros(tile.rows * width, np.float32)
-        _listed(tile, x, 0, offsets, np.zeros(width, np.float32), w, True, y)
-        np.testing.assert_allclose(y.reshape(tile.rows, width), x.reshape(-1, width) * w[:width], rtol=1e-6)
+@njit(cache=False)
+def _slide(tile, window, x, place, step, limit, outside, w, width, y):
+    sums = slide(tile, window, zeros(tile), x, 0, place, step, limit, outside, w, 0, width)
+    store(tile, sums, y, 0, width, tile.rows, width)
+
+
+@pytest.mark.parametrize(
+    "window", [Window(1, 1), Window(3, 1), Window(3, 2), Window(5, 3), Window(2, 3)], ids=str
+)
+def test_a_window_slides(window):
+    rng = np.random.default_rng(0)
+    for tile in tiles():
+        for width in {1, tile.lanes, tile.cols - 1, tile.cols} - {0}:
+            span = (tile.rows - 1) * window.stride + window.taps
+            x = rng.standard_normal((span + 20, width)).astype(tile.dtype)
+            w = rng.standard_normal((window.taps, tile.cols)).astype(tile.dtype)
+            for first, pixels in ((0, span), (-2, span), (3, span), (-1, span - 2), (-span, 5), (6, 3)):
+                line = np.zeros_like(x[:1]).repeat(
+                    3 * span + 20, axis=0
+                )  # what the window reads, padding and all
+                line[span : span + pixels] = x[:pixels]
+                expected = [
+                    (line[span + first + i * window.stride :][: window.taps] * w[:, :width]).sum(axis=0)
+                    for i in range(tile.rows)
+                ]
+                places = x.reshape(-1), first * width, width, pixels * width
+                outside = None if (first, pixels) == (0, span) else np.zeros(width, tile.dtype)
+                y = np.full(tile.rows * width, np.nan, tile.dtype)
+                _slide(tile, window, *places, outside, w.reshape(-1), width, y)
+                np.testing.assert_allclose(y.reshape(tile.rows, width), expected, rtol=1e-5, atol=1e-6)
 
 
 @settings(deadline=None, max_examples=150)

@@ -5,9 +5,9 @@
 
 With m = 1 a number of x meets R*S weights and no more, so there is no matrix product to make of it: its
 filters would be one column each. But channels lie side by side in memory, and so do their sums. A vector of
-channels of one pixel times the vector of their weights gives a vector of sums, in place: no copy of x. Of a
-table of places only one window is left, R*S distances: away from the edges all windows look the same. Taps
-above and below the picture are left out; taps beside it read a row of zeros.
+channels of one pixel times the vector of their weights gives a vector of sums, in place: no copy of x, and no
+table of places. The window slides along a line; each pixel is loaded once for all the sums that want it.
+Taps above and below the picture are left out; taps beside it read a row of zeros.
 
 With m > 1 filters share a channel, and a little of the matrix product comes back: one number of x, a vector
 of filters.
@@ -47,9 +47,9 @@ def _run_numpy(problem, x, w, workspace, y, threads):
 # -- the fast form -----------------------------------------------------------------------------------------
 
 
-zeros, spaced, within, store = late("convlab.tile", "zeros", "spaced", "within", "store")
+zeros, within, accumulate, store = late("convlab.tile", "zeros", "within", "accumulate", "store")
+(slide,) = late("convlab.tile_slide", "slide")
 (whole_panels,) = late("convlab.gemm", "whole_panels")
-accumulate, accumulate_each = late("convlab.tile", "accumulate", "accumulate_each")
 
 
 def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
@@ -70,57 +70,44 @@ def _panels(problem: ConvProblem) -> tuple[int, int]:
 
 
 def _allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
-    r, s = np.indices((problem.R, problem.S))
-    down, right = problem.dilation
-    return {
-        "offsets": ((r * down * problem.W + s * right) * problem.C).reshape(-1),  # of a window's taps, (R*S,)
-        "outside": np.zeros(problem.C, problem.dtype),  # what a tap beside the picture reads
-    }
+    return {"outside": np.zeros(problem.C, problem.dtype)}  # what a tap beside the picture reads
 
 
 def _run_cpu(problem, x, panels, workspace, y, threads):
     from convlab.tile import tile_for
+    from convlab.tile_slide import window_for
 
     tile = tile_for(problem.dtype)
     stride, corner, dilation, _ = loop_arguments(problem)
     sizes = *problem.x_shape[1:], *problem.y_shape[1:], problem.R, problem.S, *stride, *corner, *dilation
-    tables = workspace["outside"], workspace["offsets"]
-    channel = None if problem.K == problem.C else 0
-    arguments = channel, tile, x.reshape(-1), panels, y.reshape(-1), *tables, sizes
+    window = window_for(problem.S, stride[1], dilation[1]) if problem.K == problem.C else None
+    arguments = window, tile, x.reshape(-1), panels, y.reshape(-1), workspace["outside"], sizes
     lines = problem.N * problem.P
     spread(threads, (lines, 1), (problem.C, tile.cols), _depthwise, _shared, *arguments)
 
 
 @njit
-def _depthwise(first, end, left, right, channel, tile, x, panels, y, outside, offsets, sizes):
+def _depthwise(first, end, left, right, window, tile, x, panels, y, outside, sizes):
     """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
-    tables = outside, offsets, sizes
-    if channel is None:  # a column of a tile is a channel
-        _columns(first, end, left, right, channel, tile, x, panels[0], y, *tables)
-    else:  # a column is one of the m filters of a channel
-        m = sizes[5] // sizes[2]  # K / C
-        for line in range(first, end):
-            for c in range(left, right):
-                _columns(line, line + 1, 0, m, channel, tile, x[c:], panels[c], y[c * m :], *tables)
+    if window is not None:  # a column of a tile is a channel
+        whole = whole_panels(right, tile)
+        _lines(first, end, left, whole, window, tile, x, panels[0], y, outside, sizes)
+        _lines(first, end, whole, right, window, tile.narrow, x, panels[0], y, outside, sizes)
+        return
+    m = sizes[5] // sizes[2]  # K / C filters share a channel, and are the columns
+    whole = whole_panels(m, tile)
+    for line in range(first, end):
+        for c in range(left, right):
+            rest = c, x, panels[c], y, outside, sizes
+            _filters(line, 0, whole, tile, *rest)
+            _filters(line, whole, m, tile.narrow, *rest)
 
 
 @njit
-def _columns(first, end, left, right, channel, tile, x, panels, y, outside, offsets, sizes):
-    """Compute the columns left..right, in whole tiles and what is left over."""
-    whole = whole_panels(right, tile)
-    tables = outside, offsets, sizes
-    _lines(first, end, left, whole, channel, tile, x, panels, y, *tables)
-    _lines(first, end, whole, right, channel, tile.narrow, x, panels, y, *tables)
-
-
-@njit
-def _lines(first, end, left, right, channel, tile, x, panels, y, outside, offsets, sizes):
-    """Compute the columns left..right: each from a channel of its own, or all from one `channel`.
-
-    Numba compiles the two apart: what is known to be None is not asked again.
-    """
+def _lines(first, end, left, right, window, tile, x, panels, y, outside, sizes):
+    """Compute the channels left..right: the window slides along its lines of x."""
     H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
-    step = stride_q * C
+    step = C if window.taps > 1 else stride_q * C
     for line in range(first, end):
         n, p = divmod(line, P)
         row = p * stride_p - top
@@ -128,29 +115,40 @@ def _lines(first, end, left, right, channel, tile, x, panels, y, outside, offset
         for k in range(left, right, tile.cols):
             width = right - k
             for q in range(0, Q, tile.rows):
-                count = min(tile.rows, Q - q)
                 col = q * stride_q - side
+                inside = col >= 0 and col + (tile.rows - 1) * stride_q + (S - 1) * dilation_s < W
                 sums = zeros(tile)
-                if col >= 0 and col + (count - 1) * stride_q + (S - 1) * dilation_s < W:
-                    rows = spaced(tile, x, ((n * H + row) * W + col) * C, step, count)
-                    for t in range(above * S, below * S):
-                        at = k * R * S + t * tile.cols
-                        if channel is None:
-                            sums = accumulate_each(tile, sums, rows, offsets[t] + k, panels, at, width)
+                for r in range(above, below):
+                    line_of_x = (n * H + row + r * dilation_r) * W * C + k
+                    for s in range(0, S, window.taps):
+                        pixels = x, line_of_x, (col + s * dilation_s) * C, step, W * C
+                        weights = panels, k * R * S + (r * S + s) * tile.cols, width
+                        if inside:
+                            sums = slide(tile, window, sums, *pixels, None, *weights)
                         else:
-                            sums = accumulate(tile, sums, rows, offsets[t] + channel, panels, at)
-                else:  # some pixels of the tile have taps beside the picture
-                    for r in range(above, below):
-                        line_of_x = (n * H + row + r * dilation_r) * W * C
-                        for s in range(S):
-                            place = (col + s * dilation_s) * C
-                            rows = within(tile, x, line_of_x, place, step, count, W * C, outside)
-                            at = k * R * S + (r * S + s) * tile.cols
-                            if channel is None:
-                                sums = accumulate_each(tile, sums, rows, k, panels, at, width)
-                            else:
-                                sums = accumulate(tile, sums, rows, channel, panels, at)
-                store(tile, sums, y, (line * Q + q) * K + k, K, count, width)
+                            sums = slide(tile, window, sums, *pixels, outside, *weights)
+                store(tile, sums, y, (line * Q + q) * K + k, K, min(tile.rows, Q - q), width)
+
+
+@njit
+def _filters(line, left, right, tile, c, x, panels, y, outside, sizes):
+    """Compute the filters left..right of channel c in a line: one number of x, a vector of filters."""
+    H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
+    n, p = divmod(line, P)
+    row = p * stride_p - top
+    above, below = _taps_inside(row, dilation_r, R, H)
+    for k in range(left, right, tile.cols):
+        for q in range(0, Q, tile.rows):
+            count = min(tile.rows, Q - q)
+            sums = zeros(tile)
+            for r in range(above, below):
+                line_of_x = (n * H + row + r * dilation_r) * W * C
+                for s in range(S):
+                    place = (q * stride_q - side + s * dilation_s) * C
+                    rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
+                    at = k * R * S + (r * S + s) * tile.cols
+                    sums = accumulate(tile, sums, rows, c, panels, at)
+            store(tile, sums, y, (line * Q + q) * K + c * (K // C) + k, K, count, right - k)
 
 
 @njit
@@ -161,10 +159,10 @@ def _taps_inside(start, step, taps, size):
 
 
 @njit(parallel=True)
-def _shared(parts, channel, tile, x, panels, y, outside, offsets, sizes):
+def _shared(parts, window, tile, x, panels, y, outside, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _depthwise(first, end, left, right, channel, tile, x, panels, y, outside, offsets, sizes)
+        _depthwise(first, end, left, right, window, tile, x, panels, y, outside, sizes)
 
 
 TRAFFIC = Formula("(N*H*W*C + K*R*S + N*P*Q*K) * b")
@@ -179,7 +177,7 @@ ALGORITHM = Algorithm(
         "cpu": Form(
             run=_run_cpu,
             bytes_moved=TRAFFIC,
-            workspace_bytes=Formula("C * b + R*S * 8"),
+            workspace_bytes=Formula("C * b"),
             packed_bytes=_packed_bytes,
             pack=_pack,
             allocate=_allocate,
