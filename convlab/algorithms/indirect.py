@@ -115,60 +115,70 @@ def _tile(problem: ConvProblem):
 
 def _run_cpu(problem, x, panels, workspace, y, threads):
     tile, (_, filters, _) = _tile(problem), problem.gemm
-    channels, pixels = problem.C // problem.groups, problem.P * problem.Q
-    sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
-    tiles = problem.N * len(workspace["offsets"])
+    channels, pixels, offsets = problem.C // problem.groups, problem.P * problem.Q, workspace["offsets"]
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
+    arrays = x, offsets, outside, panels, y
+    sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
     for g in range(problem.groups):
-        image, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
-        arrays = image, workspace["offsets"].reshape(-1), outside, panels[g], out
-        spread(threads, (tiles, 1), (filters, tile.cols), _indirect, _shared, tile, *arrays, sizes)
+        spread(
+            threads,
+            (problem.N * len(offsets), 1),
+            (filters, tile.cols),
+            _indirect,
+            _shared,
+            tile,
+            *arrays,
+            g,
+            sizes,
+        )
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes):
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes):
     whole = whole_panels(right, tile)
+    rest = x, offsets, outside, panels, y, g, sizes
     for low in range(first, end, TILES):
-        _block(low, min(low + TILES, end), left, whole, tile, x, offsets, outside, panels, y, sizes)
-        _block(low, min(low + TILES, end), whole, right, tile.narrow, x, offsets, outside, panels, y, sizes)
+        _block(low, min(low + TILES, end), left, whole, tile, *rest)
+        _block(low, min(low + TILES, end), whole, right, tile.narrow, *rest)
 
 
 @njit
-def _block(low, high, left, right, tile, x, offsets, outside, panels, y, sizes):
+def _block(low, high, left, right, tile, x, offsets, outside, panels, y, g, sizes):
     image, pixels, taps, channels, filters, y_row = sizes
-    tiles = -(-pixels // tile.rows)  # of one image
+    tiles = len(offsets)  # of one image
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
         for _ in range(low, high):
             m = i * tile.rows
             sums = zeros(tile)
-            q = k * taps * channels
+            q = g * panels.shape[1] + k * taps * channels
             for t in range(taps):
-                places = (i * taps + t) * tile.rows
-                if outside is not None and _all_outside(offsets, places, tile.rows):  # nothing to add
+                if outside is not None and _all_outside(offsets, i, t, tile.rows):  # nothing to add
                     q += channels * tile.cols
                     continue
-                rows = listed(tile, x, n * image, offsets, places, outside)
+                places = (i * taps + t) * tile.rows
+                rows = listed(tile, x, n * image + g * channels, offsets, places, outside)
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
-            store(tile, sums, y, (n * pixels + m) * y_row + k, y_row, pixels - m, filters - k)
+            at = (n * pixels + m) * y_row + g * filters + k
+            store(tile, sums, y, at, y_row, pixels - m, filters - k)
             n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
 
 @njit
-def _all_outside(offsets, places, rows):
+def _all_outside(offsets, i, t, rows):
     inside = False
-    for j in range(rows):  # not offsets[...].max(): that takes longer than a short sum
-        inside |= offsets[places + j] >= 0
+    for j in range(rows):  # not offsets[i, t].max(): that takes longer than a short sum
+        inside |= offsets[i, t, j] >= 0
     return not inside
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, outside, panels, y, sizes):
+def _shared(parts, tile, x, offsets, outside, panels, y, g, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, sizes)
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes)
 
 
 # x is read once a tap, from wherever it lies; beside it the table, w and y.
