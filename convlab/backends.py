@@ -1,4 +1,4 @@
-"""Who runs a convolution: "numpy", the reference forms, or "cpu", the forms compiled by Numba."""
+"""Who runs a convolution: "numpy" (reference forms), "cpu" (compiled by Numba) or "gpu" (Numba CUDA)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from convlab.errors import ParameterError, UnsupportedError
 
-BACKENDS = ("numpy", "cpu")
+BACKENDS = ("numpy", "cpu", "gpu")
 
 
 @lru_cache
@@ -20,7 +20,7 @@ def numba_trouble() -> str | None:
 
 
 def choose_backend(backend: str = "auto") -> str:
-    """Return the backend by name; for "auto" the fastest that works here.
+    """Return the backend by name; for "auto" the faster of "numpy" and "cpu" that works here.
 
     Raises
     ------
@@ -32,6 +32,8 @@ def choose_backend(backend: str = "auto") -> str:
     if backend == "numpy":
         return backend
     trouble = numba_trouble()
-    if trouble and backend == "cpu":
-        raise UnsupportedError(f"backend='cpu' needs Numba ({trouble}); backend='numpy' runs without")
+    if trouble and backend != "auto":
+        raise UnsupportedError(f"backend={backend!r} needs Numba ({trouble}); backend='numpy' runs without")
+    if backend == "gpu":
+        return backend
     return "numpy" if trouble else "cpu"

@@ -157,6 +157,7 @@ class Plan:
     def __init__(self, problem, w, bias, algorithm: Algorithm, backend: str, threads: int):
         self.problem, self.algorithm, self.backend, self.threads = problem, algorithm, backend, threads
         self._form = algorithm.forms[backend]
+        self.device = _device() if backend == "gpu" else None
         self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
         self._w = None if self._form.packs_for is None else w.copy()
         self.workspace = self._form.allocate(problem, threads)
@@ -217,6 +218,8 @@ class Plan:
         ConvError
             If x or out does not fit the plan.
         """
+        if self.device is not None:
+            return self._on_device(x, out)
         self._check(x)
         if out is None:
             out = aligned_empty(self.problem.y_shape, self.problem.dtype)
@@ -228,6 +231,23 @@ class Plan:
             out += self.bias
         self.rebuilt = "nothing"
         return out
+
+    def _on_device(self, x, out):
+        """Run on the device. Arrays of the device stay there; NumPy arrays are copied in and out."""
+        device, problem = self.device, self.problem
+        given = x
+        if isinstance(x, np.ndarray):
+            self._check(x)
+            x = device.put(x)
+        y = device.empty(problem.y_shape, problem.dtype)
+        self._form.run(problem, x, self.packed, self.workspace, y, self.threads)
+        self.rebuilt = "nothing"
+        if given is x:
+            return y
+        y = device.get(y)
+        if self.bias is not None:
+            y += self.bias
+        return y
 
     def _check(self, x) -> None:
         """Refuse an x that does not fit, and say so if `resize` would make it fit."""
@@ -250,3 +270,9 @@ class Plan:
             f"<plan: {self.algorithm.name} on {self.backend}, {self.problem}, "
             f"workspace {bytes_text(self.cost.workspace_bytes)}>"
         )
+
+
+def _device():
+    from convlab.gpu.device import current
+
+    return current()

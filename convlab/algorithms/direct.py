@@ -16,6 +16,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.aligned import aligned_empty
+from convlab.gpu.forms import gpu_form
 from convlab.jit import njit
 from convlab.problem import ConvProblem
 
@@ -114,5 +115,6 @@ ALGORITHM = Algorithm(
             bytes_moved=Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b"),
             pack=pack,
         ),
+        "gpu": gpu_form("direct", bytes_moved=Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")),
     },
 )
