@@ -6,7 +6,7 @@ Every rung computes the same sums from the same arrays; from one to the next a s
 `rungs` names it. First loops that any compiler takes. Then the register tile (`tile.py`), in growing sizes.
 
 The last steps are those of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
-TOMS 34(3), 2008, section 4). This module needs Numba; it is imported where a rung is first climbed.
+TOMS 34(3), 2008). This module needs Numba; it is imported where a rung is first climbed.
 """
 
 from __future__ import annotations

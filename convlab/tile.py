@@ -19,7 +19,7 @@ it: the same sums are computed, and stored, twice. Columns past the last one (`w
 and not stored. The tile's size is a type (`tile_types.py`), so a kernel is written once for all sizes.
 
 The idea is the micro-kernel of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
-TOMS 34(3), 2008, section 4), in its register-broadcast form.
+TOMS 34(3), 2008), in its register-broadcast form.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import convlab
 
 MODULES = [
     "convlab",
-    "convlab.algorithms.base",
+    "convlab.algorithms.formula",
     "convlab.networks",
     "convlab.plans",
     "convlab.problem",

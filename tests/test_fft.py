@@ -8,7 +8,7 @@ from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms import Formula, fft, fft_tiled, fft_transforms
-from convlab.algorithms.base import fast_size
+from convlab.algorithms.formula import fast_size
 from convlab.reference import reference
 
 both = pytest.mark.parametrize("algorithm", ["fft", "fft_tiled"])

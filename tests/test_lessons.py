@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from convlab import ConvError, conv2d
-from convlab.algorithms.base import fast_size
+from convlab.algorithms.formula import fast_size
 from convlab.lessons import EXERCISES, check, reveal
 from convlab.lessons.checks import Note
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from convlab.algorithms.base import Algorithm, Form, Formula, fast_size
+from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.fft_transforms import (
     CHUNK,
     as_complex,
@@ -31,6 +31,7 @@ from convlab.algorithms.fft_transforms import (
     rounding,
     spectra_of,
 )
+from convlab.algorithms.formula import fast_size
 from convlab.aligned import aligned_empty
 from convlab.problem import ConvProblem
 

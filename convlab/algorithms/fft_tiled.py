@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.algorithms.base import Algorithm, Form, fast_size
+from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.fft import (
     allocate,
     allocate_cpu,
@@ -32,6 +32,7 @@ from convlab.algorithms.fft import (
     refuses,
 )
 from convlab.algorithms.fft_transforms import as_real, backward, chunks, forward, rounding
+from convlab.algorithms.formula import fast_size
 from convlab.problem import ConvProblem
 
 TILE = 32  # rows and columns, if the filter has less than half of that

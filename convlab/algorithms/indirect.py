@@ -117,20 +117,10 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
     tile, (_, filters, _) = _tile(problem), problem.gemm
     channels, pixels, offsets = problem.C // problem.groups, problem.P * problem.Q, workspace["offsets"]
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
-    arrays = x, offsets, outside, panels, y
     sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
+    tiles, arrays = problem.N * len(offsets), (tile, x, offsets, outside, panels, y)
     for g in range(problem.groups):
-        spread(
-            threads,
-            (problem.N * len(offsets), 1),
-            (filters, tile.cols),
-            _indirect,
-            _shared,
-            tile,
-            *arrays,
-            g,
-            sizes,
-        )
+        spread(threads, (tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
 
 
 @njit

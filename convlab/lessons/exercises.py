@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.base import fast_size
+from convlab.algorithms.formula import fast_size
 from convlab.algorithms.im2col import im2col
 from convlab.algorithms.im2row import im2row
 from convlab.algorithms.precomputed_gemm import deltas

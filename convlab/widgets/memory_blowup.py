@@ -11,7 +11,7 @@ import traitlets
 import convlab
 from convlab import networks
 from convlab.algorithms import Algorithm, Formula
-from convlab.algorithms.base import readable
+from convlab.algorithms.formula import readable
 from convlab.checks import check_whole
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import memory
