@@ -84,7 +84,7 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[st
     above = -((reach - min(old.H, new.H)) // new.stride[0])  # lines of windows that end above both edges
     kept = min(max(0, above), old.P, new.P) * new.Q // rows if old.W == new.W else 0
     offsets = np.concatenate([workspace["offsets"][:kept], indirection_buffer(new, rows, first=kept)])
-    return workspace | {"offsets": offsets}, "part" if kept else "all"
+    return workspace | {"offsets": offsets}, ("part" if kept < len(offsets) else "nothing") if kept else "all"
 
 
 def _run_numpy(problem, x, w, workspace, y, threads):
