@@ -7,7 +7,7 @@ from importlib import import_module
 from convlab.algorithms.base import Form, Formula
 
 
-def gpu_form(module: str, *, parts: tuple[str, ...] = (), **costs: Formula) -> Form:
+def gpu_form(module: str, *, parts: tuple[str, ...] = (), bound: tuple = (), **costs: Formula) -> Form:
     """Return a `Form` whose functions are those of ``convlab.gpu.<module>``, imported when it first runs.
 
     Parameters
@@ -18,13 +18,15 @@ def gpu_form(module: str, *, parts: tuple[str, ...] = (), **costs: Formula) -> F
     parts : tuple of str
         Which others the module has: "pack", "allocate", "resize", as `Form` describes them; they return
         arrays of the device.
+    bound : tuple
+        What every function of the module takes before these arguments: one module serves several forms.
     **costs
         The cost model: `bytes_moved`, and `workspace_bytes` and `packed_bytes` where they are not the usual.
     """
 
     def late(name):
         def call(*arguments):
-            return getattr(import_module(f"convlab.gpu.{module}"), name)(*arguments)
+            return getattr(import_module(f"convlab.gpu.{module}"), name)(*bound, *arguments)
 
         return call
 

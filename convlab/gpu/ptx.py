@@ -46,7 +46,7 @@ def load4(typing, array, index):
     from numba import types
 
     def generate(context, builder, signature, args):
-        pointer = _address(context, builder, *signature.args, *args)
+        pointer = address(context, builder, *signature.args, *args)
         loaded = builder.load(_as_vector(builder, pointer), align=16)
         lanes = [builder.extract_element(loaded, ir.IntType(32)(lane)) for lane in range(4)]
         return context.make_tuple(builder, signature.return_type, lanes)
@@ -60,7 +60,7 @@ def store4(typing, array, index, a, b, c, d):
     from numba import types
 
     def generate(context, builder, signature, args):
-        pointer = _as_vector(builder, _address(context, builder, *signature.args[:2], *args[:2]))
+        pointer = _as_vector(builder, address(context, builder, *signature.args[:2], *args[:2]))
         vector = ir.Constant(pointer.type.pointee, ir.Undefined)
         for lane, value in enumerate(args[2:]):
             vector = builder.insert_element(vector, value, ir.IntType(32)(lane))
@@ -70,7 +70,7 @@ def store4(typing, array, index, a, b, c, d):
     return types.void(array, index, *[array.dtype] * 4), generate
 
 
-def _address(context, builder, array_type, index_type, array, index):
+def address(context, builder, array_type, index_type, array, index):
     """Return the address of array[index], an index or a tuple of them."""
     from numba import types
     from numba.cuda import cgutils
