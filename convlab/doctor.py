@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 
 from convlab.course.notebooks import ROOT, course_notebooks
 from convlab.errors import ConvError
+from convlab.gpu.toolkit import PARTS, find_part, tool_version
 from convlab.measure.machine import Machine, version
-from convlab.measure.nvidia import PARTS, find_part, tool_version
 
 # What the course shows with a library that it can do without.
 ADDS = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from convlab.gpu import toolkit
 from convlab.measure import cgroups, nvidia, readings
 from convlab.measure.machine import Machine, memory_at_hand
 
@@ -274,8 +275,8 @@ def test_parts_are_found_in_the_wheels(tmp_path, monkeypatch, name, place):
     monkeypatch.syspath_prepend(tmp_path)
     file = tmp_path / "nvidia" / place
     file.parent.mkdir(parents=True)
-    assert nvidia.find_part(name) is None
+    assert toolkit.find_part(name) is None
     file.write_text("#!/bin/sh\necho release 13.0, V13.0.88\n")
     file.chmod(0o755)
-    assert nvidia.find_part(name) == file
-    assert nvidia.tool_version(file) == (None if name == "libnvvm" else "13.0.88")
+    assert toolkit.find_part(name) == file
+    assert toolkit.tool_version(file) == (None if name == "libnvvm" else "13.0.88")

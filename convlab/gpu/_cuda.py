@@ -6,6 +6,99 @@ target serves otherwise. With either, kernels can be defined, read and run lane 
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
 from numba import cuda, float32, float64, int32, uint32
 
-__all__ = ["cuda", "float32", "float64", "int32", "uint32"]
+__all__ = ["cuda", "float32", "float64", "int32", "kernel_options", "ptx_of", "type_of", "uint32"]
+
+
+def type_of(argument):
+    """Return Numba's type of what is passed to a kernel; an array on the device is contiguous, and writable.
+
+    `argument` is a number, a tuple of numbers, an array of any kind that has `dtype` and `ndim` (it is not
+    read), or already a type of Numba's.
+    """
+    from numba import from_dtype, typeof, types
+
+    if isinstance(argument, types.Type):
+        return argument
+    if getattr(argument, "ndim", 0):
+        return types.Array(from_dtype(argument.dtype), argument.ndim, "C")
+    return typeof(argument)
+
+
+def kernel_options(kernel) -> dict:
+    """Return what `kernel` was given in ``@cuda.jit(...)``, e.g. {"fastmath": True}; only what is set."""
+    options = getattr(kernel, "targetoptions", {})
+    return {
+        name: options[name] for name in ("fastmath", "launch_bounds", "max_registers") if options.get(name)
+    }
+
+
+def ptx_of(kernel, types, capability, *, fastmath: bool, launch_bounds) -> str:
+    """Return the PTX of a kernel for arguments of these types, made without a driver.
+
+    `capability` is (9, 0) and the like. Every instruction carries its source line, also those of the
+    functions that the kernel calls.
+    """
+    function = getattr(kernel, "py_func", kernel)
+    with _no_device_asked(capability), _called_functions_afresh(function), warnings.catch_warnings():
+        # Kernels of a notebook's cell or of the prompt may have no source; that is no news here.
+        warnings.simplefilter("ignore")
+        ptx, _ = cuda.compile(
+            function,
+            tuple(types),
+            device=False,
+            abi="numba",
+            cc=capability,
+            lineinfo=True,
+            fastmath=fastmath,
+            launch_bounds=launch_bounds,
+        )
+    return ptx
+
+
+@contextmanager
+def _no_device_asked(capability) -> Iterator[None]:
+    """Let functions that a kernel calls be compiled for `capability`; numba-cuda asks the current GPU."""
+    from numba.cuda import dispatcher
+
+    asked, dispatcher.get_current_device = (
+        dispatcher.get_current_device,
+        lambda: SimpleNamespace(compute_capability=capability),
+    )
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = asked
+
+
+@contextmanager
+def _called_functions_afresh(function) -> Iterator[None]:
+    """Compile the functions that a kernel calls with their lines, and forget that: a launch has its own."""
+    called = _called(function, {})
+    kept = [(d, d.overloads, d.targetoptions) for d in called]
+    for dispatcher in called:
+        dispatcher.overloads = type(dispatcher.overloads)()
+        dispatcher.targetoptions = dispatcher.targetoptions | {"lineinfo": True}
+    try:
+        yield
+    finally:
+        for dispatcher, overloads, options in kept:
+            dispatcher.overloads, dispatcher.targetoptions = overloads, options
+
+
+def _called(function, found: dict) -> list:
+    """Return the compiled functions that a function names, and those they name in turn."""
+    import inspect
+
+    names = inspect.getclosurevars(function)
+    for value in [*names.nonlocals.values(), *names.globals.values()]:
+        if hasattr(value, "py_func") and hasattr(value, "overloads") and id(value) not in found:
+            found[id(value)] = value
+            _called(value.py_func, found)
+    return list(found.values())

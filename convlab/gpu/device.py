@@ -49,7 +49,7 @@ class Gpu:
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
-        kernel[grid, block](*[_unsigned(value) for value in arguments])
+        kernel[grid, block](*[as_launched(value) for value in arguments])
 
 
 class Simulator:
@@ -84,7 +84,7 @@ class Simulator:
         """Run a kernel lane by lane; a race, or an access out of bounds, is an error."""
         from convlab.gpu import lanes
 
-        arguments = [_unsigned(value) for value in arguments]
+        arguments = [as_launched(value) for value in arguments]
         trace = lanes.run(kernel, grid, block, *arguments, traced=self.traced)
         self.traces.append(trace)
         trace.check()
@@ -125,6 +125,9 @@ def gpu_trouble() -> str | None:
     return "no NVIDIA GPU and driver were found"
 
 
-def _unsigned(value):
-    # One type for all sizes: a kernel is compiled once, and its arithmetic is the hardware's own, 32 bits.
+def as_launched(value):
+    """Return an argument as kernels get it: whole numbers as uint32, everything else as it is.
+
+    One type for all sizes: a kernel is compiled once, and its arithmetic is the hardware's own, 32 bits.
+    """
     return np.uint32(value) if isinstance(value, (int, np.integer)) else value

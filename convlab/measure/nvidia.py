@@ -1,25 +1,14 @@
-"""Which NVIDIA GPUs are here, and which parts of the CUDA toolkit? Asked without importing Numba."""
+"""Which NVIDIA GPUs are here? Asked without importing Numba."""
 
 from __future__ import annotations
 
 import ctypes
-import os
-import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 
 from convlab.units import bytes_text
-
-# A part of the toolkit, what it is needed for, and what its file is called.
-PARTS = {
-    "libnvvm": ("compiles kernels to PTX", ("libnvvm.so*", "nvvm64*.dll", "libnvvm*.dylib")),
-    "ptxas": ("turns PTX into machine code; counts registers and spills", ("ptxas", "ptxas.exe")),
-    "nvdisasm": ("shows the machine code", ("nvdisasm", "nvdisasm.exe")),
-}
 
 
 @dataclass(frozen=True)
@@ -47,44 +36,6 @@ def find_gpus() -> tuple[Gpu, ...]:
     if shutil.which("nvidia-smi"):
         return _ask_tool()
     return _ask_driver()
-
-
-def find_part(name: str) -> Path | None:
-    """Return where a part of the CUDA toolkit lies: in the wheels beside Numba, else on the PATH.
-
-    Parameters
-    ----------
-    name : str
-        One of `PARTS`.
-    """
-    for folder in _wheels():
-        for pattern in PARTS[name][1]:
-            for path in sorted(folder.glob(f"**/{pattern}")):
-                return path
-    on_path = shutil.which(name)
-    return Path(on_path) if on_path else None
-
-
-def tool_version(tool: Path) -> str | None:
-    """Return the version that one of the toolkit's programs gives, e.g. "13.0.88"; None for a library."""
-    if not os.access(tool, os.X_OK) or ".so" in tool.suffixes:
-        return None
-    try:
-        answer = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=5)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r"V(\d+(?:\.\d+)+)", answer.stdout)
-    return found and found[1]
-
-
-def _wheels() -> list[Path]:
-    """Return the folders of NVIDIA's wheels that hold a compiler; both layouts, CUDA 12 and 13."""
-    try:
-        spec = find_spec("nvidia")
-    except (ImportError, ValueError):
-        return []
-    roots = [Path(root) for root in (spec.submodule_search_locations or ())] if spec else []
-    return [root / name for root in roots for name in ("cu13", "cuda_nvcc", "cuda_nvdisasm", "nvdisasm")]
 
 
 def _ask_tool() -> tuple[Gpu, ...]:

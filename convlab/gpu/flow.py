@@ -1,0 +1,83 @@
+"""The loops in machine code, found by where its jumps lead."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from convlab.gpu.sass import Code, Operation
+
+
+def loops(code: Code) -> tuple[Code, ...]:
+    """Return the loops, in the order they begin; an inner loop's instructions are in the outer one too.
+
+    A jump closes a loop if every way to it passes its target; the loop is all that lies on the ways between
+    the two (A. Aho, M. Lam, R. Sethi, J. Ullman, Compilers, 2nd edition, section 9.6).
+    """
+    blocks, follows = _flow(code)
+    before = _turned(follows)
+    passed = _passed(follows, before)
+    bodies = defaultdict(set)  # where a loop begins -> the blocks of one turn
+    for block in passed:
+        for head in follows[block] & passed[block]:
+            body, ahead = {head, block}, [block] if block != head else []
+            while ahead:
+                new = before[ahead.pop()] - body
+                body |= new
+                ahead += new
+            bodies[head] |= body
+    return tuple(
+        Code(tuple(operation for block in sorted(body) for operation in blocks[block]))
+        for _, body in sorted(bodies.items())
+    )
+
+
+def without_inner(loop: Code, found: tuple[Code, ...]) -> Code:
+    """Return what of a loop stands in none of the loops inside it."""
+    places = {operation.address for operation in loop.operations}
+    inner = [{operation.address for operation in other.operations} for other in found]
+    deeper = set().union(*(other for other in inner if other < places))
+    return Code(tuple(operation for operation in loop.operations if operation.address not in deeper))
+
+
+def _flow(code: Code) -> tuple[dict[int, list[Operation]], dict[int, set[int]]]:
+    """Return the blocks, by their first address, and which follow on which."""
+    # A block is entered at its first instruction alone, and left at its last.
+    starts = {operation.target for operation in code.operations}
+    starts |= {after.address for operation, after in pairwise(code.operations) if operation.leaves}
+    blocks, current = {}, 0
+    for operation in code.operations:
+        current = operation.address if operation.address in starts else current
+        blocks.setdefault(current, []).append(operation)
+    follows = {}
+    for block, after in pairwise([*blocks, None]):
+        last = blocks[block][-1]
+        follows[block] = {last.target, None if last.leaves and not last.guarded else after} - {None}
+    return blocks, follows
+
+
+def _turned(follows: dict[int, set[int]]) -> dict[int, set[int]]:
+    """Return for every block that is ever reached the blocks it follows on."""
+    before, ahead = {0: set()}, [0]
+    while ahead:
+        block = ahead.pop()
+        for successor in follows[block]:
+            if successor not in before:
+                before[successor] = set()
+                ahead.append(successor)
+            before[successor].add(block)
+    return before
+
+
+def _passed(follows: dict[int, set[int]], before: dict[int, set[int]]) -> dict[int, set[int]]:
+    """Return for every block that is ever reached the blocks that every way to it passes, and itself."""
+    passed = {block: set(before) for block in before} | {0: {0}}
+    ahead = set(before) - {0}
+    while ahead:
+        block = min(ahead)
+        ahead.remove(block)
+        known = {block} | set.intersection(*(passed[b] for b in before[block]))
+        if known != passed[block]:
+            passed[block] = known
+            ahead |= follows[block] - {0}
+    return passed

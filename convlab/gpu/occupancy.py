@@ -1,0 +1,96 @@
+"""How many blocks a multiprocessor holds at once: the more, the less each of them takes.
+
+A multiprocessor that waits for memory in one warp runs another, if it holds another. What it can hold is in
+one table, and the rules by which registers and shared memory are handed out are those of `cuda_occupancy.h`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from convlab.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor has: threads, blocks, and bytes of shared memory that blocks may take."""
+
+    threads: int
+    blocks: int
+    shared_bytes: int
+
+
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". All have 65536 registers.
+MULTIPROCESSORS = {
+    "sm_80": Multiprocessor(threads=2048, blocks=32, shared_bytes=164 * 1024),
+    "sm_86": Multiprocessor(threads=1536, blocks=16, shared_bytes=100 * 1024),
+    "sm_90": Multiprocessor(threads=2048, blocks=32, shared_bytes=228 * 1024),
+}
+WARP = 32
+REGISTERS = 65536
+QUARTERS = 4  # a multiprocessor is four, each with a quarter of the registers
+REGISTER_UNIT = 256  # a warp's registers are rounded up to this
+SHARED_UNIT = 128  # a block's bytes of shared memory are rounded up to this ...
+SHARED_RESERVED = 1024  # ... after the system's own, from sm_80 on
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How full a multiprocessor gets.
+
+    Attributes
+    ----------
+    blocks : int
+        Blocks it holds at once.
+    warps : int
+        Their warps.
+    share : float
+        Their threads, as a share of what it could hold.
+    limited_by : str
+        What there is too little of for one more block: "registers", "shared memory", "threads" or "blocks".
+    """
+
+    blocks: int
+    warps: int
+    share: float
+    limited_by: str
+
+
+def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occupancy:
+    """Return how many blocks one multiprocessor holds.
+
+    Parameters
+    ----------
+    arch : str
+        A key of `MULTIPROCESSORS`.
+    threads : int
+        Of a block.
+    registers : int
+        Of a thread.
+    shared_bytes : int
+        Of a block, static and dynamic.
+    """
+    if arch not in MULTIPROCESSORS:
+        raise ParameterError(f"arch={arch!r}; occupancy is known for {', '.join(MULTIPROCESSORS)}")
+    if not 1 <= threads <= 1024:
+        raise ParameterError(f"threads={threads}; a block has 1 to 1024 threads")
+    whole = MULTIPROCESSORS[arch]
+    warps = -(-threads // WARP)
+    warp_registers = _round_up(max(registers, 1) * WARP, REGISTER_UNIT)
+    warps_that_fit = REGISTERS // QUARTERS // warp_registers * QUARTERS
+    block_shared = _round_up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
+    # A launch counts a block's warps in full quarters.
+    launches = warp_registers * _round_up(warps, QUARTERS) <= REGISTERS
+    limits = {
+        "registers": warps_that_fit // warps if launches else 0,
+        "shared memory": whole.shared_bytes // block_shared,
+        "threads": whole.threads // (warps * WARP),
+        "blocks": whole.blocks,
+    }
+    limited_by = min(limits, key=limits.get)
+    blocks = limits[limited_by]
+    return Occupancy(blocks, blocks * warps, blocks * warps * WARP / whole.threads, limited_by)
+
+
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
