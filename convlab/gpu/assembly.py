@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from convlab.errors import ConvError, UnsupportedError
-from convlab.gpu.flow import loops, without_inner
+from convlab.gpu.flow import loops, main_loop
 from convlab.gpu.occupancy import Occupancy, occupancy
 from convlab.gpu.sass import Code, parse
 
@@ -68,9 +68,7 @@ class Assembly(Code):
 
     @cached_property
     def main_loop(self) -> Code:
-        """The loop with the most multiply-adds, loops inside it not counted; among equals, the longest.
-
-        It is returned whole, with the loops inside it.
+        """The loop in which the most multiply-adds are done, with the loops inside it; see `flow.main_loop`.
 
         Raises
         ------
@@ -79,9 +77,7 @@ class Assembly(Code):
         """
         if not self.loops:
             raise ConvError("the kernel has no loop; the compiler may have unrolled those of its source")
-        own = [without_inner(loop, self.loops) for loop in self.loops]
-        most = max(own, key=lambda code: (code.multiply_adds, code.memory.total(), len(code)))
-        return self.loops[own.index(most)]
+        return main_loop(self.loops)
 
     def lines(self, code: Code | None = None) -> dict[int, Code]:
         """Return the instructions of each line of the kernel's own file; of `code` alone, if it is given."""

@@ -32,12 +32,21 @@ def loops(code: Code) -> tuple[Code, ...]:
     )
 
 
-def without_inner(loop: Code, found: tuple[Code, ...]) -> Code:
-    """Return what of a loop stands in none of the loops inside it."""
-    places = {operation.address for operation in loop.operations}
-    inner = [{operation.address for operation in other.operations} for other in found]
-    deeper = set().union(*(other for other in inner if other < places))
-    return Code(tuple(operation for operation in loop.operations if operation.address not in deeper))
+def main_loop(found: tuple[Code, ...]) -> Code:
+    """Return the loop with the most multiply-adds, if every loop takes ten turns.
+
+    What stands in a loop inside counts for that one alone. Among equals, loads and stores decide, then the
+    number of instructions.
+    """
+    places = [{operation.address for operation in loop.operations} for loop in found]
+
+    def turns(number: int) -> list[int]:
+        inner = set().union(*(other for other in places if other < places[number]))
+        own = Code(tuple(o for o in found[number].operations if o.address not in inner))
+        depth = sum(places[number] < other for other in places)
+        return [count * 10**depth for count in (own.multiply_adds, own.memory.total(), len(own))]
+
+    return found[max(range(len(found)), key=turns)]
 
 
 def _flow(code: Code) -> tuple[dict[int, list[Operation]], dict[int, set[int]]]:

@@ -82,10 +82,10 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     # A launch counts a block's warps in full quarters.
     launches = warp_registers * _round_up(warps, QUARTERS) <= REGISTERS
     limits = {
-        "registers": warps_that_fit // warps if launches else 0,
-        "shared memory": whole.shared_bytes // block_shared,
         "threads": whole.threads // (warps * WARP),
         "blocks": whole.blocks,
+        "registers": warps_that_fit // warps if launches else 0,
+        "shared memory": whole.shared_bytes // block_shared,
     }
     limited_by = min(limits, key=limits.get)
     blocks = limits[limited_by]

@@ -14,7 +14,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-MULTIPLY_ADDS = ("FFMA", "HFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "HGMMA")
+# HFMA2 is not among them: the compiler uses it to write a constant into a register.
+MULTIPLY_ADDS = ("FFMA", "DFMA", "HMMA", "IMMA", "DMMA", "HGMMA")
 _FLOAT64 = re.compile(r"D(FMA|ADD|MUL|SETP|MNMX|MMA)\b|F2F\..*F64|[IF]2[IF]\..*F64|MUFU\.\w+64H")
 _MEMORY = re.compile(r"(LD|ST|ATOM|RED)[GSL]?\b|LDSM|LDGSTS|ATOM[GS]")
 _FILE = re.compile(r'//## File "(.*?)", line (\d+)')

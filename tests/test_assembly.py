@@ -1,0 +1,295 @@
+"""The compiler's view of kernels: small ones whose machine code is known, loops, lines, limits."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from convlab.errors import ConvError, ParameterError, UnsupportedError
+from convlab.gpu import toolkit
+from convlab.gpu._cuda import cuda, float32, uint32
+from convlab.gpu.assembly import assemble
+from convlab.gpu.flow import loops, main_loop
+from convlab.gpu.occupancy import occupancy
+from convlab.gpu.ptx import load4, store4
+from convlab.gpu.sass import Code, parse
+
+TROUBLE = toolkit.assembly_trouble()
+needs_tools = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
+FLOATS = np.zeros(1, np.float32)
+ARCHS = ("sm_80", "sm_86", "sm_90")
+U = uint32
+
+
+@cuda.jit
+def saxpy(a, x, y, n):
+    i = U(cuda.grid(1))
+    if i < n:
+        y[i] = a * x[i] + y[i]
+
+
+@cuda.jit(device=True)
+def tenth(value):
+    return value * 0.1  # a float64, as written
+
+
+@cuda.jit
+def tenths(x, y, n):
+    i = U(cuda.grid(1))
+    if i < n:
+        y[i] = tenth(x[i])
+
+
+@cuda.jit
+def copy4(x, y):
+    i = U(U(cuda.grid(1)) * U(4))
+    a, b, c, d = load4(x, i)
+    store4(y, i, a, b, c, d)
+
+
+@cuda.jit
+def squares(x, y, rows, columns):
+    row = U(0)
+    while row < rows:
+        total = float32(0)
+        column = U(cuda.threadIdx.x)
+        while column < columns:
+            total += x[column] * x[column]
+            column = U(column + U(32))
+        y[row] = total
+        row = U(row + U(1))
+
+
+@cuda.jit(launch_bounds=(1024, 1))
+def many_numbers(x, y, n):
+    held = cuda.local.array(96, float32)
+    at = U(cuda.threadIdx.x)
+    for j in range(96):
+        held[U(j)] = x[U(at + U(j * 1024))]
+    step = U(0)
+    while step < n:
+        for j in range(96):
+            held[U(j)] = held[U(j)] * held[U((j + 1) % 96)]
+        step = U(step + U(1))
+    for j in range(96):
+        y[U(at + U(j * 1024))] = held[U(j)]
+
+
+@cuda.jit
+def in_shared_memory(y, n):
+    shared = cuda.shared.array((8, 132), float32)
+    i = U(cuda.threadIdx.x)
+    shared[0, i] = float32(i)
+    cuda.syncthreads()
+    y[i] = shared[0, U(i ^ n)]
+
+
+def line_of(kernel, text: str) -> int:
+    """The number of the line that holds `text`, in the file."""
+    source, first = inspect.getsourcelines(kernel.py_func)
+    return first + next(number for number, line in enumerate(source) if text in line)
+
+
+# -- what is counted ---------------------------------------------------------------------------------------
+
+
+@needs_tools
+@pytest.mark.parametrize("arch", ARCHS)
+def test_saxpy_is_two_loads_a_multiply_add_and_a_store(arch):
+    built = assemble(saxpy, np.float32(2), FLOATS, FLOATS, 100, arch=arch)
+    assert built.memory == {"LDG.E": 2, "STG.E": 1}
+    assert built.count("FFMA") == built.multiply_adds == 1
+    assert built.float64 == {}
+    assert built.loops == ()
+    assert (built.spill_bytes, built.stack_bytes, built.shared_bytes) == (0, 0, 0)
+    assert 0 < built.registers < 32
+    assert built.share("FFMA") == 1 / len(built)
+    assert f".target {arch}" in built.ptx
+    assert built.operations[-1].opcode == "EXIT"  # what fills up the rest is left out
+
+
+@needs_tools
+def test_numbers_are_passed_as_a_launch_passes_them():
+    built = assemble(saxpy, np.float32(2), FLOATS, FLOATS, 100)
+    kinds = re.findall(r"\.param \.(\w+)", built.ptx)
+    assert (kinds[0], kinds[-1]) == ("f32", "u32")
+
+
+@needs_tools
+def test_float64_is_found_with_its_line_also_in_a_called_function():
+    built = assemble(tenths, FLOATS, FLOATS, 100)
+    assert built.float64 == {"F2F.F64.F32": 1, "DMUL": 1, "F2F.F32.F64": 1}
+    wide = Code(tuple(o for o in built.operations if o.opcode in built.float64))
+    assert built.lines(wide)[line_of(tenth, "0.1")].count("DMUL") == 1
+
+
+@needs_tools
+def test_four_numbers_move_in_one_instruction():
+    built = assemble(copy4, FLOATS, FLOATS)
+    assert built.memory == {"LDG.E.128": 1, "STG.E.128": 1}
+    assert built.count("LDG") == built.count("LDG.E") == built.count("LDG.E.128") == 1
+    assert built.count("LD") == built.count("LDG.E.12") == 0
+
+
+@needs_tools
+@pytest.mark.parametrize("arch", ARCHS)
+def test_every_memory_instruction_stands_at_its_source_line(arch):
+    lines = assemble(saxpy, np.float32(2), FLOATS, FLOATS, 100, arch=arch).lines()
+    assert lines[line_of(saxpy, "y[i] =")].memory == {"LDG.E": 2, "STG.E": 1}
+    assert lines[line_of(saxpy, "i < n")].count("EXIT") == 1 or lines[line_of(saxpy, "i < n")].count("ISETP")
+    assert all(not code.memory for line, code in lines.items() if line != line_of(saxpy, "y[i] ="))
+
+
+# -- loops -------------------------------------------------------------------------------------------------
+
+
+@needs_tools
+@pytest.mark.parametrize("arch", ARCHS)
+def test_main_loop_is_the_inner_one_that_multiplies(arch):
+    built = assemble(squares, FLOATS, FLOATS, 5, 100, arch=arch)
+    main = built.main_loop
+    assert main.count("LDG") == main.count("FFMA") >= 1
+    assert main.count("STG") == 0
+    (outer,) = [loop for loop in built.loops if loop.count("STG")]
+    assert set(main.operations) < set(outer.operations)
+    assert main.operations[-1].target == main.operations[0].address
+
+
+@needs_tools
+def test_kernel_without_a_loop_says_so():
+    with pytest.raises(ConvError, match="no loop"):
+        _ = assemble(copy4, FLOATS, FLOATS).main_loop
+
+
+LISTING = """
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   IADD3 R2, R2, 0x1, RZ ;
+        /*0020*/               @P1 BRA `(.L_x_5) ;
+.L_x_2:
+        /*0030*/                   FFMA R3, R4, R5, R3 ;
+        /*0040*/              @!P0 BRA `(.L_x_2) ;
+.L_x_6:
+        /*0050*/                   FFMA R3, R4, R5, R3 ;
+        /*0060*/                   FFMA R3, R4, R5, R3 ;
+        /*0070*/              @!P2 BRA `(.L_x_1) ;
+        /*0080*/                   EXIT ;
+.L_x_5:
+        /*0090*/                   MUFU.RCP R3, R3 ;
+        /*00a0*/                   BRA `(.L_x_6) ;
+.L_x_9:
+        /*00b0*/                   BRA `(.L_x_9);
+        /*00c0*/                   NOP;
+"""
+
+
+def test_a_part_that_stands_behind_the_end_belongs_to_its_loop_and_makes_none():
+    code = parse(LISTING)
+    assert len(code) == 11
+    outer, inner = loops(code)
+    assert [o.address for o in inner.operations] == [0x30, 0x40]
+    assert [o.address for o in outer.operations] == [*range(0x10, 0x80, 0x10), 0x90, 0xA0]
+    assert main_loop((outer, inner)) == inner  # ten times one, against two
+
+
+def test_main_loop_may_hold_small_ones():
+    listing = LISTING.replace("FFMA R3, R4, R5, R3 ;", "IADD3 R3, R4, R5, RZ ;", 1)
+    outer, inner = loops(parse(listing))
+    assert inner.multiply_adds == 0
+    assert main_loop((outer, inner)) == outer
+
+
+# -- registers, shared memory, occupancy -------------------------------------------------------------------
+
+
+@needs_tools
+def test_numbers_that_do_not_fit_into_registers_are_spilled():
+    limited = assemble(many_numbers, FLOATS, FLOATS, 5)
+    free = assemble(many_numbers, FLOATS, FLOATS, 5, launch_bounds=(256, 1))
+    assert limited.registers <= 65536 // 1024 < 96 < free.registers
+    assert limited.spill_stores > 0 < limited.spill_loads
+    assert limited.stack_bytes > 0 < limited.count("LDL")
+    assert (free.spill_bytes, free.stack_bytes, free.count("LDL")) == (0, 0, 0)
+    tight = assemble(many_numbers.py_func, FLOATS, FLOATS, 5, max_registers=40)
+    assert tight.registers <= 40
+    assert tight.spill_bytes > limited.spill_bytes
+
+
+@needs_tools
+def test_shared_memory_is_counted_and_more_than_there_is_refused():
+    built = assemble(in_shared_memory, FLOATS, 3)
+    assert built.shared_bytes == 8 * 132 * 4
+    assert (built.count("STS"), built.count("LDS"), built.count("BAR")) == (1, 1, 1)
+
+    @cuda.jit
+    def too_much(y):
+        shared = cuda.shared.array(12289, float32)
+        shared[U(cuda.threadIdx.x)] = y[0]
+        cuda.syncthreads()
+        y[1] = shared[U(U(cuda.threadIdx.x) ^ U(1))]
+
+    with pytest.raises(ConvError, match=r"ptxas refuses.*shared data"):
+        assemble(too_much, FLOATS)
+
+
+@needs_tools
+def test_kernel_compiled_for_its_lines_is_compiled_anew_for_a_launch():
+    assemble(tenths, FLOATS, FLOATS, 100)
+    assert not tenth.overloads
+    assert tenth.targetoptions["lineinfo"] is False
+
+
+# By hand: 128 registers are 4096 a warp, 16 warps of 65536; 16,640 + 1024 bytes fit 9, 5 and 13 times.
+@pytest.mark.parametrize(
+    ("arch", "threads", "registers", "shared", "blocks", "share", "limited_by"),
+    [
+        ("sm_80", 256, 128, 16640, 2, 0.25, "registers"),
+        ("sm_86", 256, 128, 16640, 2, 1 / 3, "registers"),
+        ("sm_90", 256, 32, 16640, 8, 1.0, "threads"),
+        ("sm_80", 64, 24, 16640, 9, 9 / 32, "shared memory"),
+        ("sm_86", 64, 24, 16640, 5, 5 / 24, "shared memory"),
+        ("sm_90", 64, 24, 16640, 13, 13 / 32, "shared memory"),
+        ("sm_80", 32, 16, 0, 32, 0.5, "blocks"),
+        ("sm_86", 32, 16, 0, 16, 1 / 3, "blocks"),
+        ("sm_90", 1024, 65, 0, 0, 0.0, "registers"),
+        ("sm_90", 96, 168, 0, 4, 12 / 64, "registers"),
+    ],
+)
+def test_occupancy(arch, threads, registers, shared, blocks, share, limited_by):
+    found = occupancy(arch, threads, registers, shared)
+    assert (found.blocks, found.limited_by) == (blocks, limited_by)
+    assert found.share == pytest.approx(share)
+    assert found.warps == blocks * -(-threads // 32)
+
+
+@needs_tools
+def test_launch_bounds_give_the_blocks_they_promise():
+    built = assemble(many_numbers, FLOATS, FLOATS, 5, launch_bounds=(256, 3))
+    assert built.occupancy(256).blocks == 3
+    assert built.occupancy(256).limited_by == "registers"
+    assert built.occupancy(256, dynamic_shared_bytes=120 * 1024).limited_by == "shared memory"
+
+
+# -- wrong input -------------------------------------------------------------------------------------------
+
+
+@needs_tools
+@pytest.mark.parametrize("arch", ["90", "sm90", "compute_90"])
+def test_arch_is_checked(arch):
+    with pytest.raises(ConvError, match="arch="):
+        assemble(copy4, FLOATS, FLOATS, arch=arch)
+
+
+def test_occupancy_knows_its_limits():
+    with pytest.raises(ParameterError, match="sm_70"):
+        occupancy("sm_70", 256, 32, 0)
+    with pytest.raises(ParameterError, match="1025"):
+        occupancy("sm_80", 1025, 32, 0)
+
+
+def test_missing_tool_is_named_with_the_command(monkeypatch):
+    there = toolkit.find_part
+    monkeypatch.setattr(toolkit, "find_part", lambda name: None if name == "ptxas" else there(name))
+    with pytest.raises(UnsupportedError, match=r"ptxas.*install.*gpu"):
+        assemble(copy4, FLOATS, FLOATS)
