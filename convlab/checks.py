@@ -38,18 +38,11 @@ def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:
         The message names the array, what it is, and what was expected.
     """
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise ArrayError(
-            f"{name} is a {type(array).__name__}; expected a NumPy array"
-            + (f", for instance {name}.numpy()" if hasattr(array, "numpy") else "")
-        )
+        raise ArrayError(f"{name} is a {type(array).__name__}; expected a NumPy array{_instead(name, array)}")
     if array.dtype not in dtypes:
-        given = array.dtype.name if array.dtype.isnative else f"byte-swapped {array.dtype.name}"
-        raise ArrayError(
-            f"{name} has dtype {given}; expected {' or '.join(dtypes)} "
-            f"(convert it with {name}.astype('{dtypes[0]}'))"
-        )
+        raise wrong_dtype(name, array.dtype, dtypes)
     if shape is not None and array.shape != shape:
-        raise ShapeError(f"{name} has shape {array.shape}; expected {axes} = {shape}{_which(array, shape)}")
+        raise wrong_shape(name, array.shape, axes, shape)
 
 
 def check_out(out, shape, dtype, **others) -> None:
@@ -64,9 +57,30 @@ def check_out(out, shape, dtype, **others) -> None:
             raise ArrayError(f"out shares memory with {name}; expected an array of its own")
 
 
-def _which(array, shape) -> str:
-    """Name the first axis that differs."""
-    if array.ndim != len(shape):
-        return f": {array.ndim} axes instead of {len(shape)}"
-    axis = next(i for i in range(array.ndim) if array.shape[i] != shape[i])
-    return f": axis {axis} is {array.shape[axis]} instead of {shape[axis]}"
+def wrong_dtype(name: str, given: np.dtype, dtypes) -> ArrayError:
+    """Return the error for an array whose numbers are of a type that is not computed with."""
+    text = given.name if given.isnative else f"byte-swapped {given.name}"
+    return ArrayError(
+        f"{name} has dtype {text}; expected {' or '.join(dtypes)} "
+        f"(convert it with {name}.astype('{dtypes[0]}'))"
+    )
+
+
+def wrong_shape(name: str, given: tuple, axes: str, shape: tuple) -> ShapeError:
+    """Return the error for an array of another shape; it names the first axis that differs."""
+    if len(given) != len(shape):
+        which = f"{len(given)} axes instead of {len(shape)}"
+    else:
+        axis = next(i for i in range(len(shape)) if given[i] != shape[i])
+        which = f"axis {axis} is {given[axis]} instead of {shape[axis]}"
+    return ShapeError(f"{name} has shape {given}; expected {axes} = {shape}: {which}")
+
+
+def _instead(name: str, array) -> str:
+    """Say what to do with something that holds an array and is none."""
+    try:
+        if getattr(array, "__cuda_array_interface__", None) is not None:
+            return "; it lies on a GPU, where backend='gpu' runs"
+    except Exception:  # a tensor that keeps gradients answers with an error
+        return ""
+    return f", for instance {name}.numpy()" if hasattr(array, "numpy") else ""

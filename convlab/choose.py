@@ -12,6 +12,13 @@ from convlab.units import bytes_text
 
 _NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
 
+# Where no special case serves. As plain NumPy a copy and one product are quicker than many small ones.
+_GENERAL = {
+    "numpy": ("im2row", "indirect"),
+    "cpu": ("indirect", "im2row"),
+    "gpu": ("implicit_gemm", "precomputed_gemm", "im2row"),
+}
+
 
 def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory) -> Algorithm:
     """Return the algorithm that is wanted, or a good one for "auto".
@@ -31,9 +38,7 @@ def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: 
         return not memory.shortage(problem, algorithm, backend)
 
     if wanted == "auto":
-        # The special case first. As plain NumPy a copy and one product are quicker than many small ones.
-        general = ("indirect", "im2row") if backend == "cpu" else ("im2row", "indirect")
-        order = [ALGORITHMS[name] for name in ("pointwise", "depthwise", *general, "direct")]
+        order = [ALGORITHMS[name] for name in ("pointwise", "depthwise", *_GENERAL[backend], "direct")]
         serving = [algorithm for algorithm in order if serves(algorithm)]
         wanted = next(filter(fits, serving), serving[0])
     algorithm = wanted if isinstance(wanted, Algorithm) else ALGORITHMS[wanted]
@@ -57,30 +62,42 @@ def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: 
 
 
 class Memory:
-    """What a run would allocate, held against the memory at hand (looked up once, and only if needed)."""
+    """What a run would allocate, held against the memory at hand (looked up once, and only if needed).
 
-    def __init__(self, output: int, copied: int, threads: int):
-        self.output, self.copied, self.threads = output, copied, threads
+    Parameters
+    ----------
+    output, copied : int
+        Bytes of y, and of a copy of x: contiguous, or on the device.
+    threads : int
+    device : optional
+        Where a GPU form runs; its memory counts then, not that of the machine.
+    """
+
+    def __init__(self, output: int, copied: int, threads: int, device=None):
+        self.output, self.copied, self.threads, self.device = output, copied, threads, device
 
     def shortage(self, problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
         """Return why the arrays do not fit, or None if they do or it cannot be known."""
-        cost = algorithm.cost(problem, backend, self.threads)
+        cost, keeps_w = algorithm.cost(problem, backend, self.threads), algorithm.forms[backend].packs_for
         parts = {
             "workspace": cost.workspace_bytes,
             "packed weights": cost.packed_bytes,
-            "a copy of w": problem.w_bytes if algorithm.forms[backend].packs_for else 0,
+            "a copy of w": problem.w_bytes if self.device is None and keeps_w else 0,
             "output": self.output,
-            "a contiguous copy of x": self.copied,
+            "a contiguous copy of x" if self.device is None else "a copy of x": self.copied,
         }
         needed = sum(parts.values())
         if needed < _NOT_WORTH_ASKING or self.at_hand is None or needed <= self.at_hand:
             return None
         listed = ", ".join(f"{name} {bytes_text(size)}" for name, size in parts.items() if size)
-        return f"needs {bytes_text(needed)} ({listed}) and {bytes_text(self.at_hand)} of memory are free"
+        memory = "memory" if self.device is None else "device memory"
+        return f"needs {bytes_text(needed)} ({listed}) and {bytes_text(self.at_hand)} of {memory} are free"
 
     @cached_property
     def at_hand(self) -> int | None:
         """Bytes of memory that are free now."""
+        if self.device is not None:
+            return self.device.free()
         from convlab.measure.machine import memory_at_hand
 
         return memory_at_hand()

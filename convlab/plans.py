@@ -40,7 +40,8 @@ def conv2d(
     Parameters
     ----------
     x : ndarray, (N, H, W, C)
-        The images, float32 or float64.
+        The images, float32 or float64. With ``backend="gpu"`` also an array that lies on the device, of
+        any library that has `__cuda_array_interface__` (Numba, CuPy, PyTorch); it must be C-contiguous.
     w : ndarray, (K, R, S, C/groups)
         The filters, of x's dtype.
     bias : ndarray, (K,), optional
@@ -50,16 +51,18 @@ def conv2d(
     algorithm : str or Algorithm
         A name from `ALGORITHMS`, "auto", or an algorithm that is not in the table.
     backend : str
-        "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba) or "auto": "cpu" where
-        Numba is installed.
+        "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba), "gpu" (Numba CUDA, on
+        an NVIDIA GPU) or "auto": "cpu" where Numba is installed.
     threads : int
-        Threads of the "cpu" backend; a request, for a small problem one may serve best.
+        Threads of the "cpu" backend; a request, for a small problem one may serve best. Others ignore it.
     out : ndarray, (N, P, Q, K), optional
-        Written and returned; C-contiguous, of x's dtype, sharing no memory with the inputs.
+        Written and returned; C-contiguous, of x's dtype, sharing no memory with the inputs. On the device
+        if x is.
 
     Returns
     -------
     ndarray, (N, P, Q, K)
+        An array of the device (Numba's) if x is one: nothing is copied to NumPy and back unasked.
 
     Raises
     ------
@@ -77,6 +80,11 @@ def conv2d(
            [12., 18., 18., 18., 12.],
            [ 8., 12., 12., 12.,  8.]], dtype=float32)
     """
+    if isinstance(backend, str) and backend == "gpu":
+        from convlab.gpu.plans import conv2d_on_device
+
+        parameters = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return conv2d_on_device(x, w, bias, parameters, algorithm, threads, out)
     check_array("x", x)
     check_array("w", w)
     problem = ConvProblem.of(x, w, stride=stride, padding=padding, dilation=dilation, groups=groups)
@@ -84,7 +92,7 @@ def conv2d(
         check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
     copied = 0 if x.flags.c_contiguous else problem.x_bytes
     output = problem.y_bytes if out is None else 0
-    return _prepare(problem, w, bias, algorithm, backend, threads, output, copied)(x, out)
+    return prepare(problem, w, bias, algorithm, backend, threads, output, copied)(x, out)
 
 
 def plan(
@@ -103,6 +111,7 @@ def plan(
     problem : ConvProblem
     w : ndarray, (K, R, S, C/groups)
     bias : ndarray, (K,), optional
+        With ``backend="gpu"`` both may also lie on the device.
     algorithm, backend, threads
         As in `conv2d`.
 
@@ -116,11 +125,18 @@ def plan(
     ConvError
         As in `conv2d`; a `WorkspaceError` before anything is allocated if the memory would not suffice.
     """
-    return _prepare(problem, w, bias, algorithm, backend, threads, output=None, copied=0)
+    if isinstance(backend, str) and backend == "gpu":
+        from convlab.gpu.plans import plan_on_device
+
+        return plan_on_device(problem, w, bias, algorithm, threads)
+    return prepare(problem, w, bias, algorithm, backend, threads, output=None, copied=0)
 
 
-def _prepare(problem, w, bias, algorithm, backend, threads, output, copied) -> Plan:
-    """Check, choose and pack; `output` and `copied` are bytes that running the plan will also allocate."""
+def prepare(problem, w, bias, algorithm, backend, threads, output, copied, made=None, device=None) -> Plan:
+    """Check, choose and pack; `output` and `copied` are bytes that running the plan will also allocate.
+
+    `made` and `device` are given where the plan is to run on a device: another class, other memory.
+    """
     if not isinstance(problem, ConvProblem):
         raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
     if problem.dtype not in COMPUTES:
@@ -132,8 +148,8 @@ def _prepare(problem, w, bias, algorithm, backend, threads, output, copied) -> P
     if bias is not None:
         check_array("bias", bias, (problem.K,), "(K,)", (problem.dtype,))
     backend, threads = choose_backend(backend), check_threads(threads)
-    memory = Memory(problem.y_bytes if output is None else output, copied, threads)
-    return Plan(problem, w, bias, choose(problem, algorithm, backend, memory), backend, threads)
+    memory = Memory(problem.y_bytes if output is None else output, copied, threads, device)
+    return (made or Plan)(problem, w, bias, choose(problem, algorithm, backend, memory), backend, threads)
 
 
 class Plan:
@@ -157,7 +173,6 @@ class Plan:
     def __init__(self, problem, w, bias, algorithm: Algorithm, backend: str, threads: int):
         self.problem, self.algorithm, self.backend, self.threads = problem, algorithm, backend, threads
         self._form = algorithm.forms[backend]
-        self.device = _device() if backend == "gpu" else None
         self.packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
         self._w = None if self._form.packs_for is None else w.copy()
         self.workspace = self._form.allocate(problem, threads)
@@ -192,7 +207,7 @@ class Plan:
         """
         given = {name: size for name, size in {"N": N, "H": H, "W": W}.items() if size is not None}
         old, new = self.problem, replace(self.problem, **given)
-        choose(new, self.algorithm, self.backend, Memory(new.y_bytes, 0, self.threads))
+        choose(new, self.algorithm, self.backend, self._memory(new.y_bytes))
         packed, workspace, rebuilt = self.packed, self.workspace, "nothing"
         if self._w is not None and self._form.packs_for(new) != self._form.packs_for(old):
             packed = self._form.pack(new, self._w)
@@ -218,8 +233,6 @@ class Plan:
         ConvError
             If x or out does not fit the plan.
         """
-        if self.device is not None:
-            return self._on_device(x, out)
         self._check(x)
         if out is None:
             out = aligned_empty(self.problem.y_shape, self.problem.dtype)
@@ -232,47 +245,32 @@ class Plan:
         self.rebuilt = "nothing"
         return out
 
-    def _on_device(self, x, out):
-        """Run on the device. Arrays of the device stay there; NumPy arrays are copied in and out."""
-        device, problem = self.device, self.problem
-        given = x
-        if isinstance(x, np.ndarray):
-            self._check(x)
-            x = device.put(x)
-        y = device.empty(problem.y_shape, problem.dtype)
-        self._form.run(problem, x, self.packed, self.workspace, y, self.threads)
-        self.rebuilt = "nothing"
-        if given is x:
-            return y
-        y = device.get(y)
-        if self.bias is not None:
-            y += self.bias
-        return y
-
     def _check(self, x) -> None:
         """Refuse an x that does not fit, and say so if `resize` would make it fit."""
         try:
             check_array("x", x, self.problem.x_shape, "(N, H, W, C)", (self.problem.dtype,))
         except ShapeError as error:
-            if x.ndim != 4 or x.shape[3] != self.problem.C:
-                raise
-            N, H, W, _ = x.shape
-            try:
-                refused = self.algorithm.supports(replace(self.problem, N=N, H=H, W=W))
-            except ConvError:
-                raise error from None
-            if refused:
-                raise
-            raise ShapeError(f"{error}; plan.resize(N={N}, H={H}, W={W}) makes the plan fit") from None
+            raise self._with_hint(error, x.shape) from None
+
+    def _with_hint(self, error: ShapeError, shape: tuple) -> ShapeError:
+        """Return the error; where `resize` would make the plan fit that shape, it says so."""
+        if len(shape) != 4 or shape[3] != self.problem.C:
+            return error
+        N, H, W, _ = shape
+        try:
+            refused = self.algorithm.supports(replace(self.problem, N=N, H=H, W=W))
+        except ConvError:
+            return error
+        if refused:
+            return error
+        return ShapeError(f"{error}; plan.resize(N={N}, H={H}, W={W}) makes the plan fit")
+
+    def _memory(self, output: int) -> Memory:
+        """Return what is asked if another size would fit."""
+        return Memory(output, 0, self.threads)
 
     def __repr__(self) -> str:
         return (
             f"<plan: {self.algorithm.name} on {self.backend}, {self.problem}, "
             f"workspace {bytes_text(self.cost.workspace_bytes)}>"
         )
-
-
-def _device():
-    from convlab.gpu.device import current
-
-    return current()

@@ -17,13 +17,17 @@ On a machine without a GPU, `simulated` puts the simulator in its place::
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import prod
 
 import numpy as np
 
-from convlab.errors import UnsupportedError
+from convlab.errors import UnsupportedError, WorkspaceError
+from convlab.units import bytes_text
 
 
 class Gpu:
@@ -35,17 +39,39 @@ class Gpu:
         """Return a copy of a NumPy array in the device's memory."""
         from convlab.gpu._cuda import cuda
 
-        return cuda.to_device(np.ascontiguousarray(array))
+        with _enough_memory(array.nbytes):
+            return cuda.to_device(np.ascontiguousarray(array))
 
     def empty(self, shape, dtype):
         """Return an array of the device's memory; what it holds is not known."""
         from convlab.gpu._cuda import cuda
 
-        return cuda.device_array(shape, dtype)
+        with _enough_memory(prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize):
+            return cuda.device_array(shape, dtype)
 
-    def get(self, array) -> np.ndarray:
-        """Return a NumPy copy of a device array."""
-        return array.copy_to_host()
+    def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a NumPy copy of a device array, in `out` if that is given."""
+        return array.copy_to_host(out)
+
+    def adopt(self, array):
+        """Return another library's device array as Numba's, in the same memory."""
+        from convlab.gpu._cuda import cuda
+
+        return cuda.as_cuda_array(array)
+
+    def free(self) -> int:
+        """Return the bytes of device memory that are free now."""
+        from convlab.gpu._cuda import cuda
+
+        context = cuda.current_context()
+        context.deallocations.clear()  # Numba gives back in batches what is no longer used
+        return int(context.get_memory_info()[0])
+
+    def holds(self, pointer: int) -> bool:
+        """Say if an address lies in the memory of this device, and not in another one's."""
+        from convlab.gpu._cuda import cuda
+
+        return home_of(pointer) in (None, cuda.get_current_device().id)
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
@@ -76,9 +102,26 @@ class Simulator:
 
         return lanes.poisoned(shape, dtype)
 
-    def get(self, array) -> np.ndarray:
-        """Return a copy of a device array."""
-        return array.copy()
+    def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a copy of a device array, in `out` if that is given."""
+        if out is None:
+            return array.copy()
+        out[...] = array
+        return out
+
+    def adopt(self, array):
+        """Return another library's device array as NumPy's, in the same memory."""
+        return np.asarray(_SameMemory(array.__cuda_array_interface__))
+
+    def free(self) -> int | None:
+        """Return the bytes of memory that are free now; None if that cannot be known."""
+        from convlab.measure import machine
+
+        return machine.memory_at_hand()
+
+    def holds(self, pointer: int) -> bool:
+        """Say if an address lies in this device's memory: there is just one."""
+        return True
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run a kernel lane by lane; a race, or an access out of bounds, is an error."""
@@ -106,7 +149,13 @@ def current() -> Gpu | Simulator:
 @contextmanager
 def simulated(traced: bool = True) -> Iterator[Simulator]:
     """Let GPU forms run in the lane simulator inside a ``with``."""
-    device = Simulator(traced)
+    with using(Simulator(traced)) as device:
+        yield device
+
+
+@contextmanager
+def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
+    """Let GPU forms run on this device inside a ``with``."""
     token = _current.set(device)
     try:
         yield device
@@ -123,6 +172,41 @@ def gpu_trouble() -> str | None:
     if cuda.is_available():
         return None
     return "no NVIDIA GPU and driver were found"
+
+
+def home_of(pointer: int) -> int | None:
+    """Return the number of the device whose memory an address lies in; None if the driver does not say."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return None
+    ordinal = ctypes.c_int()
+    refused = driver.cuPointerGetAttribute(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(pointer))
+    return None if refused else ordinal.value
+
+
+_DEVICE_ORDINAL = 9  # CUpointer_attribute's CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+
+class _SameMemory:
+    """What NumPy needs to know to look at memory that is described in CUDA's way."""
+
+    def __init__(self, interface: dict):
+        self.__array_interface__ = {**interface, "version": 3}
+
+
+@contextmanager
+def _enough_memory(size: int) -> Iterator[None]:
+    """Turn the driver's refusal to give memory into an error that says what to do."""
+    try:
+        yield
+    except Exception as error:  # each of Numba's CUDA targets has a class of its own for it
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+        raise WorkspaceError(
+            f"the GPU has no room for another {bytes_text(size)}; "
+            "delete arrays that lie on it, or make the batch N smaller"
+        ) from None
 
 
 def as_launched(value):

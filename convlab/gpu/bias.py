@@ -1,0 +1,29 @@
+"""The bias: y[n, p, q, k] += bias[k], after whatever has computed y."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu.device import current
+
+THREADS = 256
+
+
+@cache
+def adder():
+    """Return the kernel: one thread a number, neighbours add to neighbours."""
+
+    @cuda.jit
+    def add_bias(y, bias, numbers, filters):
+        i = uint32(cuda.grid(1))
+        if i < numbers:
+            y[i] += bias[uint32(i % filters)]
+
+    return add_bias
+
+
+def add(y, bias) -> None:
+    """Add bias (K,) to y (N, P, Q, K); both lie on the device."""
+    blocks = -(-y.size // THREADS)
+    current().launch(adder(), blocks, THREADS, y.reshape(-1), bias, y.size, bias.size)

@@ -1,0 +1,309 @@
+"""Plans on a device, in the lane simulator: arrays of both sides, memory, and what is refused."""
+
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from cases import CASES, arrays, assert_close
+from test_gpu_forms import FORMS
+
+import convlab.measure.machine
+from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
+from convlab.gpu.device import Simulator, simulated, using
+
+PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
+X, W, BIAS = arrays(PROBLEM)
+Y = PROBLEM.y_shape
+
+
+class Held:
+    """An array of the simulator as another library would show it: by CUDA's array interface alone."""
+
+    def __init__(self, array, **changes):
+        self.array, self.changes = array, changes
+
+    @property
+    def __cuda_array_interface__(self):
+        facts = self.array.__array_interface__
+        kept = {name: facts[name] for name in ("shape", "typestr", "data", "strides")}
+        return {**kept, "version": 3, **self.changes}
+
+
+class Gradients:
+    """A tensor that keeps gradients."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
+
+
+def aligned(shape, dtype=np.float32, at=0):
+    """Return zeros that begin `at` bytes after a multiple of 64."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 128, np.uint8)
+    start = -memory.__array_interface__["data"][0] % 64 + at
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def held(values, **changes):
+    array = aligned(values.shape, values.dtype)
+    array[...] = values
+    return Held(array, **changes)
+
+
+class Counting(Simulator):
+    """Counts the bytes that are asked for."""
+
+    def __init__(self):
+        super().__init__(traced=False)
+        self.taken = 0
+
+    def put(self, array):
+        self.taken += array.nbytes
+        return super().put(array)
+
+    def empty(self, shape, dtype):
+        array = super().empty(shape, dtype)
+        self.taken += array.nbytes
+        return array
+
+    @contextmanager
+    def counted(self):
+        before, count = self.taken, {}
+        yield count
+        count["bytes"] = self.taken - before
+
+
+# -- arrays of both sides ----------------------------------------------------------------------------------
+
+
+def test_device_arrays_go_in_and_come_out_without_a_copy():
+    x, out, device = held(X), held(np.zeros(Y, "f4")), Counting()
+    with using(device):
+        prepared = plan(PROBLEM, held(W), held(BIAS), backend="gpu", algorithm="direct")
+        with device.counted() as into_out:
+            assert prepared(x, out) is out
+        with device.counted() as new:
+            y = prepared(x)
+        assert_close(conv2d(x, held(W), held(BIAS), algorithm="direct", backend="gpu"), X, W, PROBLEM, BIAS)
+    assert into_out["bytes"] == 0
+    assert new["bytes"] == PROBLEM.y_bytes
+    assert_close(y, X, W, PROBLEM, BIAS)
+    np.testing.assert_array_equal(out.array, y)
+
+
+def test_numpy_arrays_go_in_and_come_out():
+    out = np.full(Y, np.nan, "f4")
+    with simulated():
+        prepared = plan(PROBLEM, W, BIAS, backend="gpu", algorithm="direct")
+        assert prepared(X[:, ::-1].copy()[:, ::-1], out) is out
+        y = conv2d(X, W, BIAS, backend="gpu", threads=2)
+    assert_close(out, X, W, PROBLEM, BIAS)
+    assert_close(y, X, W, PROBLEM, BIAS)
+
+
+def test_a_plan_keeps_its_device():
+    with simulated() as device:
+        prepared = plan(PROBLEM, W, BIAS, backend="gpu", algorithm="direct")
+    assert prepared.device is device
+    assert_close(prepared(X), X, W, PROBLEM, BIAS)
+    assert len(device.traces) == 2  # the convolution, then the bias
+    prepared.resize(N=1, H=9)
+    assert_close(prepared(CHANGED), CHANGED, W, prepared.problem, BIAS)
+
+
+CHANGED = np.random.default_rng(1).standard_normal((1, 9, 7, 4)).astype("f4")
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_resize(algorithm):
+    case = next(one for one in CASES.values() if not ALGORITHMS[algorithm].supports(one))
+    x, w, bias = arrays(case)
+    with simulated(traced=False):
+        prepared = plan(case, w, bias, algorithm=algorithm, backend="gpu")
+        prepared(x)
+        prepared.resize(N=2, H=case.H + 3)
+        problem = prepared.problem
+        x = arrays(problem)[0]
+        assert_close(prepared(x), x, w, problem, bias, algorithm, ALGORITHMS[algorithm].rounding)
+
+
+# -- memory ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_the_model_is_what_is_taken(algorithm):
+    for name in ("one pixel of padding", "groups, dilation, strides", "depthwise", "pointwise", "batch"):
+        problem, device = CASES[name], Counting()
+        if ALGORITHMS[algorithm].supports(problem):
+            continue
+        x, w, bias = arrays(problem)
+        with using(device), device.counted() as made:
+            prepared = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
+        kept = sum(array.nbytes for array in prepared.workspace.values())
+        assert kept == prepared.cost.workspace_bytes, name
+        assert prepared.packed.nbytes == prepared.cost.packed_bytes, name
+        assert made["bytes"] == prepared.cost.workspace_bytes + prepared.cost.packed_bytes + bias.nbytes, name
+        with device.counted() as run:
+            prepared(held(x), held(np.zeros(problem.y_shape, x.dtype)))
+        assert run["bytes"] == 0, name
+
+
+BIG = ConvProblem(1, 512, 512, 64, 8, 3, 3, padding=1)
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_taken(monkeypatch):
+    w, device = np.ones(BIG.w_shape, "f4"), Counting()
+    needed = ALGORITHMS["direct"].cost(BIG, "gpu").packed_bytes + BIG.y_bytes
+    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 1 << 60)
+    with using(device):
+        monkeypatch.setattr(device, "free", lambda: needed)
+        plan(BIG, w, algorithm="direct", backend="gpu")
+        monkeypatch.setattr(device, "free", lambda: needed - 1)
+        with device.counted() as taken, pytest.raises(WorkspaceError) as caught:
+            plan(BIG, w, algorithm="direct", backend="gpu")
+        assert taken["bytes"] == 0
+        assert re.search(r"needs 8\.02 MiB \(.*output 8\.00 MiB\) and .* of device memory", str(caught.value))
+        assert "make the batch N smaller" in str(caught.value)
+        x = np.ones(BIG.x_shape, "f4")
+        with pytest.raises(WorkspaceError, match=r"a copy of x 64\.0 MiB"):
+            conv2d(x, w, padding=1, algorithm="direct", backend="gpu")
+        with monkeypatch.context() as patch:  # what is there already takes nothing; another size may
+            patch.setattr(device, "free", lambda: needed)
+            prepared = plan(BIG, w, algorithm="direct", backend="gpu")
+            with pytest.raises(WorkspaceError, match="of device memory are free"):
+                prepared.resize(N=2)
+            assert prepared.problem == BIG
+
+
+# -- what is refused ---------------------------------------------------------------------------------------
+
+# name: (error, words of the message, arguments of conv2d that are not the usual)
+REFUSED = {
+    "x of another dtype": (
+        ArrayError,
+        ["x has dtype float16", "float32"],
+        lambda: {"x": held(X.astype("f2"))},
+    ),
+    "x byte-swapped": (ArrayError, ["byte-swapped float32"], lambda: {"x": held(X.astype(">f4"))}),
+    "x of five axes": (ShapeError, ["x has 5 axes"], lambda: {"x": held(X[None])}),
+    "x empty": (ShapeError, ["x has N=0"], lambda: {"x": held(X[:0])}),
+    "x with gaps": (
+        ArrayError,
+        ["x has strides", "C-contiguous"],
+        lambda: {"x": Held(aligned((2, 12, 7, 4))[:, ::2])},
+    ),
+    "x of PyTorch's order": (
+        ArrayError,
+        ["x has strides", "no copy is made unasked"],
+        lambda: {"x": Held(aligned((2, 4, 6, 7)).transpose(0, 2, 3, 1))},
+    ),
+    "x askew": (
+        ArrayError,
+        ["x begins 4 bytes after a multiple of 16"],
+        lambda: {"x": Held(aligned(X.shape, at=4))},
+    ),
+    "x with a mask": (ArrayError, ["x has a mask"], lambda: {"x": held(X, mask=held(X))}),
+    "x with gradients": (ArrayError, ["x is a Gradients", "requires grad"], lambda: {"x": Gradients()}),
+    "x a list": (ArrayError, ["x is a list", "NumPy array"], lambda: {"x": X.tolist()}),
+    "w of another dtype": (ArrayError, ["w has dtype float64"], lambda: {"w": held(W.astype("f8"))}),
+    "w with gaps": (ArrayError, ["w has strides"], lambda: {"w": Held(aligned((12, 3, 5, 4))[::2])}),
+    "w with other channels": (ShapeError, ["w has 3 input channels"], lambda: {"w": held(W[..., :3])}),
+    "bias too long": (ShapeError, ["bias has shape (7,)"], lambda: {"bias": held(np.zeros(7, "f4"))}),
+    "bias a number": (ArrayError, ["bias is a float"], lambda: {"bias": 1.0}),
+    "out on the other side": (
+        ArrayError,
+        ["out is a ndarray, and x lies on a device"],
+        lambda: {"out": np.zeros(Y, "f4")},
+    ),
+    "x on the other side": (
+        ArrayError,
+        ["out lies on a device, and x is a NumPy array"],
+        lambda: {"x": X, "out": held(np.zeros(Y, "f4"))},
+    ),
+    "out of another shape": (
+        ShapeError,
+        ["out has shape (1, 4, 3, 6)", "axis 0 is 1 instead of 2"],
+        lambda: {"out": held(np.zeros((1, *Y[1:]), "f4"))},
+    ),
+    "out of another dtype": (ArrayError, ["out has dtype float64"], lambda: {"out": held(np.zeros(Y))}),
+    "out read-only": (
+        ArrayError,
+        ["out is read-only"],
+        lambda: {"out": held(np.zeros(Y, "f4"), data=(64, True))},
+    ),
+    "out with gaps": (ArrayError, ["out has strides"], lambda: {"out": Held(aligned((4, *Y[1:]))[::2])}),
+    "out a list": (ArrayError, ["out is a list"], lambda: {"out": []}),
+}
+
+
+@pytest.mark.parametrize(("error", "words", "changes"), REFUSED.values(), ids=REFUSED)
+def test_refused(error, words, changes):
+    given = {"x": held(X), "w": held(W), "bias": held(BIAS)} | changes()
+    device = Counting()
+    with using(device), pytest.raises(error) as caught:
+        conv2d(given.pop("x"), given.pop("w"), given.pop("bias"), backend="gpu", **given)
+    assert isinstance(caught.value, ConvError)
+    for word in words:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert device.taken == 0
+
+
+def test_an_array_of_another_device_is_refused(monkeypatch):
+    x = held(X)
+    with simulated() as device:
+        prepared = plan(PROBLEM, W, backend="gpu", algorithm="direct")
+        there = x.__cuda_array_interface__["data"][0]
+        monkeypatch.setattr(device, "holds", lambda pointer: pointer != there)
+        for run in (lambda: prepared(x), lambda: conv2d(x, W, backend="gpu")):
+            with pytest.raises(ArrayError, match="x lies on another device"):
+                run()
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_out_may_not_share_memory_with_anything(algorithm):
+    problem = next(one for one in CASES.values() if not ALGORITHMS[algorithm].supports(one))
+    _, w, bias = arrays(problem)
+    size, out = problem.itemsize, np.zeros(problem.y_shape, problem.dtype)
+    x = held(np.zeros(problem.x_shape, problem.dtype))
+    first = x.__cuda_array_interface__["data"][0]
+    with simulated():
+        prepared = plan(problem, w, bias, backend="gpu", algorithm=algorithm)
+        last = first + problem.x_bytes - size
+        before = -(-(first - problem.y_bytes + size) // 16) * 16  # its last number may be x's first
+        for start in {first, last // 16 * 16, before}:
+            if start + problem.y_bytes > first:
+                with pytest.raises(ArrayError, match="out shares memory with x"):
+                    prepared(x, held(out, data=(start, False)))
+        for name, array in {"packed": prepared.packed, "bias": prepared.bias, **prepared.workspace}.items():
+            if array.__array_interface__["data"][0] % 16 == 0:
+                with pytest.raises(ArrayError, match=f"out shares memory with {name}"):
+                    prepared(x, held(out, data=array.__array_interface__["data"]))
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (X[:1], ["x has shape (1, 6, 7, 4)", "axis 0 is 1 instead of 2", "plan.resize(N=1, H=6, W=7)"]),
+        (X[..., :3], ["axis 3 is 3 instead of 4"]),
+        (X.astype("f8"), ["x has dtype float64; expected float32 ("]),
+    ],
+)
+@pytest.mark.parametrize("side", [held, np.array])
+def test_calling_a_plan(x, words, side):
+    with simulated():
+        prepared = plan(PROBLEM, W, backend="gpu", algorithm="direct")
+    with pytest.raises(ConvError) as caught:
+        prepared(side(x))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_other_backends_say_where_the_array_lies():
+    for backend in ("auto", "cpu", "numpy"):
+        with pytest.raises(ArrayError, match="x is a Held; expected a NumPy array; it lies on a GPU, where"):
+            conv2d(held(X), W, backend=backend)
+    with pytest.raises(ArrayError, match="x is a Gradients"):
+        conv2d(Gradients(), W)
