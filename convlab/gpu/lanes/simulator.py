@@ -188,6 +188,7 @@ class LaneSim:
         self.intrinsics = {
             "load4": lambda a, i: a.vload(i, 4),
             "store4": lambda a, i, *v: a.vstore(i, *v),
+            **tc_extra([self]),
             **(extra or {}),
         }
         self.cuda = self._fake_cuda()
@@ -363,8 +364,6 @@ class LaneSim:
 
     # -- run
     def __call__(self, *args):
-        if self.intrinsics is not None:
-            self.intrinsics.update({k: v for k, v in tc_extra([self]).items() if k not in self.intrinsics})
         names = list(inspect.signature(getattr(self.kernel, "py_func", self.kernel)).parameters)
         base = 1 << 20
         A = []
@@ -557,7 +556,34 @@ def tc_extra(holder):
         D = vals["mm"]
         return (c0 + D[g, 2 * t], c1 + D[g, 2 * t + 1], c2 + D[g + 8, 2 * t], c3 + D[g + 8, 2 * t + 1])
 
+    def mma_tf32(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3):
+        vals = S()._warp((a0, a1, a2, a3, b0, b1))
+        l = S().cur.lane
+        g, t = divmod(l, 4)
+        if "mm" not in vals:
+            A = np.zeros((16, 8), np.float32)
+            B = np.zeros((8, 8), np.float32)
+            for L, six in list(vals.items()):
+                G, T_ = divmod(L, 4)
+                A[G, T_], A[G + 8, T_], A[G, T_ + 4], A[G + 8, T_ + 4], B[T_, G], B[T_ + 4, G] = (
+                    np.array(six, np.uint32) & np.uint32(0xFFFFE000)
+                ).view(np.float32)
+            vals["mm"] = A @ B
+        D = vals["mm"]
+        return (c0 + D[g, 2 * t], c1 + D[g, 2 * t + 1], c2 + D[g + 8, 2 * t], c3 + D[g + 8, 2 * t + 1])
+
+    def half2(low, high):
+        return int(np.array([low, high], np.float32).astype(np.float16).view(np.uint32)[0])
+
+    def tf32(value):
+        from convlab.algorithms.tensor_core import rounded
+
+        return int(rounded(np.array([value], np.float32), "tf32").view(np.uint32)[0])
+
     return dict(
+        mma_m16n8k8_tf32=mma_tf32,
+        half2=half2,
+        tf32=tf32,
         cp_async16_zfill=cp16,
         cp_async16=cp16,
         cp_async_commit=commit,

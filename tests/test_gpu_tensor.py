@@ -1,0 +1,94 @@
+"""Tensor cores, lane by lane: the rounding is the only difference, at small tiles and at the large one."""
+
+import numpy as np
+import pytest
+from cases import CASES, arrays, assert_close
+
+from convlab import ConvProblem, conv2d, plan
+from convlab.algorithms.tensor_core import KINDS, TILES, Tile, rounded, tensor_core, tile_for
+from convlab.errors import ParameterError, UnsupportedError
+from convlab.gpu.device import simulated
+
+SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def convolve(problem, kind, tile=None, traced=False):
+    """Convolve in the simulator; hold y against float32's limits for the rounded inputs, and the rest."""
+    x, w, bias = arrays(problem)
+    algorithm = tensor_core(kind, tile)
+    with simulated(traced) as device:
+        y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+    assert_close(y, rounded(x, kind), rounded(w, kind), problem, bias, f"{kind}, rounded inputs")
+    assert_close(y, x, w, problem, bias, kind, algorithm.rounding)
+    return device
+
+
+@kinds
+@pytest.mark.parametrize("case", SERVED)
+def test_case_table(kind, case):
+    convolve(CASES[case], kind)
+
+
+@kinds
+@pytest.mark.parametrize("tile", TILES[:-1], ids=str)
+def test_one_block_of_every_shipped_tile(kind, tile):
+    down = tile.block_m // 7
+    problem = ConvProblem(1, down, 14, 12, tile.block_n - 3, 3, 3, stride=(1, 2), padding=1)
+    assert tile.block_m - 8 < problem.gemm[0] <= tile.block_m
+    device = convolve(problem, kind, tile)
+    assert len(device.traces) == 2  # rounding, and one product
+
+
+@kinds
+def test_workspace_and_weights_are_what_the_model_says(kind):
+    for problem in (CASES[name] for name in SERVED):
+        with simulated(False):
+            made = plan(problem, arrays(problem)[1], algorithm=tensor_core(kind), backend="gpu")
+        assert sum(array.nbytes for array in made.workspace.values()) == made.cost.workspace_bytes
+        assert made.packed.nbytes == made.cost.packed_bytes
+
+
+@kinds
+def test_nan_and_infinity_reach_just_their_windows(kind):
+    problem = ConvProblem(1, 6, 5, 2, 3, 3, 3)
+    x, w, _ = arrays(problem)
+    x[0, 5, 4, 0], x[0, 0, 0, 1] = np.inf, np.nan
+    with simulated(False), np.errstate(invalid="ignore"):
+        y = conv2d(x, w, algorithm=tensor_core(kind), backend="gpu")
+    assert np.isnan(y[0, 0, 0]).all()
+    assert np.isinf(y[0, -1, -1]).all()
+    assert np.isfinite(y).sum() == y.size - 2 * problem.K
+
+
+def test_rounding_is_to_eleven_bits():
+    half, tf32 = (rounded(np.float32([1 + 2**-11, 1 + 2**-10, 2.0**-20, 1e30]), kind) for kind in KINDS)
+    np.testing.assert_array_equal(half, np.float32([1, 1 + 2**-10, 2.0**-20, np.inf]))  # ties to even
+    np.testing.assert_array_equal(tf32[:3], np.float32([1 + 2**-10, 1 + 2**-10, 2.0**-20]))  # ties away
+    assert tf32[3] == pytest.approx(1e30, rel=2**-11)
+    x = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    for kind in KINDS:
+        error = np.abs(rounded(x, kind) / x - 1)
+        assert 2**-12 < error.max() <= 2**-11
+
+
+def test_a_large_problem_takes_the_large_tile():
+    layer = ConvProblem(32, 28, 28, 128, 128, 3, 3, padding=1)
+    assert tile_for(layer) == TILES[0]
+    assert tile_for(ConvProblem(32, 56, 56, 64, 64, 3, 3, padding=1)) == TILES[1]
+    assert tile_for(ConvProblem(1, 7, 7, 8, 8, 3, 3)) == TILES[-1]
+
+
+def test_what_cannot_be_served_is_told_in_words():
+    x, w = np.ones((1, 4, 4, 1)), np.ones((1, 3, 3, 1))
+    with pytest.raises(UnsupportedError, match="float64; it needs float32"):
+        conv2d(x, w, algorithm=tensor_core(), backend="gpu")
+    with pytest.raises(UnsupportedError, match="no form for backend='cpu'"):
+        conv2d(np.float32(x), np.float32(w), algorithm=tensor_core(), backend="cpu")
+    with pytest.raises(ParameterError, match="expected fp16 or tf32"):
+        tensor_core("int8")
+    for tile in (Tile(128, 128, 48, 32), Tile(0, 32, 16, 16), Tile(96, 40, 32, 40)):
+        with pytest.raises(ParameterError, match="warps of multiples of 16"):
+            tensor_core("fp16", tile)
+    with pytest.raises(ParameterError, match="61440 bytes of shared memory"):
+        tensor_core("fp16", Tile(256, 128, 64, 32))
