@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from kernel_mistakes import KERNELS
 
 from convlab import ConvError, conv2d
 from convlab.algorithms.formula import fast_size
@@ -401,13 +402,31 @@ def _pq(H, W, R, S, s, p):
 
 
 def test_every_exercise_has_wrong_answers():
-    assert set(WRONG) == set(EXERCISES)
+    assert set(WRONG) | set(KERNELS) == set(EXERCISES)
 
 
 @pytest.mark.parametrize(("name", "mistake"), [(n, m) for n, wrong in WRONG.items() for m in wrong])
 def test_wrong_answers_are_caught(name, mistake):
     note = check(name, WRONG[name][mistake])
     assert note.good is False, f"{name}: an answer that {mistake} passed"
+
+
+@pytest.mark.parametrize(("name", "mistake"), [(n, m) for n, wrong in KERNELS.items() for m in wrong])
+def test_wrong_kernels_are_caught_in_their_own_words(name, mistake):
+    kernel, words = KERNELS[name][mistake]
+    note = check(name, kernel)
+    assert note.good is False, f"{name}: a kernel that {mistake} passed"
+    assert words in repr(note)
+
+
+def test_a_kernel_that_is_not_started():
+    from convlab.gpu._cuda import cuda
+
+    @cuda.jit
+    def my_copy(x, y):
+        pass
+
+    assert check("copy", my_copy).good is None
 
 
 def test_right_answers_written_another_way():

@@ -15,10 +15,12 @@ import convlab
 from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.blocks import in_order, walked
-from convlab.figures import memory
+from convlab.figures import memory, microscope
 from convlab.figures.filling import matrix_of
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
+from convlab.gpu import lanes
+from convlab.gpu.accesses import ACCESSES
 from convlab.tile_bounds import TileBounds
 from convlab.units import bytes_text, ratio_text
 from convlab.widgets import (
@@ -30,6 +32,7 @@ from convlab.widgets import (
     SlidingWindow,
     Spectra,
     TileByTile,
+    WarpMicroscope,
     WinogradTile,
 )
 from convlab.widgets.base import stylesheet
@@ -105,6 +108,10 @@ def widget(request):
         (IndirectionExplorer, {"was": {"H": 9}}, "was={'H': 9}; expected"),
         (IndirectionExplorer, {"was": {"depth": 1}}, "was={'depth': 1}; expected"),
         (IndirectionExplorer, {"was": 5}, "was=5; expected"),
+        (WarpMicroscope, {"traces": {}}, "traces={}; expected a Trace of lanes.run, or a dict"),
+        (WarpMicroscope, {"traces": {"one": 1}}, "traces={'one': 1}"),
+        (WarpMicroscope, {"kernel": -1}, "kernel=-1; expected an integer from 0"),
+        (WarpMicroscope, {"step": 1.5}, "step=1.5"),
         (MemoryBlowup, {"network": "alexnet"}, "alexnet"),
         (MemoryBlowup, {"layer": "conv99"}, "conv99"),
         (MemoryBlowup, {"network": ["vgg16"]}, "network=['vgg16']"),
@@ -367,3 +374,41 @@ def test_the_still_of_spectra_says_what_it_shows():
     assert "All 1024 outputs are right: 6 zeros are enough" in Spectra(taps=7, zeros=6).still().alt
     assert "wraps around" in Spectra(taps=7, zeros=2).still().alt
     assert "the filter is flipped" in Spectra("edges", taps=7, zeros=6, forget=True).still().alt
+
+
+@pytest.mark.parametrize(
+    ("kernel", "access", "words"),
+    [
+        (0, 0, "4 sectors for 128 B: nothing is moved in vain"),
+        (1, 0, "5 sectors where 4 would do: 1.25 times the bytes"),
+        (2, 0, "1 sector for 4 B: nothing is moved in vain"),
+        (3, 0, "8 sectors where 4 would do: 2 times the bytes"),
+        (4, 0, "16 sectors for 512 B: nothing is moved in vain"),
+        (5, 0, "32 sectors where 4 would do: 8 times the bytes"),
+        (6, 1, "No bank conflict: 1 pass over shared memory"),
+        (6, 2, "A bank conflict: 32 passes where 1 would do"),
+        (7, 2, "No bank conflict: 1 pass over shared memory"),
+    ],
+)
+def test_the_microscope_says_what_an_access_costs(kernel, access, words):
+    shown = WarpMicroscope(kernel=kernel, access=access, step=2)
+    assert f" {words}. All requests" in shown.still().alt
+    drawn = microscope.passes if "pass" in words else microscope.sectors
+    for request in shown.shown[1]["requests"]:
+        assert len(drawn(request)) == request["cost"]
+
+
+@pytest.mark.parametrize("access", ACCESSES, ids=lambda access: access.name)
+def test_the_microscopes_kernels_do_what_they_say(access):
+    x, y = access.pictures()
+    lanes.run(access.kernel, 1, 32, x, y).check()
+    assert np.array_equal(y, access.answer(x))
+
+
+def test_the_microscope_takes_kernels_of_your_own():
+    trace = ACCESSES[3].trace()
+    one, two = WarpMicroscope(trace), WarpMicroscope({"a": trace, "b": ACCESSES[0].trace()}, kernel=1)
+    assert one.kernels[0]["name"] == "every_other"
+    assert one.kernels[0]["source"][0]["text"] == "@cuda.jit"
+    assert two.shown[0]["name"] == "b"
+    assert one.request["cost"] == 2 * two.request["cost"]

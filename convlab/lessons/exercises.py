@@ -10,8 +10,9 @@ from convlab.algorithms.im2row import im2row
 from convlab.algorithms.precomputed_gemm import deltas
 from convlab.algorithms.winograd import matrices
 from convlab.index_map import IndexMap
-from convlab.lessons import indirection, multiplying
+from convlab.lessons import gpu_lanes, indirection, multiplying
 from convlab.lessons.exercise import Exercise
+from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.problem import ConvProblem
 from convlab.reference import reference
 
@@ -227,7 +228,7 @@ def _largest_batch(H, W, C, R, S, stride, padding, budget) -> int:
     return budget // (one.P * one.Q * R * S * C * one.itemsize)
 
 
-EXERCISES: dict[str, Exercise] = {
+EXERCISES: dict[str, Exercise | KernelExercise] = {
     "output_size": Exercise(
         "output_size(H, R, stride, padding, dilation) returns P, the height of the output.",
         _sizes,
@@ -330,4 +331,4 @@ EXERCISES: dict[str, Exercise] = {
         lambda P, R, tile: -(-P // (tile - R + 1)),
     ),
 }
-EXERCISES |= multiplying.EXERCISES | indirection.EXERCISES
+EXERCISES |= multiplying.EXERCISES | indirection.EXERCISES | gpu_lanes.EXERCISES

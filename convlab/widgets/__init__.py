@@ -8,6 +8,7 @@ from convlab.widgets.register_tile import RegisterTile
 from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.spectra import Spectra
 from convlab.widgets.tile_by_tile import TileByTile
+from convlab.widgets.warp_microscope import WarpMicroscope
 from convlab.widgets.winograd_tile import WinogradTile
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "SlidingWindow",
     "Spectra",
     "TileByTile",
+    "WarpMicroscope",
     "WinogradTile",
 ]

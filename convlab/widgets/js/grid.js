@@ -35,12 +35,13 @@ export class Grid {
    * Draw `rows` by `columns` cells of `width` by `height`.
    * `cell(row, column)` gives { kind, text, corner, heat }: a CSS class, the number, a small one below it, and
    * 0 to 1 for the strength of the colour. `frames` are { name, row, column, rows, columns }. `rowNames` and
-   * `columnNames` go along the edges; a wider gap follows every `group`-th column; `start` is the cell that the
+   * `columnNames` go along the edges, those of rows
+   * in a margin `names` wide; a wider gap follows every `group`-th column; `start` is the cell that the
    * keyboard's cursor starts from.
    */
-  draw({ rows, columns, width, height = width, cell, frames = [], rowNames, columnNames, group = 0, label, start }) {
+  draw({ rows, columns, width, height = width, cell, frames = [], rowNames, columnNames, group = 0, label, start, names = 20 }) {
     Object.assign(this, { rows, columns, width, height, group, start });
-    this.left = rowNames ? 20 : 2;
+    this.left = rowNames ? names : 2;
     this.top = columnNames ? 18 : 2;
     const shape = [rows, columns, width, height, group, this.left, this.top].join();
     if (shape !== this.shape) this.lay(shape);

@@ -1,0 +1,90 @@
+"""The warp microscope: what 32 threads ask of the memory in one breath, and how much of it that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import traitlets
+
+from convlab.errors import ParameterError
+from convlab.figures import microscope as picture
+from convlab.figures.picture import Picture
+from convlab.widgets.base import Live, Whole
+
+
+class WarpMicroscope(Live):
+    """The requests of a kernel's warps, one by one: 32 lanes, and the sectors or banks that they meet in.
+
+    Parameters
+    ----------
+    traces : convlab.gpu.lanes.Trace, or a mapping of str to Trace, optional
+        What to look at: your own kernels, as `convlab.gpu.lanes.run` traced them. By default the small
+        kernels of `convlab.gpu.accesses`.
+    kernel, access, step : int
+        Which of them is shown first, which of its accesses, and which request of that.
+
+    Raises
+    ------
+    ConvError
+        If a trace is none, or has no access to memory, or a number is negative.
+
+    Notes
+    -----
+    A *sector* is 32 bytes, the least that is moved to or from global memory. Shared memory has 32 *banks*; in
+    a *pass* (a wavefront) each of them hands out one word of 4 bytes. Addresses count from the start of the
+    array, which Numba's allocator lays on a boundary of 512 bytes or more.
+
+    Examples
+    --------
+    >>> WarpMicroscope().request["cost"]
+    4
+    """
+
+    source = ("warp_requests.js", "warp_microscope.js")
+    kernel, access, step = Whole(0, 99, 0), Whole(0, 99, 0), Whole(0, 999, 0)
+    kernels = traitlets.List().tag(sync=True)
+
+    def __init__(self, traces=None, *, kernel=0, access=0, step=0):
+        super().__init__(kernels=_described(traces), kernel=kernel, access=access, step=step)
+
+    @property
+    def shown(self) -> tuple[dict, dict, int]:
+        """The kernel, the access and the number of the request that are shown now."""
+        kernel = self.kernels[min(self.kernel, len(self.kernels) - 1)]
+        access = kernel["accesses"][min(self.access, len(kernel["accesses"]) - 1)]
+        return kernel, access, min(self.step, len(access["requests"]) - 1)
+
+    @property
+    def request(self) -> dict:
+        """The request that is shown now."""
+        _, access, step = self.shown
+        return access["requests"][step]
+
+    def draw(self) -> Picture:
+        """Return a picture of the present state."""
+        return picture.draw(*self.shown)
+
+
+def _described(traces) -> list[dict]:
+    from convlab.gpu.lanes import Trace
+    from convlab.gpu.scope import described, name_of
+
+    if traces is None:
+        from convlab.gpu.accesses import ACCESSES
+
+        traces = {access.name: access.trace() for access in ACCESSES}
+    elif isinstance(traces, Trace):
+        traces = {name_of(traces): traces}
+    if (
+        not isinstance(traces, Mapping)
+        or not traces
+        or not all(isinstance(t, Trace) for t in traces.values())
+    ):
+        raise ParameterError(
+            f"traces={traces!r}; expected a Trace of lanes.run, or a dict of names and Traces"
+        )
+    kernels = [described(str(name), trace) for name, trace in traces.items()]
+    for kernel in kernels:
+        if not kernel["accesses"]:
+            raise ParameterError(f"the trace of {kernel['name']!r} has no access to global or shared memory")
+    return kernels
