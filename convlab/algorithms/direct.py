@@ -104,17 +104,19 @@ def _run_cpu(problem, x, packed, workspace, y, threads):
     direct(x, packed, y, *loop_arguments(problem)[:3])
 
 
+TRAFFIC = Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")
+
 ALGORITHM = Algorithm(
     name="direct",
     summary="The definition: seven loops, no memory beside x, w and y.",
     source="Dumoulin & Visin 2016, arXiv:1603.07285, section 2",
     forms={
-        "numpy": Form(run=_run_numpy, bytes_moved=Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")),
+        "numpy": Form(run=_run_numpy, bytes_moved=TRAFFIC),
         "cpu": Form(
             run=_run_cpu,
-            bytes_moved=Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b"),
+            bytes_moved=TRAFFIC,
             pack=pack,
         ),
-        "gpu": gpu_form("direct", bytes_moved=Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")),
+        "gpu": gpu_form("direct", parts=("pack",), bytes_moved=TRAFFIC),
     },
 )

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from numba import cuda, float32, float64, int32, uint32
+from numba import cuda, float32, float64, int32, uint32, uint64
 
-__all__ = ["cuda", "float32", "float64", "int32", "kernel_options", "ptx_of", "type_of", "uint32"]
+__all__ = ["cuda", "float32", "float64", "int32", "kernel_options", "ptx_of", "type_of", "uint32", "uint64"]
 
 
 def type_of(argument):

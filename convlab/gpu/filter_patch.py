@@ -1,0 +1,166 @@
+"""The last rung of `convlab.gpu.filter`: a thread computes a patch of outputs in its registers.
+
+A thread has `tall` x 4 outputs. It walks down the tall + R - 1 lines of pixels under them; each line is
+loaded once, four numbers at a time, and added to every sum that wants it:
+
+    sums[i, j] += pixels[j + s] * w[r, s]        for every r and s, where i + r is this line
+
+The weights stay in registers too. All loops are written out (`convlab.gpu.unroll`), so that a line of a 7x7
+filter is 3 loads and 196 multiply-adds: there is one kernel for each size of filter.
+
+Loads begin at multiples of four, as they must. So up to three pixels left of the window come along unused.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.gpu import _cuda
+from convlab.gpu._cuda import cuda, uint64
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.device import current
+from convlab.gpu.ptx import load4, store4
+from convlab.gpu.unroll import unrolled
+from convlab.problem import ConvProblem
+
+BLOCK = (32, 8)  # threads of a block: along a line, and down
+WIDE = 4  # outputs of a thread along a line: one store
+BUDGETS = (100, 128), (200, 255)  # numbers that a thread keeps, and the registers that they need
+
+
+def plan_for(problem: ConvProblem) -> tuple[int, int] | None:
+    """Return (tall, registers): the most lines of outputs whose numbers all fit in registers; or None."""
+    pixels = 4 * _loads(problem.S, problem.padding[1][0])
+    for limit, registers in BUDGETS:
+        for tall in (8, 4, 2):
+            numbers = problem.R * problem.S + pixels + tall * WIDE
+            if numbers * problem.itemsize // 4 <= limit:
+                return tall, registers
+    return None
+
+
+def _loads(S: int, left: int) -> int:
+    """Return how many loads of four pixels cover the windows of four outputs."""
+    return -(-(-left % 4 + WIDE + S - 1) // 4)
+
+
+def refuses(problem: ConvProblem) -> str | None:
+    """Say if the filter is too large."""
+    if plan_for(problem) is None:
+        return f"the {problem.R}x{problem.S} weights do not fit in the registers of a thread"
+    return None
+
+
+@lru_cache
+def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load: int, store: int):
+    """Return the kernel for filters of R x S and `left` columns of padding; x, w and y are flat.
+
+    `load` and `store` are how many numbers are moved at once: 4 if W, or Q, is a multiple of 4, else 1.
+    """
+    number = getattr(_cuda, dtype)
+    skip = -left % 4  # pixels that come along unused
+    ahead = left + skip  # how far left of an output its first load begins
+    loads = _loads(S, left)
+    width, size, taps, lines = 4 * loads, tall * WIDE, R * S, tall + R - 1
+    fours = taps // 4 * 4
+
+    @cuda.jit(device=True, forceinline=True)
+    def four_inside(x, at, row, col, H, W):
+        if load == 4:
+            return load4(x, at)
+        return x[at], x[at + U(1)], x[at + U(2)], x[at + U(3)]
+
+    @cuda.jit(device=True, forceinline=True)
+    def four_if_inside(x, at, row, col, H, W):
+        zero = number(0)
+        if load == 4:
+            return load4(x, U(at)) if col < W else (zero, zero, zero, zero)
+        a = x[U(at)] if col < W else zero
+        b = x[U(at + U(1))] if U(col + U(1)) < W else zero
+        c = x[U(at + U(2))] if U(col + U(2)) < W else zero
+        d = x[U(at + U(3))] if U(col + U(3)) < W else zero
+        return a, b, c, d
+
+    @cuda.jit(device=True, forceinline=True)
+    def add(r, line, sums, pixels, weights):
+        i = U(line - r)  # the outputs that meet this line of pixels with row r of the filter
+        if i < tall:
+            for s in range(S):
+                for j in range(WIDE):
+                    sums[U(i * U(WIDE) + U(j))] += pixels[U(skip + j + s)] * weights[U(r * U(S) + U(s))]
+
+    add_everywhere = unrolled(add, R)
+
+    def walk(four):
+        """Return the device function that adds line after line, loaded by `four`."""
+
+        @cuda.jit(device=True, forceinline=True)
+        def add_line(line, x, at, row, col, H, W, sums, pixels, weights):
+            if U(row + line) < H:
+                for k in range(loads):
+                    a, b, c, d = four(x, at + U(line * W) + U(4 * k), row, U(col + U(4 * k)), H, W)
+                    pixels[U(4 * k)] = a
+                    pixels[U(4 * k + 1)] = b
+                    pixels[U(4 * k + 2)] = c
+                    pixels[U(4 * k + 3)] = d
+                add_everywhere(U(0), line, sums, pixels, weights)
+
+        return unrolled(add_line, lines)
+
+    inside, border = walk(four_inside), walk(four_if_inside)
+
+    @cuda.jit(device=True, forceinline=True)
+    def put(i, y, at, p, q, P, Q, sums):
+        if U(p + i) < P:
+            at = U(at + U(i * Q))
+            s = U(i * U(WIDE))
+            if store == 4:
+                store4(y, at, sums[s], sums[U(s + U(1))], sums[U(s + U(2))], sums[U(s + U(3))])
+            else:
+                for j in range(WIDE):
+                    if U(q + U(j)) < Q:
+                        y[U(at + U(j))] = sums[U(s + U(j))]
+
+    put_all = unrolled(put, tall)
+
+    @cuda.jit(max_registers=registers)
+    def patch(x, w, y, H, W, P, Q, top, across, down):
+        sums = cuda.local.array(size, number)
+        pixels = cuda.local.array(width, number)
+        weights = cuda.local.array(taps, number)
+        rest, tile_q = divmod(U(cuda.blockIdx.x), across)
+        n, tile_p = divmod(rest, down)
+        p = U(U(tile_p * U(8) + cuda.threadIdx.y) * U(tall))  # my first output
+        q = U(U(tile_q * U(32) + cuda.threadIdx.x) * U(WIDE))
+        if p < P and q < Q:
+            for t in range(0, fours, 4):
+                a, b, c, d = load4(w, U(t))
+                weights[U(t)] = a
+                weights[U(t + 1)] = b
+                weights[U(t + 2)] = c
+                weights[U(t + 3)] = d
+            for t in range(fours, taps):
+                weights[U(t)] = w[U(t)]
+            for i in range(size):
+                sums[U(i)] = number(0)
+            row, col = U(p - U(top)), U(q - U(ahead))  # the first pixel loaded; very large if there is none
+            at = U(U(U(n * H) + row) * W + col)
+            if row < H and U(row + U(lines)) <= H and col < W and U(col + U(width)) <= W:
+                inside(U(0), x, uint64(at), row, col, H, W, sums, pixels, weights)
+            else:
+                border(U(0), x, uint64(at), row, col, H, W, sums, pixels, weights)
+            put_all(U(0), y, U(U(U(n * P) + p) * Q + q), p, q, P, Q, sums)
+
+    return patch
+
+
+def run(problem, x, w, workspace, y, threads):
+    """Fill y (N, P, Q, 1) with the convolution of x (N, H, W, 1) and w (1, R, S, 1)."""
+    (top, _), (left, _) = problem.padding
+    tall, registers = plan_for(problem)
+    across, down = -(-problem.Q // (WIDE * BLOCK[0])), -(-problem.P // (tall * BLOCK[1]))
+    load, store = 1 if problem.W % 4 else 4, 1 if problem.Q % 4 else 4
+    kernel = patch(problem.dtype, problem.R, problem.S, left, tall, registers, load, store)
+    x, w, y = (array.reshape(-1) for array in (x, w, y))
+    sizes = problem.H, problem.W, problem.P, problem.Q
+    current().launch(kernel, problem.N * down * across, BLOCK, x, w, y, *sizes, top, across, down)
