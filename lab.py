@@ -8,7 +8,8 @@ usage: python3 lab.py [command] [arguments]
   test      run the checks and the tests; with arguments, only pytest with those arguments
   site      build the course as a static site in site/
   doctor    say what this machine has, what is missing, and the command that adds it
-  setup     only set up
+  setup     only set up; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs
+            (for reading their machine code no GPU is needed; not for macOS)
 
 Everything after the command is passed on, and `start` may be left out:
 
@@ -62,6 +63,7 @@ BIN = VENV / ("Scripts" if WINDOWS else "bin")
 PYTHON = BIN / ("python.exe" if WINDOWS else "python")
 STAMP = VENV / "convlab-setup.json"
 REQUIREMENTS = ROOT / "requirements.txt"
+GPU_REQUIREMENTS = ROOT / "requirements-gpu.txt"
 # The Python under any virtual environment: `.venv/bin/python lab.py` must be able to replace .venv.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 
@@ -73,18 +75,26 @@ class SetupError(Exception):
 # -- setting up --------------------------------------------------------------------------------------------
 
 
-def setup():
-    """Make .venv what requirements.txt and pyproject.toml say; instant when it already is."""
-    if is_ready():
+def setup(gpu=False):
+    """Make .venv what the requirements and pyproject.toml say; instant when it already is."""
+    if gpu and sys.platform == "darwin":
+        print("convlab: there is no CUDA for macOS; the course runs without it, lane by lane")
+        gpu = False
+    if is_ready(gpu):
         return
     with alone():
-        if not is_ready():  # it may be by now: another lab.py did it
-            follow_recipes()
+        if not is_ready(gpu):  # it may be by now: another lab.py did it
+            follow_recipes(gpu or has_gpu_packages())
 
 
-def is_ready():
+def is_ready(gpu=False):
     """Return whether .venv was set up from these very files."""
-    return read_stamp() == fingerprint() and PYTHON.exists()
+    return read_stamp() == fingerprint(gpu or has_gpu_packages()) and PYTHON.exists()
+
+
+def has_gpu_packages():
+    """Return whether the packages for GPUs were once asked for; they stay until .venv is deleted."""
+    return bool(read_stamp().get("gpu"))
 
 
 @contextlib.contextmanager
@@ -119,21 +129,21 @@ def try_lock(file):
     return True
 
 
-def follow_recipes():
+def follow_recipes(gpu):
     """Set up by the first recipe that works."""
-    stamp, want = read_stamp(), fingerprint()
+    stamp, want = read_stamp(), fingerprint(gpu)
     print("convlab: setting up .venv; this happens once", flush=True)
     started = time.monotonic()
     reason = reason_to_rebuild(stamp) if VENV.exists() else None
     if reason:
         print("  making .venv anew: " + reason)
     failed = None
-    for recipe in recipes():
+    for recipe in recipes(gpu):
         if failed:
             print("  %s\n  now with venv and pip instead" % failed, file=sys.stderr)
         if reason or failed:
             remove_venv()
-        failed = follow(recipe)
+        failed = follow(recipe, want)
         if not failed:
             write_stamp(want)
             print("  ready after %.1f s\n" % (time.monotonic() - started), flush=True)
@@ -141,10 +151,12 @@ def follow_recipes():
     raise SetupError(failed)
 
 
-def fingerprint():
+def fingerprint(gpu=False):
     """Return what a finished .venv is stamped with; any difference means there is something to do."""
-    packages = hashlib.sha256(REQUIREMENTS.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    return {"finished": True, "root": str(ROOT), "python": this_python(), "packages": packages}
+    files = [REQUIREMENTS, ROOT / "pyproject.toml"] + [GPU_REQUIREMENTS] * gpu
+    packages = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    stamp = {"finished": True, "root": str(ROOT), "python": this_python(), "packages": packages}
+    return dict(stamp, gpu=True) if gpu else stamp
 
 
 def this_python():
@@ -198,7 +210,7 @@ def remove_venv():
         shutil.rmtree(str(VENV))
 
 
-def recipes():
+def recipes(gpu=False):
     """Return the ways to set up, best first; a recipe is a list of (what it does, command)."""
     uv = shutil.which("uv")
     has_venv = all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
@@ -206,10 +218,10 @@ def recipes():
     if uv:
         install = [uv, "pip", "install", "--quiet", "--python", str(PYTHON)]
         make = [uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", BASE_PYTHON, str(VENV)]
-        found.append(recipe("uv", make, install))
+        found.append(recipe("uv", make, install, gpu))
     if has_venv:
         install = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        found.append(recipe("pip", [BASE_PYTHON, "-m", "venv", str(VENV)], install))
+        found.append(recipe("pip", [BASE_PYTHON, "-m", "venv", str(VENV)], install, gpu))
     if not found:
         raise SetupError(
             "this Python (%s) comes without its venv module; on Debian or Ubuntu run"
@@ -218,21 +230,24 @@ def recipes():
     return found
 
 
-def recipe(tool, make, install):
+def recipe(tool, make, install, gpu):
     """Return the three steps, the same for both tools."""
-    packages = ["--require-hashes", "-r", str(REQUIREMENTS)]
+    packages = ["--require-hashes", "-r", str(REQUIREMENTS)] + ["-r", str(GPU_REQUIREMENTS)] * gpu
     itself = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     return [
         ("virtual environment, Python %s" % this_python(), make),
-        ("packages of requirements.txt, with %s" % tool, install + packages),
+        (
+            "packages of %s, with %s" % ("both requirements" if gpu else REQUIREMENTS.name, tool),
+            install + packages,
+        ),
         ("convlab itself", install + itself),
     ]
 
 
-def follow(steps):
+def follow(steps, want):
     """Run the steps, a line and a time for each; return None, or what went wrong."""
     # From here to the final stamp .venv counts as unfinished, so that an interruption is repaired.
-    write_stamp(dict(fingerprint(), finished=False))
+    write_stamp(dict(want, finished=False))
     for number, (title, command) in enumerate(steps, 1):
         print("  [%d/%d] %s " % (number, len(steps), title.ljust(44, ".")), end="", flush=True)
         started = time.monotonic()
@@ -330,13 +345,14 @@ def main(arguments):
     if command not in COMMANDS:
         print("lab.py: command=%r; expected one of %s" % (command, ", ".join(COMMANDS)), file=sys.stderr)
         return 2
-    if command == "setup" and arguments:
-        print("lab.py: setup takes no arguments, got %s" % " ".join(arguments), file=sys.stderr)
+    gpu = command == "setup" and arguments == ["--gpu"]
+    if command == "setup" and arguments and not gpu:
+        print("lab.py: setup takes only --gpu, got %s" % " ".join(arguments), file=sys.stderr)
         return 2
     try:
         with contextlib.suppress(ValueError):  # a console that cannot print a letter must not stop us
             sys.stdout.reconfigure(errors="replace")
-        setup()
+        setup(gpu)
         return COMMANDS[command](arguments) if COMMANDS[command] else 0
     except (SetupError, OSError) as error:
         print("lab.py: %s" % error, file=sys.stderr)

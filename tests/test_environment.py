@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 LOCK = (ROOT / "requirements.txt").read_text()
+GPU_LOCK = (ROOT / "requirements-gpu.txt").read_text()
 ENVIRONMENT = (ROOT / "environment.yml").read_text()
 
 # conda-forge's name for what PyPI calls otherwise.
@@ -37,9 +38,9 @@ def conda_ranges() -> dict[str, SpecifierSet]:
     return found
 
 
-def locked() -> list[tuple[str, str, str]]:
-    """(name, version, the block of lines) for every package in the lock; a name may come twice."""
-    blocks = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)[1:]
+def locked(lock: str = LOCK) -> list[tuple[str, str, str]]:
+    """(name, version, the block of lines) for every package in a lock; a name may come twice."""
+    blocks = re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE)[1:]
     return [(*re.match(r"([\w.-]+)==([^\s;]+)", block).groups(), block) for block in blocks]
 
 
@@ -71,17 +72,47 @@ def test_lock_holds_every_requirement_within_its_range(name):
         assert version in DIRECT[name], f"{name}=={version} is locked; pyproject.toml asks for {DIRECT[name]}"
 
 
-def test_every_line_of_the_lock_has_a_hash_and_no_address():
-    assert len(locked()) > len(DIRECT)
-    without = [f"{name}=={version}" for name, version, block in locked() if "--hash=sha256:" not in block]
+@pytest.mark.parametrize("lock", [LOCK, GPU_LOCK], ids=["requirements", "requirements-gpu"])
+def test_every_line_of_a_lock_has_a_hash_and_no_address(lock):
+    assert len(locked(lock)) > len(DIRECT if lock is LOCK else EXTRAS["gpu"])
+    without = [f"{name}=={version}" for name, version, block in locked(lock) if "--hash=sha256:" not in block]
     assert without == []
-    assert set(re.findall(r"--hash=(\w+)", LOCK)) == {"sha256"}
-    assert not re.search(r"://|@ |^\s*-(?!-hash)", LOCK, re.MULTILINE)
+    assert set(re.findall(r"--hash=(\w+)", lock)) == {"sha256"}
+    assert not re.search(r"://|@ |^\s*-(?!-hash)", lock, re.MULTILINE)
 
 
 def test_lock_has_nothing_a_laptop_does_not_need():
     names = {name for name, _, _ in locked()}
     assert not names & set(ranges([*EXTRAS["gpu"], *EXTRAS["torch"]]))
+
+
+def test_lock_for_gpus_adds_the_extra_and_repeats_nothing():
+    versions = {name: version for name, version, _ in locked(GPU_LOCK)}
+    assert not set(versions) & {name for name, _, _ in locked()}
+    for name, allowed in ranges(EXTRAS["gpu"]).items():
+        assert versions[name] in allowed, name
+
+
+def test_compiler_and_assembler_for_gpus_are_of_one_version():
+    versions = {name: version for name, version, _ in locked(GPU_LOCK)}
+    parts = (
+        "nvidia-nvvm",
+        "nvidia-cuda-nvcc",
+        "nvidia-cuda-nvdisasm",
+        "nvidia-cuda-nvrtc",
+        "nvidia-cuda-runtime",
+    )
+    assert len({versions[part] for part in parts}) == 1
+    assert versions["cuda-toolkit"].split(".")[:2] == versions["nvidia-nvvm"].split(".")[:2]
+
+
+def test_nothing_for_gpus_is_asked_for_on_macos():
+    for _, _, block in locked(GPU_LOCK):
+        marker = Requirement(block.partition("\\")[0]).marker
+        assert not marker.evaluate({"sys_platform": "darwin", "platform_machine": "arm64"})
+        assert marker.evaluate({"sys_platform": "linux", "platform_machine": "x86_64"})
+    for line in EXTRAS["gpu"]:
+        assert not Requirement(line).marker.evaluate({"sys_platform": "darwin"})
 
 
 def test_lab_accepts_the_pythons_the_project_accepts():
@@ -98,4 +129,5 @@ def test_continuous_integration_runs_the_one_command():
     lines = script.read_text().splitlines()
     assert lines[0] == "#!/usr/bin/env bash"
     assert "set -euo pipefail" in lines
-    assert lines[-1] == 'exec "$python" lab.py test'
+    # With the compiler for GPUs, so that no test of machine code is skipped there.
+    assert lines[-2:] == ['"$python" lab.py setup --gpu', 'exec "$python" lab.py test']

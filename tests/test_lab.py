@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ class Checkout:
         self.tools.mkdir()
         shutil.copy(LAB, self.root)
         (self.root / "requirements.txt").write_text("numpy==2.4.6\n")
+        (self.root / "requirements-gpu.txt").write_text("numba-cuda==0.30.4\n")
         (self.root / "pyproject.toml").write_text("[project]\n")
         (self.root / "notebooks" / "00_first.ipynb").write_text("{}")
         for name, script in (("uv", UV), ("python-stand-in", PYTHON)):
@@ -139,6 +141,58 @@ def test_changed_requirements_are_installed_into_the_same_environment(ready, fil
     assert ready.calls == []
 
 
+def packages(call: str) -> list[str]:
+    """The names of the requirement files that a call installs."""
+    words = call.split()
+    return [Path(file).name for word, file in pairwise(words) if word == "-r"]
+
+
+def test_packages_for_gpus_are_added_once_and_stay(ready):
+    mark = ready.mark()
+    assert ready.run("setup", "--gpu").returncode == 0
+    assert [packages(call) for call in ready.calls if "--require-hashes" in call] == [
+        ["requirements.txt", "requirements-gpu.txt"]
+    ]
+    for command in (["setup", "--gpu"], ["setup"], ["doctor"]):
+        ready.run(*command)
+        assert not any("install" in call for call in ready.calls), command
+    with (ready.root / "requirements-gpu.txt").open("a") as text:
+        text.write("# changed\n")
+    assert ready.run("setup").returncode == 0
+    assert [packages(call)[-1] for call in ready.calls if "--require-hashes" in call] == [
+        "requirements-gpu.txt"
+    ]
+    assert mark.exists()
+
+
+def test_interrupted_addition_of_packages_for_gpus_is_carried_on(ready):
+    path = f"{ready.tools}:{without_venv(ready)}"
+    assert ready.run("setup", "--gpu", BREAK="pip", PATH=path).returncode == 1
+    assert ready.run("setup").returncode == 0
+    assert [packages(call)[-1] for call in ready.calls if "--require-hashes" in call] == [
+        "requirements-gpu.txt"
+    ]
+
+
+def test_without_the_flag_nobody_gets_packages_for_gpus(ready):
+    with (ready.root / "requirements-gpu.txt").open("a") as text:
+        text.write("# changed\n")
+    ready.run("setup")
+    assert ready.calls == []
+
+
+def test_macos_is_told_that_it_has_no_cuda(checkout, load, monkeypatch, capsys):
+    lab = load(checkout.root / "lab.py")
+    lab.recipes = lambda gpu: [[("gpu" if gpu else "plain", ["true"])]]
+    monkeypatch.setattr(lab.sys, "platform", "darwin")
+    monkeypatch.setattr(lab, "is_ready", lambda gpu: False)
+    lab.setup(gpu=True)
+    told = capsys.readouterr().out
+    assert "no CUDA for macOS" in told
+    assert "plain" in told
+    assert "gpu" not in lab.read_stamp()
+
+
 def test_interrupted_setup_is_repaired(checkout):
     broken = checkout.run("setup", BREAK="pip", PATH=f"{checkout.tools}:{without_venv(checkout)}")
     assert broken.returncode == 1
@@ -190,7 +244,7 @@ def without_venv(checkout) -> str:
 
 def test_where_uv_fails_pip_is_next(checkout, load):
     lab = load(checkout.root / "lab.py")
-    lab.recipes = lambda: [[("with uv", ["false"])], [("with pip", ["true"])]]
+    lab.recipes = lambda gpu: [[("with uv", ["false"])], [("with pip", ["true"])]]
     lab.setup()
     assert lab.read_stamp() == lab.fingerprint()
 
@@ -358,7 +412,7 @@ def test_help_names_every_folder_that_is_written():
     ignored = (LAB.parent / ".gitignore").read_text().splitlines()
     for folder in (".venv/", "work/", "site/"):
         assert folder in said.partition("Everything is written")[2]
-        assert {folder, f"/{folder}"} & set(ignored)
+        assert {folder, f"/{folder}", folder.rstrip("/")} & set(ignored)
 
 
 # -- a Python that is too old ------------------------------------------------------------------------------
