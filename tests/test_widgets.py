@@ -21,6 +21,7 @@ from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
 from convlab.gpu import lanes
 from convlab.gpu.accesses import ACCESSES
+from convlab.gpu.tiling import Tiling
 from convlab.tile_bounds import TileBounds
 from convlab.units import bytes_text, ratio_text
 from convlab.widgets import (
@@ -32,6 +33,7 @@ from convlab.widgets import (
     SlidingWindow,
     Spectra,
     TileByTile,
+    TilingExplorer,
     WarpMicroscope,
     WinogradTile,
 )
@@ -90,6 +92,10 @@ def widget(request):
         (WinogradTile, {"dimensions": 3}, "dimensions=3; expected an integer from 1 to 2"),
         (WinogradTile, {"dimensions": "2"}, "dimensions='2'"),
         (WinogradTile, {"step": 5}, "step=5; expected an integer from 0 to 4"),
+        (TilingExplorer, {"layer": "conv9"}, "layer='conv9'; expected one of conv1"),
+        (TilingExplorer, {"batch": 2}, "batch='2'; expected one of 1, 8, 32"),
+        (TilingExplorer, {"gpu": "TPU"}, "gpu='TPU'; expected one of A100"),
+        (TilingExplorer, {"tiling": Tiling(block_m=100)}, "block_m='100'; expected one of 8, 16"),
         (ChannelMixing, {"channels": 100}, "channels='100'; expected one of 16, 64, 256, 512"),
         (ChannelMixing, {"groups": 3}, "groups=3; expected one of 1, 2, 4, 8, 16, 256"),
         (ChannelMixing, {"groups": True}, "groups=True"),
@@ -263,12 +269,13 @@ def test_nothing_is_asked_of_the_network(widget):
 
 
 def test_page_carries_the_present_state(widget):
-    names = {MemoryBlowup: "batch", Spectra: "zeros"}
+    names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
-    setattr(widget, name, 3)
+    value = "4" if name == "split_k" else 3
+    setattr(widget, name, value)
     page = widget._repr_mimebundle_()[0]["text/html"]
     state = json.loads(re.search(r"state = (\{.*\});\n", page)[1].replace("<\\/", "</"))
-    assert state[name] == 3
+    assert state[name] == value
     assert not any(key.startswith("_") or key in ("layout", "comm", "tooltip") for key in state)
 
 
@@ -412,3 +419,12 @@ def test_the_microscope_takes_kernels_of_your_own():
     assert one.kernels[0]["source"][0]["text"] == "@cuda.jit"
     assert two.shown[0]["name"] == "b"
     assert one.request["cost"] == 2 * two.request["cost"]
+
+
+def test_tiling_explorer_says_what_holds_it_up():
+    alt = TilingExplorer().still().alt
+    assert "128 threads, about 116 registers each, 12.2 KiB of shared memory; 4 blocks at once on H100" in alt
+    assert "held up by registers" in alt
+    assert "49 blocks for the 108" in TilingExplorer(batch=1, gpu="A100", tiling=Tiling(64, 64)).still().alt
+    assert "has 32" in TilingExplorer(tiling=Tiling(8, 8)).still().alt
+    assert "shared memory; 49152 is the most" in TilingExplorer(tiling=Tiling(256, 256, 32)).still().alt

@@ -8,6 +8,7 @@ from convlab.widgets.register_tile import RegisterTile
 from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.spectra import Spectra
 from convlab.widgets.tile_by_tile import TileByTile
+from convlab.widgets.tiling_explorer import TilingExplorer
 from convlab.widgets.warp_microscope import WarpMicroscope
 from convlab.widgets.winograd_tile import WinogradTile
 
@@ -20,6 +21,7 @@ __all__ = [
     "SlidingWindow",
     "Spectra",
     "TileByTile",
+    "TilingExplorer",
     "WarpMicroscope",
     "WinogradTile",
 ]

@@ -20,6 +20,8 @@ from convlab.figures.filling import matrix_of
 from convlab.figures.indirection import rebuilt
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
+from convlab.gpu import tiling
+from convlab.gpu.tiling import GPUS, Tiling
 from convlab.tile_bounds import TileBounds
 from convlab.widgets import (
     ChannelMixing,
@@ -30,6 +32,7 @@ from convlab.widgets import (
     SlidingWindow,
     Spectra,
     TileByTile,
+    TilingExplorer,
     WinogradTile,
 )
 
@@ -363,6 +366,48 @@ def test_bounds_of_a_tile(javascript):
             name: getattr(bounds, name) for name in ("used", "spilled", "fetched", "cycles", "limit", "share")
         }
         assert got == counts | {"multiplyAdds": bounds.multiply_adds}, raw
+
+
+def test_what_a_tiling_takes_and_saves(javascript):
+    """Registers, shared memory, blocks and traffic, over random tilings and layers."""
+    rng, widget = random.Random(14), TilingExplorer()
+    sizes = {"block_m": widget.choices["block_m"], "block_n": widget.choices["block_n"]}
+    sizes |= {name: widget.choices[name] for name in ("block_k", "thread_m", "thread_n", "split_k")}
+    given = []
+    for raw in problems(300, seed=14, largest=30):
+        if accepted(raw | {"dtype": "float32"}):
+            cut = {name: int(rng.choice(some)) for name, some in sizes.items()} | {
+                "buffers": rng.randint(1, 2)
+            }
+            given.append(
+                {"problem": raw | {"dtype": "float32"}, "tiling": cut, "gpu": rng.choice(list(GPUS))}
+            )
+    most, gpus = json.dumps(widget.most), json.dumps(widget.gpus)
+    plain = "{ block_m: 1, block_n: 1, split_k: 1 }"
+    body = f"""(() => {{ const takes = m.tilingOf(d.tiling, {most});
+        return [takes, m.occupancyOf(takes, {gpus}[d.gpu]), m.gridOf(d.problem, d.tiling),
+          m.trafficOf(d.problem, d.tiling), m.trafficOf(d.problem, {plain})]; }})()"""
+    refused = 0
+    for one, (takes, held, grid, asked, plain) in zip(given, javascript(widget, body, given), strict=True):
+        cut, problem = Tiling(**one["tiling"]), ConvProblem(**one["problem"])
+        names = {"threads": "threads", "staged": "staged", "registers": "registers", "shared": "shared_bytes"}
+        names |= {
+            "blockIntensity": "block_intensity",
+            "threadIntensity": "thread_intensity",
+            "trouble": "trouble",
+        }
+        assert takes == {name: getattr(cut, attribute) for name, attribute in names.items()}, one
+        assert (grid["blocks"], asked) == (tiling.blocks(problem, cut), tiling.traffic(problem, cut)), one
+        assert plain == tiling.untiled(problem)
+        assert grid["wasted"] == pytest.approx(tiling.wasted(problem, cut))
+        if cut.trouble:
+            refused += 1
+            continue
+        there = cut.held(GPUS[one["gpu"]][0])
+        expected = {"blocks": there.blocks, "warps": there.warps, "share": there.share}
+        assert {name: held[name] for name in expected} == expected
+        assert held["limitedBy"] == there.limited_by
+    assert 30 < refused < len(given) - 30
 
 
 def test_sums_of_a_tile(javascript):

@@ -17,6 +17,7 @@ from convlab.figures.memory import MEMORIES
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.picture import Picture
 from convlab.figures.winograd import text, tile_of
+from convlab.gpu.tiling import traffic
 from convlab.index_map import IndexMap
 from convlab.units import bytes_text, count_text, ratio_text
 from convlab.widgets import (
@@ -26,6 +27,7 @@ from convlab.widgets import (
     SlidingWindow,
     Spectra,
     TileByTile,
+    TilingExplorer,
 )
 
 pytestmark = pytest.mark.browser
@@ -44,6 +46,7 @@ CELLS = (
     'TileByTile(algorithm="precomputed_gemm", C=4, block_k=2, step=0)',
     "WinogradTile()",
     "Spectra()",
+    "TilingExplorer()",
 )
 
 
@@ -260,6 +263,37 @@ def test_a_tile_of_winograd_step_by_step(page):
     assert products.locator("rect.cl-lit").count() == 25  # AT's first row has five ones
     widget.get_by_role("radiogroup", name="dimensions").get_by_role("radio", name="1").check()
     widget.get_by_text("6 multiplications instead of 12").wait_for()
+
+
+def test_a_tiling_by_keyboard_and_its_bytes(page):
+    widget, shown = page.locator(".cl-tiling"), TilingExplorer()
+    now = widget.locator(".cl-costs tr.cl-now")
+
+    def said():
+        count = traffic(shown.problem, shown.tiling)
+        return "this tiling" + "".join(map(bytes_text, (*count.values(), sum(count.values()))))
+
+    assert now.text_content().startswith(said())
+    widget.get_by_role("slider", name="block_n").focus()
+    page.keyboard.press("ArrowLeft")
+    shown.block_n = "32"
+    widget.get_by_text("128 × 32, 64 threads").wait_for()
+    assert now.text_content().startswith(said())
+    assert f"{shown.tiling.registers} registers, by estimate" in widget.text_content()
+    widget.get_by_role("combobox", name="layer of ResNet-18").select_option("layer4.0.conv2")
+    widget.get_by_role("radio", name="1", exact=True).check()
+    widget.get_by_text("16 blocks for the 132 multiprocessors of H100").wait_for()
+    widget.get_by_role("slider", name="split_k").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    widget.get_by_text("128 blocks for the 132").wait_for()
+    widget.get_by_role("slider", name="thread_m").focus()
+    page.keyboard.press("End")
+    widget.get_by_role("slider", name="thread_n").focus()
+    page.keyboard.press("End")
+    widget.get_by_text("This block does not start").wait_for()
+    trouble = widget.locator(".cl-tiling-trouble").text_content()
+    assert "a block would have 16 threads, and a warp has 32" in trouble
 
 
 def test_network_and_batch(page):

@@ -1,0 +1,138 @@
+"""The tiling explorer: tile sizes, and what they cost in registers, shared memory and traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, replace
+
+import traitlets
+
+from convlab import networks
+from convlab.figures import tiling as picture
+from convlab.figures.picture import Picture
+from convlab.gpu import occupancy, tiling
+from convlab.gpu.tiling import GPUS, Tiling
+from convlab.problem import ConvProblem
+from convlab.widgets.base import Choice, Live, check_choice
+
+BLOCKS = ("8", "16", "32", "64", "128", "256")
+DEPTHS = ("4", "8", "16", "32")
+THREADS = ("1", "2", "4", "8", "16")
+SPLITS = ("1", "2", "4", "8", "16")
+BATCHES = ("1", "8", "32")
+_SIZES = ("block_m", "block_n", "block_k", "thread_m", "thread_n", "split_k", "buffers")
+
+
+def _layers() -> dict[str, ConvProblem]:
+    """Return the layers of ResNet-18 that differ, by the first name of each."""
+    found = {}
+    for layer in networks.load("resnet18"):
+        found.setdefault(layer.problem, layer.name)
+    return {name: problem for problem, name in found.items()}
+
+
+LAYERS = _layers()
+
+
+class TilingExplorer(Live):
+    """A layer's matrix product, cut into blocks of threads and tiles of a thread; what that takes, and saves.
+
+    Parameters
+    ----------
+    layer : str
+        A layer of ResNet-18, by the name in its table; of equal ones the first.
+    batch : int
+        Images: 1, 8 or 32.
+    gpu : str
+        A name of `convlab.gpu.tiling.GPUS`.
+    tiling : Tiling, optional
+        The sizes to open with; powers of two in the ranges of the sliders.
+    compiled : mapping of Tiling to int, optional
+        Registers that the compiler took for some tilings, to be shown beside the estimate.
+
+    Raises
+    ------
+    ConvError
+        If one of these is not among the choices.
+
+    Examples
+    --------
+    >>> TilingExplorer(tiling=Tiling(64, 64, 8, 8, 4)).tiling.threads
+    128
+    """
+
+    source = ("tiling.js", "tiling_explorer.js")
+    block_m, block_n, block_k = Choice(BLOCKS, "128"), Choice(BLOCKS, "64"), Choice(DEPTHS, "8")
+    thread_m, thread_n = Choice(THREADS, "8"), Choice(THREADS, "8")
+    split_k, buffers = Choice(SPLITS), Choice(("1", "2"), "2")
+    layer, batch, gpu = Choice(tuple(LAYERS)), Choice(BATCHES, "32"), Choice(tuple(GPUS), "H100")
+    choices = traitlets.Dict().tag(sync=True)  # of every slider
+    layers, gpus = traitlets.Dict().tag(sync=True), traitlets.Dict().tag(sync=True)
+    most = traitlets.Dict().tag(sync=True)  # what a block and a thread may have
+    compiled = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        layer: str = "layer1.0.conv1",
+        *,
+        batch: int = 32,
+        gpu: str = "H100",
+        tiling: Tiling | None = None,
+        compiled: Mapping[Tiling, int] | None = None,
+    ):
+        check_choice("layer", layer, LAYERS)
+        check_choice("gpu", gpu, GPUS)
+        opening = tiling or Tiling(128, 64, 8, 8, 8)
+        super().__init__(
+            **{name: str(getattr(opening, name)) for name in _SIZES},
+            **{"layer": layer, "batch": str(batch), "gpu": gpu},
+            choices={"block_m": BLOCKS, "block_n": BLOCKS, "block_k": DEPTHS, "split_k": SPLITS}
+            | {"thread_m": THREADS, "thread_n": THREADS},
+            layers={name: _plain(problem) for name, problem in LAYERS.items()},
+            gpus={name: _gpu(*facts) for name, facts in GPUS.items()},
+            most=_most(),
+            compiled={key_of(one): registers for one, registers in (compiled or {}).items()},
+        )
+
+    @property
+    def tiling(self) -> Tiling:
+        """The sizes that are shown now."""
+        return Tiling(**{name: int(getattr(self, name)) for name in _SIZES})
+
+    @property
+    def problem(self) -> ConvProblem:
+        """The layer that is shown now."""
+        return replace(LAYERS[self.layer], N=int(self.batch))
+
+    def draw(self) -> Picture:
+        """Return a picture of the present state."""
+        return picture.draw(self.layer, self.problem, self.tiling, self.gpu)
+
+
+def key_of(one: Tiling) -> str:
+    """Return a tiling as the page writes it; how a sum is split changes no register."""
+    return ",".join(map(str, astuple(replace(one, split_k=1))))
+
+
+def _plain(problem: ConvProblem) -> dict:
+    """Return a problem as the page's formulas take it."""
+    names = ("N", "H", "W", "C", "K", "R", "S", "stride", "padding", "dilation", "groups", "dtype")
+    return {name: getattr(problem, name) for name in names}
+
+
+def _gpu(arch: str, processors: int) -> dict:
+    whole = occupancy.MULTIPROCESSORS[arch]
+    return {
+        **{"arch": arch, "processors": processors},
+        **{"threads": whole.threads, "blocks": whole.blocks, "sharedBytes": whole.shared_bytes},
+        **{"registers": occupancy.REGISTERS, "quarters": occupancy.QUARTERS},
+        **{"registerUnit": occupancy.REGISTER_UNIT, "sharedUnit": occupancy.SHARED_UNIT},
+        "sharedReserved": occupancy.SHARED_RESERVED,
+    }
+
+
+def _most() -> dict[str, int]:
+    return {
+        **{"threads": tiling.MOST_THREADS, "shared": tiling.MOST_SHARED},
+        **{"registers": tiling.MOST_REGISTERS, "others": tiling.OTHERS},
+    }
