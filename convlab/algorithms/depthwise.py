@@ -21,6 +21,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
+from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
 from convlab.threads import spread
@@ -182,5 +183,6 @@ ALGORITHM = Algorithm(
             pack=_pack,
             allocate=_allocate,
         ),
+        "gpu": gpu_form("depthwise", parts=("pack",), bytes_moved=TRAFFIC),
     },
 )
