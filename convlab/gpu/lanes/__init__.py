@@ -1,55 +1,57 @@
-"""The lane simulator: runs the source of a real kernel, every thread of it, and watches its memory."""
+"""The lane simulator: runs the source of a real kernel, every thread of it, and watches its memory.
+
+    trace = lanes.run(kernel, grid, block, x, y, 7)
+    trace.check()                        # a race, a barrier not all reach, a read of nothing: KernelError
+    print(trace.report())                # what each line asked of the memory
+    trace.sites()                        # the same as records; trace.requests(site): lane by lane
+
+Neither a GPU nor a CUDA toolkit is needed. Every thread runs the kernel's own Python source until it has to
+wait; every element it reads or writes is looked at and written down. Threads of a warp that do so at the same
+place of the source, in the same iteration of every loop around it, made one request.
+
+It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is
+the other half of the picture. Whole numbers are Python's, and casts such as ``uint32(...)`` wrap around as on
+the device; floating-point numbers are rounded to their own type after every operation.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from convlab.gpu.lanes.memory import poisoned
+from convlab.gpu.lanes.mistakes import KernelError, Mistake
+from convlab.gpu.lanes.requests import Request
+from convlab.gpu.lanes.trace import Site, Trace
 
-from convlab.errors import ConvError
-
-
-class KernelError(ConvError):
-    """A kernel did what no kernel may: a race, an access out of bounds, a barrier not all threads reach."""
-
-
-def poisoned(shape, dtype):
-    """Return an array of NaN, or of zeros where the type has none."""
-    dtype = np.dtype(dtype)
-    return np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
+__all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "run"]
 
 
-class Trace:
-    """What a launch asked of the memory, and what it did wrong."""
-
-    def __init__(self, simulator):
-        self.simulator = simulator
-
-    def sites(self) -> list[dict]:
-        """Return one record for each place in the source that touches memory."""
-        return self.simulator.sites()
-
-    def check(self) -> None:
-        """Raise if the kernel did anything wrong."""
-        if self.simulator.races or self.simulator.warn:
-            raise KernelError(f"{dict(self.simulator.races)} {dict(self.simulator.warn)}")
-
-
-def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True) -> Trace:
-    """Run a kernel on NumPy arrays, one lane after the other.
+def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True, shared_bytes: int = 0) -> Trace:
+    """Run a kernel on NumPy arrays, thread by thread.
 
     Parameters
     ----------
     kernel
-        As `cuda.jit` made it.
+        As `cuda.jit` made it, or a plain function.
     grid, block : int or tuple of int
+        Blocks, and threads of a block, along x, y and z.
     *arguments
-        Arrays and numbers.
-    blocks : set of (int, int, int), optional
-        The blocks to trace; by default all.
+        NumPy arrays (written in place, as on the device), numbers, and tuples of numbers.
+    blocks : collection of int or tuple of int, optional
+        Run these blocks alone, so that a large launch is seen through one of them; by default all.
     traced : bool
-        False: only run it and look for mistakes, which is twice as quick.
-    """
-    from convlab.gpu.lanes.simulator import LaneSim
+        False: look for mistakes, and keep no requests.
+    shared_bytes : int
+        Bytes of dynamic shared memory: what ``kernel[grid, block, stream, bytes]`` says on the device.
 
-    simulator = LaneSim(kernel, grid, block, trace=traced, blocks=blocks)
-    simulator(*arguments)
-    return Trace(simulator)
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    KernelError
+        At once where the kernel cannot go on: an access out of bounds or misaligned, threads that wait for
+        each other for ever. All other mistakes are in the trace; `Trace.check` raises them.
+    """
+    from convlab.gpu.lanes.machine import Machine
+
+    return Machine(kernel, grid, block, arguments, blocks, traced, shared_bytes).run()

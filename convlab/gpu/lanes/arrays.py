@@ -1,0 +1,243 @@
+"""Arrays as a kernel sees them: every element that is read or written is looked at.
+
+A `Watched` array lies in global, shared or constant memory: what is done to it is written down for the warp.
+A `Local` array is one thread's own, registers when all goes well: it is only checked.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from convlab.gpu.lanes import mistakes
+from convlab.gpu.lanes.memory import COPYING, EMPTY, WRITTEN
+from convlab.gpu.lanes.mistakes import element
+from convlab.gpu.lanes.values import as_dtype, cast
+
+WIDEST = 16  # bytes a thread can ask for in one request
+_ONES = [bytes([WRITTEN]) * size for size in range(33)]
+
+
+class Watched:
+    """An array in memory that threads share, or a part of one.
+
+    Parameters
+    ----------
+    machine : Machine
+    array : numpy.ndarray
+        Its numbers.
+    name, space : str
+        What the kernel calls it; "global", "shared" or "const".
+    address : int
+        Of its first element.
+    states : buffer or None
+        For every byte EMPTY, WRITTEN or COPYING; None: all are written.
+    """
+
+    def __init__(self, machine, array, name, space, address, states=None):
+        self.machine, self.name, self.space = machine, name, space
+        self.dtype, self.itemsize, self.states = array.dtype, array.itemsize, states
+        if any(stride < 0 or stride % array.itemsize for stride in array.strides):
+            raise TypeError(f"{name} has strides of {array.strides} bytes: give the kernel a copy of it")
+        steps = [stride // array.itemsize for stride in array.strides]  # elements from one to the next
+        span = 1 + sum((extent - 1) * step for extent, step in zip(array.shape, steps, strict=True))
+        span = span if array.size else 0
+        self.flat = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
+        self.whole, self.base, self.first = self, address, 0
+        self._take_shape(list(zip(array.shape, steps, strict=True)))
+        self._get = self.flat.item if array.dtype.kind in "uib" else self.flat.__getitem__
+        self._cast = cast(array.dtype) if array.dtype.kind in "ui" else None
+        self._record = machine.log.numbers.extend
+        self.ld, self.st = (machine.log.access(kind, self, self.itemsize) for kind in ("ld", "st"))
+
+    def _take_shape(self, axes):
+        self.axes = axes  # (extent, step) of every axis
+        self.shape = tuple(extent for extent, _ in axes)
+        self.ndim, self.size = len(axes), int(np.prod(self.shape))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, as NumPy has it."""
+        return tuple(step * self.itemsize for _, step in self.axes)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        try:
+            k = self.locate(index)
+        except TypeError:
+            return self._part(index)
+        byte = k * self.itemsize
+        self._record((self.machine.path.number, sys._getframe(1).f_lasti, self.ld, self.base + byte))
+        if self.states is not None and self.states[byte] != WRITTEN:
+            self._unwritten(k, self.states[byte])
+        return self._get(k)
+
+    def __setitem__(self, index, value):
+        try:
+            k = self.locate(index)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: one element at a time is written, at whole numbers") from error
+        byte = k * self.itemsize
+        self._record((self.machine.path.number, sys._getframe(1).f_lasti, self.st, self.base + byte))
+        self.put(k, value)
+
+    def put(self, k: int, value) -> None:
+        """Let element k be `value`, unnoticed."""
+        self.flat[k] = value if self._cast is None else self._cast(value)
+        if self.states is not None:
+            byte = k * self.itemsize
+            self.states[byte : byte + self.itemsize] = _ONES[self.itemsize]
+
+    def get(self, k: int):
+        """Return element k, unnoticed."""
+        return self._get(k)
+
+    def locate(self, index) -> int:
+        """Return which element of `flat` an index means; a slice is a TypeError."""
+        if index.__class__ is not tuple:
+            index = (index,)
+        if len(index) != len(self.axes):
+            raise TypeError
+        k = self.first
+        for i, (extent, step) in zip(index, self.axes, strict=True):
+            if not 0 <= i < extent:
+                out_of_bounds(self, index)
+            k += i * step
+        return k
+
+    def load(self, index, count: int, instruction: int, kind: str = "ld") -> tuple:
+        """Return `count` elements that lie side by side, read at once by the instruction that is said."""
+        k = self.run(index, count, instruction, kind)
+        if self.states is not None:
+            for i in range(k, k + count):
+                if self.states[i * self.itemsize] != WRITTEN:
+                    self._unwritten(i, self.states[i * self.itemsize])
+                    break
+        return tuple(self.flat[k : k + count].tolist() if self._cast else self.flat[k : k + count])
+
+    def store(self, index, values, instruction: int, kind: str = "st") -> None:
+        """Write elements that lie side by side, at once."""
+        k = self.run(index, len(values), instruction, kind)
+        for i, value in enumerate(values):
+            self.put(k + i, value)
+
+    def run(self, index, count: int, instruction: int, kind: str) -> int:
+        """Return the first of `count` elements side by side, having looked at and noted the access."""
+        k = self.locate(index)
+        if k + count > len(self.flat):
+            last = (*index[:-1], index[-1] + count - 1) if index.__class__ is tuple else (index + count - 1,)
+            out_of_bounds(self, last)
+        self.run_flat(k, count, instruction, kind)
+        return k
+
+    def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:
+        """Note an access to elements k, k + 1, ... of `flat`, having looked at where it begins."""
+        size, address = count * self.itemsize, self.base + k * self.itemsize
+        piece = min(size, WIDEST)
+        if address % piece:
+            text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
+            text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
+            self.machine.stop(mistakes.MISALIGNED, text, self.name, self.index(k))
+        for part in range(size // piece):
+            access = self.machine.log.access(kind, self.whole, piece, part)
+            self._record((self.machine.path.number, instruction, access, address + part * piece))
+
+    def mark(self, k: int, count: int, state: int) -> None:
+        """Say in which state elements are."""
+        if self.states is not None:
+            start, stop = k * self.itemsize, (k + count) * self.itemsize
+            self.states[start:stop] = bytes([state]) * (stop - start)
+
+    def index(self, k: int) -> tuple[int, ...]:
+        """Return the index of element k of `flat` in the whole array."""
+        result = []
+        for extent, step in self.whole.axes:
+            result.append(k // step % extent if step else 0)
+        return tuple(result)
+
+    def _part(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) > self.ndim:
+            raise TypeError(f"{self.name} has {self.ndim} axes; {len(index)} indices were given")
+        index += (slice(None),) * (self.ndim - len(index))
+        part, axes, first = object.__new__(Watched), [], self.first
+        part.__dict__.update(self.__dict__)
+        for i, (extent, step) in zip(index, self.axes, strict=True):
+            if isinstance(i, slice):
+                start, stop, stride = i.indices(extent)
+                axes.append((len(range(start, stop, stride)), step * stride))
+                first += start * step
+            else:
+                if not 0 <= i < extent:
+                    out_of_bounds(self, index)
+                first += i * step
+        part.first = first
+        part._take_shape(axes)
+        return part
+
+    def _unwritten(self, k, state):
+        name = element(self.name, self.index(k))
+        if state == COPYING:
+            text = f"{name} is read while cp.async still copies to it: wait for the copy first"
+            self.machine.note(mistakes.PENDING, text, self.name, self.index(k))
+        elif state == EMPTY:
+            text = f"{name}, in {self.space} memory, is read before anything was written there"
+            self.machine.note(mistakes.UNWRITTEN, text, self.name, self.index(k))
+
+
+class Local:
+    """An array of one thread: a list, and None where nothing was written yet."""
+
+    def __init__(self, machine, shape, dtype, name):
+        self.machine, self.name, self.space = machine, name, "local"
+        self.shape = shape if isinstance(shape, tuple) else (shape,)
+        self.dtype, self._cast = as_dtype(dtype), cast(as_dtype(dtype))
+        self.size, self.ndim = int(np.prod(self.shape)), len(self.shape)
+        self._items = [None] * self.size
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        value = self._items[self._locate(index)]
+        if value is None:
+            return self._unwritten(index)
+        return value
+
+    def __setitem__(self, index, value):
+        self._items[self._locate(index)] = self._cast(value)
+
+    def _locate(self, index):
+        if index.__class__ is not tuple:
+            index = (index,)
+        if len(index) != len(self.shape):
+            raise TypeError(f"{self.name} has {self.ndim} axes; {len(index)} indices were given")
+        k = 0
+        for i, extent in zip(index, self.shape, strict=True):
+            if not 0 <= i < extent:
+                out_of_bounds(self, index)
+            k = k * extent + i
+        return k
+
+    def _unwritten(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        text = f"{element(self.name, index)}, a local array, is read before anything was written there"
+        self.machine.note(mistakes.UNWRITTEN, text, self.name, index)
+        return self.dtype.type(np.nan) if self.dtype.kind in "fc" else self._cast(-1)
+
+
+def out_of_bounds(array, index) -> None:
+    """Stop: an index is beyond its axis."""
+    axis = next(a for a, i in enumerate(index) if not 0 <= i < array.shape[a])
+    wrong, extent = index[axis], array.shape[axis]
+    name = element(array.name, index)
+    if wrong < 0:
+        text = f"{name}: an index below zero (Numba would count it from the end)"
+        array.machine.stop(mistakes.NEGATIVE, text, array.name, index)
+    text = f"{name} is outside of {array.name}, whose axis {axis} has {extent} elements"
+    if 1 << 31 <= wrong < 1 << 32:
+        text += f" ({wrong} is {wrong - (1 << 32)} as a uint32)"
+    array.machine.stop(mistakes.BOUNDS, text, array.name, index)

@@ -1,0 +1,110 @@
+"""The names a kernel uses, each bound to its stand-in: `cuda`, casts, device functions, instructions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sys
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+import numpy as np
+
+from convlab.gpu._cuda import cuda
+from convlab.gpu.lanes.cuda_names import Cuda
+from convlab.gpu.lanes.instructions import STAND_INS
+from convlab.gpu.lanes.source import read
+from convlab.gpu.lanes.values import Module, as_dtype, cast, keeps_type, literal
+from convlab.gpu.ptx import Instruction
+
+
+class Linker:
+    """Makes functions whose names are bound for one launch; their code is kept from launch to launch."""
+
+    def __init__(self, machine):
+        self._machine, self._cuda = machine, Cuda(machine)
+        self._functions = {}
+        self._names = {
+            "<enter>": self._enter,
+            "<next>": self._next,
+            "<leave>": self._leave,
+            "float": np.float64,
+            "complex": np.complex128,
+            "__builtins__": builtins,
+        }
+        machine.array_names = {}
+
+    def link(self, function) -> FunctionType:
+        """Return a function like the one given, for this launch."""
+        if function not in self._functions:
+            source = read(function)
+            for (line, column), name in source.arrays.items():
+                self._machine.array_names[source.code.co_filename, line, column] = name
+            names = {**self._names, **source.constants}
+            linked = FunctionType(source.code, names, function.__name__, function.__defaults__)
+            linked.__kwdefaults__ = function.__kwdefaults__
+            self._functions[function] = linked
+            for name, value in _outside(function, source.names()):
+                names[name] = self.swap(value)
+        return self._functions[function]
+
+    def swap(self, value):
+        """Return what stands for a value in a kernel: often the value itself."""
+        if value is cuda:
+            return self._cuda
+        if isinstance(value, ModuleType):
+            return Module(value, self.swap)
+        if hasattr(value, "py_func"):
+            return self._device_function(self.link(value.py_func))
+        if isinstance(value, Instruction):
+            return partial(STAND_INS[value.name], self._machine)
+        if isinstance(value, BuiltinFunctionType) and value.__module__ == math.__name__:
+            return keeps_type(value)
+        if _is_number_type(value):
+            return cast(as_dtype(value))
+        return literal(value)
+
+    def _device_function(self, function):
+        machine, code = self._machine, function.__code__
+
+        def call(*arguments, **named):
+            path = machine.path
+            machine.path = path.call(sys._getframe(1).f_lasti, code)
+            result = function(*arguments, **named)
+            machine.path = path
+            return result
+
+        return call
+
+    def _enter(self):
+        self._machine.path = self._machine.path.enter()
+
+    def _next(self):
+        self._machine.path = self._machine.path.next()
+
+    def _leave(self):
+        self._machine.path = self._machine.path.outer
+
+
+def _outside(function, names):
+    """Yield the name and value of everything a function finds outside of itself."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closure = {}
+    for name, cell in cells:
+        try:
+            closure[name] = cell.cell_contents
+        except ValueError:  # not given a value yet
+            continue
+    for name in names:
+        if name in closure:
+            yield name, closure[name]
+        elif name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+def _is_number_type(value) -> bool:
+    if isinstance(value, type):
+        return issubclass(value, np.generic)
+    from numba import types
+
+    return isinstance(value, types.Number | types.Boolean)

@@ -1,0 +1,90 @@
+"""What the threads of a block did, in the order in which they did it: one row an access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Access:
+    """A kind of access: what is done to which array, and to how many bytes at once.
+
+    Attributes
+    ----------
+    kind : str
+        "ld", "st" or "atomic"; "landed" is the moment at which an asynchronous copy is known to be there.
+    array : Array
+        The whole array, though it be reached through a slice.
+    size : int
+        Bytes of one thread.
+    part : int
+        An access of more than 16 bytes a thread takes several requests; this is which.
+    """
+
+    kind: str
+    array: object
+    size: int
+    part: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Accesses between two barriers of one block; every field has one element for each.
+
+    Attributes
+    ----------
+    thread, turn : arrays of int
+        The thread of the block; and how many `syncwarp` its warp had passed.
+    path, instruction : arrays of int
+        Number of the `Path`, and `f_lasti`: the place in the source.
+    access, address : arrays of int
+        Number of the `Access`, and the first byte.
+    """
+
+    thread: np.ndarray
+    turn: np.ndarray
+    path: np.ndarray
+    instruction: np.ndarray
+    access: np.ndarray
+    address: np.ndarray
+
+    def __len__(self):
+        return len(self.thread)
+
+    def __getitem__(self, rows) -> Rows:
+        return Rows(*[getattr(self, name)[rows] for name in self.__dataclass_fields__])
+
+
+class Log:
+    """Where arrays write their accesses down, as four numbers: path, instruction, access, address."""
+
+    def __init__(self):
+        self.numbers: list[int] = []
+        self.accesses: list[Access] = []
+        self._known: dict[tuple, int] = {}
+        self._turns: list[tuple[int, int, int]] = []
+
+    def access(self, kind: str, array, size: int, part: int = 0) -> int:
+        """Return the number of an `Access`."""
+        key = (kind, id(array), size, part)
+        if key not in self._known:
+            self._known[key] = len(self.accesses)
+            self.accesses.append(Access(kind, array, size, part))
+        return self._known[key]
+
+    def begin(self, thread: int, turn: int) -> None:
+        """Say whose accesses follow."""
+        self._turns.append((len(self.numbers) // 4, thread, turn))
+
+    def take(self) -> Rows:
+        """Return the rows since the last time, and forget them."""
+        path, instruction, access, address = np.array(self.numbers, np.int64).reshape(-1, 4).T
+        start, thread, turn = np.array(self._turns, np.int64).reshape(-1, 3).T
+        lengths = np.diff(np.append(start, len(path)))
+        self.numbers.clear()  # arrays hold on to this list
+        self._turns.clear()
+        return Rows(
+            np.repeat(thread, lengths), np.repeat(turn, lengths), path, instruction, access, address
+        )

@@ -1,0 +1,171 @@
+"""One launch: the arguments, the memory, and one block after the other."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import sys
+
+import numpy as np
+
+from convlab.gpu.lanes import mistakes
+from convlab.gpu.lanes.arrays import Local, Watched
+from convlab.gpu.lanes.block import Block
+from convlab.gpu.lanes.cuda_names import Triple
+from convlab.gpu.lanes.link import Linker
+from convlab.gpu.lanes.log import Log
+from convlab.gpu.lanes.memory import Memory, states
+from convlab.gpu.lanes.mistakes import KernelError, Mistake, Mistakes, Place
+from convlab.gpu.lanes.paths import Paths
+from convlab.gpu.lanes.races import BetweenBlocks, within_block
+from convlab.gpu.lanes.shared import SharedMemory
+from convlab.gpu.lanes.source import instructions, places, read
+from convlab.gpu.lanes.trace import Trace
+from convlab.gpu.lanes.values import argument
+
+CONSTANT_BYTES = 64 << 10
+
+
+class Machine:
+    """What `lanes.run` does; kernels meet it through the names `Linker` gives them.
+
+    Attributes
+    ----------
+    lane : Lane
+        The thread that runs now.
+    path : Path
+        Where it is.
+    block_index : Triple
+        Its block.
+    """
+
+    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes):
+        self.kernel = getattr(kernel, "py_func", kernel)
+        self.grid, self.block = _triple(grid), _triple(block)
+        self.blocks = None if blocks is None else {_index(index) for index in blocks}
+        self.traced = traced
+        self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
+        self.shared = SharedMemory(self, shared_bytes)
+        self.constants: dict[int, Watched] = {}
+        self.lane = self.path = self.block_index = None
+        self.function = Linker(self).link(self.kernel)
+        self.paths = Paths(self.function.__code__)
+        self.arguments = self._arguments(arguments)
+        self.trace = Trace(self)
+
+    def _arguments(self, arguments):
+        seen = []
+        for name, value in zip(inspect.signature(self.kernel).parameters, arguments, strict=True):
+            if isinstance(value, np.ndarray):
+                value = Watched(self, value, name, "global", self.memory.place(value), states(value))
+            seen.append(argument(value))
+        return seen
+
+    def run(self) -> Trace:
+        """Run every block, and return what was seen."""
+        between = BetweenBlocks(self) if np.prod(self.grid) > 1 else None
+        # NumPy keeps its error settings in the context: every thread runs in this one.
+        with np.errstate(all="ignore"):
+            self.context = contextvars.copy_context()
+            for z, y, x in np.ndindex(self.grid[::-1]):
+                if self.blocks is None or (x, y, z) in self.blocks:
+                    self._run_block(Triple((x, y, z)), between)
+        self.log.numbers.clear()
+        return self.trace
+
+    def _run_block(self, index, between):
+        self.block_index = index
+        self.shared.begin()
+        block = Block(self)
+        for rows in block.run():
+            within_block(self, rows)
+            if between:
+                between.add(rows)
+            if self.traced:
+                self.trace.add(index, rows)
+
+    # -- what threads do together: see block.py --------------------------------------------------------------
+
+    def barrier(self, value, instruction: int) -> list:
+        """Wait for all threads of the block; return the values they brought."""
+        return self.lane.wait_for_block(value, self._spot(instruction))
+
+    def meet(self, mask, value, instruction: int) -> dict:
+        """Wait for the lanes of a mask, or for all that get here (None); return the value of each."""
+        return self.lane.wait_for_warp(mask, value, self._spot(instruction))
+
+    def next_turn(self) -> None:
+        """What this thread did until now is in order with what its warp does next."""
+        self.lane.turn += 1
+        self.log.begin(self.lane.thread, self.lane.turn)
+
+    def _spot(self, instruction):
+        """Return a name for where this thread is, in the source and in its loops."""
+        return self.path, instructions(self.path.code)[instruction // 2]
+
+    # -- arrays that the kernel makes ------------------------------------------------------------------------
+
+    def shared_array(self, shape, dtype, instruction: int):
+        """Return the shared array made at a place of the source: the same for all threads of the block."""
+        return self.shared.array(shape, dtype, self._spot(instruction)[1], self._name(instruction))
+
+    def local_array(self, shape, dtype, instruction: int):
+        """Return a new local array."""
+        return Local(self, shape, dtype, self._name(instruction))
+
+    def constant(self, array, instruction: int):
+        """Return an array in constant memory."""
+        if isinstance(array, Watched):
+            return array
+        if id(array) not in self.constants:
+            name = self._name(instruction)
+            if array.nbytes > CONSTANT_BYTES:
+                text = f"{name} takes {array.nbytes} bytes of constant memory; there are {CONSTANT_BYTES}"
+                self.stop(mistakes.MEMORY, text)
+            self.constants[id(array)] = Watched(self, array, name, "const", self.memory.place(array))
+        return self.constants[id(array)]
+
+    def _name(self, instruction):
+        place = places(self.path.code)[instruction // 2]
+        return self.array_names.get((place.file, place.line, place.column), f"array of line {place.line}")
+
+    # -- mistakes --------------------------------------------------------------------------------------------
+
+    def note(self, kind: str, message: str, array: str = "", index=(), place: Place | None = None) -> None:
+        """Keep a mistake the thread that runs made where it is; it goes on."""
+        who = f" (thread {self.lane.index}, block {self.block_index})"
+        place = place or self.place(self.path, self.instruction())
+        self.mistakes.add(
+            Mistake(kind, message + who, place, None, array, tuple(index), self.block_index, self.lane.index)
+        )
+
+    def stop(self, kind: str, message: str, array: str = "", index=(), place: Place | None = None) -> None:
+        """End the run: the kernel cannot go on from here."""
+        self.note(kind, message, array, index, place)
+        raise KernelError(self.kernel.__name__, reversed(list(self.mistakes)))
+
+    def instruction(self) -> int:
+        """Return `f_lasti` of the kernel's function that runs now."""
+        frame = sys._getframe(1)
+        while frame.f_code is not self.path.code:
+            frame = frame.f_back
+        return frame.f_lasti
+
+    def place(self, path, instruction: int) -> Place:
+        """Return the place in the source of an instruction on a path."""
+        return places(path.code)[instruction // 2]
+
+    def thread_index(self, thread: int) -> Triple:
+        """Return a thread's place in its block."""
+        x, y, _ = self.block
+        return Triple((thread % x, thread // x % y, thread // (x * y)))
+
+
+def _triple(value) -> Triple:
+    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    return Triple((*map(int, values), 1, 1)[:3])
+
+
+def _index(value) -> tuple[int, int, int]:
+    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    return (*map(int, values), 0, 0)[:3]

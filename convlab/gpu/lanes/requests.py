@@ -1,0 +1,79 @@
+"""What a warp asks of the memory at once, and what the memory makes of it.
+
+*Global* memory comes in sectors of 32 bytes: a request costs as many as its lanes touch. *Shared* memory has 32
+banks, word i of 4 bytes lies in bank i mod 32: in one wavefront every bank gives one word, to all lanes that
+want it. Lanes that want 8 bytes are served by half warps, 16 bytes by quarter warps. *Constant* memory gives
+one word a wavefront, to all lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SECTOR, WORD, BANKS, WARP = 32, 4, 32, 32
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of one warp.
+
+    Attributes
+    ----------
+    block : tuple of int
+        Which block, along x, y and z.
+    warp : int
+        Which warp of the block.
+    iteration : tuple of int
+        Iteration of every loop around the access, the outermost first.
+    lanes : array of int
+        Lanes that take part, in order.
+    addresses : array of int
+        First byte each of them asks for, from the array's first byte on.
+    size : int
+        Bytes each of them asks for.
+    """
+
+    block: tuple[int, int, int]
+    warp: int
+    iteration: tuple[int, ...]
+    lanes: np.ndarray
+    addresses: np.ndarray
+    size: int
+
+    @property
+    def sectors(self) -> int:
+        """Sectors of 32 bytes it touches, of global memory."""
+        return len(np.unique(self.addresses // SECTOR))
+
+    @property
+    def wavefronts(self) -> int:
+        """Passes it takes, of shared memory."""
+        return int(wavefronts(np.zeros(len(self.lanes), int), self.lanes, self.addresses, self.size)[0])
+
+
+def count_distinct(request, things, requests: int) -> np.ndarray:
+    """Return how many different things each request has."""
+    pairs = np.unique(np.stack([request, things]), axis=1)
+    return np.bincount(pairs[0], minlength=requests)
+
+
+def wavefronts(request, lanes, addresses, size: int) -> np.ndarray:
+    """Return the wavefronts of every request of shared memory.
+
+    Parameters
+    ----------
+    request, lanes, addresses : arrays of int
+        Of every access: its request, numbered from 0; its lane; its first byte.
+    size : int
+        Bytes of every access.
+    """
+    words = max(size // WORD, 1)
+    part = lanes // (WARP // words)  # of the warp: served one after the other
+    word = (addresses // WORD)[:, None] + np.arange(words)
+    group = np.repeat(request * words + part, words)
+    distinct = np.unique(np.stack([group, word.reshape(-1)]), axis=1)  # a word is given to many at once
+    conflicts = np.bincount(distinct[0] * BANKS + distinct[1] % BANKS)
+    conflicts.resize((int(request.max()) + 1) * words * BANKS)
+    return conflicts.reshape(-1, words, BANKS).max(axis=2).sum(axis=1)

@@ -1,0 +1,139 @@
+"""A kernel's own source, made to run: the loops count their iterations, everything else is as it was written.
+
+Each ``for`` and ``while`` becomes
+
+    <enter>()
+    for ...:
+        <next>()
+        ...
+    <leave>()
+
+on the lines it had, so that every error, and every access, still knows its place in the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+
+import numpy as np
+
+from convlab.errors import ConvError
+from convlab.gpu.lanes.mistakes import Place
+from convlab.gpu.lanes.values import literal
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function's code, with loops that count, and what is known of it.
+
+    Attributes
+    ----------
+    code : code object
+        Names of the function's closure are global names here.
+    constants : dict of str to numpy.floating
+        The floating-point numbers written in it.
+    arrays : dict of (int, int) to str
+        Line and column of a call, and the name its value is given: what an array made there is called.
+    """
+
+    code: CodeType
+    constants: dict
+    arrays: dict
+
+    def names(self) -> set[str]:
+        """Return every global name the code may look up."""
+        return {name for code in _codes(self.code) for name in code.co_names}
+
+
+@lru_cache(maxsize=1024)
+def read(function) -> Source:
+    """Return a function's source, rebuilt; done once for each function."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        message = f"the source of kernel {function.__name__} is not at hand: define it in a file or in a cell"
+        raise ConvError(message) from error
+    # Inside a class or factory it is indented: an `if` of one line above it keeps the columns as they are.
+    indented = lines[0][:1].isspace()
+    tree = ast.parse("".join(["if 1:\n"] * indented + lines))
+    ast.increment_lineno(tree, first - 1 - indented)
+    definition = tree.body[0].body[0] if indented else tree.body[0]
+    rebuilt = _Rebuilt()
+    module = ast.Module([rebuilt.visit(definition)], [])
+    code = compile(ast.fix_missing_locations(module), inspect.getsourcefile(function), "exec")
+    [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return Source(code, rebuilt.constants, rebuilt.arrays)
+
+
+class _Rebuilt(ast.NodeTransformer):
+    def __init__(self):
+        self.constants, self.arrays = {}, {}
+
+    def visit_FunctionDef(self, node):
+        self.generic_visit(node)
+        node.decorator_list, node.returns = [], None
+        node.args.defaults, node.args.kw_defaults = [], []
+        for argument in ast.walk(node.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        return node
+
+    def _counted(self, node):
+        self.generic_visit(node)
+        enter, following, leave = (_call(name, node) for name in ("<enter>", "<next>", "<leave>"))
+        node.body.insert(0, following)
+        return [enter, node, leave]
+
+    visit_For = visit_While = _counted
+
+    def visit_Assign(self, node):
+        for target in node.targets:
+            several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+            pairs = zip(target.elts, node.value.elts, strict=True) if several else [(target, node.value)]
+            for name, value in pairs:
+                if isinstance(name, ast.Name):
+                    self.arrays[value.lineno, value.col_offset] = name.id
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node):
+        # 0.5 is a float64 to Numba: next to a float32 it wins, which a Python float does not.
+        value = literal(node.value)
+        if not isinstance(value, np.generic):
+            return node
+        name = f"<{value!r}>"
+        self.constants[name] = value
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+def _call(name, node):
+    return ast.copy_location(ast.Expr(ast.Call(ast.Name(name, ast.Load()), [], [])), node)
+
+
+def _codes(code):
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _codes(part)
+
+
+@lru_cache(maxsize=1024)
+def places(code) -> list[Place]:
+    """Return the place of every instruction of a code object; `f_lasti` // 2 counts instructions."""
+    return [Place(code.co_filename, line or 0, column or 0) for line, _, column, _ in code.co_positions()]
+
+
+@lru_cache(maxsize=1024)
+def instructions(code) -> list[int]:
+    """Return, for every value of `f_lasti` // 2, the instruction it belongs to.
+
+    Since Python 3.11 an instruction is followed by room for what the interpreter learns about it, and once it
+    has learned something, `f_lasti` may point into that room.
+    """
+    starts = [instruction.offset // 2 for instruction in dis.get_instructions(code)]
+    ends = [*starts[1:], len(code.co_code) // 2]
+    return [start for start, end in zip(starts, ends, strict=True) for _ in range(start, end)]
