@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 import textwrap
 
 from convlab.gpu.lanes import Trace
@@ -28,69 +27,51 @@ def described(name: str, trace: Trace) -> dict:
                                     lanes (the byte each of the 32 asks for, from the start of the array or of
                                     shared memory; None if it asks for none), cost, least and wanted (bytes)
     """
-    kernel = trace.simulator.kernel
-    lines, first = inspect.getsourcelines(kernel.py_func)
+    lines, first = inspect.getsourcelines(trace.function)
     text = textwrap.dedent("".join(lines)).splitlines()
+    indent = len(lines[0].expandtabs()) - len(lines[0].expandtabs().lstrip())
     source = [{"number": first + i, "text": line} for i, line in enumerate(text)]
-    return {"name": name, "source": source, "accesses": _accesses(trace, 0)}
+    accesses = [_access(trace, site, indent) for site in trace.sites()]
+    return {"name": name, "source": source, "accesses": accesses}
 
 
-def _accesses(trace, indent):
-    from convlab.gpu.lanes.simulator import wavefronts
+def _access(trace, site, indent):
+    in_global = site.space == "global"
+    return {
+        "kind": site.kind,
+        "space": site.space,
+        "array": site.array,
+        "shape": list(site.shape),
+        "itemsize": site.itemsize,
+        "line": site.line,
+        "text": site.source,
+        "begin": site.place.column - indent,
+        "end": site.place.end - indent,
+        "count": site.requests,
+        "lanes": site.lanes,
+        "cost": site.sectors if in_global else site.wavefronts,
+        "least": site.ideal_sectors if in_global else site.ideal_wavefronts,
+        "requests": [_request(request, site) for request in trace.requests(site)[:MOST_REQUESTS]],
+    }
 
-    simulator, found = trace.simulator, {}
-    lowest = {}
-    for (_, space, array, *_), asked in simulator.records.items():
-        at = min(a for _, a, _ in asked) // 512 * 512 if space == "global" else 0
-        lowest[array] = min(at, lowest.get(array, at))
-    for (kind, space, array, site, _, block, warp), asked in simulator.records.items():
-        access = found.setdefault(
-            (kind, space, array, site),
-            {
-                "kind": kind,
-                "space": space,
-                "array": array,
-                "shape": [],
-                "itemsize": 4,
-                "line": site[1],
-                "text": linecache.getline(site[0], site[1]).strip(),
-                "begin": site[2] - indent,
-                "end": site[3] - indent,
-                "count": 0,
-                "lanes": 0,
-                "cost": 0,
-                "least": 0,
-                "requests": [],
-            },
-        )
-        lanes = [None] * 32
-        for lane, at, _ in asked:
-            lanes[lane] = at - lowest[array]
-        wanted = len({w for _, a, s in asked for w in range(a // 4, (a + s) // 4)}) * 4
-        if space == "global":
-            cost = len({b for _, a, s in asked for b in range(a // 32, (a + s - 1) // 32 + 1)})
-            least = -(-wanted // 32)
-        else:
-            cost, least = wavefronts(asked)
-        access["count"] += 1
-        access["lanes"] += len(asked)
-        access["cost"] += cost
-        access["least"] += least
-        if len(access["requests"]) < MOST_REQUESTS:
-            access["requests"].append(
-                {
-                    "block": ", ".join(map(str, block)),
-                    "warp": warp,
-                    "size": asked[0][2],
-                    "lanes": lanes,
-                    "cost": cost,
-                    "least": least,
-                    "wanted": wanted,
-                }
-            )
-    return list(found.values())  # in the order of their first request
+
+def _request(request, site):
+    lanes = [None] * 32
+    for lane, at in zip(request.lanes.tolist(), request.addresses.tolist(), strict=True):
+        lanes[lane] = at - (site.offset if site.space == "global" else 0)
+    wanted = len(set(request.addresses.tolist())) * request.size
+    in_global = site.space == "global"
+    return {
+        "block": ", ".join(map(str, request.block)),
+        "warp": request.warp,
+        "size": request.size,
+        "lanes": lanes,
+        "cost": request.sectors if in_global else request.wavefronts,
+        "least": request.ideal_sectors if in_global else request.ideal_wavefronts,
+        "wanted": wanted,
+    }
 
 
 def name_of(trace: Trace) -> str:
     """Return the name of the kernel that was traced."""
-    return trace.simulator.kernel.py_func.__name__
+    return trace.kernel

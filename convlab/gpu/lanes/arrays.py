@@ -29,13 +29,13 @@ class Watched:
         Its numbers.
     name, space : str
         What the kernel calls it; "global", "shared" or "const".
-    address : int
-        Of its first element.
+    address, start : int
+        Of its first element, and of the allocation it is in.
     states : buffer or None
         For every byte EMPTY, WRITTEN or COPYING; None: all are written.
     """
 
-    def __init__(self, machine, array, name, space, address, states=None):
+    def __init__(self, machine, array, name, space, address, start, states=None):
         self.machine, self.name, self.space = machine, name, space
         self.dtype, self.itemsize, self.states = array.dtype, array.itemsize, states
         if any(stride < 0 or stride % array.itemsize for stride in array.strides):
@@ -44,7 +44,7 @@ class Watched:
         span = 1 + sum((extent - 1) * step for extent, step in zip(array.shape, steps, strict=True))
         span = span if array.size else 0
         self.flat = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
-        self.whole, self.base, self.first = self, address, 0
+        self.whole, self.base, self.start, self.first = self, address, start, 0
         self._take_shape(list(zip(array.shape, steps, strict=True)))
         self._get = self.flat.item if array.dtype.kind in "uib" else self.flat.__getitem__
         self._cast = cast(array.dtype) if array.dtype.kind in "ui" else None

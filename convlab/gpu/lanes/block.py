@@ -143,7 +143,9 @@ class Block:
             - {other.number for other in meeting if other.waits[1:3] == lane.waits[1:3]}
         )
         if missing:
-            text = f"lane {lane.number} waits here for lanes {_ranges(missing)} of its warp, named in its mask"
+            text = (
+                f"lane {lane.number} waits here for lanes {_ranges(missing)} of its warp, named in its mask"
+            )
             text += f" {int(mask):#x}, which never get here"
         else:
             text = f"lane {lane.number} calls this with a mask, {int(mask):#x}, that does not name itself"
@@ -151,7 +153,7 @@ class Block:
         self.machine.stop(mistakes.WARP, text, place=self.machine.place(path, 2 * instruction))
 
     def _barrier(self, waiting) -> None:
-        """Let all threads go on that wait for the block; if these are not all, or not in one place, say so."""
+        """Let all threads go on that wait for the block; say so if not all do, or not in one place."""
         lanes = [lane for warp in self.warps for lane in warp]
         first = waiting[0]
         gone = next((lane for lane in lanes if lane.done), None)

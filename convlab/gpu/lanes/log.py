@@ -85,6 +85,4 @@ class Log:
         lengths = np.diff(np.append(start, len(path)))
         self.numbers.clear()  # arrays hold on to this list
         self._turns.clear()
-        return Rows(
-            np.repeat(thread, lengths), np.repeat(turn, lengths), path, instruction, access, address
-        )
+        return Rows(np.repeat(thread, lengths), np.repeat(turn, lengths), path, instruction, access, address)

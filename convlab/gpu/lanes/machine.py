@@ -19,7 +19,7 @@ from convlab.gpu.lanes.mistakes import KernelError, Mistake, Mistakes, Place
 from convlab.gpu.lanes.paths import Paths
 from convlab.gpu.lanes.races import BetweenBlocks, within_block
 from convlab.gpu.lanes.shared import SharedMemory
-from convlab.gpu.lanes.source import instructions, places, read
+from convlab.gpu.lanes.source import instructions, places
 from convlab.gpu.lanes.trace import Trace
 from convlab.gpu.lanes.values import argument
 
@@ -57,7 +57,7 @@ class Machine:
         seen = []
         for name, value in zip(inspect.signature(self.kernel).parameters, arguments, strict=True):
             if isinstance(value, np.ndarray):
-                value = Watched(self, value, name, "global", self.memory.place(value), states(value))
+                value = Watched(self, value, name, "global", *self.memory.place(value), states(value))
             seen.append(argument(value))
         return seen
 
@@ -122,7 +122,7 @@ class Machine:
             if array.nbytes > CONSTANT_BYTES:
                 text = f"{name} takes {array.nbytes} bytes of constant memory; there are {CONSTANT_BYTES}"
                 self.stop(mistakes.MEMORY, text)
-            self.constants[id(array)] = Watched(self, array, name, "const", self.memory.place(array))
+            self.constants[id(array)] = Watched(self, array, name, "const", *self.memory.place(array))
         return self.constants[id(array)]
 
     def _name(self, instruction):

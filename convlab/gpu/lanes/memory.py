@@ -1,7 +1,7 @@
 """The memory a launch can reach: where arrays lie, and which of their bytes hold something.
 
-Arrays of the host hold what was put there. An array made with `poisoned` holds nothing yet: it remembers, byte
-by byte, what has been written since, whoever wrote it and through whichever view.
+Arrays of the host hold what was put there. An array made with `poisoned` holds nothing yet: it remembers,
+byte by byte, what has been written since, whoever wrote it and through whichever view.
 """
 
 from __future__ import annotations
@@ -57,15 +57,16 @@ class Memory:
         self._found: dict[int, tuple[np.ndarray, int]] = {}
         self._end = _FIRST
 
-    def place(self, array: np.ndarray) -> int:
-        """Return the address of an array's first element; views of one allocation share its addresses."""
+    def place(self, array: np.ndarray) -> tuple[int, int]:
+        """Return the address of an array's first element, and of the allocation it is a view of."""
         whole = array
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
         if id(whole) not in self._found:
             self._found[id(whole)] = (whole, self._end)
             self._end += -(-whole.nbytes // ALIGNMENT) * ALIGNMENT + ALIGNMENT
-        return self._found[id(whole)][1] + _pointer(array) - _pointer(whole)
+        start = self._found[id(whole)][1]
+        return start + _pointer(array) - _pointer(whole), start
 
 
 def states(array: np.ndarray):

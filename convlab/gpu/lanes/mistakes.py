@@ -22,11 +22,12 @@ MEMORY = "too much memory"
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a kernel's source."""
+    """A place in a kernel's source: columns `column` to `end` of a line, counted from 0."""
 
     file: str
     line: int
     column: int = 0
+    end: int = 0
 
     @property
     def source(self) -> str:

@@ -119,7 +119,7 @@ class BetweenBlocks:
         items = (items[:, None] + np.arange(width)).reshape(-1)
         by_kind = self._seen.setdefault(array.base, {})
         for kind, last in by_kind.items():
-            if kind == access.kind and kind in ("ld", "atomic") or {kind, access.kind} <= {"ld"}:
+            if kind == access.kind and kind in ("ld", "atomic"):
                 continue
             before = last[items]
             wrong = np.flatnonzero((before != 0) & (before != me))
@@ -139,7 +139,9 @@ class BetweenBlocks:
         thread, index, did, place = _described(machine, rows, int(wrong[0]) // width)
         earlier = int(before[wrong[0]]) - 1
         x, y, _ = machine.grid
-        who = f"block {(earlier % x, earlier // x % y, earlier // (x * y))}" if earlier >= 0 else "other blocks"
+        who = (
+            f"block {(earlier % x, earlier // x % y, earlier // (x * y))}" if earlier >= 0 else "other blocks"
+        )
         text = f"{element(access.array.name, index)} is {did} by thread {thread} of block {block}"
         text += f", and {_VERBS[kind]} by {who}: blocks run in any order"
         machine.mistakes.add(

@@ -1,9 +1,9 @@
 """What a warp asks of the memory at once, and what the memory makes of it.
 
-*Global* memory comes in sectors of 32 bytes: a request costs as many as its lanes touch. *Shared* memory has 32
-banks, word i of 4 bytes lies in bank i mod 32: in one wavefront every bank gives one word, to all lanes that
-want it. Lanes that want 8 bytes are served by half warps, 16 bytes by quarter warps. *Constant* memory gives
-one word a wavefront, to all lanes.
+*Global* memory comes in sectors of 32 bytes: a request costs as many as its lanes touch. *Shared* memory has
+32 banks, word i of 4 bytes lies in bank i mod 32: in one wavefront every bank gives one word, to all lanes
+that want it. Lanes that want 8 bytes are served by half warps, 16 bytes by quarter warps. *Constant* memory
+gives one word a wavefront, to all lanes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Request:
     lanes : array of int
         Lanes that take part, in order.
     addresses : array of int
-        First byte each of them asks for, from the array's first byte on.
+        First byte each of them asks for, counted from where the array's allocation begins, or from the
+        beginning of shared memory. `Site.offset` is the array's own first byte.
     size : int
         Bytes each of them asks for.
     """
@@ -48,9 +49,24 @@ class Request:
         return len(np.unique(self.addresses // SECTOR))
 
     @property
+    def ideal_sectors(self) -> int:
+        """Sectors that could hold the bytes it asks for."""
+        return -(-len(np.unique(self.addresses)) * self.size // SECTOR)
+
+    @property
     def wavefronts(self) -> int:
         """Passes it takes, of shared memory."""
         return int(wavefronts(np.zeros(len(self.lanes), int), self.lanes, self.addresses, self.size)[0])
+
+    @property
+    def ideal_wavefronts(self) -> int:
+        """Passes it would take without any conflict."""
+        return len(np.unique(self.lanes // lanes_a_pass(self.size)))
+
+
+def lanes_a_pass(size: int) -> int:
+    """Return how many lanes shared memory serves at once, that ask for `size` bytes each."""
+    return WARP // max(size // WORD, 1)
 
 
 def count_distinct(request, things, requests: int) -> np.ndarray:
@@ -70,7 +86,7 @@ def wavefronts(request, lanes, addresses, size: int) -> np.ndarray:
         Bytes of every access.
     """
     words = max(size // WORD, 1)
-    part = lanes // (WARP // words)  # of the warp: served one after the other
+    part = lanes // lanes_a_pass(size)  # of the warp: served one after the other
     word = (addresses // WORD)[:, None] + np.arange(words)
     group = np.repeat(request * words + part, words)
     distinct = np.unique(np.stack([group, word.reshape(-1)]), axis=1)  # a word is given to many at once

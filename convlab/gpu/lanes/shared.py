@@ -55,4 +55,4 @@ class SharedMemory:
         numbers = self._bytes[start : start + size].view(dtype).reshape(shape)
         numbers.view(np.uint8)[...] = 0xFF
         states = memoryview(self._states)[start : start + size]
-        return Watched(self._machine, numbers, name, "shared", start, states)
+        return Watched(self._machine, numbers, name, "shared", start, 0, states)

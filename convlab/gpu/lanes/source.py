@@ -124,7 +124,10 @@ def _codes(code):
 @lru_cache(maxsize=1024)
 def places(code) -> list[Place]:
     """Return the place of every instruction of a code object; `f_lasti` // 2 counts instructions."""
-    return [Place(code.co_filename, line or 0, column or 0) for line, _, column, _ in code.co_positions()]
+    return [
+        Place(code.co_filename, line or 0, column or 0, (end if line == last else column) or 0)
+        for line, last, column, end in code.co_positions()
+    ]
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ import numpy as np
 from convlab.errors import ParameterError
 from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import KernelError, Mistake, Place
-from convlab.gpu.lanes.requests import SECTOR, WARP, WORD, Request, count_distinct, wavefronts
+from convlab.gpu.lanes.requests import SECTOR, WARP, WORD, Request, count_distinct, lanes_a_pass, wavefronts
 from convlab.gpu.lanes.source import instructions, places
 
 
@@ -22,6 +22,10 @@ class Site:
     ----------
     kind, space, array : str
         "ld", "st" or "atomic"; "global", "shared" or "const"; the array's name.
+    shape, itemsize : tuple of int, int
+        Of the array.
+    offset : int
+        Bytes from the beginning of the allocation, or of shared memory, to the array's first element.
     place : Place
         Where in the source.
     size : int
@@ -39,6 +43,9 @@ class Site:
     kind: str
     space: str
     array: str
+    shape: tuple[int, ...]
+    itemsize: int
+    offset: int
     place: Place
     size: int
     requests: int
@@ -64,11 +71,13 @@ class Trace:
     ----------
     kernel : str
         The kernel's name.
+    function : callable
+        The kernel's Python function.
     """
 
     def __init__(self, machine):
         self._machine, self._rows = machine, []
-        self.kernel = machine.kernel.__name__
+        self.function, self.kernel = machine.kernel, machine.kernel.__name__
 
     def add(self, block, rows: Rows) -> None:
         """Keep the accesses of a block."""
@@ -111,14 +120,16 @@ class _Table:
     def __init__(self, machine, blocks):
         self._machine, self._blocks = machine, [block for block, _ in blocks]
         accesses = machine.log.accesses
-        columns = [np.concatenate([np.zeros(0, np.int64), *[getattr(rows, name) for _, rows in blocks]])
-                   for name in ("thread", "path", "instruction", "access", "address")]
+        columns = [
+            np.concatenate([np.zeros(0, np.int64), *[getattr(rows, name) for _, rows in blocks]])
+            for name in ("thread", "path", "instruction", "access", "address")
+        ]
         block = np.repeat(np.arange(len(blocks)), [len(rows) for _, rows in blocks])
         landed = np.array([access.kind == "landed" for access in accesses], bool)
         kept = ~landed[columns[3]] if len(accesses) else slice(None)
         self.block = _first_of(self._blocks)[block][kept] if blocks else block
         self.thread, self.path, instruction, self.access, address = (column[kept] for column in columns)
-        self.address = address - np.array([access.array.base for access in accesses] or [0])[self.access]
+        self.address = address - np.array([access.array.start for access in accesses] or [0])[self.access]
         self._find_sites(instruction, accesses)
         self._find_requests(accesses)
 
@@ -134,7 +145,7 @@ class _Table:
             position = instructions(code)[spot % step // 2]
             use = accesses[access]
             place = places(code)[position]
-            key = (place, use.array.name, use.array.space, use.kind, use.size)
+            key = (place, use.array, use.kind, use.size)
             number.append(keys.setdefault(key, len(keys)))
             exact.append(seen.setdefault((spot // step, position, access), len(seen)))
         self._keys = list(keys)
@@ -153,37 +164,37 @@ class _Table:
     @cached_property
     def sites(self) -> list[Site]:
         sites = [self._site(number, key) for number, key in enumerate(self._keys)]
-        return sorted(sites, key=lambda site: (site.file, site.line, site.place.column, site.kind))
+        self._number = {site: number for number, site in enumerate(sites)}
+        return sorted(sites, key=lambda site: (site.file, site.line))  # within a line as they came
 
     def _rows_of(self, number):
         start, stop = np.searchsorted(self.site, [number, number + 1])
         return slice(start, stop)
 
     def _site(self, number, key):
-        place, array, space, kind, size = key
+        place, array, kind, size = key
         rows = self._rows_of(number)
         request = self.request[rows] - self.request[rows.start]
         count = int(request[-1]) + 1
         address, lanes = self.address[rows], self.thread[rows] % WARP
         bytes_ = size * count_distinct(request, address, count)
         sectors = ideal_sectors = waves = ideal_waves = np.zeros(1, int)
-        base = next(a.array.base for a in self._machine.log.accesses if a.array.name == array)
-        if space == "global":
-            sectors = count_distinct(request, (base + address) // SECTOR, count)
+        if array.space == "global":
+            sectors = count_distinct(request, address // SECTOR, count)
             ideal_sectors = -(-bytes_ // SECTOR)
-        elif space == "shared":
-            waves = wavefronts(request, lanes, base + address, size)
-            ideal_waves = count_distinct(request, lanes // (WARP // max(size // WORD, 1)), count)
+        elif array.space == "shared":
+            waves = wavefronts(request, lanes, address, size)
+            ideal_waves = count_distinct(request, lanes // lanes_a_pass(size), count)
         else:
             waves, ideal_waves = count_distinct(request, address // WORD, count), np.ones(count, int)
         totals = (int(part.sum()) for part in (bytes_, sectors, ideal_sectors, waves, ideal_waves))
-        return Site(kind, space, array, place, size, count, len(address), *totals)
+        what = (kind, array.space, array.name, array.shape, array.itemsize, array.base - array.start)
+        return Site(*what, place, size, count, len(address), *totals)
 
     def requests(self, site: Site) -> list[Request]:
-        key = (site.place, site.array, site.space, site.kind, site.size)
-        if key not in self._keys:
+        if site not in self.sites:
             raise ParameterError("this site is of another trace")
-        rows = self._rows_of(self._keys.index(key))
+        rows = self._rows_of(self._number[site])
         starts = rows.start + np.flatnonzero(np.diff(self.request[rows], prepend=-1))
         found = []
         for start, stop in zip(starts, [*starts[1:], rows.stop], strict=True):
@@ -202,7 +213,7 @@ class _Table:
             if total is None:
                 total = np.zeros(len(whole.flat), np.int64)
             if access.kind == "ld":
-                first = self.address[self.access == number] // whole.itemsize
+                first = (self.address[self.access == number] - whole.base + whole.start) // whole.itemsize
                 items = first[:, None] + np.arange(access.size // whole.itemsize)
                 total += np.bincount(items.reshape(-1), minlength=len(total))
         if total is None:
@@ -227,12 +238,23 @@ def _report(sites) -> str:
         per += [None if value is None else value / site.requests for value in values + waves]
         figures = ["" if value is None else f"{value:.2f}" for value in per]
         rows.append(
-            (str(site.line), f"{site.kind} {site.space}", site.array, str(site.requests), *figures, site.source[:60])
+            (
+                str(site.line),
+                f"{site.kind} {site.space}",
+                site.array,
+                str(site.requests),
+                *figures,
+                site.source[:60],
+            )
         )
     widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
     lines = [
-        "  ".join(cell.ljust(width) if i in (1, 2) else cell.rjust(width)
-                  for i, (cell, width) in enumerate(zip(row[:-1], widths, strict=True))) + "  " + row[-1]
+        "  ".join(
+            cell.ljust(width) if i in (1, 2) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row[:-1], widths, strict=True))
+        )
+        + "  "
+        + row[-1]
         for row in rows
     ]
     return "\n".join(lines)
