@@ -5,6 +5,7 @@ from convlab.figures.images import gallery, grids
 from convlab.figures.picture import Picture, photograph, show
 from convlab.figures.style import figure_style
 from convlab.figures.tensors import tensors
+from convlab.figures.warps import threads
 
 __all__ = [
     "Picture",
@@ -17,5 +18,6 @@ __all__ = [
     "show",
     "staircase",
     "tensors",
+    "threads",
     "times",
 ]

@@ -28,6 +28,7 @@ from convlab.widgets import (
     Spectra,
     TileByTile,
     TilingExplorer,
+    WarpMicroscope,
 )
 
 pytestmark = pytest.mark.browser
@@ -47,6 +48,7 @@ CELLS = (
     "WinogradTile()",
     "Spectra()",
     "TilingExplorer()",
+    "WarpMicroscope()",
 )
 
 
@@ -498,6 +500,55 @@ def test_zeros_by_key_and_by_dragging(page):
     wrong = int(Spectra("shift", zeros=3, forget=True).through.wrong.sum())
     widget.get_by_text(f"{wrong} of 1024 outputs are wrong: without the conjugate").wait_for()
     assert f"{wrong} pixels wrong" in widget.locator("canvas").nth(2).get_attribute("aria-label")
+
+
+def test_lanes_and_the_sectors_they_meet_in(page):
+    widget, shown = page.locator(".cl-microscope"), WarpMicroscope()
+    kernels = widget.get_by_role("combobox", name="kernel")
+    memory = widget.locator("svg[aria-roledescription='memory']")
+    for number, kernel in enumerate(shown.kernels):
+        kernels.select_option(str(number))
+        assert widget.locator(".cl-source li").count() == len(kernel["source"])
+        for at, access in enumerate(kernel["accesses"]):
+            widget.locator(".cl-access input").nth(at).check()
+            shown.kernel, shown.access, shown.step = number, at, 0
+            widget.get_by_text(f"request 1 of {access['count']}", exact=True).wait_for()
+            assert widget.locator(".cl-title").text_content() in shown.still().alt
+            words = widget.locator(".cl-counts").inner_text().split()
+            assert words[0] == "32"
+            unit = "pass" if access["space"] == "shared" else "sector"
+            cost = shown.request["cost"]
+            assert f"{cost} {unit}{'' if cost == 1 else 'es' if unit == 'pass' else 's'}" in " ".join(words)
+            if unit == "sector":  # its words are asked for, or moved all the same
+                drawn = memory.locator("rect.cl-padding, rect.cl-input, rect.cl-output").count()
+                assert drawn == 8 * cost
+            else:
+                assert memory.locator("rect.cl-workspace").count() == 32
+            marked = widget.locator(".cl-source mark").text_content()
+            assert access["array"] in marked
+
+
+def test_a_lane_is_followed_into_memory(page):
+    widget = page.locator(".cl-microscope")
+    widget.get_by_role("combobox", name="kernel").select_option("5")  # turned around: lane 3 reads row 3
+    widget.get_by_role("slider", name="request").focus()
+    page.keyboard.press("ArrowRight")
+    widget.get_by_text("request 2 of 32", exact=True).wait_for()
+    lanes = widget.locator("svg[aria-roledescription='lanes']")
+    lanes.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    widget.get_by_text("Lane 3 reads x[3, 1], in sector 12 of the array.").wait_for()
+    memory = widget.locator("svg[aria-roledescription='memory']")
+    assert memory.locator("text.cl-value").nth(3 * 32 + 1).text_content() == "3"
+    assert memory.locator("rect.cl-lit").count() == 1
+    memory.focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    widget.get_by_text("Sector 4: x[1, 1] for lane 1.").wait_for()
+    assert lanes.locator("rect.cl-lit").count() == 1
+    page.keyboard.press("ArrowRight")
+    widget.get_by_text("Nobody asked for these 4 bytes").wait_for()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
