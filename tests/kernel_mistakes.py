@@ -20,10 +20,10 @@ def copy_guards_one_axis(x, y):
 
 @cuda.jit
 def copy_down_the_columns(x, y):
-    row = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    first = cuda.threadIdx.y + cuda.blockIdx.y == 0
-    for col in range(x.shape[1]):
-        if first and row < x.shape[0]:
+    row0, col0 = cuda.grid(2)
+    rows, cols = cuda.gridsize(2)
+    for row in range(row0, x.shape[0], rows):
+        for col in range(col0, x.shape[1], cols):
             y[row, col] = x[row, col]
 
 
@@ -136,23 +136,23 @@ def turn_copies(x, y):
 # exercise -> {name of the mistake: (the kernel, words of the note)}
 KERNELS = {
     "copy": {
-        "has no tail guard": (copy_without_guard, "simulator stopped"),
-        "guards one axis": (copy_guards_one_axis, "simulator stopped"),
-        "walks down the columns": (copy_down_the_columns, "sectors for"),
-        "uses the first block only": (copy_first_block_only, "blocks run in any order"),
+        "has no tail guard": (copy_without_guard, "out of bounds: x[3, 0] is outside of x"),
+        "guards one axis": (copy_guards_one_axis, "out of bounds: x[0, 40] is outside of x"),
+        "walks down the columns": (copy_down_the_columns, "128 sectors for reading, where 16 are enough"),
+        "uses the first block only": (copy_first_block_only, "race: y[0, 0] is written by thread"),
     },
     "reverse": {
-        "has no barrier": (reverse_no_barrier, "simulator stopped"),
-        "has no barrier after": (reverse_no_barrier_after, "simulator stopped"),
-        "has no barrier before": (reverse_no_barrier_before, "simulator stopped"),
-        "reads one too far": (reverse_one_too_far, "simulator stopped"),
-        "has a barrier for one warp only": (reverse_divergent, "simulator stopped"),
+        "has no barrier": (reverse_no_barrier, "with no barrier between"),
+        "has no barrier after": (reverse_no_barrier_after, "Case 2 of 3"),
+        "has no barrier before": (reverse_no_barrier_before, "unwritten read: tile[63]"),
+        "reads one too far": (reverse_one_too_far, "out of bounds: tile[64] is outside of tile"),
+        "has a barrier for one warp only": (reverse_divergent, "divergent barrier"),
     },
     "turn": {
-        "keeps the conflict": (turn_conflict, "passes over shared memory for reading, where"),
-        "moves the conflict to the writes": (turn_conflict_writing, "passes over shared memory for writing"),
-        "pads by two": (turn_two_more, "passes over shared memory for reading"),
-        "goes without shared memory": (turn_without_shared, "sectors for reading, where"),
+        "keeps the conflict": (turn_conflict, "1024 passes over shared memory for reading, where 32"),
+        "moves the conflict to the writes": (turn_conflict_writing, "over shared memory for writing"),
+        "pads by two": (turn_two_more, "tile takes 2 for each request"),
+        "goes without shared memory": (turn_without_shared, "1024 sectors for reading, where 128"),
         "copies": (turn_copies, "numbers differ"),
     },
 }

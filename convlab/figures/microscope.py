@@ -101,7 +101,7 @@ def draw(kernel: dict, access: dict, step: int) -> Picture:
 
     def lane(_, number):
         at = request["lanes"][number]
-        return (None, "") if at is None else (tone, at // access["itemsize"])
+        return (None, "") if at is None else (tone, (at - access["base"]) // access["itemsize"])
 
     def bank(row, number):
         word, lanes = drawn[row].get(number, (None, []))
@@ -128,7 +128,7 @@ def draw(kernel: dict, access: dict, step: int) -> Picture:
         caption(ax, 3.1, 4.2, tone, "banks" if shared else "sectors", words_below)
         for row in range(len(drawn)):
             x, y = corner(row, 0)
-            name = row if shared else drawn[row][0] * LINE // access["itemsize"]
+            name = row + 1 if shared else (drawn[row][0] * LINE - access["base"]) // access["itemsize"]
             ax.text(x - 0.4, y + 0.5, name, fontsize=7, ha="right", va="center", color=LIGHT["muted"])
         below = 5.1 + len(drawn)
         more = f"and {left} more {'passes' if shared else 'lines'} like these; " if left else ""

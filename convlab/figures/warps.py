@@ -39,7 +39,7 @@ def threads(trace, array: str, kind: str = "st") -> Picture:
 
     def cell(row, lane):
         at = rows[row][1][lane]
-        return (None, "") if at is None else (tone, at // access["itemsize"])
+        return (None, "") if at is None else (tone, (at - access["base"]) // access["itemsize"])
 
     with figure_style():
         title = f"{len(rows)} warps of {WARP} lanes, each with an element of {array}"

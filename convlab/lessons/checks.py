@@ -111,6 +111,23 @@ def reveal(guess: float | None, actual: float, unit: str, because: str = "") -> 
     return Note(ratio < 2, f"You said {guess:,.4g}; it is {actual:,.4g} {unit}: {verdict}.", because)
 
 
+def trial(kernel, grid, block, *arguments) -> Note:
+    """Run a kernel in the lane simulator and say what is wrong with it.
+
+    Parameters
+    ----------
+    kernel, grid, block, *arguments
+        As `convlab.gpu.lanes.run` takes them.
+    """
+    from convlab.gpu import lanes
+
+    try:
+        lanes.run(kernel, grid, block, *arguments).check()
+    except lanes.KernelError as error:
+        return Note(False, "The lane simulator found a mistake.", str(error))
+    return Note(True, "No mistake: no race, nothing out of bounds, nothing read before it was written.")
+
+
 # -- words -------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ Not only what comes out is held against the library's own kernel, but also what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -22,7 +22,7 @@ class Launch:
     Attributes
     ----------
     grid, block : tuple of int
-    arguments : mapping of str to array or int
+    arguments : dict of str to array or int
         In the order of the kernel's parameters; one of them is "y", whose content does not count.
     expected : ndarray
         What y must hold afterwards.
@@ -30,7 +30,7 @@ class Launch:
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
-    arguments: Mapping[str, object]
+    arguments: dict[str, object]
     expected: np.ndarray
 
     def run(self, kernel) -> tuple[np.ndarray, object]:
@@ -46,7 +46,7 @@ class Launch:
     def __str__(self) -> str:
         shapes = ", ".join(
             f"{name} {a.shape}" if isinstance(a, np.ndarray) else f"{name}={a}"
-            for name, a in self.arguments.items()
+            for name, a in (self.arguments | {"y": self.expected}).items()
         )
         return f"{shapes}; grid {self.grid}, block {self.block}"
 
@@ -83,7 +83,7 @@ def verdict(exercise: KernelExercise, kernel) -> tuple[bool | None, str, str]:
         try:
             y, trace = launch.run(kernel)
         except Exception as error:  # a learner's own bug: say it, do not crash
-            return False, "The lane simulator stopped your kernel.", f"{where}\n{_said(error)}"
+            return False, "The lane simulator found a mistake.", f"{where}\n{_said(error)}"
         used = _costs(trace)
         if number == 1 and not used:
             return None, "Not started: the kernel touches no memory yet.", exercise.statement

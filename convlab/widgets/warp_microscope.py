@@ -67,14 +67,14 @@ class WarpMicroscope(Live):
 
 def _described(traces) -> list[dict]:
     from convlab.gpu.lanes import Trace
-    from convlab.gpu.scope import described, name_of
+    from convlab.gpu.scope import described
 
     if traces is None:
         from convlab.gpu.accesses import ACCESSES
 
         traces = {access.name: access.trace() for access in ACCESSES}
     elif isinstance(traces, Trace):
-        traces = {name_of(traces): traces}
+        traces = {traces.kernel: traces}
     if (
         not isinstance(traces, Mapping)
         or not traces

@@ -22,7 +22,6 @@ function shownIn({ kernels, kernel, access, step }) {
 /** The name of the number at a byte: x[2, 5]; a place in shared memory counts from the start of its array. */
 function nameOf({ array, shape, itemsize, base = 0 }, at) {
   let flat = (at - base) / itemsize;
-  if (shape.length === 0) return `${array} at byte ${digits(at)}`;
   const index = shape.toReversed().map((size) => {
     const i = flat % size;
     flat = (flat - i) / size;
@@ -112,7 +111,7 @@ function build(page) {
     });
     memory.draw({
       rows: rows.length, columns: 32, width: 26, height: rows.length > 8 ? 14 : 22, group: 8, start: { row: 0, column: 0 }, names: 34,
-      rowNames: (i) => (shared ? i + 1 : digits(rows[i][0] * 128 / access.itemsize)),
+      rowNames: (i) => (shared ? i + 1 : digits(numberOf(access, rows[i][0] * 128))),
       columnNames: shared ? (i) => i : (i) => (i % 8 ? "" : `+${(i * 4) / access.itemsize}`),
       cell(i, j) {
         const served = lanesAt(i, j);
