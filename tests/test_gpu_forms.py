@@ -18,4 +18,4 @@ def test_case_table(algorithm, case):
     x, w, bias = arrays(problem)
     with simulated():
         y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
-    assert_close(y, x, w, problem, bias, f"{algorithm}, {case}")
+    assert_close(y, x, w, problem, bias, f"{algorithm}, {case}", ALGORITHMS[algorithm].rounding)

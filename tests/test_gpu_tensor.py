@@ -8,6 +8,7 @@ from convlab import ConvProblem, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, TILES, Tile, rounded, tensor_core, tile_for
 from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu.device import simulated
+from convlab.gpu.tensor_core import product_blocks
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -36,8 +37,21 @@ def test_one_block_of_every_shipped_tile(kind, tile):
     down = tile.block_m // 7
     problem = ConvProblem(1, down, 14, 12, tile.block_n - 3, 3, 3, stride=(1, 2), padding=1)
     assert tile.block_m - 8 < problem.gemm[0] <= tile.block_m
-    device = convolve(problem, kind, tile)
-    assert len(device.traces) == 2  # rounding, and one product
+    assert product_blocks(problem, tile) == 1
+    convolve(problem, kind, tile)
+
+
+@kinds
+def test_rows_of_shared_memory_lie_in_different_banks(kind):
+    """A row of 20 words: the 32 lanes of an ldmatrix read 512 bytes in four passes, the least there is."""
+    problem = ConvProblem(1, 6, 5, 16, 8, 3, 3)
+    x, w, _ = arrays(problem)
+    with simulated() as device:
+        conv2d(x, w, algorithm=tensor_core(kind, TILES[0]), backend="gpu")
+    read = [site for site in device.traces[1].sites() if (site.kind, site.space) == ("ld", "shared")]
+    assert {site.array for site in read} == {"shared_x", "shared_w"}
+    for site in read:
+        assert site.wavefronts == site.ideal_wavefronts == 4 * site.requests
 
 
 @kinds
@@ -81,7 +95,7 @@ def test_a_large_problem_takes_the_large_tile():
 
 def test_what_cannot_be_served_is_told_in_words():
     x, w = np.ones((1, 4, 4, 1)), np.ones((1, 3, 3, 1))
-    with pytest.raises(UnsupportedError, match="float64; it needs float32"):
+    with simulated(), pytest.raises(UnsupportedError, match="float64; it needs float32"):
         conv2d(x, w, algorithm=tensor_core(), backend="gpu")
     with pytest.raises(UnsupportedError, match="no form for backend='cpu'"):
         conv2d(np.float32(x), np.float32(w), algorithm=tensor_core(), backend="cpu")

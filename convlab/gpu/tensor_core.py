@@ -274,15 +274,20 @@ def run(kind: str, tile: Tile | None, problem: ConvProblem, x, packed, workspace
     multiply_words(kind, tile or tile_for(problem), problem, words, packed, y)
 
 
+def product_blocks(problem: ConvProblem, tile: Tile) -> int:
+    """Return how many tiles cover y."""
+    M, filters, _ = problem.gemm
+    return problem.groups * -(-M // tile.block_m) * -(-filters // tile.block_n)
+
+
 def multiply_words(kind: str, tile: Tile, problem: ConvProblem, words, packed, y) -> None:
     """Fill y (N, P, Q, K) with the convolution of rounded x and w."""
     (M, filters, _), groups = problem.gemm, problem.groups
-    blocks = groups * -(-M // tile.block_m) * -(-filters // tile.block_n)
     (top, _), (left, _) = problem.padding
     ends = problem.R * problem.dilation[0], problem.S * problem.dilation[1]
     current().launch(
         product(kind, tile),
-        blocks,
+        product_blocks(problem, tile),
         tile.threads,
         words,
         packed.reshape(-1),

@@ -82,7 +82,8 @@ def half2(machine, low, high):
 
 def tf32(machine, value):
     """Return a float32 rounded to tf32, as a word."""
-    return (int(np.float32(value).view(np.uint32)) + 0x1000) & 0xFFFFE000
+    bits = int(np.float32(value).view(np.uint32))
+    return (bits + (0x1000 if np.isfinite(value) else 0)) & 0xFFFFE000
 
 
 def _product(machine, words, numbers, instruction):
