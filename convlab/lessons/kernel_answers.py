@@ -5,6 +5,7 @@ from __future__ import annotations
 from convlab.gpu._cuda import cuda, float32
 
 RUN = 64  # threads of a block, and numbers that are turned around together
+TALL, WIDE = 8, 32  # outputs of a block, and its threads
 
 
 @cuda.jit
@@ -34,3 +35,45 @@ def turn(x, y):
     cuda.syncthreads()
     for row in range(32):
         y[row, lane] = tile[lane, row]
+
+
+@cuda.jit
+def tail(x, y):
+    tile = cuda.shared.array(RUN, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    start = cuda.blockIdx.x * RUN
+    count = min(RUN, x.size - start)  # of this block: the last one may have fewer
+    if t < count:
+        tile[t] = x[i]
+    cuda.syncthreads()  # outside of every `if`: all threads come by
+    if t < count:
+        y[i] = tile[count - 1 - t]
+
+
+@cuda.jit
+def filter_naive(x, w, y):
+    q, p = cuda.grid(2)  # neighbouring threads: neighbouring pixels of a line
+    if p < y.shape[0] and q < y.shape[1]:
+        total = float32(0)
+        for r in range(w.shape[0]):
+            for s in range(w.shape[1]):
+                total += x[p + r, q + s] * w[r, s]
+        y[p, q] = total
+
+
+@cuda.jit
+def filter_tile(x, w, y):
+    patch = cuda.shared.array((TALL + 2, WIDE + 2), float32)  # the block's pixels, and the halo
+    q0, p0 = cuda.blockIdx.x * WIDE, cuda.blockIdx.y * TALL
+    for at in range(cuda.threadIdx.y * WIDE + cuda.threadIdx.x, (TALL + 2) * (WIDE + 2), TALL * WIDE):
+        row, col = divmod(at, WIDE + 2)
+        if p0 + row < x.shape[0] and q0 + col < x.shape[1]:
+            patch[row, col] = x[p0 + row, q0 + col]
+    cuda.syncthreads()
+    q, p = q0 + cuda.threadIdx.x, p0 + cuda.threadIdx.y
+    if p < y.shape[0] and q < y.shape[1]:
+        total = float32(0)
+        for r in range(3):
+            for s in range(3):
+                total += patch[cuda.threadIdx.y + r, cuda.threadIdx.x + s] * w[r, s]
+        y[p, q] = total

@@ -133,12 +133,13 @@ def _waste(used, best) -> str:
         mine = sum(access["cost"] for access in accesses)
         least = sum(access["cost"] for access in best.get((space, kind), ()))
         if mine > _GENEROUS * least:
-            worst = max(accesses, key=lambda access: access["cost"] / access["least"])
+            worst = max(accesses, key=lambda access: access["cost"])
             unit = "sectors" if space == "global" else "passes over shared memory"
             verb = "reading" if kind == "ld" else "writing"
             each = worst["cost"] / worst["count"]
             return (
                 f"{mine} {unit} for {verb}, where {least} are enough. "
-                f"Look at line {worst['line']}: {worst['array']} takes {each:.3g} for each request."
+                f"Look at line {worst['line']}: {worst['array']} takes {each:.3g} for each of "
+                f"{worst['count']} requests."
             )
     return ""
