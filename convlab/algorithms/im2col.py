@@ -18,6 +18,7 @@ from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2row import MATRIX, TRAFFIC, panel_bytes
 from convlab.checks import check_array
+from convlab.gpu.forms import gpu_form
 from convlab.jit import njit
 from convlab.problem import ConvProblem
 
@@ -91,7 +92,7 @@ def _taps(problem, cols):
             yield (slice(None), r, s, slice(None), p, q), pixels, cells
 
 
-def _channels_first(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+def channels_first(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return w with each filter's numbers in the order (c, r, s), (G, K/G, C/G*R*S)."""
     _, filters, taps = problem.gemm
     return w.transpose(0, 3, 1, 2).copy().reshape(problem.groups, filters, taps)
@@ -136,7 +137,7 @@ def _fill(x, cols, P, Q, taps, stride, corner, dilation):
 def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     from convlab.gemm import pack
 
-    return pack(_channels_first(problem, w))
+    return pack(channels_first(problem, w))
 
 
 def _run_cpu(problem, x, panels, workspace, y, threads):
@@ -159,7 +160,7 @@ ALGORITHM = Algorithm(
             run=_run_numpy,
             bytes_moved=TRAFFIC,
             workspace_bytes=MATRIX,
-            pack=_channels_first,
+            pack=channels_first,
             allocate=allocate,
         ),
         "cpu": Form(
@@ -170,5 +171,6 @@ ALGORITHM = Algorithm(
             pack=_pack,
             allocate=allocate,
         ),
+        "gpu": gpu_form("im2col", parts=("pack", "allocate"), bytes_moved=TRAFFIC, workspace_bytes=MATRIX),
     },
 )

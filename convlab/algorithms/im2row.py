@@ -18,6 +18,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
 from convlab.checks import check_array
+from convlab.gpu.forms import gpu_form
 from convlab.jit import copy_run, njit
 from convlab.problem import ConvProblem
 
@@ -154,5 +155,6 @@ ALGORITHM = Algorithm(
             pack=pack_panels,
             allocate=allocate,
         ),
+        "gpu": gpu_form("im2row", parts=("pack", "allocate"), bytes_moved=TRAFFIC, workspace_bytes=MATRIX),
     },
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
+from convlab.gpu.forms import gpu_form
 from convlab.problem import ConvProblem
 
 
@@ -52,5 +53,6 @@ ALGORITHM = Algorithm(
     forms={
         "numpy": Form(run=_run_numpy, bytes_moved=TRAFFIC),
         "cpu": Form(run=_run_cpu, bytes_moved=TRAFFIC, packed_bytes=panel_bytes, pack=pack_panels),
+        "gpu": gpu_form("pointwise", parts=("pack",), bytes_moved=TRAFFIC),
     },
 )

@@ -172,7 +172,7 @@ def _threads(problem, patch, vector):
 
 
 def run(problem, x, w, workspace, y, threads, chosen=None):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and w (R, S, K); `chosen` as from `choose`."""
+    """Fill y (N, P, Q, K) with the convolution of x and w (R, S, K); `chosen` as `choose` returns it."""
     chosen = chosen or choose(problem)
     (top, _), (left, _) = problem.padding
     sizes = problem.H, problem.W, problem.C, problem.K, problem.P, problem.Q, problem.K // problem.C

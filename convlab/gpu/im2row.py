@@ -1,0 +1,85 @@
+"""im2row on a GPU: one kernel writes the matrix of windows, another multiplies.
+
+    rows[m, (g, r, s, c)] = the pixel that tap (r, s) of output pixel m reads, or 0 on padding
+
+Neighbouring threads write neighbouring numbers of a row, four each where the channels allow it. What they
+read are neighbouring channels of a pixel: both ends of the copy are coalesced. A thread takes its column of
+the matrix apart once, and then walks down `RUN` rows of it, a pixel to the right each.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.algorithms.direct import loop_arguments
+from convlab.gpu import _cuda, gemm
+from convlab.gpu._cuda import cuda
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.device import current
+from convlab.gpu.ptx import load4, store4
+
+THREADS, RUN = 256, 8
+pack = gemm.pack
+
+
+@lru_cache
+def unfold(dtype: str, vector: int):
+    """Return the kernel that copies `vector` numbers a thread and row, 4 or 1; x and rows are flat."""
+    number = getattr(_cuda, dtype)
+
+    @cuda.jit
+    def unfold(x, rows, H, W, C, channels, R, S, P, Q, M, width, step_p, step_q, top, left, step_r, step_s):
+        i = U(U(cuda.blockIdx.x) * U(THREADS) + cuda.threadIdx.x)
+        run, v = divmod(i, U(width // U(vector)))
+        column, m = U(v * U(vector)), U(run * U(RUN))
+        if m < M:
+            rest, c = divmod(column, channels)
+            rest, s = divmod(rest, S)
+            g, r = divmod(rest, R)
+            line, q = divmod(m, Q)
+            n, p = divmod(line, P)
+            for _ in range(RUN):
+                if m < M:
+                    row = U(U(p * step_p) + U(r * step_r) - top)
+                    col = U(U(q * step_q) + U(s * step_s) - left)
+                    at = U(U(U(U(U(n * H) + row) * W) + col) * C + U(U(g * channels) + c))
+                    inside, to = row < H and col < W, U(U(m * width) + column)
+                    zero = number(0)
+                    if vector == 4:
+                        a, b, c_, d = load4(x, at) if inside else (zero, zero, zero, zero)
+                        store4(rows, to, a, b, c_, d)
+                    else:
+                        rows[to] = x[at] if inside else zero
+                m, q = U(m + U(1)), U(q + U(1))
+                if q == Q:  # the next line of outputs
+                    q, p = U(0), U(p + U(1))
+                    if p == P:
+                        p, n = U(0), U(n + U(1))
+
+    return unfold
+
+
+def allocate(problem, threads):
+    """Return the workspace on the device: the matrix (N*P*Q, R*S*C)."""
+    M, _, taps = problem.gemm
+    return {"rows": current().empty((M, problem.groups * taps), problem.dtype)}
+
+
+def fill(problem, x, rows) -> None:
+    """Write im2row's matrix of x to `rows`, both on the device."""
+    M, _, taps = problem.gemm
+    channels, width = problem.C // problem.groups, problem.groups * taps
+    vector = 1 if channels % 4 else 4
+    sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.P, problem.Q, M, width
+    (step_p, step_q), (top, left), (step_r, step_s), _ = loop_arguments(problem)
+    blocks = -(-(width // vector * -(-M // RUN)) // THREADS)
+    steps = step_p, step_q, top, left, step_r, step_s
+    kernel = unfold(problem.dtype, vector)
+    current().launch(kernel, blocks, THREADS, x.reshape(-1), rows.reshape(-1), *sizes, *steps)
+
+
+def run(problem, x, packed, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    fill(problem, x, workspace["rows"])
+    taps = problem.gemm[2]
+    gemm.multiply(problem, workspace["rows"], gemm.Matrix("k", problem.groups * taps, taps), packed, y)
