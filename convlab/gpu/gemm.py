@@ -80,6 +80,7 @@ def shared_tile(dtype: str, along: str):
 
 BLOCK, PIECE, OWN = 64, 16, 4  # sums of a block: 64 x 64; of a thread: 4 x 4; k of a piece
 THREADS = (BLOCK // OWN) ** 2
+FEW = 8  # blocks; below, smaller tiles keep more of the GPU busy
 
 
 @lru_cache
@@ -174,10 +175,14 @@ def pack(problem: ConvProblem, w):
     return current().put(w.reshape(problem.groups, filters, taps).swapaxes(1, 2))
 
 
-def multiply(problem: ConvProblem, a, matrix: Matrix, b, y, rung: str = "register tile") -> None:
-    """Fill y (N, P, Q, K) with the product of a, which lies as `matrix` says, and packed weights b."""
+def multiply(problem: ConvProblem, a, matrix: Matrix, b, y, rung: str | None = None) -> None:
+    """Fill y (N, P, Q, K) with the product of a, which lies as `matrix` says, and packed weights b.
+
+    `rung` is "shared tile" or "register tile"; without it the latter if it has work for a few blocks.
+    """
     M, N, K = problem.gemm
     arrays = a.reshape(-1), b.reshape(-1), y.reshape(-1)
+    rung = rung or ("register tile" if M * N >= FEW * BLOCK**2 else "shared tile")
     if rung == "shared tile":
         kernel, side, block = shared_tile(problem.dtype, matrix.along), TILE, (TILE, TILE)
     else:
