@@ -16,16 +16,13 @@ from packaging.requirements import Requirement
 
 from convlab.course.notebooks import ROOT, course_notebooks
 from convlab.errors import ConvError
-from convlab.gpu.toolkit import PARTS, find_part, tool_version
 from convlab.measure.machine import Machine, version
 
 # What the course shows with a library that it can do without.
 ADDS = {
     "scipy": "a second, independent opinion on every result, in the tests",
     "torch": "PyTorch as a rival in the benchmarks, and as another opinion on every result",
-    "numba-cuda": "the GPU kernels compiled to PTX, and run where there is an NVIDIA GPU",
 }
-_GPU = "the GPU kernels run and are timed here; without one they run lane by lane, beside saved measurements"
 
 
 @dataclass(frozen=True)
@@ -88,12 +85,12 @@ class Diagnosis:
 
 def examine() -> Diagnosis:
     """Look at everything the course uses; installs and changes nothing."""
+    from convlab.doctor_gpu import gpu_findings
+
     machine = Machine.here()
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
-    findings += [_part(name) for name in PARTS]
-    gpus = ", ".join(gpu.describe() for gpu in machine.gpus)
-    findings.append(Finding("NVIDIA GPU and driver", False, gpus or None, _GPU))
+    findings += gpu_findings(machine)
     return Diagnosis(machine, tuple(findings))
 
 
@@ -116,6 +113,8 @@ def install_command(*what: str) -> str:
 
 def install_extra(name: str) -> str:
     """Return the command that installs one of convlab's own extras, e.g. "gpu"."""
+    if name == "gpu" and Path(sys.prefix) == ROOT / ".venv":  # lab.py's own; it has these packages locked
+        return f"python3 {shlex.quote(_short(ROOT / 'lab.py'))} setup --gpu"
     if (ROOT / "pyproject.toml").exists():
         return install_command("-e", f"{_short(ROOT)}[{name}]")
     return install_command(*_declared()[name])
@@ -154,26 +153,8 @@ def _library(name: str) -> Finding:
     there = version(name)
     if there:
         return Finding(name, False, there, ADDS[name])
-    if name == "numba-cuda" and sys.platform == "darwin":
-        return Finding(name, False, None, ADDS[name] + "; not available for macOS")
     extra = next(extra for extra, lines in _declared().items() if any(map(_names(name), lines)))
     return Finding(name, False, None, ADDS[name], install_extra(extra))
-
-
-def _part(name: str) -> Finding:
-    place = find_part(name)
-    what = PARTS[name][0]
-    if place:
-        return Finding(name, False, " ".join(filter(None, (tool_version(place), f"({place})"))), what)
-    if sys.platform == "darwin":
-        return Finding(name, False, None, what + "; not available for macOS")
-    if name == "libnvvm":
-        return Finding(name, False, None, what, install_extra("gpu"))
-    # ptxas must be of the very toolkit that libnvvm came from: an older one rejects its PTX.
-    toolkit = version("cuda-toolkit")
-    exactly = f"=={toolkit}" if toolkit else "==13.*"
-    wheel = f"cuda-toolkit[nvcc]{exactly}" if name == "ptxas" else "nvidia-cuda-nvdisasm==13.*"
-    return Finding(name, False, None, what, install_command(wheel))
 
 
 # -- what convlab declares ---------------------------------------------------------------------------------

@@ -271,8 +271,9 @@ def test_failing_tool_means_no_gpu(tmp_path, monkeypatch):
     ],
 )
 def test_parts_are_found_in_the_wheels(tmp_path, monkeypatch, name, place):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    monkeypatch.setenv("PATH", "/usr/local/bin")  # a toolkit of the system's is left alone
     file = tmp_path / "nvidia" / place
     file.parent.mkdir(parents=True)
     assert toolkit.find_part(name) is None

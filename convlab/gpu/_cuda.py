@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from numba import cuda, float32, float64, int32, uint32, uint64
+from convlab.errors import UnsupportedError
+
+try:
+    from numba import cuda, float32, float64, int32, uint32, uint64
+except Exception as error:  # without the toolkit's libraries numba-cuda raises what it likes
+    from convlab.gpu.trouble import of_import
+
+    raise UnsupportedError(f"kernels cannot be defined: {of_import(error)}") from None
+
+# A small grid is no news to a learner: pictures and tests are made of small ones.
+cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 __all__ = ["cuda", "float32", "float64", "int32", "kernel_options", "ptx_of", "type_of", "uint32", "uint64"]
 

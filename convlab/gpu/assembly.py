@@ -19,9 +19,12 @@ from functools import cached_property
 from pathlib import Path
 
 from convlab.errors import ConvError, UnsupportedError
+from convlab.gpu import trouble
 from convlab.gpu.flow import loops, main_loop
 from convlab.gpu.occupancy import Occupancy, occupancy
+from convlab.gpu.refusals import of_linker
 from convlab.gpu.sass import Code, parse
+from convlab.gpu.toolkit import find_part
 
 
 @dataclass(frozen=True)
@@ -120,11 +123,11 @@ def assemble(
     ConvError
         If ptxas refuses the kernel, for example because its tile does not fit into shared memory.
     """
-    from convlab.gpu import _cuda, toolkit
+    if found := trouble.of_assembly():
+        raise UnsupportedError(f"kernels cannot be compiled to machine code here: {found}")
+    from convlab.gpu import _cuda
     from convlab.gpu.device import as_launched
 
-    if trouble := toolkit.assembly_trouble():
-        raise UnsupportedError(f"assembly cannot be made here: {trouble}")
     options = _cuda.kernel_options(kernel)
     launch_bounds = options.get("launch_bounds") if launch_bounds is None else launch_bounds
     fastmath = options.get("fastmath", False) if fastmath is None else fastmath
@@ -166,11 +169,11 @@ def _capability(arch: str) -> tuple:
 
 def _run(tool: str, *arguments) -> tuple[str, str]:
     """Run one of the toolkit's programs; return what it wrote to its output and to its error output."""
-    from convlab.gpu.toolkit import find_part
-
     done = subprocess.run([find_part(tool), *arguments], capture_output=True, text=True)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line or "fatal" in line]
+        if refused := of_linker(done.stderr):
+            raise refused
         raise ConvError(f"{tool} refuses the kernel: {' '.join(said[:2]) or done.stderr.strip()}")
     return done.stdout, done.stderr
 

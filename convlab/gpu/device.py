@@ -18,7 +18,6 @@ On a machine without a GPU, `simulated` puts the simulator in its place::
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,8 +25,9 @@ from math import prod
 
 import numpy as np
 
-from convlab.errors import UnsupportedError, WorkspaceError
-from convlab.units import bytes_text
+from convlab.errors import UnsupportedError
+from convlab.gpu import driver, trouble
+from convlab.gpu.refusals import in_words
 
 
 class Gpu:
@@ -39,19 +39,21 @@ class Gpu:
         """Return a copy of a NumPy array in the device's memory."""
         from convlab.gpu._cuda import cuda
 
-        with _enough_memory(array.nbytes):
+        with in_words("copying to the GPU", array.nbytes):
             return cuda.to_device(np.ascontiguousarray(array))
 
     def empty(self, shape, dtype):
         """Return an array of the device's memory; what it holds is not known."""
         from convlab.gpu._cuda import cuda
 
-        with _enough_memory(prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize):
+        size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+        with in_words("taking memory on the GPU", size):
             return cuda.device_array(shape, dtype)
 
     def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
         """Return a NumPy copy of a device array, in `out` if that is given."""
-        return array.copy_to_host(out)
+        with in_words("copying from the GPU"):
+            return array.copy_to_host(out)
 
     def adopt(self, array):
         """Return another library's device array as Numba's, in the same memory."""
@@ -75,7 +77,8 @@ class Gpu:
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
-        kernel[grid, block](*[as_launched(value) for value in arguments])
+        with in_words("the launch of a kernel"):
+            kernel[grid, block](*[as_launched(value) for value in arguments])
 
 
 class Simulator:
@@ -141,8 +144,8 @@ def current() -> Gpu | Simulator:
     device = _current.get()
     if device is not None:
         return device
-    if trouble := gpu_trouble():
-        raise UnsupportedError(f"backend='gpu' cannot run here: {trouble}")
+    if found := gpu_trouble():
+        raise UnsupportedError(f"backend='gpu' cannot run here: {found}")
     return Gpu()
 
 
@@ -165,23 +168,17 @@ def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
 
 def gpu_trouble() -> str | None:
     """Return why no GPU can be used here, or None if one can."""
-    try:
-        from convlab.gpu._cuda import cuda
-    except ImportError as error:
-        return str(error).partition("\n")[0]
-    if cuda.is_available():
-        return None
-    return "no NVIDIA GPU and driver were found"
+    found = trouble.of_running()
+    return str(found) if found else None
 
 
 def home_of(pointer: int) -> int | None:
     """Return the number of the device whose memory an address lies in; None if the driver does not say."""
-    try:
-        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
+    cuda = driver.library()
+    if cuda is None:
         return None
     ordinal = ctypes.c_int()
-    refused = driver.cuPointerGetAttribute(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(pointer))
+    refused = cuda.cuPointerGetAttribute(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(pointer))
     return None if refused else ordinal.value
 
 
@@ -193,20 +190,6 @@ class _SameMemory:
 
     def __init__(self, interface: dict):
         self.__array_interface__ = {**interface, "version": 3}
-
-
-@contextmanager
-def _enough_memory(size: int) -> Iterator[None]:
-    """Turn the driver's refusal to give memory into an error that says what to do."""
-    try:
-        yield
-    except Exception as error:  # each of Numba's CUDA targets has a class of its own for it
-        if "OUT_OF_MEMORY" not in str(error):
-            raise
-        raise WorkspaceError(
-            f"the GPU has no room for another {bytes_text(size)}; "
-            "delete arrays that lie on it, or make the batch N smaller"
-        ) from None
 
 
 def as_launched(value):

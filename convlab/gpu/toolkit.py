@@ -10,6 +10,9 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +22,7 @@ PARTS = {
     "ptxas": ("turns PTX into machine code; counts registers and spills", ("ptxas", "ptxas.exe")),
     "nvdisasm": ("shows the machine code", ("nvdisasm", "nvdisasm.exe")),
 }
+_WHEELS = {"libnvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12")}  # of CUDA 13 and of 12
 
 
 def find_part(name: str) -> Path | None:
@@ -36,6 +40,7 @@ def find_part(name: str) -> Path | None:
     return None
 
 
+@lru_cache
 def tool_version(tool: Path) -> str | None:
     """Return the version that one of the toolkit's programs gives, e.g. "13.0.88"; None for a library."""
     if not os.access(tool, os.X_OK) or ".so" in tool.suffixes:
@@ -48,18 +53,24 @@ def tool_version(tool: Path) -> str | None:
     return found and found[1]
 
 
-def assembly_trouble() -> str | None:
-    """Return why kernels cannot be compiled to machine code here, and the remedy; None if they can."""
-    from convlab.doctor import install_extra
+def full_version(name: str) -> str | None:
+    """Return the version of a part, e.g. "13.4.92"; None if it is not here, or does not say."""
+    place = find_part(name)
+    return place and (tool_version(place) or _wheel_version(name))
 
-    missing = [name for name in PARTS if not find_part(name)]
-    if not find_spec("numba_cuda"):
-        missing.insert(0, "numba-cuda")
-    if not missing:
-        return None
-    if sys.platform == "darwin":
-        return f"{', '.join(missing)} cannot be had for macOS"
-    return f"{', '.join(missing)} not found; this installs what is missing:  {install_extra('gpu')}"
+
+def part_version(name: str) -> tuple[int, int] | None:
+    """Return the CUDA that a part belongs to, e.g. (13, 4); None if it is not here, or does not say."""
+    text = full_version(name)
+    return tuple(map(int, text.split(".")[:2])) if text else None
+
+
+def _wheel_version(name: str) -> str | None:
+    """Return the version of the wheel that a library came in."""
+    for wheel in _WHEELS.get(name, ()):
+        with suppress(PackageNotFoundError):
+            return version(wheel)
+    return None
 
 
 def _folders() -> list[Path]:

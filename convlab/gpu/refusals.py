@@ -1,0 +1,85 @@
+"""What the driver and the linker refuse, in words: their own errors never reach a learner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
+from convlab.units import bytes_text
+
+SHARED_BYTES = 48 * 1024  # static shared memory of a block, on every GPU
+
+# What an error says -> what it means. All of these end a launch, and some the whole process's use of the GPU.
+_MEANINGS = {
+    "OUT_OF_RESOURCES": "a block of so many threads needs more registers than there are: give it fewer "
+    "threads, or launch_bounds=THREADS to @cuda.jit",
+    "ILLEGAL_ADDRESS|MISALIGNED_ADDRESS": "a thread went outside an array; `with simulated():` around the "
+    "same call shows which one, and where. Start Python anew: the GPU does not serve this process any more",
+    "INVALID_VALUE": "the grid or the block is larger than the GPU allows",
+    "NO_BINARY_FOR_GPU|UNSUPPORTED_PTX": "the driver is too old for what the compiler writes: update it",
+}
+
+
+def check_shared(size: int, what: str = "the kernel") -> None:
+    """Refuse a tile that does not fit into a block's shared memory.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of shared memory of one block.
+    what : str
+        Whose they are, in the words of the message.
+
+    Raises
+    ------
+    ParameterError
+        If they are more than `SHARED_BYTES`.
+    """
+    if size > SHARED_BYTES:
+        raise _too_much_shared(size, what)
+
+
+def of_linker(report: str) -> ConvError | None:
+    """Return the refusal of a kernel that takes too much shared memory, if the linker reports that."""
+    found = re.search(r"uses too much shared data \((0x\w+) bytes", report)
+    return _too_much_shared(int(found[1], 16), "the kernel") if found else None
+
+
+@contextmanager
+def in_words(doing: str, size: int | None = None) -> Iterator[None]:
+    """Turn what the libraries of a GPU raise into a `ConvError`; `size` are the bytes that were asked for."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ConvError) or not _of_a_driver(error):
+            raise
+        text = str(error)
+        raise of_linker(text) or _of_memory(text, size) or _of_launch(text, doing) from None
+
+
+def _too_much_shared(size: int, what: str) -> ConvError:
+    return ParameterError(
+        f"{what} needs {bytes_text(size)} of shared memory, a block has {bytes_text(SHARED_BYTES)}: "
+        "make its tile smaller"
+    )
+
+
+def _of_memory(text: str, size: int | None) -> ConvError | None:
+    if "OUT_OF_MEMORY" not in text:
+        return None
+    wanted = "what the kernel needs" if size is None else f"another {bytes_text(size)}"
+    return WorkspaceError(
+        f"the GPU has no room for {wanted}; delete arrays that lie on it, or make the batch N smaller"
+    )
+
+
+def _of_launch(text: str, doing: str) -> ConvError:
+    meaning = next((said for code, said in _MEANINGS.items() if re.search(code, text)), None)
+    return UnsupportedError(f"{doing} failed: {meaning or ' '.join(text.split())[:300]}")
+
+
+def _of_a_driver(error: Exception) -> bool:
+    homes = ("numba.cuda.cudadrv", "cuda.bindings", "cuda.core", "cuda.pathfinder")
+    return any(kind.__module__.startswith(homes) for kind in type(error).__mro__)

@@ -1,0 +1,313 @@
+"""Everything that can be wrong with a GPU, its driver and its toolkit: said in words, the same everywhere."""
+
+import ctypes
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+from convlab import conv2d, doctor
+from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
+from convlab.gpu import device, driver, refusals, toolkit, trouble
+from convlab.gpu.driver import Driver
+
+PIXELS, FILTER = np.ones((1, 4, 4, 2), np.float32), np.ones((2, 3, 3, 2), np.float32)
+INSTALL = doctor.install_extra("gpu")
+GOOD = Driver((13, 0))
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Return a function that makes a machine: its driver, the versions of CUDA's parts, numba-cuda or not."""
+
+    def make(found=GOOD, versions=None, numba_cuda=True, system="linux", on_the_bus=False):
+        versions = {"libnvvm": "13.4.92", "ptxas": "13.4.92", "nvdisasm": "13.4.92"} | (versions or {})
+        monkeypatch.setattr(driver, "ask", lambda: found)
+        monkeypatch.setattr(driver, "on_the_bus", lambda: on_the_bus)
+        monkeypatch.setattr(toolkit, "find_part", lambda name: versions[name] and f"/{name}")
+        monkeypatch.setattr(toolkit, "full_version", versions.get)
+        monkeypatch.setattr(trouble, "find_spec", lambda name: numba_cuda or None)
+        monkeypatch.setattr(trouble.sys, "platform", system)
+
+    return make
+
+
+NO_GPU = "no NVIDIA GPU and driver were found"
+MACHINES = {
+    "nothing": ({"found": None}, [NO_GPU]),
+    "a GPU without driver": (
+        {"found": None, "on_the_bus": True},
+        ["GPU but no driver", "580 or newer"],
+    ),
+    "a driver without GPU": ({"found": Driver((13, 0), 100, "no device")}, ["driver shows no GPU"]),
+    "a broken driver": (
+        {"found": Driver((13, 0), 803, "driver mismatch")},
+        ["does not start", "driver mismatch", "803"],
+    ),
+    "an old driver": ({"found": Driver((12, 4))}, ["too old", "12.4", "13.4", "580 or newer"]),
+    "a Mac": ({"found": None, "system": "darwin"}, ["no CUDA for macOS"]),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_machine_without_a_gpu_that_works_is_told_what_helps(machine, name):
+    kind, words = MACHINES[name]
+    machine(**kind)
+    said = device.gpu_trouble()
+    assert all(word in said for word in words), said
+    with pytest.raises(UnsupportedError) as refused:
+        conv2d(PIXELS, FILTER, backend="gpu")
+    assert said in str(refused.value)
+    finding = next(f for f in doctor.examine().findings if f.name == "NVIDIA GPU and driver")
+    assert finding.found is None
+    assert said in finding.adds
+
+
+def test_hidden_gpu_is_told_by_the_variable_that_hides_it(machine, monkeypatch):
+    machine(Driver((13, 0), 100, "no device"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    assert "CUDA_VISIBLE_DEVICES='-1'" in device.gpu_trouble()
+
+
+def test_driver_newer_than_the_toolkit_is_no_trouble(machine):
+    for served in ((13, 0), (13, 9), (14, 0)):
+        machine(Driver(served))
+        assert trouble.of_machine() is None
+
+
+def test_missing_numba_cuda_comes_with_the_command(machine):
+    machine(numba_cuda=False)
+    for said in (device.gpu_trouble(), str(trouble.of_assembly())):
+        assert "numba-cuda" in said
+        assert INSTALL in said
+
+
+@pytest.mark.parametrize("part", ["libnvvm", "ptxas", "nvdisasm"])
+def test_missing_part_is_named_with_the_command_and_doctor_gives_the_same(machine, part):
+    machine(versions={part: None})
+    found = trouble.of_assembly()
+    assert part in found.what
+    assert found.command == INSTALL
+    finding = next(f for f in doctor.examine().findings if f.name == part)
+    assert (finding.found, finding.command) == (None, INSTALL)
+
+
+@pytest.mark.parametrize("part", ["ptxas", "nvdisasm"])
+def test_part_of_an_older_toolkit_is_told_apart(machine, part, monkeypatch):
+    machine(versions={part: "13.0.88"})
+    monkeypatch.setattr(trouble, "of_numba_cuda", lambda: None)
+    found = trouble.of_assembly()
+    assert all(word in found.what for word in (part, "13.0", "13.4"))
+    assert found.command == INSTALL
+    monkeypatch.setattr("convlab.doctor_gpu.version", lambda name: "0.30.4")
+    finding = next(f for f in doctor.examine().findings if f.name == "parts of CUDA")
+    assert found.what in finding.adds
+    machine(versions={part: "13.4.1"})
+    assert trouble.of_assembly() is None
+
+
+def test_lab_py_is_the_way_in_its_own_environment(monkeypatch):
+    monkeypatch.setattr(doctor.sys, "prefix", str(doctor.ROOT / ".venv"))
+    monkeypatch.chdir(doctor.ROOT)
+    assert doctor.install_extra("gpu") == "python3 lab.py setup --gpu"
+    assert "lab.py" not in doctor.install_extra("torch")
+
+
+# -- numba-cuda that does not start ------------------------------------------------------------------------
+
+
+def library_not_found():
+    """What numba-cuda raises without libcudart, of its real type where that is installed."""
+    text = 'Failure finding "libcudart.so.13 or libcudart.so.12": No such file: libcudart.so.13, No such file'
+    try:
+        from cuda.pathfinder import DynamicLibNotFoundError
+    except ImportError:
+        return RuntimeError(text)
+    return DynamicLibNotFoundError(text)
+
+
+@pytest.fixture
+def broken_numba_cuda(monkeypatch):
+    """Make ``from numba import cuda`` fail, as it does where numba-cuda lacks the toolkit."""
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name == "numba.cuda":
+                raise library_not_found()
+
+    import numba
+
+    for name in [name for name in sys.modules if name.partition(".")[::2][0] == "numba" and ".cuda" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "convlab.gpu._cuda", raising=False)
+    monkeypatch.delattr(numba, "cuda", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+
+
+def test_numba_cuda_without_the_toolkit_is_told_in_words(machine, broken_numba_cuda):
+    machine()
+    with pytest.raises(UnsupportedError, match="numba-cuda does not start") as refused:
+        importlib.import_module("convlab.gpu._cuda")
+    assert refused.value.__suppress_context__
+    assert "libcudart.so.13" in str(refused.value)
+    assert INSTALL in str(refused.value)
+    found = trouble.of_numba_cuda()
+    assert found.command == INSTALL
+    assert found.what in device.gpu_trouble()
+    assert found.what in str(refused.value)
+
+
+# -- what the driver is asked ------------------------------------------------------------------------------
+
+
+class Library:
+    """A stand-in for libcuda."""
+
+    def __init__(self, served=13040, start=0, gpus=1):
+        self.served, self.start, self.gpus = served, start, gpus
+
+    def cuDriverGetVersion(self, place):
+        place._obj.value = self.served
+        return 0
+
+    def cuInit(self, flags):
+        return self.start
+
+    def cuDeviceGetCount(self, place):
+        place._obj.value = self.gpus
+        return 0
+
+    def cuGetErrorString(self, error, place):
+        place._obj.value = b"reason %d" % error
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("library", "answer"),
+    [
+        (None, None),
+        (Library(), Driver((13, 4))),
+        (Library(12020, start=803), Driver((12, 2), 803, "reason 803")),
+        (Library(gpus=0), Driver((13, 4), 100, "reason 100")),
+    ],
+)
+def test_driver_is_asked_for_its_cuda_and_its_gpus(monkeypatch, library, answer):
+    monkeypatch.setattr(driver, "library", lambda: library)
+    assert driver.ask() == answer
+
+
+def test_machine_without_a_driver_has_no_library(monkeypatch):
+    def absent(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "CDLL", absent)
+    assert driver.library() is None
+
+
+@pytest.mark.parametrize(
+    ("devices", "there"),
+    [
+        ({}, False),
+        ({"a": ("0x8086", "0x030000")}, False),
+        ({"a": ("0x8086", "0x030000"), "b": ("0x10de", "0x030200")}, True),
+        ({"a": ("0x10de", "0x040300")}, False),  # the sound of a graphics card
+        ({"a": ("0x10de", None)}, False),
+    ],
+)
+def test_gpu_is_seen_on_the_bus(tmp_path, monkeypatch, devices, there):
+    monkeypatch.setattr(driver, "PCI", tmp_path)
+    for name, facts in devices.items():
+        (tmp_path / name).mkdir()
+        for fact, text in zip(("vendor", "class"), facts, strict=True):
+            if text:
+                (tmp_path / name / fact).write_text(text + "\n")
+    assert driver.on_the_bus() is there
+
+
+# -- what a launch refuses ---------------------------------------------------------------------------------
+
+
+def api_error(text):
+    """The driver's error, of the type that Numba raises."""
+    from numba.cuda.cudadrv.driver import CudaAPIError
+
+    return CudaAPIError(1, f"Call to cuDoIt results in {text}")
+
+
+def linker_error(text):
+    """The linker's error; nvJitLink's own type where that is installed."""
+    try:
+        from cuda.bindings.nvjitlink import nvJitLinkError
+    except ImportError:
+        from numba.cuda.cudadrv.driver import LinkerError
+
+        return LinkerError(text)
+    error = nvJitLinkError(4)
+    error.args = (text,)
+    return error
+
+
+class Kernel:
+    """A kernel whose launch fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __getitem__(self, configuration):
+        def fail(*arguments):
+            raise self.error
+
+        return fail
+
+
+SHARED = "ptxas error : Entry function 'k' uses too much shared data (0x10400 bytes, 0xc000 max)"
+ERRORS = {
+    "registers": (api_error("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), UnsupportedError, "fewer threads"),
+    "address": (api_error("CUDA_ERROR_ILLEGAL_ADDRESS"), UnsupportedError, "outside an array"),
+    "memory": (api_error("CUDA_ERROR_OUT_OF_MEMORY"), WorkspaceError, "no room"),
+    "unknown": (api_error("CUDA_ERROR_STRANGE"), UnsupportedError, "CUDA_ERROR_STRANGE"),
+    "shared": (linker_error(SHARED), ParameterError, "65.0 KiB of shared memory, a block has 48.0 KiB"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_no_error_of_the_drivers_reaches_a_learner(name):
+    error, kind, words = ERRORS[name]
+    with pytest.raises(ConvError) as refused:
+        device.Gpu().launch(Kernel(error), 1, 32)
+    assert type(refused.value) is kind
+    assert words in str(refused.value)
+    assert refused.value.__suppress_context__
+
+
+def test_mistakes_in_a_kernel_stay_as_they_are():
+    for error in (TypeError("a mistake"), ConvError("told already")):
+        with pytest.raises(type(error), match=str(error)):
+            device.Gpu().launch(Kernel(error), 1, 32)
+
+
+def test_too_large_an_array_is_refused_with_its_size(monkeypatch):
+    from convlab.gpu._cuda import cuda
+
+    def full(*arguments):
+        raise api_error("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+
+    monkeypatch.setattr(cuda, "device_array", full)
+    monkeypatch.setattr(cuda, "to_device", full)
+    gpu = device.Gpu()
+    for ask in (lambda: gpu.empty((1024, 1024), np.float32), lambda: gpu.put(np.ones(2**20, np.float32))):
+        with pytest.raises(WorkspaceError, match=r"another 4\.00 MiB"):
+            ask()
+
+
+def test_tile_that_does_not_fit_is_refused_before_it_is_compiled():
+    refusals.check_shared(48 * 1024)
+    with pytest.raises(ParameterError, match=r"128 x 128 x 32 needs 64\.0 KiB"):
+        refusals.check_shared(64 * 1024, "the tile 128 x 128 x 32")
+
+
+def test_small_grid_is_no_news():
+    from convlab.gpu._cuda import cuda
+
+    assert not cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS
