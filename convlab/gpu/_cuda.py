@@ -6,6 +6,7 @@ target serves otherwise. With either, kernels can be defined, read and run lane 
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,25 @@ except Exception as error:  # without the toolkit's libraries numba-cuda raises 
 # A small grid is no news to a learner: pictures and tests are made of small ones.
 cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
-__all__ = ["cuda", "float32", "float64", "int32", "kernel_options", "ptx_of", "type_of", "uint32", "uint64"]
+__all__ = [
+    "cuda",
+    "float32",
+    "float64",
+    "int32",
+    "kernel_options",
+    "launch_bounds",
+    "ptx_of",
+    "type_of",
+    "uint32",
+    "uint64",
+]
+
+
+def launch_bounds(threads: int, blocks: int) -> dict:
+    """Return what tells `cuda.jit` to leave enough registers for so many blocks on a multiprocessor."""
+    if "launch_bounds" in inspect.signature(cuda.jit).parameters:
+        return {"launch_bounds": (threads, blocks)}
+    return {"max_registers": 65536 // (threads * blocks)}  # Numba's own target knows this way only
 
 
 def type_of(argument):
@@ -104,8 +123,6 @@ def _called_functions_afresh(function) -> Iterator[None]:
 
 def _called(function, found: dict) -> list:
     """Return the compiled functions that a function names, and those they name in turn."""
-    import inspect
-
     names = inspect.getclosurevars(function)
     for value in [*names.nonlocals.values(), *names.globals.values()]:
         if hasattr(value, "py_func") and hasattr(value, "overloads") and id(value) not in found:

@@ -193,8 +193,10 @@ class _SameMemory:
 
 
 def as_launched(value):
-    """Return an argument as kernels get it: whole numbers as uint32, everything else as it is.
+    """Return an argument as kernels get it: whole numbers as uint32, in tuples too, everything else as it is.
 
     One type for all sizes: a kernel is compiled once, and its arithmetic is the hardware's own, 32 bits.
     """
+    if isinstance(value, tuple):
+        return tuple(map(as_launched, value))
     return np.uint32(value) if isinstance(value, (int, np.integer)) else value

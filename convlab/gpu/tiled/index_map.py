@@ -1,0 +1,89 @@
+"""A as an index map: which number of x cell (m, k) is, worked out where it is needed.
+
+    m = (n*P + p)*Q + q        k = (r*S + s)*channels + c
+    A[m, k] = x[n, p*stride - top + r*dilation, q*stride - left + s*dilation, c]   or 0 outside the picture
+
+The divisions are done once for each of a thread's rows and for its first column. From then on (r, s, c)
+moves by a fixed number of columns, the way a clock moves by hours, minutes and seconds: three additions and
+two carries.
+
+Two tests in one: a coordinate below 0 is, as uint32, a very large one, so `h < H` also says 0 <= h.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.gpu._cuda import cuda
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.tiled.kernel import Source
+from convlab.gpu.tiled.moving import mover
+from convlab.gpu.tiled.tile import Tile
+from convlab.problem import ConvProblem
+
+START, ROW, COLUMN = 0, 1, 2  # of a row: where in x tap (0, 0) lies, and its coordinates
+C, S, R = 0, 1, 2  # where the thread is along K
+
+
+def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
+    """Return the numbers of the problem that `index_map` takes."""
+    channels = problem.C // problem.groups
+    taps, c = divmod(tile.block_k, channels)
+    (top, _), (left, _) = problem.padding
+    sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.Q, problem.P
+    steps = *problem.stride, top, left, *problem.dilation
+    along = problem.dilation[0] * problem.W * problem.C, problem.dilation[1] * problem.C
+    return (*sizes, *steps, *along, *divmod(taps, problem.S), c)
+
+
+@lru_cache
+def index_map(tile: Tile, width: int, dtype: str) -> Source:
+    """Return the `Source` that works out every place by itself."""
+    take, _, clear = mover(width, dtype)
+    loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
+
+    @cuda.jit(device=True)
+    def begin(rows, at, table, thread, m, M, group, k, shape):
+        H, W, all_c, channels, _, taps_s, Q, P, down, right, top, left = shape[:12]
+        for load in range(loads):
+            # Rows past the last one repeat it: their sums are not stored.
+            pixel = min(U(m + U(U(thread // U(lanes)) + U(load * (threads // lanes)))), U(M - U(1)))
+            line = U(pixel // Q)
+            n = U(line // P)
+            h = U(U(U(line - U(n * P)) * down) - top)
+            w = U(U(U(pixel - U(line * Q)) * right) - left)
+            start = U(U(U(U(U(n * H) + h) * W) + w) * all_c)
+            rows[U(load), U(START)] = U(start + U(group * channels))
+            rows[U(load), U(ROW)], rows[U(load), U(COLUMN)] = h, w
+        column = U(k + U(U(thread % U(lanes)) * U(width)))
+        tap = U(column // channels)
+        at[U(C)] = U(column - U(tap * channels))
+        at[U(R)] = U(tap // taps_s)
+        at[U(S)] = U(tap - U(at[U(R)] * taps_s))
+
+    @cuda.jit(device=True)
+    def fetch(x, rows, at, registers, shape):
+        H, W, taps_r = shape[0], shape[1], shape[4]
+        dilation_h, dilation_w, down, right = shape[12:16]
+        r, s = at[U(R)], at[U(S)]
+        distance = U(U(U(r * down) + U(s * right)) + at[U(C)])
+        h, w = U(r * dilation_h), U(s * dilation_w)
+        for load in range(loads):
+            row, column = U(rows[U(load), U(ROW)] + h), U(rows[U(load), U(COLUMN)] + w)
+            if row < H and column < W and r < taps_r:
+                take(x, U(rows[U(load), U(START)] + distance), registers, U(load * width))
+            else:
+                clear(registers, U(load * width))
+
+    @cuda.jit(device=True)
+    def advance(rows, at, table, shape):
+        channels, taps_s = shape[3], shape[5]
+        next_r, next_s, next_c = shape[16:]
+        c, s, r = U(at[U(C)] + next_c), U(at[U(S)] + next_s), U(at[U(R)] + next_r)
+        if c >= channels:
+            c, s = U(c - channels), U(s + U(1))
+        if s >= taps_s:
+            s, r = U(s - taps_s), U(r + U(1))
+        at[U(C)], at[U(S)], at[U(R)] = c, s, r
+
+    return Source(begin, fetch, advance)

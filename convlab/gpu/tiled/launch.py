@@ -1,0 +1,101 @@
+"""From a problem to launches of the tiled kernel."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from convlab.gpu import _cuda
+from convlab.gpu._cuda import cuda
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.device import current
+from convlab.gpu.tiled.kernel import tiled_product
+from convlab.gpu.tiled.tile import Tile
+from convlab.problem import ConvProblem
+
+WIDE = 4  # rows of packed weights begin at multiples of so many numbers
+REDUCERS = 128  # threads of a block that adds up parts
+
+
+def pack(problem: ConvProblem, w: np.ndarray):
+    """Return the weights on the device, (groups, R*S*C/groups, K/groups up to a multiple of four).
+
+    Filters lie side by side, so that neighbouring threads load neighbouring filters; zeros at a row's end.
+    """
+    _, filters, taps = problem.gemm
+    packed = np.zeros((problem.groups, taps, -(-filters // WIDE) * WIDE), w.dtype)
+    packed[:, :, :filters] = w.reshape(problem.groups, filters, taps).transpose(0, 2, 1)
+    return current().put(packed)
+
+
+def packed_bytes(problem: ConvProblem) -> int:
+    """Bytes of what `pack` returns."""
+    _, filters, taps = problem.gemm
+    return problem.groups * taps * -(-filters // WIDE) * WIDE * problem.itemsize
+
+
+def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, table, w, partials, y) -> None:
+    """Fill y with the product of A, as `source` finds it in x, and w.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+    tile : Tile
+    parts : int
+        K is cut into so many parts, each a block's own; 1 for none.
+    source : callable
+        See `tiled_product`.
+    shape : tuple of int
+        What the source wants to know.
+    x, table, w, y
+        Arrays of the device; w (groups, K, filters up to a multiple of four).
+    partials
+        Array of the device, (parts, N, P, Q, K), or None if parts is 1.
+    """
+    tile.check(problem.dtype)
+    M, filters, _ = problem.gemm
+    _, K, row_w = w.shape
+    blocks_m, blocks_n = -(-M // tile.block_m), -(-filters // tile.block_n)
+    pieces = -(-K // tile.block_k)
+    length = -(-pieces // parts) * tile.block_k
+    matrix = M, filters, K, row_w, problem.K, blocks_m, blocks_n, parts, length
+    kernel = tiled_product(
+        tile,
+        source,
+        wide(tile.width, problem.C // problem.groups),
+        wide(tile.width, filters),
+        problem.dtype,
+    )
+    blocks = problem.groups * parts * blocks_m * blocks_n
+    flat_y, flat_w = y.reshape(-1), w.reshape(-1)
+    target = flat_y if parts == 1 else partials.reshape(-1)
+    current().launch(kernel, blocks, tile.threads, x.reshape(-1), table, flat_w, target, shape, matrix)
+    if parts > 1:
+        blocks = -(-y.size // REDUCERS)
+        current().launch(add_up(problem.dtype), blocks, REDUCERS, target, flat_y, y.size, parts)
+
+
+def wide(width: int, size: int) -> int:
+    """Return how many numbers of a row of `size` one access may take, `width` if that goes into it."""
+    return width if size % width == 0 else 1
+
+
+@lru_cache
+def add_up(dtype: str):
+    """Return the kernel(partials, y, size, parts) that adds up what parts of K have given.
+
+    Always in the same order: so the same input gives the same bits, which atomic additions would not.
+    """
+    number = getattr(_cuda, dtype)
+
+    @cuda.jit
+    def reduction(partials, y, size, parts):
+        i = U(U(cuda.blockIdx.x) * U(cuda.blockDim.x) + U(cuda.threadIdx.x))
+        if i < size:
+            total = number(0)
+            for part in range(parts):
+                total += partials[U(U(U(part) * size) + i)]
+            y[i] = total
+
+    return reduction

@@ -1,0 +1,93 @@
+"""What is moved besides A: weights to registers, pieces to shared memory, sums to y."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.gpu._cuda import cuda
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.tiled.moving import mover
+from convlab.gpu.tiled.tile import Tile
+
+
+@lru_cache
+def fetch_weights(tile: Tile, dtype: str):
+    """Return fetch_b(w, registers, thread, first, k, end, left, right).
+
+    A piece of B, rows k and following, columns `left` and following, goes to the threads' registers
+    (loads_b * width,); what lies at row `end` or beyond, or at column `right` or beyond, is zero. Row 0
+    begins at w[first], rows are `right` numbers apart.
+    """
+    take, _, clear = mover(tile.width, dtype)
+    loads, width, threads = tile.loads_b, tile.width, tile.threads
+    lanes = tile.block_n // width  # threads that share a row of B
+
+    @cuda.jit(device=True)
+    def fetch_b(w, registers, thread, first, k, end, left, right):
+        for load in range(loads):
+            place = U(thread + U(load * threads))
+            row, column = U(k + U(place // U(lanes))), U(left + U(U(place % U(lanes)) * U(width)))
+            if row < end and column < right:
+                take(w, U(first + U(U(row * right) + column)), registers, U(load * width))
+            else:
+                clear(registers, U(load * width))
+
+    return fetch_b
+
+
+@lru_cache
+def stash_pieces(tile: Tile, x_width: int, dtype: str):
+    """Return (stash_a, stash_b), which bring a thread's registers to shared memory.
+
+    A lies in memory row by row, a thread has `x_width` neighbouring k of each of its rows. In shared memory
+    it lies column by column, as the sums want it.
+    """
+    _, put, _ = mover(tile.width, dtype)
+    lanes_a, lanes_b = tile.lanes(x_width), tile.block_n // tile.width
+    loads_a, loads_b = tile.loads_a(x_width), tile.loads_b
+    width, threads, block_m, block_k = tile.width, tile.threads, tile.block_m, tile.block_k
+    whole_a = loads_a * threads == block_m * lanes_a
+    whole_b = loads_b * threads == block_k * lanes_b
+
+    @cuda.jit(device=True)
+    def stash_a(a, buffer, registers, thread):
+        k, row = U(U(thread % U(lanes_a)) * U(x_width)), U(thread // U(lanes_a))
+        for load in range(loads_a):
+            m = U(row + U(load * (threads // lanes_a)))
+            if whole_a or m < U(block_m):
+                for i in range(x_width):
+                    a[buffer, U(k + U(i)), m] = registers[U(load * x_width + i)]
+
+    @cuda.jit(device=True)
+    def stash_b(b, buffer, registers, thread):
+        for load in range(loads_b):
+            place = U(thread + U(load * threads))
+            row, column = U(place // U(lanes_b)), U(U(place % U(lanes_b)) * U(width))
+            if whole_b or row < U(block_k):
+                put(b, (buffer, row, column), registers, U(load * width))
+
+    return stash_a, stash_b
+
+
+@lru_cache
+def store_sums(tile: Tile, y_width: int, dtype: str):
+    """Return store(y, sums, m, n, M, N, first, row_y): a thread's sums, its first for row m, column n.
+
+    Row 0 begins at y[first], rows are `row_y` numbers apart; rows from M and columns from N are left out.
+    """
+    _, put, _ = mover(y_width, dtype)
+    width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
+    down, right = tile.threads_m * width, tile.threads_n * width
+
+    @cuda.jit(device=True)
+    def store(y, sums, m, n, M, N, first, row_y):
+        for i in range(thread_m):
+            row = U(m + U(i // width * down + i % width))
+            if row < M:
+                start = U(first + U(row * row_y))
+                for j in range(0, thread_n, y_width):
+                    column = U(n + U(j // width * right + j % width))
+                    if column < N:
+                        put(y, U(start + column), sums, U(i * thread_n + j))
+
+    return store

@@ -1,0 +1,91 @@
+"""The sums: what a thread does with a piece of A and a piece of B in shared memory.
+
+For every k of the piece a thread reads thread_m numbers of A's column k and thread_n of B's row k, and adds
+all their products to its sums: an outer product, thread_m * thread_n multiply-adds for thread_m + thread_n
+numbers read.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.gpu._cuda import cuda
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.tiled.moving import mover
+from convlab.gpu.tiled.tile import WARP, Tile
+
+
+@lru_cache
+def outer_products(tile: Tile, dtype: str):
+    """Return product(a, b, buffer, top, left, column, row, sums), which adds a whole piece to the sums.
+
+    a: shared (buffers, block_k, tile.row); b: shared (buffers, block_k, block_n); top, left: what
+    `place` gives; column (thread_m,), row (thread_n,), sums (thread_m * thread_n,): registers.
+    """
+    take, _, _ = mover(tile.width, dtype)
+    width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
+    down, right = tile.threads_m * width, tile.threads_n * width  # to a thread's next `width` numbers
+
+    @cuda.jit(device=True)
+    def step(a, b, buffer, k, top, left, column, row, sums):
+        for i in range(thread_m // width):
+            take(a, (buffer, k, U(top + U(i * down))), column, U(i * width))
+        for j in range(thread_n // width):
+            take(b, (buffer, k, U(left + U(j * right))), row, U(j * width))
+        for i in range(thread_m):
+            for j in range(thread_n):
+                sums[U(i * thread_n + j)] += column[U(i)] * row[U(j)]
+
+    several = unrolled(step, tile.block_k)
+
+    @cuda.jit(device=True)
+    def product(a, b, buffer, top, left, column, row, sums):
+        several(a, b, buffer, U(0), top, left, column, row, sums)
+
+    return product
+
+
+def unrolled(step, times: int):
+    """Return a device function that does `step` for k, k+1, ... k+times-1, with no loop.
+
+    The compiler leaves a loop this long as it is, and then spends a third of its instructions on where it
+    is. So the loop is written out: twice half of it.
+    """
+    if times == 1:
+        return step
+    half = times // 2
+    first, rest = unrolled(step, half), unrolled(step, times - half)
+
+    @cuda.jit(device=True)
+    def both(a, b, buffer, k, top, left, column, row, sums):
+        first(a, b, buffer, k, top, left, column, row, sums)
+        rest(a, b, buffer, U(k + U(half)), top, left, column, row, sums)
+
+    return both
+
+
+@lru_cache
+def place(tile: Tile):
+    """Return place(thread), which gives (top, left): where in the block a thread's first sums lie.
+
+    The threads of a warp lie 8 along a row of y and 4 down a column, see `Tile.warp_n`.
+    """
+    width, threads_n, warp_n = tile.width, tile.threads_n, tile.warp_n
+    warps_n, warp_m = threads_n // warp_n, WARP // warp_n
+
+    if warp_n == threads_n:
+
+        @cuda.jit(device=True)
+        def row_by_row(thread):
+            return U(U(thread // U(threads_n)) * U(width)), U(U(thread % U(threads_n)) * U(width))
+
+        return row_by_row
+
+    @cuda.jit(device=True)
+    def warp_by_warp(thread):
+        warp, lane = U(thread // U(WARP)), U(thread % U(WARP))
+        across = U(U(U(warp % U(warps_n)) * U(warp_n)) + U(lane % U(warp_n)))
+        along = U(U(U(warp // U(warps_n)) * U(warp_m)) + U(lane // U(warp_n)))
+        return U(along * U(width)), U(across * U(width))
+
+    return warp_by_warp
