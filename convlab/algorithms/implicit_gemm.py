@@ -21,6 +21,7 @@ from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.aligned import aligned_empty
 from convlab.checks import check_whole
 from convlab.errors import ParameterError
+from convlab.gpu.forms import gpu_form
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 
@@ -72,6 +73,9 @@ def _run_numpy(problem, x, w, y, block_m, block_n, block_k):
 # x is read once a tap, from wherever it lies; w is read and y is written.
 TRAFFIC = Formula("(N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
 
+# What blocks of a GPU share, its L2 cache holds: from memory, everything comes once.
+ONCE = Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")
+
 
 def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int | None = None) -> Algorithm:
     """Return the algorithm with other blocks; what is not given is chosen by the library.
@@ -80,7 +84,8 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     ----------
     block_m, block_n, block_k : int, optional
         Output pixels and filters of a tile of y, and the length of a piece of the sums. On backend "cpu"
-        block_n must be a multiple of the columns of the register tile (`convlab.tile.tile_for`).
+        block_n must be a multiple of the columns of the register tile (`convlab.tile.tile_for`). On backend
+        "gpu" they are the tile of a block of threads, at most 48 KB of shared memory (`convlab.gpu.tiled`).
 
     Returns
     -------
@@ -90,7 +95,8 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     Raises
     ------
     ParameterError
-        If a block is no integer above 0; on backend "cpu", as soon as it is planned, if block_n does not fit.
+        If a block is no integer above 0. As soon as it is planned: on backend "cpu" if block_n does not fit,
+        on backend "gpu" if there is no such tile.
     """
     given = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
     block_m, block_n, block_k = (
@@ -138,6 +144,12 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 packed_bytes=panel_bytes,
                 pack=pack_panels,
                 allocate=allocate,
+            ),
+            "gpu": gpu_form(
+                "implicit_gemm",
+                parts=("pack", "packed_bytes", "allocate", "workspace_bytes"),
+                bound=((block_m, block_n, block_k),),
+                bytes_moved=ONCE,
             ),
         },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from convlab.algorithms.base import Algorithm
 from convlab.problem import ConvProblem
@@ -34,6 +34,8 @@ class Rung:
         ``pack(problem, w)`` returns the weights as the kernel reads them.
     refuses : callable
         ``refuses(problem)`` returns why this rung does not serve a problem, or None. The algorithm may.
+    others : dict
+        What else of the `Form` is the rung's own, for instance "allocate" and "workspace_bytes".
     """
 
     name: str
@@ -43,13 +45,14 @@ class Rung:
     kernel: Callable
     pack: Callable = _as_it_is
     refuses: Callable[[ConvProblem], str | None] = lambda problem: None
+    others: dict = field(default_factory=dict)
 
     def algorithm(self, name: str) -> Algorithm:
         """Return the algorithm of this name with this kernel as its form on the GPU, for `convlab.plan`."""
         from convlab.algorithms import ALGORITHMS
 
         whole = ALGORITHMS[name]
-        form = replace(whole.forms["gpu"], run=self.run, pack=self.pack)
+        form = replace(whole.forms["gpu"], run=self.run, pack=self.pack, **self.others)
 
         def refuses(problem):
             return whole.refuses(problem) or self.refuses(problem)

@@ -43,7 +43,7 @@ def index_map(tile: Tile, width: int, dtype: str) -> Source:
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
 
     @cuda.jit(device=True)
-    def begin(rows, at, table, thread, m, M, group, k, shape):
+    def begin(rows, at, table, thread, m, M, first, k, shape):
         H, W, all_c, channels, _, taps_s, Q, P, down, right, top, left = shape[:12]
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
@@ -53,7 +53,7 @@ def index_map(tile: Tile, width: int, dtype: str) -> Source:
             h = U(U(U(line - U(n * P)) * down) - top)
             w = U(U(U(pixel - U(line * Q)) * right) - left)
             start = U(U(U(U(U(n * H) + h) * W) + w) * all_c)
-            rows[U(load), U(START)] = U(start + U(group * channels))
+            rows[U(load), U(START)] = U(start + first)
             rows[U(load), U(ROW)], rows[U(load), U(COLUMN)] = h, w
         column = U(k + U(U(thread % U(lanes)) * U(width)))
         tap = U(column // channels)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda, launch_bounds
 from convlab.gpu._cuda import uint32 as U
-from convlab.gpu.tiled.moves import fetch_weights, stash_pieces, store_sums
+from convlab.gpu.tiled.moves import stash_pieces, store_sums, weights
 from convlab.gpu.tiled.product import outer_products, place
 from convlab.gpu.tiled.tile import Tile
 
@@ -40,8 +40,8 @@ class Source(NamedTuple):
     Attributes
     ----------
     begin : device function
-        ``begin(rows, at, table, thread, m, M, group, k, shape)``: take the block's first row m and first
-        column k apart, once. Fills rows (loads_a, STATE) and at (STATE,), which are the source's own.
+        ``begin(rows, at, table, thread, m, M, first, k, shape)``: take the block's first row m and first
+        column k apart, once; everything begins at x[first]. Fills rows (loads_a, STATE) and at (STATE,), which are the source's own.
     fetch : device function
         ``fetch(x, rows, at, registers, shape)``: the thread's numbers of this piece, zeros on padding.
     advance : device function
@@ -54,7 +54,7 @@ class Source(NamedTuple):
 
 
 @lru_cache
-def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtype: str):
+def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtype: str, columns: int = 1):
     """Return the kernel(x, table, w, y, shape, matrix).
 
     Parameters
@@ -65,22 +65,31 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
     x_width, y_width : int
         Numbers of one load of x and of one store to y: 1 or 4, as their rows allow.
     dtype : str
+    columns : int
+        A power of two: blocks are counted so many along N, then down M, see `launch.grid`.
 
     Notes
     -----
-    x, w and y are flat; `table` and `shape`, a tuple of uint32, are the source's. `matrix` is (M, N, K, row
-    of w, row of y, blocks along M, blocks along N, parts of K, length of a part), uint32. Part i of K goes
-    to y[i * M * row of y] and following.
+    x, w and y are flat; `table` and `shape`, a tuple of uint32, are the source's. `matrix` is a tuple of
+    uint32: M, N, K, the distance of two rows of w and of y, the pieces of K to add up; and for slices, of
+    which blockIdx.z counts those after the `first`: how far x, w, k and y begin after those of the slice
+    before. A slice is a group of channels, a part of K, or one product of many.
     """
     begin, fetch, advance = source(tile, x_width, dtype)
-    fetch_b = fetch_weights(tile, dtype)
+    begin_b, fetch_b = weights(tile, dtype)
     stash_a, stash_b = stash_pieces(tile, x_width, dtype)
     add, store = outer_products(tile, dtype), store_sums(tile, y_width, dtype)
     corner, number = place(tile), getattr(_cuda, dtype)
     block_m, block_n, block_k, row = tile.block_m, tile.block_n, tile.block_k, tile.row
     thread_m, thread_n, cells = tile.thread_m, tile.thread_n, tile.thread_m * tile.thread_n
-    loads_a, buffers = tile.loads_a(x_width), tile.buffers
-    size_a, size_b = loads_a * x_width, tile.loads_b * tile.width
+    loads_a, loads_b, buffers = tile.loads_a(x_width), tile.loads_b, tile.buffers
+    size_a, size_b = loads_a * x_width, loads_b * tile.width
+
+    @cuda.jit(device=True)
+    def bring(a, b, buffer, new_a, new_b, thread):
+        stash_a(a, buffer, new_a, thread)
+        stash_b(b, buffer, new_b, thread)
+        cuda.syncthreads()
 
     @cuda.jit(**launch_bounds(tile.threads, tile.resident))
     def product(x, table, w, y, shape, matrix):
@@ -93,50 +102,55 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
         new_b = cuda.local.array(size_b, number)
         rows = cuda.local.array((loads_a, STATE), U)
         at = cuda.local.array(STATE, U)
+        lines = cuda.local.array((loads_b, 2), U)
 
-        M, N, K, row_w, row_y, blocks_m, blocks_n, parts, length = matrix
-        thread, block = U(cuda.threadIdx.x), U(cuda.blockIdx.x)
-        # Neighbouring blocks share rows of A: they find them in the L2 cache.
-        n, block = U(U(block % blocks_n) * U(block_n)), U(block // blocks_n)
-        m, block = U(U(block % blocks_m) * U(block_m)), U(block // blocks_m)
-        part, group = U(block % parts), U(block // parts)
-        k, first = U(part * length), U(U(group * K) * row_w)  # first: of this group's weights
-        end = min(U(k + length), K)
+        M, N, K, row_w, row_y, pieces, first, step_x, step_w, step_k, step_y = matrix
+        thread, slice_ = U(cuda.threadIdx.x), U(U(cuda.blockIdx.z) + first)
+        block, strip = U(cuda.blockIdx.x), U(cuda.blockIdx.y)
+        m = U(U(block // U(columns)) * U(block_m))
+        n = U(U(U(strip * U(columns)) + U(block % U(columns))) * U(block_n))
+        if n >= N:  # the last strip may be narrower
+            return
+        k = U(slice_ * step_k)
         top, left = corner(thread)
         for i in range(cells):
             sums[U(i)] = number(0)
 
-        begin(rows, at, table, thread, m, M, group, k, shape)
+        begin(rows, at, table, thread, m, M, U(slice_ * step_x), k, shape)
+        begin_b(lines, thread, U(slice_ * step_w), k, n, row_w)
         if buffers == 1:
-            while k < end:
+            while pieces > 0:
+                pieces = U(pieces - U(1))
                 fetch(x, rows, at, new_a, shape)
-                fetch_b(w, new_b, thread, first, k, K, n, row_w)
-                stash_a(a, U(0), new_a, thread)
-                stash_b(b, U(0), new_b, thread)
-                cuda.syncthreads()
+                fetch_b(w, lines, new_b, K, row_w)
+                bring(a, b, U(0), new_a, new_b, thread)
                 add(a, b, U(0), top, left, column, line, sums)
                 cuda.syncthreads()
                 advance(rows, at, table, shape)
-                k = U(k + U(block_k))
         else:
-            buffer = U(0)
             fetch(x, rows, at, new_a, shape)
-            fetch_b(w, new_b, thread, first, k, K, n, row_w)
-            stash_a(a, buffer, new_a, thread)
-            stash_b(b, buffer, new_b, thread)
-            cuda.syncthreads()
-            while k < end:
+            fetch_b(w, lines, new_b, K, row_w)
+            bring(a, b, U(0), new_a, new_b, thread)
+            while True:
+                # Twice the same, so that the compiler knows which buffer is which. The last time brings
+                # one piece too many, of zeros or of the next part: cheaper than a case of its own.
                 advance(rows, at, table, shape)
-                k = U(k + U(block_k))
-                fetch(x, rows, at, new_a, shape)  # one piece too many at the end: no case of its own
-                fetch_b(w, new_b, thread, first, k, K, n, row_w)
-                add(a, b, buffer, top, left, column, line, sums)
-                buffer = U(buffer ^ U(1))
-                stash_a(a, buffer, new_a, thread)
-                stash_b(b, buffer, new_b, thread)
-                cuda.syncthreads()
+                fetch(x, rows, at, new_a, shape)
+                fetch_b(w, lines, new_b, K, row_w)
+                add(a, b, U(0), top, left, column, line, sums)
+                bring(a, b, U(1), new_a, new_b, thread)
+                pieces = U(pieces - U(1))
+                if pieces == 0:
+                    break
+                advance(rows, at, table, shape)
+                fetch(x, rows, at, new_a, shape)
+                fetch_b(w, lines, new_b, K, row_w)
+                add(a, b, U(1), top, left, column, line, sums)
+                bring(a, b, U(0), new_a, new_b, thread)
+                pieces = U(pieces - U(1))
+                if pieces == 0:
+                    break
 
-        to = U(U(part * U(M * row_y)) + U(group * N))
-        store(y, sums, U(m + top), U(n + left), M, N, to, row_y)
+        store(y, sums, U(m + top), U(n + left), M, N, U(slice_ * step_y), row_y)
 
     return product

@@ -15,6 +15,7 @@ from convlab.gpu.tiled.tile import Tile
 from convlab.problem import ConvProblem
 
 WIDE = 4  # rows of packed weights begin at multiples of so many numbers
+MOST = 65535  # blocks along the second and third axis of a grid
 REDUCERS = 128  # threads of a block that adds up parts
 
 
@@ -54,26 +55,37 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, tab
         Array of the device, (parts, N, P, Q, K), or None if parts is 1.
     """
     tile.check(problem.dtype)
-    M, filters, _ = problem.gemm
-    _, K, row_w = w.shape
-    blocks_m, blocks_n = -(-M // tile.block_m), -(-filters // tile.block_n)
-    pieces = -(-K // tile.block_k)
-    length = -(-pieces // parts) * tile.block_k
-    matrix = M, filters, K, row_w, problem.K, blocks_m, blocks_n, parts, length
-    kernel = tiled_product(
-        tile,
-        source,
-        wide(tile.width, problem.C // problem.groups),
-        wide(tile.width, filters),
-        problem.dtype,
-    )
-    blocks = problem.groups * parts * blocks_m * blocks_n
-    flat_y, flat_w = y.reshape(-1), w.reshape(-1)
+    (M, filters, K), channels, row_w = problem.gemm, problem.C // problem.groups, w.shape[2]
+    pieces = -(-w.shape[1] // tile.block_k)
+    pieces = -(-pieces // parts)  # of each part
+    if parts > 1:
+        slices, steps = parts, (0, 0, pieces * tile.block_k, M * problem.K)
+    else:
+        slices, steps = problem.groups, (channels, w.shape[1] * row_w, 0, filters)
+    blocks, columns = grid(M, filters, tile)
+    widths = wide(tile.width, channels), wide(tile.width, filters)
+    kernel = tiled_product(tile, source, *widths, problem.dtype, columns)
+    flat_y = y.reshape(-1)
     target = flat_y if parts == 1 else partials.reshape(-1)
-    current().launch(kernel, blocks, tile.threads, x.reshape(-1), table, flat_w, target, shape, matrix)
+    arrays = x.reshape(-1), table, w.reshape(-1), target
+    for first in range(0, slices, MOST):
+        matrix = M, filters, w.shape[1], row_w, problem.K, pieces, first, *steps
+        size = *blocks, min(MOST, slices - first)
+        current().launch(kernel, size, tile.threads, *arrays, shape, matrix)
     if parts > 1:
         blocks = -(-y.size // REDUCERS)
         current().launch(add_up(problem.dtype), blocks, REDUCERS, target, flat_y, y.size, parts)
+
+
+def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:
+    """Return the blocks of a product as ((x, y), columns): the order in which they are started.
+
+    Blocks that run at the same time should need the same rows of A and columns of B, or the L2 cache holds
+    them in vain. So y is not walked row by row, but in strips of up to eight blocks.
+    """
+    blocks_m, blocks_n = -(-M // tile.block_m), -(-N // tile.block_n)
+    columns = min(8, 1 << (blocks_n - 1).bit_length())
+    return (blocks_m * columns, -(-blocks_n // columns)), columns
 
 
 def wide(width: int, size: int) -> int:

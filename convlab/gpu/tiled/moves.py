@@ -10,29 +10,41 @@ from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
 
 
-@lru_cache
-def fetch_weights(tile: Tile, dtype: str):
-    """Return fetch_b(w, registers, thread, first, k, end, left, right).
+ROW, PLACE = 0, 1  # of a load of B: its row, and where in w it lies
 
-    A piece of B, rows k and following, columns `left` and following, goes to the threads' registers
-    (loads_b * width,); what lies at row `end` or beyond, or at column `right` or beyond, is zero. Row 0
-    begins at w[first], rows are `right` numbers apart.
+
+@lru_cache
+def weights(tile: Tile, dtype: str):
+    """Return (begin_b, fetch_b), which bring the pieces of B to a thread's registers, one after the other.
+
+    ``begin_b(lines, thread, first, k, left, row_w)`` stands at row k and column `left` of a matrix whose
+    row 0 begins at w[first] and whose rows are `row_w` numbers apart; lines (loads_b, 2) are its own.
+    ``fetch_b(w, lines, registers, K, row_w)`` loads a piece to the registers (loads_b * width,), zeros from
+    row K on and from column `row_w` on, and goes on to the next one.
     """
     take, _, clear = mover(tile.width, dtype)
-    loads, width, threads = tile.loads_b, tile.width, tile.threads
+    loads, width, threads, block_k = tile.loads_b, tile.width, tile.threads, tile.block_k
     lanes = tile.block_n // width  # threads that share a row of B
 
     @cuda.jit(device=True)
-    def fetch_b(w, registers, thread, first, k, end, left, right):
+    def begin_b(lines, thread, first, k, left, row_w):
         for load in range(loads):
             place = U(thread + U(load * threads))
             row, column = U(k + U(place // U(lanes))), U(left + U(U(place % U(lanes)) * U(width)))
-            if row < end and column < right:
-                take(w, U(first + U(U(row * right) + column)), registers, U(load * width))
+            lines[U(load), U(ROW)] = row if column < row_w else U(1 << 31)  # never below K
+            lines[U(load), U(PLACE)] = U(first + U(U(row * row_w) + column))
+
+    @cuda.jit(device=True)
+    def fetch_b(w, lines, registers, K, row_w):
+        for load in range(loads):
+            if lines[U(load), U(ROW)] < K:
+                take(w, lines[U(load), U(PLACE)], registers, U(load * width))
             else:
                 clear(registers, U(load * width))
+            lines[U(load), U(ROW)] = U(lines[U(load), U(ROW)] + U(block_k))
+            lines[U(load), U(PLACE)] = U(lines[U(load), U(PLACE)] + U(U(block_k) * row_w))
 
-    return fetch_b
+    return begin_b, fetch_b
 
 
 @lru_cache

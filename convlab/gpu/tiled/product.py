@@ -13,6 +13,7 @@ from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import WARP, Tile
+from convlab.gpu.unroll import unrolled
 
 
 @lru_cache
@@ -26,8 +27,8 @@ def outer_products(tile: Tile, dtype: str):
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
     down, right = tile.threads_m * width, tile.threads_n * width  # to a thread's next `width` numbers
 
-    @cuda.jit(device=True)
-    def step(a, b, buffer, k, top, left, column, row, sums):
+    @cuda.jit(device=True, forceinline=True)
+    def step(k, a, b, buffer, top, left, column, row, sums):
         for i in range(thread_m // width):
             take(a, (buffer, k, U(top + U(i * down))), column, U(i * width))
         for j in range(thread_n // width):
@@ -36,32 +37,14 @@ def outer_products(tile: Tile, dtype: str):
             for j in range(thread_n):
                 sums[U(i * thread_n + j)] += column[U(i)] * row[U(j)]
 
+    # The compiler would leave a loop this long as it is, and spend a third of its instructions on where it is.
     several = unrolled(step, tile.block_k)
 
     @cuda.jit(device=True)
     def product(a, b, buffer, top, left, column, row, sums):
-        several(a, b, buffer, U(0), top, left, column, row, sums)
+        several(U(0), a, b, buffer, top, left, column, row, sums)
 
     return product
-
-
-def unrolled(step, times: int):
-    """Return a device function that does `step` for k, k+1, ... k+times-1, with no loop.
-
-    The compiler leaves a loop this long as it is, and then spends a third of its instructions on where it
-    is. So the loop is written out: twice half of it.
-    """
-    if times == 1:
-        return step
-    half = times // 2
-    first, rest = unrolled(step, half), unrolled(step, times - half)
-
-    @cuda.jit(device=True)
-    def both(a, b, buffer, k, top, left, column, row, sums):
-        first(a, b, buffer, k, top, left, column, row, sums)
-        rest(a, b, buffer, U(k + U(half)), top, left, column, row, sums)
-
-    return both
 
 
 @lru_cache
