@@ -1,4 +1,4 @@
-"""Which tile for which product: big tiles fetch less and multiply faster, small ones keep all of the GPU busy.
+"""Which tile for which product: big tiles multiply faster, small ones keep all of the GPU busy.
 
 The unit of the model is the time of a multiply-add on one multiprocessor. The busiest one has
 
@@ -111,7 +111,7 @@ def choose(problem: ConvProblem, given: tuple[int | None, int | None, int | None
 
 
 def judge(problem: ConvProblem, tile: Tile, parts: int = 1) -> Choice:
-    """Return what the model says of a tile, and of so many parts of K; fewer, where they would be too short."""
+    """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
     (M, N, K), groups = problem.gemm, problem.groups
     pieces = -(-K // tile.block_k)
     parts = 1 if groups > 1 else max(1, min(parts, pieces // LEAST))

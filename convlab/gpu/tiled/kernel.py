@@ -41,7 +41,8 @@ class Source(NamedTuple):
     ----------
     begin : device function
         ``begin(rows, at, table, thread, m, M, first, k, shape)``: take the block's first row m and first
-        column k apart, once; everything begins at x[first]. Fills rows (loads_a, STATE) and at (STATE,), which are the source's own.
+        column k apart, once; everything begins at x[first]. Fills rows (loads_a, STATE) and at (STATE,),
+        which are the source's own.
     fetch : device function
         ``fetch(x, rows, at, registers, shape)``: the thread's numbers of this piece, zeros on padding.
     advance : device function

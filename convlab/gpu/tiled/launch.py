@@ -55,26 +55,24 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, tab
         Array of the device, (parts, N, P, Q, K), or None if parts is 1.
     """
     tile.check(problem.dtype)
-    (M, filters, K), channels, row_w = problem.gemm, problem.C // problem.groups, w.shape[2]
-    pieces = -(-w.shape[1] // tile.block_k)
-    pieces = -(-pieces // parts)  # of each part
-    if parts > 1:
-        slices, steps = parts, (0, 0, pieces * tile.block_k, M * problem.K)
+    (M, N, _), channels, (_, K, row_w) = problem.gemm, problem.C // problem.groups, w.shape
+    pieces = -(-K // (tile.block_k * parts))  # of each part
+    if parts == 1:
+        slices, steps, target = problem.groups, (channels, K * row_w, 0, N), y
     else:
-        slices, steps = problem.groups, (channels, w.shape[1] * row_w, 0, filters)
-    blocks, columns = grid(M, filters, tile)
-    widths = wide(tile.width, channels), wide(tile.width, filters)
+        slices, steps, target = parts, (0, 0, pieces * tile.block_k, M * N), partials
+    blocks, columns = grid(M, N, tile)
+    widths = wide(tile.width, channels, x), wide(tile.width, N, target)
     kernel = tiled_product(tile, source, *widths, problem.dtype, columns)
-    flat_y = y.reshape(-1)
-    target = flat_y if parts == 1 else partials.reshape(-1)
-    arrays = x.reshape(-1), table, w.reshape(-1), target
+    arrays = x.reshape(-1), table, w.reshape(-1), target.reshape(-1)
     for first in range(0, slices, MOST):
-        matrix = M, filters, w.shape[1], row_w, problem.K, pieces, first, *steps
+        matrix = M, N, K, row_w, problem.K, pieces, first, *steps
         size = *blocks, min(MOST, slices - first)
         current().launch(kernel, size, tile.threads, *arrays, shape, matrix)
     if parts > 1:
         blocks = -(-y.size // REDUCERS)
-        current().launch(add_up(problem.dtype), blocks, REDUCERS, target, flat_y, y.size, parts)
+        flat = partials.reshape(-1), y.reshape(-1)
+        current().launch(add_up(problem.dtype), blocks, REDUCERS, *flat, y.size, parts)
 
 
 def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:
@@ -88,9 +86,14 @@ def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:
     return (blocks_m * columns, -(-blocks_n // columns)), columns
 
 
-def wide(width: int, size: int) -> int:
-    """Return how many numbers of a row of `size` one access may take, `width` if that goes into it."""
-    return width if size % width == 0 else 1
+def wide(width: int, size: int, array) -> int:
+    """Return how many numbers of an array's rows of `size` one access may take: `width`, or one.
+
+    Four numbers at once must lie at a multiple of 16 bytes. Rows of another library's array may not.
+    """
+    simulated = isinstance(array, np.ndarray)
+    described = array.__array_interface__ if simulated else array.__cuda_array_interface__
+    return width if size % width == 0 and described["data"][0] % 16 == 0 else 1
 
 
 @lru_cache

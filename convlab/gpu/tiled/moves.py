@@ -9,7 +9,6 @@ from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
 
-
 ROW, PLACE = 0, 1  # of a load of B: its row, and where in w it lies
 
 

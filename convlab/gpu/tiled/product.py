@@ -37,7 +37,7 @@ def outer_products(tile: Tile, dtype: str):
             for j in range(thread_n):
                 sums[U(i * thread_n + j)] += column[U(i)] * row[U(j)]
 
-    # The compiler would leave a loop this long as it is, and spend a third of its instructions on where it is.
+    # A loop this long would stay one, and a third of its instructions would find out where it is.
     several = unrolled(step, tile.block_k)
 
     @cuda.jit(device=True)
