@@ -216,11 +216,11 @@ def bench_cpu(
     ] = None,
 ) -> None:
     """Run every algorithm on the layers of real networks, beside NumPy, SciPy and PyTorch; save the times."""
-    from convlab.measure import bench, cases, report
+    from convlab.measure import bench, cases
 
     if layers:
         cases.check_words(layers)
-    path = _measurement_file(save)
+    path = _measurement_file(save, "cpu")
     with _progress() as progress:
         whole = progress.add_task("looking at the machine", total=None)
 
@@ -237,13 +237,33 @@ def bench_cpu(
             on_step=on_step,
         )
         progress.advance(whole)
-    for table in report.tables(measurement):
-        print(table.title)
-        _table(table.columns, table.rows)
-    print("\n".join([*report.notes(measurement), f"saved in {path}"]))
-    if stopped:
-        print(f"convlab: {stopped}", file=sys.stderr)
-        raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
+    _report_measurement(measurement, path, stopped)
+
+
+@bench.command("gpu")
+def bench_gpu(
+    layers: Annotated[
+        str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
+    ] = "",
+    rivals: Annotated[bool, typer.Option("--rivals/--no-rivals", help="Measure PyTorch's cuDNN too.")] = True,
+    tests: Annotated[bool, typer.Option("--tests/--no-tests", help="Run the device tests first.")] = True,
+    minutes: Annotated[str, typer.Option(metavar="MINUTES", help="No step begins later than this.")] = "8",
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Only try every step, lane by lane, without a GPU.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
+    ] = None,
+) -> None:
+    """Measure the NVIDIA GPU: its roofs, ladders of kernels, every algorithm beside cuDNN; save the times."""
+    from convlab.measure.gpu import bench, parts
+
+    limit = _number("--minutes", minutes, 1, 600)
+    if layers:
+        parts.check_words(layers, simulate)
+    path = _measurement_file(save, "simulated" if simulate else "gpu")
+    measurement, stopped = bench.bench_gpu(path, bench.Options(layers, rivals, tests, limit, simulate))
+    _report_measurement(measurement, path, stopped)
 
 
 # -- shared by the commands --------------------------------------------------------------------------------
@@ -258,14 +278,27 @@ def _number(option: str, text: str, least: int, most: int) -> int:
     return int(text)
 
 
-def _measurement_file(save: Path | None) -> Path:
+def _report_measurement(measurement, path: Path, stopped: str | None) -> None:
+    """Print what came of a run, and end with the exit code that says if it is complete."""
+    from convlab.measure import bench, report
+
+    for table in report.tables(measurement):
+        print(table.title)
+        _table(table.columns, table.rows)
+    print("\n".join([*report.notes(measurement), f"saved in {path}"]))
+    if stopped:
+        print(f"convlab: {stopped}", file=sys.stderr)
+        raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
+
+
+def _measurement_file(save: Path | None, kind: str) -> Path:
     """Return the file that a measurement goes to, in a folder that can be written to."""
     from datetime import datetime
 
     from convlab.course import folders, notebooks
 
     if save is None:
-        save = notebooks.ROOT / "work" / "measurements" / f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
+        save = notebooks.ROOT / "work" / "measurements" / f"{kind}-{datetime.now():%Y%m%d-%H%M%S}.csv"
     if save.is_dir():
         raise ParameterError(f"--save={str(save)!r} is a folder; expected a file")
     return folders.writable(save.parent, "--save") / save.name

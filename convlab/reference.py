@@ -33,6 +33,33 @@ def reference(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None) -> 
     return y if bias is None else y + bias
 
 
+def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels) -> np.ndarray:
+    """Return the convolution in float64 at some output pixels only: enough to check a large output.
+
+    Parameters
+    ----------
+    x : ndarray, (N, H, W, C)
+    w : ndarray, (K, R, S, C/groups)
+    problem : ConvProblem
+    pixels : (ndarray, ndarray, ndarray)
+        The n, p and q of each pixel.
+
+    Returns
+    -------
+    ndarray, (pixels, K)
+    """
+    G, ((top, _), (left, _)) = problem.groups, problem.padding
+    n, p, q = (np.asarray(index)[:, None, None] for index in pixels)
+    row = p * problem.stride[0] - top + np.arange(problem.R)[:, None] * problem.dilation[0]
+    col = q * problem.stride[1] - left + np.arange(problem.S) * problem.dilation[1]
+    inside = (row >= 0) & (row < problem.H) & (col >= 0) & (col < problem.W)  # (pixels, R, S)
+    windows = x[n, row.clip(0, problem.H - 1), col.clip(0, problem.W - 1)] * inside[..., None]
+    windows = windows.astype(np.float64).reshape(len(n), problem.R * problem.S, G, -1)
+    per_group = windows.transpose(2, 0, 1, 3).reshape(G, len(n), -1)  # (G, pixels, R*S*C/G)
+    filters = w.astype(np.float64).reshape(G, problem.K // G, -1)  # (G, K/G, R*S*C/G)
+    return (per_group @ filters.swapaxes(1, 2)).swapaxes(0, 1).reshape(len(n), problem.K)
+
+
 def tolerance(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None, factor: float = 8) -> float:
     """Return the largest error that rounding alone explains.
 

@@ -116,11 +116,9 @@ def check_device_out(out, shape, dtype, device, **others) -> None:
 
 
 def _extent(array) -> tuple[int, int]:
-    """Return the first address of a contiguous array, and the first one after it."""
-    if array is None:
-        return 0, 0
+    """Return the first address of a contiguous array, and the first one after it; zeros for what is none."""
     if isinstance(array, np.ndarray):  # the simulator's
         first = array.__array_interface__["data"][0]
         return first, first + array.nbytes
     there = described("", array)
-    return there.pointer, there.end
+    return (there.pointer, there.end) if there else (0, 0)

@@ -59,7 +59,10 @@ class Gpu:
         """Return another library's device array as Numba's, in the same memory."""
         from convlab.gpu._cuda import cuda
 
-        return cuda.as_cuda_array(array)
+        # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
+        # an axis of one are.
+        interface = array.__cuda_array_interface__
+        return cuda.from_cuda_array_interface({**interface, "strides": None}, owner=array)
 
     def free(self) -> int:
         """Return the bytes of device memory that are free now."""

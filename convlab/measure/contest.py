@@ -104,11 +104,15 @@ class Contest:
 
     def __init__(self, case: Case, effort: Effort, threads: int = 1):
         self.case, self.effort, self.threads = case, effort, threads
-        self.x, self.w, self.expected, self.limit = material(case.problem)
+        self.prepare()
         self.left_out: list[str] = []
         self._timers: dict[str, Timer] = {}
         self._ours: set[str] = set()
         self._once: dict[str, float] = {}  # seconds of one call
+
+    def prepare(self) -> None:
+        """Make the arrays that all candidates get, and what they are held against."""
+        self.x, self.w, self.expected, self.limit = material(self.case.problem)
 
     def check(self, name: str, call: Call, rounding: float = 1.0) -> None:
         """Run a candidate once, and refuse it if its output is wrong.

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from convlab.measure.paper import COPYING, INDIRECT, PRODUCT
 from convlab.measure.parts import PEAK
 from convlab.measure.roofs import Roofs
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
-from convlab.units import count_text, ratio_text, time_text
+from convlab.measure.tables import NOTHING, Table, ratio_2
+from convlab.units import count_text, time_text
 
-NOTHING = "–"
 BETTER_NUMPY = "NumPy, better kernel"
 
 
-@dataclass(frozen=True)
-class Table:
-    """A title that says how to read it, the names of the columns, and rows of text."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-
 def tables(measurement: Measurement) -> list[Table]:
-    """Return the tables of a run; parts that were not measured are left out."""
+    """Return the tables of a run, on a CPU or a GPU; parts that were not measured are left out."""
+    if _of_gpu(measurement):
+        from convlab.measure.gpu import report
+
+        return report.tables(measurement)
     found = [_product(measurement), _layers(measurement), _wins(measurement)]
     for part, title in (
         ("depthwise", "Depthwise layers of MobileNetV1, one thread: how many times as fast as ..."),
@@ -39,6 +33,10 @@ def tables(measurement: Measurement) -> list[Table]:
 
 def notes(measurement: Measurement) -> list[str]:
     """Return lines on the machine, the first call, and who did not take part, and why."""
+    if _of_gpu(measurement):
+        from convlab.measure.gpu import report
+
+        return report.notes(measurement)
     header = measurement.header
     machine, roofs = header["machine"], Roofs(**header["roofs"])
     processor = f"{machine['processor']}, {machine['instruction_set']}, compiled for {machine['target']}"
@@ -57,6 +55,10 @@ def notes(measurement: Measurement) -> list[str]:
     if not header["complete"]:
         lines.append("This run was cut short: the tables show what had been measured.")
     return lines
+
+
+def _of_gpu(measurement: Measurement) -> bool:
+    return measurement.header.get("what") == "convlab bench gpu"
 
 
 # -- one table each ----------------------------------------------------------------------------------------
@@ -130,11 +132,6 @@ def _paper(measurement: Measurement) -> Table:
 
 
 # -- as text -----------------------------------------------------------------------------------------------
-
-
-def ratio_2(value: float) -> str:
-    """Return a ratio with two decimals where they matter: '1.67×', '85×'."""
-    return f"{value:.2f}×" if value < 9.995 else ratio_text(value)
 
 
 def percent(ratio: float) -> str:

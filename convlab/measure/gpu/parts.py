@@ -1,0 +1,155 @@
+"""The parts of `convlab bench gpu`: what is measured, and in which order, what matters most first.
+
+    roofs          copying, reading from L2, multiplying and adding; what nothing costs
+    image          the picture of 4000x4000 pixels with a filter of 7x7, against a copy of as many bytes
+    ladder ...     kernels rung by rung, a part for each ladder
+    layers_32      ResNet-18 and SqueezeNet 1.0, 32 images: all our algorithms, all of cuDNN's forms
+    depthwise_32   MobileNetV1's depthwise layers, likewise
+    layers_1, depthwise_1   one image
+
+Each part is a list of steps, some seconds each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from convlab.errors import ParameterError
+from convlab.measure import cases as networks
+from convlab.measure.cases import Case
+from convlab.measure.contest import Effort
+from convlab.measure.gpu import cases, roofs
+from convlab.measure.gpu.cases import Ladder
+from convlab.measure.gpu.contest import Attempts, DeviceContest
+from convlab.measure.gpu.rivals import DeviceRival
+from convlab.measure.parts import Step
+from convlab.measure.saved import Row
+from convlab.problem import ConvProblem
+
+FULL = Effort(rounds=15, most=101, budget=0.5, slow=8.0, patience=0.6)
+TINY = Effort(rounds=1, most=1, budget=0.0)
+# What the lane simulator can do in a moment: for trying the command where there is no GPU.
+TINY_IMAGE = Case("image", "16x12", ConvProblem(1, 16, 12, 1, 1, 3, 3, padding=1))
+TINY_LAYER = Case("tiny", "layer", ConvProblem(1, 5, 4, 4, 8, 3, 3, padding=1), 2)
+TINY_DEPTHWISE = Case("tiny", "depthwise", ConvProblem(1, 5, 4, 4, 4, 3, 3, padding=1, groups=4))
+
+
+@dataclass
+class DeviceParts:
+    """A whole run.
+
+    Attributes
+    ----------
+    clock : EventClock or StandIn
+        With a stand-in everything is tiny.
+    header : dict
+        Of the measurement: the roofs are written there, and who failed.
+    rivals : list of DeviceRival
+    words : str
+        Only layers whose name or class holds this.
+    on_attempt : callable
+        Called before a candidate first runs.
+    """
+
+    clock: object
+    header: dict
+    rivals: list[DeviceRival]
+    words: str = ""
+    on_attempt: Callable[[], None] = lambda: None
+
+    def steps(self) -> list[Step]:
+        """Return the steps, in order."""
+        if self.clock.simulated:
+            images, layers, depthwise, batches = [TINY_IMAGE], [TINY_LAYER], [TINY_DEPTHWISE], (2, 1)
+        else:
+            images, batches = [cases.image()], cases.BATCHES
+            layers, depthwise = networks.convolutions(), networks.depthwise()
+        steps = [Step("roofs", "of this device", self._roofs)]
+        steps += [self._step("image", case, self._image) for case in cases.chosen(images, self.words)]
+        for ladder in cases.ladders():
+            if cases.chosen([self._case_of(ladder)], self.words):
+                steps.append(Step("ladder", ladder.name, partial(self._ladder, ladder)))
+        for images in batches:
+            for name, group in {"layers": layers, "depthwise": depthwise}.items():
+                for case in cases.chosen(group, self.words):
+                    many = cases.in_batches(case, images)
+                    steps.append(self._step(f"{name}_{images}", many, self._layer))
+        return steps
+
+    def _step(self, part: str, case: Case, run) -> Step:
+        return Step(part, case.name, partial(run, part, case))
+
+    # -- the parts -----------------------------------------------------------------------------------------
+
+    def _roofs(self, rows: list[Row]) -> list[Row]:
+        count = self.header["device"].get("multiprocessors") or 1
+        found = roofs.measure(self.clock, count, tiny=self.clock.simulated)
+        if not self.clock.simulated:
+            self.header["roofs"] = found.as_dict()
+        return []
+
+    def _image(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
+        with self._contest(f"{part}: {case.name}", case) as contest:
+            contest.enter_copy()
+            contest.enter_ours()
+            contest.enter_rivals(rival for rival in self.rivals if rival.numbers == "float32")
+            return contest.rows(part)
+
+    def _ladder(self, ladder: Ladder, rows: list[Row]) -> list[Row]:
+        case = self._case_of(ladder)
+        with self._contest(f"ladder: {ladder.name}", case) as contest:
+            contest.enter_ours(ladder.rungs())
+            contest.enter_rivals(rival for rival in self.rivals if rival.numbers == "float32")
+            return contest.rows(f"ladder {ladder.name}")
+
+    def _case_of(self, ladder: Ladder) -> Case:
+        if not self.clock.simulated:
+            return ladder.case
+        return {"filter": TINY_IMAGE, "depthwise": TINY_DEPTHWISE}.get(ladder.name, TINY_LAYER)
+
+    def _layer(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
+        with self._contest(f"{part}: {case.name}", case) as contest:
+            contest.enter_ours()
+            contest.enter_rivals(self.rivals)
+            return contest.rows(part)
+
+    @contextmanager
+    def _contest(self, label: str, case: Case) -> Iterator[DeviceContest]:
+        """Open a contest without those who did harm before; the header is told who tries, and who fails."""
+
+        def on_attempt(name):
+            self.header["at"] = [label, name]
+            self.on_attempt()
+
+        attempts = Attempts(on_attempt, self.header["avoid"].get(label, ()))
+        contest = DeviceContest(case, TINY if self.clock.simulated else FULL, self.clock, attempts)
+        try:
+            yield contest
+        finally:
+            for name in contest.left_out:
+                self.header["left out"].setdefault(name, []).append(label)
+            for kind in ("wrong", "refused"):
+                for name, reason in getattr(attempts, kind).items():
+                    self.header[kind].setdefault(name, {})[label] = reason
+
+
+def check_words(words: str, simulate: bool = False) -> None:
+    """Refuse words that choose no layer at all; in the simulator there are only the tiny ones.
+
+    Raises
+    ------
+    ParameterError
+    """
+    everything = [cases.image(), *networks.convolutions(), *networks.depthwise()]
+    if simulate:
+        everything = [TINY_IMAGE, TINY_LAYER, TINY_DEPTHWISE]
+    if not cases.chosen(everything, words):
+        names = ", ".join(dict.fromkeys(case.network for case in everything))
+        kinds = "; ".join(sorted({case.kind for case in everything}))
+        raise ParameterError(
+            f"--layers={words[:60]!r} chooses no layer; expected a part of a name ({names}, "
+            f"{everything[1].layer}, ...) or of a class ({kinds})"
+        )

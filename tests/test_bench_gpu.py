@@ -1,0 +1,437 @@
+"""`convlab bench gpu` where there is no GPU: every step in the lane simulator, and what goes wrong there.
+
+No time is taken here, and none is made up but in the tables that are named so.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from math import isnan
+
+import numpy as np
+import pytest
+from cases import CASES, arrays
+from typer.testing import CliRunner
+
+from convlab import ALGORITHMS, plan
+from convlab.cli import app
+from convlab.gpu import roofs as kernels
+from convlab.gpu.device import simulated
+from convlab.measure import cases as networks
+from convlab.measure import report, saved
+from convlab.measure.contest import Effort
+from convlab.measure.gpu import bench, cases, parts, rivals, worker
+from convlab.measure.gpu import roofs as device_roofs
+from convlab.measure.gpu.clock import StandIn, fill
+from convlab.measure.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
+from convlab.measure.rivals import Call
+from convlab.measure.saved import Measurement, Row
+from convlab.measure.timing import Timing
+from convlab.reference import reference, reference_at
+
+BRIEF = Effort(rounds=1, most=1, budget=0.0)
+TINY = parts.TINY_LAYER
+
+
+def convlab(*arguments):
+    return CliRunner().invoke(app, ["bench", "gpu", *map(str, arguments)], prog_name="convlab")
+
+
+# -- the whole command -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    """Run the command once in the simulator, as plain as on a machine with a GPU."""
+    path = tmp_path_factory.mktemp("bench") / "run.csv"
+    command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done, path
+
+
+def test_every_step_can_be_taken(tried):
+    done, path = tried
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = saved.read(path)
+    header = run.header
+    assert (header["failed"], header["wrong"], header["refused"], header["at"]) == ({}, {}, {}, None)
+    labels = [f"{step.part}: {step.label}" for step in parts.DeviceParts(StandIn(), header, []).steps()]
+    assert header["done"] == labels
+    for one in labels:
+        assert one in done.stdout
+    for case in (parts.TINY_IMAGE, parts.TINY_LAYER, parts.TINY_DEPTHWISE):
+        serving = {name for name, one in all_of_ours().items() if not one.supports(case.problem)}
+        for part in {row.part for row in run.rows if (row.network, row.layer) == (case.network, case.layer)}:
+            if "ladder" not in part:
+                assert {row.candidate for row in run.part(part) if row.ours} == serving
+    for ladder in cases.ladders():
+        ours = [row.candidate for row in run.part(f"ladder {ladder.name}") if row.ours]
+        assert len(ours) >= 2
+        assert all(name.startswith(f"{ladder.name} ") for name in ours)
+
+
+def test_what_is_simulated_says_so_and_has_no_times(tried):
+    done, path = tried
+    run = saved.read(path)
+    assert run.header["simulated"]
+    assert not run.header["complete"]
+    assert run.header["roofs"] == {}
+    assert run.rows
+    assert all(isnan(t) for row in run.rows for t in (row.seconds, row.timing.low, row.timing.high))
+    assert report.tables(run) == []
+    assert "simulated" in report.notes(run)[0]
+    assert "no time was taken" in done.stdout
+    assert "simulated" in path.read_text()
+
+
+def test_the_plain_command_imports_nothing_that_a_gpu_machine_may_lack():
+    script = """
+import sys
+for name in ("typer", "rich", "psutil", "IPython", "jupyterlab", "matplotlib", "ipywidgets", "nbclient"):
+    sys.modules[name] = None
+import convlab.measure.gpu.__main__, convlab.measure.gpu.worker
+from convlab.measure.gpu.bench import first_header, Options
+first_header(Options())
+sys.path.insert(0, "tests")
+import conftest, test_on_gpu
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_command_line(tmp_path, monkeypatch):
+    given = []
+    made = Measurement(bench.first_header(bench.Options(simulate=True)))
+    monkeypatch.setattr(
+        bench, "bench_gpu", lambda path, options: given.append((path, options)) or (made, None)
+    )
+    path = tmp_path / "deep" / "run.csv"
+    options = ("--no-rivals", "--no-tests", "--minutes", 3, "--layers", "3x3", "--simulate")
+    done = convlab("--save", path, *options)
+    assert done.exit_code == 0, done.output
+    assert given == [(path, bench.Options("3x3", False, False, 3, True))]
+    assert given[0][1].command == (
+        "convlab bench gpu --layers '3x3' --no-rivals --no-tests --minutes 3 --simulate"
+    )
+    assert str(path) in done.output.replace("\n", "")
+    for wrong in (("--layers", "vgg"), ("--minutes", "0"), ("--save", tmp_path)):
+        done = convlab(*wrong)
+        assert done.exit_code == 2
+        assert wrong[0] in done.stderr
+
+
+def test_without_a_gpu_it_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("convlab.gpu.device.gpu_trouble", lambda: "no driver")
+    done = convlab("--save", tmp_path / "run.csv")
+    assert done.exit_code == 2
+    assert "no driver; --simulate tries every step without one" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- cut off, crashed, hung --------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_killed_leaves_what_it_had(tmp_path):
+    path = tmp_path / "run.csv"
+    words = "16x12"  # the roofs, the picture and its ladder
+    command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path, "--layers", words]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.time() + 60
+    while time.time() < deadline and not (path.exists() and saved.read(path).rows):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    run = saved.read(path)
+    assert run.rows
+    assert not run.header["complete"]
+    steps = parts.DeviceParts(StandIn(), run.header, [], words).steps()
+    assert 1 < len(run.header["done"]) < len(steps)
+    # Another worker takes the file up where it was left, and does only what is missing.
+    before = list(run.rows)
+    assert worker.work(path, time.time() + 60, bench.Options(words, simulate=True)) == 0
+    run = saved.read(path)
+    assert [row.candidate for row in run.rows][: len(before)] == [row.candidate for row in before]
+    assert len(run.header["done"]) == len(set(run.header["done"])) == len(steps)
+
+
+CRASHING = """
+import os, sys
+from convlab import ALGORITHMS
+from convlab.measure.gpu import bench, contest, parts, worker
+from convlab.measure.gpu.contest import DeviceLost
+from convlab.measure.gpu.clock import StandIn
+from dataclasses import replace
+import json
+from pathlib import Path
+
+whole = ALGORITHMS["direct"]
+form = whole.forms["gpu"]
+
+def run(problem, x, packed, workspace, y, threads):
+    if problem.N == 2:
+        {what}
+    form.run(problem, x, packed, workspace, y, threads)
+
+parts.cases.ladders = lambda: []
+contest.all_of_ours = lambda: {{"direct": ALGORITHMS["direct"], "again": whole}}
+ALGORITHMS["direct"] = replace(whole, forms={{"gpu": replace(form, run=run)}})
+path, until, options = sys.argv[1:]
+options = bench.Options(**json.loads(options))
+sys.exit(worker.work(Path(path), float(until), options))
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("os._exit(9)", "took its process with it (exit code 9)"),
+        ("StandIn.is_alive = lambda self: False; raise RuntimeError('illegal')", "did not answer any more"),
+        ("import time; time.sleep(600)", "gave no sign of life for 3 s"),
+    ],
+    ids=["crash", "lost", "hang"],
+)
+def test_who_takes_the_process_along_is_named_and_the_rest_goes_on(tmp_path, monkeypatch, what, says):
+    script, path = tmp_path / "worker.py", tmp_path / "run.csv"
+    script.write_text(CRASHING.format(what=what))
+    monkeypatch.setattr(bench, "WORKER", (str(script),))
+    monkeypatch.setattr(bench, "SILENT", 3.0)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    run, stopped = bench.bench_gpu(path, bench.Options(simulate=True, words="layer"))
+    assert says in run.header["wrong"]["direct"]["layers_2: tiny layer"]
+    assert "direct is wrong" in stopped
+    assert run.header["failed"] == {}
+    there = {(row.part, row.candidate) for row in run.rows if row.ours}
+    assert ("layers_2", "direct") not in there
+    assert {("layers_2", "again"), ("layers_1", "direct")} <= there
+
+
+def test_a_worker_that_does_not_start_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "WORKER", ("-c", "raise SystemExit(3)"))
+    run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True))
+    assert stopped == "start: took its process with it (exit code 3)"
+    assert run.rows == []
+
+
+def test_when_time_is_up_no_step_begins(tmp_path):
+    run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True, minutes=0))
+    assert set(run.header["failed"].values()) == {"time was up"}
+    assert "time was up" in stopped
+    assert run.rows == []
+
+
+def test_ctrl_c(tmp_path, monkeypatch):
+    def interrupt(process, path, until):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "_wait", interrupt)
+    run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True))
+    assert stopped == bench.INTERRUPTED
+    assert not run.header["complete"]
+
+
+# -- contests ----------------------------------------------------------------------------------------------
+
+
+def contest(case=TINY, attempts=None):
+    return DeviceContest(case, BRIEF, StandIn(), attempts or Attempts())
+
+
+def test_nobody_is_taken_in_whose_output_is_wrong():
+    here, told = contest(), []
+    here.attempts.on_attempt = told.append
+    right = reference(here.x, here.w, TINY.problem).astype("f4")
+    partly = right.copy()
+    partly[0, 1, 2, 3] = np.nan
+    off = right.copy()
+    off[0, -1, -1, -1] += 1e-3
+    calls = {"right": right, "zeros": 0 * right, "partly": partly, "off": off, "small": right[:, :-1]}
+    for name, y in calls.items():
+        here.attempt(name, lambda y=y: Call(lambda: y))
+    assert told == list(calls)
+    wrong = here.attempts.wrong
+    assert list(wrong) == ["zeros", "partly", "off", "small"]
+    assert "1 outputs are not written" in wrong["partly"]
+    assert "its error is 1.0" in wrong["off"]
+    assert "its shape is" in wrong["small"]
+    assert [row.candidate for row in here.rows("layers_1")] == ["right"]
+
+
+def test_an_output_that_is_not_written_is_seen():
+    here = contest()
+    here.attempt("lazy", lambda: Call(lambda: here.y_there, here.device.get), ours=True)
+    assert "are not written" in here.attempts.wrong["lazy"]
+
+
+def test_what_does_not_serve_is_refused_and_who_did_harm_is_left_out():
+    here = contest(attempts=Attempts(avoid=["direct"]))
+    double = replace(TINY.problem, dtype="float64")
+    tensor = all_of_ours()["tensor_core_fp16"]
+    here.attempt("refused", lambda: plan(double, np.ones(double.w_shape), algorithm=tensor, backend="gpu"))
+    here.enter_ours({"direct": ALGORITHMS["direct"]})
+    assert here.rows("layers_1") == []
+    assert list(here.attempts.refused) == ["refused"]
+    assert here.attempts.wrong == {}
+
+
+def test_a_lost_device_ends_the_process():
+    here = contest()
+    here.clock.is_alive = lambda: False
+
+    def fails():
+        raise RuntimeError("an illegal memory access was encountered\nmore")
+
+    with pytest.raises(DeviceLost):
+        here.attempt("bad", fails)
+    assert here.attempts.wrong["bad"] == "RuntimeError: an illegal memory access was encountered"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_reference_at_some_pixels(case):
+    problem = CASES[case]
+    x, w, _ = arrays(problem)
+    pixels = some_pixels(problem.y_shape[:3], np.random.default_rng(0))
+    expected = reference(x, w, problem)[pixels]
+    np.testing.assert_allclose(reference_at(x, w, problem, pixels), expected, rtol=0, atol=1e-12)
+
+
+def test_pixels_of_a_large_output():
+    n, p, q = some_pixels((3, 100, 70), np.random.default_rng(0))
+    assert len(n) == 2048
+    assert {(0, 0, 0), (2, 99, 69), (0, 99, 0), (2, 0, 69)} <= set(zip(n, p, q, strict=True))
+    assert (n.max(), p.max(), q.max()) == (2, 99, 69)
+
+
+# -- roofs, layers, rivals ---------------------------------------------------------------------------------
+
+
+def test_kernels_of_the_roofs_do_what_they_say():
+    with simulated(traced=True) as device:
+        values = np.arange(1, 2049, dtype="f4")
+        source, target = device.put(values), device.empty(2048, np.float32)
+        device_roofs.copier(device, source, target)()
+        np.testing.assert_array_equal(device.get(target), values)
+        fill(device, target, 3.0)
+        assert (device.get(target) == 3).all()
+        y = device.empty(512, np.float32)
+        device.launch(kernels.multiply_add(), 2, 256, y, np.float32(0), 2)
+        assert (device.get(y) == 0).all()  # everything times zero, plus zero
+        device.launch(kernels.read_again(), 2, 256, source, y, 2, 3)
+        assert device.get(y).sum() == 3 * values.sum()  # each of two blocks three times half, in turn
+
+
+def test_roofs_are_counted_in_bytes_and_operations(monkeypatch):
+    class Known(StandIn):
+        def timer(self, run):
+            return lambda: 2.0  # seconds, for everything
+
+    monkeypatch.setattr(kernels, "ROUNDS", 8)
+    found = device_roofs.measure(Known(), 1, rounds=1, tiny=True)
+    assert found.copy == 2 * found.copy_bytes / 2
+    assert found.l2 == 2 * found.l2_bytes / 2  # a block of 256 threads read them twice
+    assert found.flops == 2 * 2 * 64 * 256 / 2
+    assert json.loads(json.dumps(found.as_dict()))["empty"] == 2.0
+
+
+def test_layers_and_ladders():
+    steps = parts.DeviceParts(type("Real", (), {"simulated": False})(), {}, []).steps()
+    named = [step.part for step in steps]
+    assert named[:2] == ["roofs", "image"]
+    counts = {part: named.count(part) for part in named}
+    layers, depthwise = len(networks.convolutions()), len(networks.depthwise())
+    assert (counts["layers_32"], counts["depthwise_32"]) == (layers, depthwise)
+    assert (counts["layers_1"], counts["depthwise_1"]) == (layers, depthwise)
+    assert named.index("layers_32") < named.index("layers_1")
+    assert cases.image().problem.y_shape == (1, 4000, 4000, 1)
+    assert {ladder.name for ladder in cases.ladders()} >= {"filter", "direct"}
+    for ladder in cases.ladders():
+        assert all(not one.supports(ladder.case.problem) for one in list(ladder.rungs().values())[:1])
+
+
+@pytest.mark.parametrize("name", rivals.RIVALS)
+def test_rivals_compute_the_same(name):
+    torch = pytest.importorskip("torch", reason="PyTorch, a rival, is not installed")
+    rival, problem = rivals.RIVALS[name], CASES["different strides"]
+    if rival.numbers == "fp16" and not torch.cuda.is_available():
+        pytest.skip("float16 needs a GPU")
+    x, w, _ = arrays(problem)
+    where = "cuda" if torch.cuda.is_available() else "cpu"
+    call = rival.prepare(problem, x, w, where)
+    np.testing.assert_allclose(call.array(call.run()), reference(x, w, problem), atol=1e-2)
+
+
+def test_rivals_that_are_not_here(monkeypatch):
+    assert "simulator" in rivals.missing(wanted=True, simulated=True)
+    assert rivals.missing(wanted=False, simulated=False) == "not asked for"
+    monkeypatch.setattr(rivals, "find_spec", lambda package: None)
+    assert rivals.missing(wanted=True, simulated=False) == "PyTorch is not installed"
+    assert rivals.RIVALS["cuDNN"].refuses(CASES["padding on one side"])
+    assert len(rivals.RIVALS) == 6
+
+
+# -- the report, of made-up times --------------------------------------------------------------------------
+
+
+def row(part, candidate, seconds, *, ours, layer="a", network="resnet18", problem=TINY.problem):
+    timing = Timing(seconds, seconds, seconds)
+    return Row(part, network, layer, 1, problem, candidate, ours, 1, 9, timing, "flushed")
+
+
+MADE_UP = [
+    row("image", "copy", 3.0, ours=False, network="image"),
+    row("image", "direct", 4.0, ours=True, network="image"),
+    row("layers_32", "implicit_gemm", 2.0, ours=True),
+    row("layers_32", "winograd_2x2", 1.0, ours=True),
+    row("layers_32", "tensor_core_fp16", 0.5, ours=True),
+    row("layers_32", "cuDNN", 3.0, ours=False),
+    row("layers_32", "cuDNN channels_last", 1.5, ours=False),
+    row("layers_32", "cuDNN fp16", 0.3, ours=False),
+    row("depthwise_32", "depthwise", 1.0, ours=True),
+    row("depthwise_32", "cuDNN", 1.1, ours=False),
+    row("ladder direct", "direct 1: slow", 8.0, ours=True),
+    row("ladder direct", "direct 2: fast", 2.0, ours=True),
+]
+ROOFS = {"flops": 1e3, "copy": 3e12, "copy_bytes": 1, "l2": 5e12, "l2_bytes": 1, "empty": 2e-6}
+
+
+def test_the_report():
+    header = bench.first_header(bench.Options()) | {
+        "roofs": ROOFS,
+        "device": {"name": "a GPU", "driver": "1"},
+    }
+    made = Measurement(header | {"wrong": {"fft": {"layers_32: a": "its error"}}}, MADE_UP)
+    tables = {table.title: table.rows for table in report.tables(made)}
+    goals = {what: measured for what, measured, _ in tables["Goals"]}
+    assert goals == {
+        "implicit GEMM of cuDNN float32, ResNet-18, 32 images": "75%",
+        "layers where Winograd beats cuDNN float32, 32 images": "1",
+        "depthwise of cuDNN float32, MobileNetV1, 32 images": "110%",
+        "tensor cores of cuDNN fp16, ResNet-18, 32 images": "60%",
+        "7x7 filter over 4000x4000, of a copy": "75%",
+    }
+    (float32, fp16) = tables[
+        "Layers of ResNet-18 and SqueezeNet 1.0, 32 images: how many times as fast as ..."
+    ]
+    assert float32 == ("cuDNN float32", "our best", "1.50×", "1.50×", "a")
+    assert fp16 == ("cuDNN fp16", "tensor_core_fp16", "0.60×", "0.60×", "a")
+    rungs = next(rows for title, rows in tables.items() if title.startswith("Rung by rung"))
+    assert [(rung[0], rung[-1]) for rung in rungs] == [
+        ("direct 1: slow", "1.00×"),
+        ("direct 2: fast", "4.00×"),
+    ]
+    assert tables["A filter of 7x7 over 4000x4000 pixels"][1][-1] == "75.0%"
+    notes = "\n".join(report.notes(made))
+    for words in ("a GPU, driver 1", "WRONG: fft (layers_32: a): its error", "not complete", "kFLOP/s"):
+        assert words in notes
+
+
+def test_a_part_that_was_not_measured_makes_no_goal():
+    assert report.tables(Measurement(bench.first_header(bench.Options()))) == []
+
+
+def test_the_report_as_plain_text():
+    from convlab.measure.tables import Table, as_text
+
+    assert as_text(Table("Title", ("", "b"), [("long", "1")])) == "Title\n      b\nlong  1\n"

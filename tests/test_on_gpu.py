@@ -1,0 +1,244 @@
+"""What only a GPU can show: every algorithm on it, arrays of other libraries, and what is refused there.
+
+    python -m pytest -m gpu
+
+needs Numba, pytest, hypothesis and SciPy; PyTorch and CuPy where they are installed.
+"""
+
+import numpy as np
+import pytest
+from cases import CASES, arrays, assert_close
+
+from convlab import ALGORITHMS, ArrayError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
+from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
+from convlab.gpu.device import gpu_trouble
+from convlab.measure.nvidia import find_gpus
+from convlab.reference import reference, tolerance
+
+# Numba is not imported where there is no GPU to ask it about.
+TROUBLE = gpu_trouble() if find_gpus() else "no NVIDIA GPU was found"
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(TROUBLE), reason=str(TROUBLE))]
+
+FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
+LAYERS = {
+    "56x56": ConvProblem(2, 56, 56, 64, 64, 3, 3, padding=1),
+    "strided": ConvProblem(3, 57, 43, 32, 96, 3, 3, stride=2, padding=1),
+    "first": ConvProblem(2, 112, 96, 3, 64, 7, 7, stride=2, padding=3),
+    "pointwise": ConvProblem(2, 28, 28, 128, 256, 1, 1),
+    "depthwise": ConvProblem(2, 56, 40, 96, 96, 3, 3, padding=1, groups=96),
+    "large picture": ConvProblem(1, 700, 900, 1, 1, 7, 7, padding=3),
+    "many channels": ConvProblem(1, 7, 7, 512, 512, 3, 3, padding=1),
+}
+
+
+def close(y, x, w, problem, bias, algorithm):
+    assert_close(y, x, w, problem, bias, algorithm, ALGORITHMS[algorithm].rounding)
+
+
+# -- every algorithm ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+@pytest.mark.parametrize("case", CASES)
+def test_case_table(algorithm, case):
+    problem = CASES[case]
+    if ALGORITHMS[algorithm].supports(problem):
+        pytest.skip("not served")
+    x, w, bias = arrays(problem)
+    close(plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x), x, w, problem, bias, algorithm)
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_of_real_size(algorithm, layer):
+    """Many blocks, whole tiles and their tails: what the lane simulator would take hours for."""
+    problem = LAYERS[layer]
+    if ALGORITHMS[algorithm].supports(problem):
+        pytest.skip("not served")
+    x, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm=algorithm, backend="gpu")
+    first = prepared(x)
+    close(first, x, w, problem, None, algorithm)
+    np.testing.assert_array_equal(prepared(x), first)  # what was in the workspace changes nothing
+
+
+@pytest.mark.parametrize("inputs", KINDS)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_tensor_cores(inputs, layer):
+    """Held against the reference of the rounded numbers: then only the sums in float32 are left."""
+    problem = LAYERS[layer]
+    x, w, _ = arrays(problem)
+    y = plan(problem, w, algorithm=tensor_core(inputs), backend="gpu")(x)
+    seen = rounded(x, inputs), rounded(w, inputs)
+    assert np.abs(y - reference(*seen, problem)).max() <= tolerance(*seen, problem)
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_workspace_is_what_the_model_says(algorithm):
+    for problem in (*LAYERS.values(), *CASES.values()):
+        if not ALGORITHMS[algorithm].supports(problem):
+            prepared = plan(problem, arrays(problem)[1], algorithm=algorithm, backend="gpu")
+            taken = sum(array.nbytes for array in prepared.workspace.values())
+            assert taken == prepared.cost.workspace_bytes
+            assert prepared.packed.nbytes == prepared.cost.packed_bytes
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_resize(algorithm):
+    for problem in LAYERS.values():
+        if not ALGORITHMS[algorithm].supports(problem):
+            _, w, bias = arrays(problem)
+            prepared = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
+            prepared.resize(N=1, H=problem.H + 5)
+            x = arrays(prepared.problem)[0]
+            close(prepared(x), x, w, prepared.problem, bias, algorithm)
+
+
+# -- arrays of other libraries -----------------------------------------------------------------------------
+
+
+def numba_arrays():
+    from convlab.gpu._cuda import cuda
+
+    return cuda.to_device, lambda array: array.copy_to_host()
+
+
+def torch_arrays():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("this PyTorch finds no GPU")
+    return lambda array: torch.from_numpy(array).cuda(), lambda tensor: tensor.cpu().numpy()
+
+
+def cupy_arrays():
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    return cupy.asarray, cupy.asnumpy
+
+
+LIBRARIES = {"numba": numba_arrays, "torch": torch_arrays, "cupy": cupy_arrays}
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    """Return (put, get) of a library: to the device, and back."""
+    return LIBRARIES[request.param]()
+
+
+def address(array):
+    return array.__cuda_array_interface__["data"][0]
+
+
+PROBLEM = LAYERS["strided"]
+
+
+def test_arrays_of_the_device_go_in_and_come_out(library):
+    put, get = library
+    x, w, bias = arrays(PROBLEM)
+    prepared = plan(PROBLEM, put(w), put(bias), backend="gpu")
+    y = prepared(put(x))
+    assert address(y)
+    assert_close(y.copy_to_host(), x, w, PROBLEM, bias)
+    out = put(np.full(PROBLEM.y_shape, np.nan, "f4"))
+    before = address(out)
+    assert prepared(put(x), out) is out
+    assert address(out) == before
+    assert_close(get(out), x, w, PROBLEM, bias)
+    y = conv2d(put(x), put(w), put(bias), stride=2, padding=1, backend="gpu")
+    assert_close(y.copy_to_host(), x, w, PROBLEM, bias)
+
+
+def test_the_result_can_be_used_by_other_libraries():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("this PyTorch finds no GPU")
+    x, w, _ = arrays(PROBLEM)
+    y = plan(PROBLEM, w, backend="gpu")(torch.from_numpy(x).cuda())
+    seen = torch.as_tensor(y, device="cuda")
+    assert seen.data_ptr() == address(y)
+    assert_close(seen.cpu().numpy(), x, w, PROBLEM)
+
+
+def test_arrays_of_the_device_are_not_changed(library):
+    put, get = library
+    x, w, _ = arrays(PROBLEM)
+    there = put(x)
+    plan(PROBLEM, w, backend="gpu")(there)
+    np.testing.assert_array_equal(get(there), x)
+
+
+def test_numpy_arrays_on_both_sides():
+    x, w, bias = arrays(PROBLEM)
+    out = np.full(PROBLEM.y_shape, np.nan, "f4")
+    assert conv2d(x, w, bias, stride=2, padding=1, backend="gpu", out=out) is out
+    assert_close(out, x, w, PROBLEM, bias)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------
+
+
+def test_wrong_arrays_of_the_device(library):
+    put, _ = library
+    x, w, _ = arrays(PROBLEM)
+    prepared, out = plan(PROBLEM, w, backend="gpu"), put(np.zeros(PROBLEM.y_shape, "f4"))
+    with pytest.raises(ShapeError, match=r"axis 0 is 1 instead of 3; plan.resize"):
+        prepared(put(x[:1].copy()))
+    with pytest.raises(ArrayError, match="x has dtype float64"):
+        prepared(put(x.astype("f8")))
+    with pytest.raises(ArrayError, match="x has strides"):
+        prepared(put(np.repeat(x, 2, axis=2))[:, :, ::2])
+    with pytest.raises(ArrayError, match="expected both on one side"):
+        prepared(put(x), np.zeros(PROBLEM.y_shape, "f4"))
+    with pytest.raises(ArrayError, match="expected both on one side"):
+        prepared(x, out)
+    with pytest.raises(ArrayError, match="it lies on a GPU, where backend='gpu' runs"):
+        conv2d(put(x), w)
+    square = ConvProblem(1, 8, 8, 4, 4, 1, 1)
+    there = put(arrays(square)[0])
+    with pytest.raises(ArrayError, match="out shares memory with x"):
+        plan(square, arrays(square)[1], backend="gpu")(there, there)
+
+
+def test_a_tensor_that_keeps_gradients_is_refused():
+    put, _ = torch_arrays()
+    x, w, _ = arrays(PROBLEM)
+    with pytest.raises(ArrayError, match="requires grad"):
+        plan(PROBLEM, w, backend="gpu")(put(x).requires_grad_())
+
+
+def test_an_array_of_another_device_is_refused():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one GPU")
+    x, w, _ = arrays(PROBLEM)
+    with pytest.raises(ArrayError, match="x lies on another device"):
+        plan(PROBLEM, w, backend="gpu")(torch.from_numpy(x).to("cuda:1"))
+
+
+def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_taken():
+    from convlab.gpu.device import Gpu
+
+    free = Gpu().free()
+    assert free > 0
+    images = free // (64 * 64 * 64 * 4) + 1  # as many as would fill it with y alone
+    problem = ConvProblem(images, 64, 64, 1, 64, 1, 1)
+    with pytest.raises(WorkspaceError, match=r"of device memory are free; .*make the batch N smaller"):
+        plan(problem, np.ones(problem.w_shape, "f4"), backend="gpu")
+    with pytest.raises(WorkspaceError, match="the GPU has no room for another"):
+        Gpu().empty(free + (1 << 30), np.uint8)
+    assert Gpu().free() > free // 2
+
+
+# -- the kernels of the benchmark --------------------------------------------------------------------------
+
+
+def test_the_clock_and_the_roofs():
+    """They are positive, and no more than any machine could have: a clock of another unit would show."""
+    from convlab.measure.gpu import roofs
+    from convlab.measure.gpu.clock import EventClock
+    from convlab.measure.gpu.facts import gpu_facts
+
+    found = roofs.measure(EventClock(), gpu_facts()["multiprocessors"], rounds=3)
+    assert 1e10 < found.flops < 1e16
+    assert 1e9 < found.copy < 1e14
+    assert found.copy < 4 * found.l2
+    assert 1e-8 < found.empty < 1e-3
