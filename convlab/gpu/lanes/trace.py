@@ -205,19 +205,21 @@ class _Table:
         return found
 
     def reads(self, array: str) -> np.ndarray:
-        total = None
-        for number, access in enumerate(self._machine.log.accesses):
-            whole = access.array
-            if whole.name != array or whole.space != "global":
-                continue
-            if total is None:
-                total = np.zeros(len(whole.flat), np.int64)
+        wanted = (array, "global")
+        own = [
+            (number, access)
+            for number, access in enumerate(self._machine.log.accesses)
+            if (access.array.name, access.array.space) == wanted
+        ]
+        if not own:
+            raise ParameterError(f"{self._machine.kernel.__name__} has no global array {array!r}")
+        whole = own[0][1].array
+        total = np.zeros(len(whole.flat), np.int64)
+        for number, access in own:
             if access.kind == "ld":
                 first = (self.address[self.access == number] - whole.base + whole.start) // whole.itemsize
                 items = first[:, None] + np.arange(access.size // whole.itemsize)
                 total += np.bincount(items.reshape(-1), minlength=len(total))
-        if total is None:
-            raise ParameterError(f"{self._machine.kernel.__name__} has no global array {array!r}")
         steps = [stride // whole.itemsize for stride in whole.strides]
         return np.lib.stride_tricks.as_strided(total, whole.shape, [8 * step for step in steps]).copy()
 
