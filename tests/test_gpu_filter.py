@@ -1,0 +1,121 @@
+"""The filter over a picture of one channel, lane by lane: any size, and the requests its rungs promise."""
+
+import numpy as np
+import pytest
+from cases import arrays, assert_close
+from lane_counts import count, traced
+
+from convlab import ConvProblem, plan
+from convlab.gpu import filter, filter_patch
+from convlab.gpu.device import simulated
+
+SIZES = {
+    "7x7": ConvProblem(1, 13, 40, 1, 1, 7, 7, padding=3),
+    "odd": ConvProblem(2, 9, 11, 1, 1, 3, 5, padding=((1, 0), (2, 3))),
+    "whole fours in, odd out": ConvProblem(1, 6, 12, 1, 1, 2, 4),
+    "odd in, whole fours out": ConvProblem(1, 6, 9, 1, 1, 2, 2),
+    "padding wider than the filter": ConvProblem(1, 4, 8, 1, 1, 3, 2, padding=(4, 5)),
+    "one of everything": ConvProblem(1, 1, 1, 1, 1, 1, 1),
+    "tall": ConvProblem(1, 20, 5, 1, 1, 15, 1, padding=(1, 0)),
+    "double precision": ConvProblem(1, 9, 12, 1, 1, 3, 3, padding=1, dtype="float64"),
+}
+rungs = pytest.mark.parametrize("rung", filter.RUNGS, ids=[rung.name for rung in filter.RUNGS])
+
+
+def trace_of(rung, problem, traced=True):
+    """Convolve with one rung, check the result, and return the trace."""
+    x, w, bias = arrays(problem)
+    with simulated(traced) as device:
+        y = plan(problem, w, bias, algorithm=rung.algorithm("direct"), backend="gpu")(x)
+    assert_close(y, x, w, problem, bias, rung.name)
+    return device.traces[0]
+
+
+@rungs
+@pytest.mark.parametrize("size", SIZES)
+def test_every_rung_serves_every_size(rung, size):
+    trace_of(rung, SIZES[size], traced=False)
+
+
+def test_requests_of_the_rungs_equal_the_formulas():
+    problem = SIZES["odd"]
+    N, H, W, _ = problem.x_shape
+    (top, _), (left, _) = problem.padding
+    P, Q, R, S = problem.P, problem.Q, problem.R, problem.S
+    tx, ty, q0, p0, n = np.indices((32, 8, -(-Q // 32), -(-P // 8), N)).reshape(5, -1)
+    p, q = 8 * p0 + ty, 32 * q0 + tx
+    serves, warp = (p < P) & (q < Q), ((n * 100 + p0) * 100 + q0) * 8 + ty
+    x = w = shared = 0
+    for r, s in np.ndindex(R, S):
+        row, col = p + r - top, q + s - left
+        inside = serves & (row >= 0) & (row < H) & (col >= 0) & (col < W)
+        x += count(warp, ((n * H + row) * W + col) * 4, inside)
+        w += count(warp, (r * S + s) * 4, inside)
+    naive, constant = trace_of(filter.RUNGS[0], problem), trace_of(filter.RUNGS[1], problem)
+    np.testing.assert_array_equal(traced(naive, "ld", "x"), x)
+    np.testing.assert_array_equal(traced(naive, "ld", "w"), w)
+    np.testing.assert_array_equal(traced(constant, "ld", "x"), x)
+    np.testing.assert_array_equal(traced(constant, "ld", "w"), 0)
+    rows, cols = 8 + R - 1, 32 + S - 1
+    for n in range(N):
+        for p0 in range(0, P, 8):
+            for q0 in range(0, Q, 32):
+                cell = np.arange(rows * cols)
+                row, col = p0 + cell // cols - top, q0 + cell % cols - left
+                inside = (row >= 0) & (row < H) & (col >= 0) & (col < W)
+                shared += count(cell // 32, ((n * H + row) * W + col) * 4, inside)
+    np.testing.assert_array_equal(traced(trace_of(filter.RUNGS[2], problem), "ld", "x"), shared)
+
+
+def test_requests_of_the_patch_equal_the_formula_at_the_shipped_size():
+    """One block and a bit: 128 x 64 outputs of a 7x7 filter, 3 loads of four pixels for each line of them."""
+    problem = ConvProblem(1, 70, 136, 1, 1, 7, 7, padding=((0, 0), (3, 0)))
+    tall, _ = filter_patch.plan_for(problem)
+    assert tall == 8
+    tx, ty, block = np.indices((32, 8, 2)).reshape(3, -1)
+    p, q, warp = ty * 8, block * 128 + tx * 4, block * 8 + ty
+    serves, col, lines = (p < problem.P) & (q < problem.Q), q - 4, tall + 6  # three of padding: one unused
+    inside = serves & (p + lines <= problem.H) & (col >= 0) & (col + 12 <= problem.W)
+    x = y = 0
+    for here in (inside, serves & ~inside):  # two ways through the program: requests of their own
+        for line, load in np.ndindex(lines, 3):
+            row, c = p + line, col + 4 * load
+            x += count(
+                warp, (row * problem.W + c) * 4, here & (row < problem.H) & (c >= 0) & (c < problem.W), 16
+            )
+    for i in range(tall):
+        at = ((p + i) * problem.Q + q) * 4
+        if problem.Q % 4 == 0:
+            y += count(warp, at, serves & (p + i < problem.P), 16)
+        else:
+            y += sum(
+                count(warp, at + 4 * j, serves & (p + i < problem.P) & (q + j < problem.Q)) for j in range(4)
+            )
+    trace = trace_of(filter.RUNGS[3], problem)
+    np.testing.assert_array_equal(traced(trace, "ld", "x"), x)
+    np.testing.assert_array_equal(traced(trace, "st", "y"), y)
+    # A thread's 32 outputs stand on 14 lines of 10 pixels; it asks for 12 of each, and for no pixel twice.
+    assert traced(trace, "ld", "x")[1] <= 42 * np.count_nonzero(serves)
+
+
+def test_every_rung_asks_less_of_the_memory_than_the_one_before():
+    def requests(rung, problem):
+        sites = trace_of(filter.RUNGS[rung], problem).sites()
+        return sum(site.requests for site in sites if site.space == "global")
+
+    small, large = ConvProblem(1, 12, 36, 1, 1, 5, 5), ConvProblem(1, 34, 132, 1, 1, 3, 5)
+    asked = [requests(rung, small) for rung in range(3)]
+    assert asked[0] > 1.9 * asked[1] > 10 * asked[2], asked  # no weights; no pixel twice
+    assert requests(2, large) > 2 * requests(3, large)  # four pixels a load
+
+
+def test_a_filter_that_does_not_fit_is_left_to_another_rung():
+    large = ConvProblem(1, 20, 40, 1, 1, 17, 17)
+    assert "do not fit in the registers" in filter.RUNGS[3].algorithm("direct").supports(large)
+    assert filter.rung_for(large).kernel is filter.shared
+    huge = ConvProblem(1, 200, 200, 1, 1, 150, 150)
+    assert "49152 bytes of shared memory" in filter.RUNGS[2].algorithm("direct").supports(huge)
+    assert filter.rung_for(huge).kernel is filter.naive
+    strided = ConvProblem(1, 9, 9, 1, 1, 3, 3, stride=2)
+    assert all("steps of 1" in rung.algorithm("direct").supports(strided) for rung in filter.RUNGS)
+    assert filter.rung_for(SIZES["7x7"]).kernel is filter_patch.patch
