@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import product_mistakes
 import pytest
 from kernel_mistakes import KERNELS
 
@@ -401,6 +402,10 @@ def _pq(H, W, R, S, s, p):
     return ((H + 2 * p - R) // s + 1) * ((W + 2 * p - S) // s + 1)
 
 
+WRONG |= product_mistakes.WRONG
+KERNELS |= product_mistakes.KERNELS
+
+
 def test_every_exercise_has_wrong_answers():
     assert set(WRONG) | set(KERNELS) == set(EXERCISES)
 
@@ -417,6 +422,16 @@ def test_wrong_kernels_are_caught_in_their_own_words(name, mistake):
     note = check(name, kernel)
     assert note.good is False, f"{name}: a kernel that {mistake} passed"
     assert words in repr(note)
+
+
+@pytest.mark.parametrize("name", product_mistakes.RIGHT)
+def test_right_answers_of_the_products(name):
+    assert check(name, product_mistakes.RIGHT[name]).good
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_librarys_own_kernels_are_right(name):
+    assert check(name, EXERCISES[name].answer).good
 
 
 def test_a_kernel_that_is_not_started():

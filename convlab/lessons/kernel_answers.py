@@ -77,3 +77,31 @@ def filter_tile(x, w, y):
             for s in range(3):
                 total += patch[cuda.threadIdx.y + r, cuda.threadIdx.x + s] * w[r, s]
         y[p, q] = total
+
+
+@cuda.jit
+def register_tile(a, b, y):
+    sums = cuda.local.array((4, 4), float32)
+    column, line = cuda.local.array(4, float32), cuda.local.array(4, float32)
+    n, m = cuda.threadIdx.x, cuda.threadIdx.y  # its rows are m, m + 8, ...: neighbours read neighbours
+    for i in range(4):
+        for j in range(4):
+            sums[i, j] = 0
+    for k in range(a.shape[1]):
+        for i in range(4):
+            column[i] = a[m + 8 * i, k]
+            line[i] = b[k, n + 8 * i]
+        for i in range(4):
+            for j in range(4):
+                sums[i, j] += column[i] * line[j]
+    for i in range(4):
+        for j in range(4):
+            y[m + 8 * i, n + 8 * j] = sums[i, j]
+
+
+@cuda.jit
+def gather(x, table, y):
+    m, c = cuda.blockIdx.x, cuda.threadIdx.x
+    for tap in range(table.shape[1]):
+        place = table[m, tap]  # the same for the whole block: one request, one sector
+        y[m, tap, c] = x[place + c] if place >= 0 else float32(0)

@@ -1,0 +1,109 @@
+"""The exercises of notebooks 12 to 14: tiles of a product, tables of places, the lanes of a tensor core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from convlab.algorithms.indirect import indirection_buffer
+from convlab.gpu.fragments import WARP, holders
+from convlab.lessons.exercise import Exercise
+from convlab.lessons.kernel_exercise import KernelExercise, Launch
+from convlab.problem import ConvProblem
+
+SIDE = 32  # rows and columns of the product that one block computes
+CHANNELS = 32
+
+
+def _whole(rng, *shape: int) -> np.ndarray:
+    return rng.integers(1, 9, shape).astype(np.float32)
+
+
+def _products() -> Iterator[Launch]:
+    rng = np.random.default_rng(12)
+    for K in (1, 4, 7):
+        a, b = _whole(rng, SIDE, K), _whole(rng, K, SIDE)
+        yield Launch((1,), (8, 8), {"a": a, "b": b, "y": None}, a @ b)
+
+
+def _blocks() -> Iterator[tuple]:
+    """(M, N, K, block_m, block_n)."""
+    yield 4, 4, 1, 2, 2
+    yield 8, 4, 3, 4, 2
+    yield 8, 8, 2, 1, 1
+    yield 3136, 64, 576, 128, 64
+    yield 3136, 64, 576, 64, 128
+    yield 49, 512, 4608, 64, 64  # neither side is whole blocks
+
+
+def _fetched(M: int, N: int, K: int, block_m: int, block_n: int) -> int:
+    return M * K * -(-N // block_n) + N * K * -(-M // block_m)
+
+
+def _tables() -> Iterator[Launch]:
+    rng = np.random.default_rng(13)
+    for H, W, R, S, padding in ((2, 3, 2, 2, 0), (3, 3, 3, 3, 1), (4, 5, 2, 3, 1)):
+        problem = ConvProblem(1, H, W, CHANNELS, 1, R, S, padding=padding)
+        table = indirection_buffer(problem, 1)[:, :, 0]  # (pixels, taps)
+        x = rng.permutation(H * W * CHANNELS).astype(np.float32) + 1
+        rows = np.where(table[..., None] < 0, 0, x[np.maximum(table, 0)[..., None] + np.arange(CHANNELS)])
+        arguments = {"x": x, "table": table.astype(np.int32), "y": None}
+        yield Launch((len(table),), (CHANNELS,), arguments, rows.astype(np.float32))
+
+
+def _layers() -> Iterator[tuple]:
+    """(N, P, Q, C, R, S)."""
+    yield 1, 2, 3, 1, 1, 1
+    yield 1, 56, 56, 64, 3, 3
+    yield 32, 56, 56, 64, 3, 3
+    yield 8, 7, 7, 512, 3, 3
+    yield 2, 112, 112, 3, 7, 7
+
+
+def _ratio(N: int, P: int, Q: int, C: int, R: int, S: int) -> float:
+    return N * P * Q * R * S * C / (P * Q * R * S)
+
+
+def _passes(row: int) -> int:
+    words = np.arange(8)[:, None] * row + np.arange(4)  # (rows, words of one)
+    return int(np.bincount(words.ravel() % 32).max())
+
+
+EXERCISES: dict[str, Exercise | KernelExercise] = {
+    "fetched": Exercise(
+        "fetched(M, N, K, block_m, block_n) returns how many numbers of both matrices all blocks fetch; "
+        "what lies past an edge is not fetched.",
+        _blocks,
+        _fetched,
+    ),
+    "register_tile": KernelExercise(
+        f"product(a, b, y) is a kernel of one block of 8 x 8 threads that fills y ({SIDE}, {SIDE}) with "
+        f"a ({SIDE}, K) times b (K, {SIDE}); each thread keeps 4 x 4 sums in registers.",
+        _products,
+        "register_tile",
+    ),
+    "table_over_matrix": Exercise(
+        "smaller(N, P, Q, C, R, S) returns how many times fewer numbers a table of places has than the "
+        "matrix of a whole batch; the table serves every image.",
+        _layers,
+        _ratio,
+    ),
+    "gather": KernelExercise(
+        f"gather(x, table, y) is a kernel with a block of {CHANNELS} threads for each pixel m: "
+        f"y[m, tap] gets the {CHANNELS} numbers of x that begin at table[m, tap], or zeros where that is -1.",
+        _tables,
+        "gather",
+    ),
+    "holder": Exercise(
+        "holder(row, column) returns the lane that holds C[row, column].",
+        lambda: ((row, column) for row, column in np.ndindex(16, 8)),
+        lambda row, column: int(holders("C")[row, column]),
+    ),
+    "ldmatrix_passes": Exercise(
+        "passes(row) returns how many passes over shared memory it takes to read 8 rows of 4 words, if the "
+        f"rows are `row` words apart and there are {WARP} banks.",
+        lambda: ((row,) for row in (4, 8, 12, 16, 20, 24, 28, 32, 36, 48)),
+        _passes,
+    ),
+}

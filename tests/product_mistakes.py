@@ -1,0 +1,153 @@
+"""Wrong answers to the exercises of notebooks 12 to 14, and how `check` must name the kernels."""
+
+from __future__ import annotations
+
+from convlab.gpu._cuda import cuda, float32
+
+
+@cuda.jit
+def product_reads_for_every_product(a, b, y):
+    n, m = cuda.threadIdx.x, cuda.threadIdx.y
+    for i in range(4):
+        for j in range(4):
+            total = float32(0)
+            for k in range(a.shape[1]):
+                total += a[m + 8 * i, k] * b[k, n + 8 * j]
+            y[m + 8 * i, n + 8 * j] = total
+
+
+@cuda.jit
+def product_in_corners(a, b, y):
+    sums = cuda.local.array((4, 4), float32)
+    column, line = cuda.local.array(4, float32), cuda.local.array(4, float32)
+    n, m = 4 * cuda.threadIdx.x, 4 * cuda.threadIdx.y
+    for i in range(4):
+        for j in range(4):
+            sums[i, j] = 0
+    for k in range(a.shape[1]):
+        for i in range(4):
+            column[i] = a[m + i, k]
+            line[i] = b[k, n + i]
+        for i in range(4):
+            for j in range(4):
+                sums[i, j] += column[i] * line[j]
+    for i in range(4):
+        for j in range(4):
+            y[m + i, n + j] = sums[i, j]
+
+
+@cuda.jit
+def product_begins_with_anything(a, b, y):
+    sums = cuda.local.array((4, 4), float32)
+    n, m = cuda.threadIdx.x, cuda.threadIdx.y
+    for k in range(a.shape[1]):
+        for i in range(4):
+            for j in range(4):
+                sums[i, j] += a[m + 8 * i, k] * b[k, n + 8 * j]
+    for i in range(4):
+        for j in range(4):
+            y[m + 8 * i, n + 8 * j] = sums[i, j]
+
+
+@cuda.jit
+def product_one_sum_a_thread(a, b, y):
+    n, m = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for k in range(a.shape[1]):
+        total += a[m, k] * b[k, n]
+    y[m, n] = total
+
+
+@cuda.jit
+def gather_reads_at_minus_one(x, table, y):
+    m, c = cuda.blockIdx.x, cuda.threadIdx.x
+    for tap in range(table.shape[1]):
+        y[m, tap, c] = x[table[m, tap] + c]
+
+
+@cuda.jit
+def gather_takes_place_0_for_padding(x, table, y):
+    m, c = cuda.blockIdx.x, cuda.threadIdx.x
+    for tap in range(table.shape[1]):
+        place = table[m, tap]
+        y[m, tap, c] = x[place + c] if place > 0 else float32(0)
+
+
+@cuda.jit
+def gather_with_lanes_along_taps(x, table, y):
+    m, tap = cuda.blockIdx.x, cuda.threadIdx.x
+    if tap < table.shape[1]:
+        place = table[m, tap]
+        for c in range(32):
+            y[m, tap, c] = x[place + c] if place >= 0 else float32(0)
+
+
+@cuda.jit
+def gather_leaves_padding_out(x, table, y):
+    m, c = cuda.blockIdx.x, cuda.threadIdx.x
+    for tap in range(table.shape[1]):
+        place = table[m, tap]
+        if place >= 0:
+            y[m, tap, c] = x[place + c]
+
+
+KERNELS = {
+    "register_tile": {
+        "reads both numbers for every product": (
+            product_reads_for_every_product,
+            "sectors for reading, where",
+        ),
+        "gives a thread a corner of its own": (product_in_corners, "sectors for reading, where"),
+        "begins its sums with anything": (product_begins_with_anything, ""),
+        "computes one sum a thread": (product_one_sum_a_thread, "were not written"),
+    },
+    "gather": {
+        "reads at -1": (gather_reads_at_minus_one, ""),
+        "takes place 0 for padding": (gather_takes_place_0_for_padding, "numbers differ"),
+        "lays its lanes along the taps": (gather_with_lanes_along_taps, "sectors for"),
+        "leaves padding out": (gather_leaves_padding_out, "were not written"),
+    },
+}
+
+
+def _fetched(M, N, K, block_m, block_n, over=lambda a, b: -(-a // b), whole=False):
+    rows, cols = over(M, block_m), over(N, block_n)
+    return (rows * block_m if whole else M) * K * cols + (cols * block_n if whole else N) * K * rows
+
+
+def _passes(row, banks=32):
+    words = [(row * i + word) % banks for i in range(8) for word in range(4)]
+    return max(words.count(bank) for bank in words)
+
+
+WRONG = {
+    "fetched": {
+        "rounds down": lambda *a: _fetched(*a, over=lambda n, block: n // block),
+        "fetches past the edges": lambda *a: _fetched(*a, whole=True),
+        "forgets the second matrix": lambda M, N, K, block_m, block_n: M * K * -(-N // block_n),
+        "fetches each once": lambda M, N, K, block_m, block_n: (M + N) * K,
+        "swaps the sides": lambda M, N, K, block_m, block_n: _fetched(M, N, K, block_n, block_m),
+    },
+    "table_over_matrix": {
+        "makes a table for each image": lambda N, P, Q, C, R, S: C,
+        "forgets the channels": lambda N, P, Q, C, R, S: N,
+        "forgets the taps of the matrix": lambda N, P, Q, C, R, S: N * C / (R * S),
+    },
+    "holder": {
+        "forgets the lower half": lambda row, column: 4 * row + column // 2,
+        "counts row by row": lambda row, column: (8 * row + column) % 32,
+        "takes A's columns": lambda row, column: row % 8 * 4 + column % 4,
+        "takes B for C": lambda row, column: column * 4 + row % 4,
+    },
+    "ldmatrix_passes": {
+        "thinks that padding by one is enough": lambda row: 1 if row % 32 else 8,
+        "counts the rows": lambda row: 8,
+        "takes 16 banks": lambda row: _passes(row, banks=16),
+    },
+}
+RIGHT = {
+    "fetched": _fetched,
+    "table_over_matrix": lambda N, P, Q, C, R, S: N * C,
+    "holder": lambda row, column: row % 8 * 4 + column // 2,
+    "ldmatrix_passes": _passes,
+}
