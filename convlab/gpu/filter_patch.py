@@ -30,7 +30,7 @@ BUDGETS = (100, 128), (200, 255)  # numbers that a thread keeps, and the registe
 
 def plan_for(problem: ConvProblem) -> tuple[int, int] | None:
     """Return (tall, registers): the most lines of outputs whose numbers all fit in registers; or None."""
-    pixels = 4 * _loads(problem.S, problem.padding[1][0])
+    pixels = 4 * loads_for(problem.S, problem.padding[1][0])
     for limit, registers in BUDGETS:
         for tall in (8, 4, 2):
             numbers = problem.R * problem.S + pixels + tall * WIDE
@@ -39,7 +39,7 @@ def plan_for(problem: ConvProblem) -> tuple[int, int] | None:
     return None
 
 
-def _loads(S: int, left: int) -> int:
+def loads_for(S: int, left: int) -> int:
     """Return how many loads of four pixels cover the windows of four outputs."""
     return -(-(-left % 4 + WIDE + S - 1) // 4)
 
@@ -60,7 +60,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
     number = getattr(_cuda, dtype)
     skip = -left % 4  # pixels that come along unused
     ahead = left + skip  # how far left of an output its first load begins
-    loads = _loads(S, left)
+    loads = loads_for(S, left)
     width, size, taps, lines = 4 * loads, tall * WIDE, R * S, tall + R - 1
     fours = taps // 4 * 4
 

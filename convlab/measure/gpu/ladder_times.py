@@ -1,0 +1,82 @@
+"""The times of a ladder of kernels for a notebook: measured here, or saved, or not known yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from convlab.errors import ParameterError
+from convlab.files import data_path
+from convlab.gpu.device import gpu_trouble
+from convlab.measure.contest import Effort
+from convlab.measure.gpu.bench import WHAT
+from convlab.measure.gpu.cases import Ladder, ladders
+from convlab.measure.saved import Measurement, read
+from convlab.measure.timing import Timing
+
+_QUICK = Effort(rounds=5, most=15, budget=1.0)
+
+
+@dataclass(frozen=True)
+class LadderTimes:
+    """What is known of a ladder.
+
+    Attributes
+    ----------
+    source : str
+        Where the times come from: machine and date; or why there are none.
+    times : dict of str to Timing
+        By the name of the rung, and "copy" where one was timed; empty where nothing was measured.
+    """
+
+    source: str
+    times: dict[str, Timing]
+
+
+def ladder_times(name: str, folder: Path | None = None) -> LadderTimes:
+    """Return a ladder's times: measured on the GPU of this machine, else the newest that were saved.
+
+    Parameters
+    ----------
+    name : str
+        One of the ladders of `convlab bench gpu`: "filter", "direct", "implicit GEMM", "depthwise".
+    folder : Path, optional
+        Where saved measurements lie; by default ``data/measurements``.
+    """
+    by_name = {ladder.name: ladder for ladder in ladders()}
+    if name not in by_name:
+        raise ParameterError(f"ladder={name!r}; expected one of {', '.join(by_name)}")
+    if not (trouble := gpu_trouble()):
+        from convlab.measure.gpu.clock import EventClock
+        from convlab.measure.gpu.facts import gpu_facts
+
+        return LadderTimes(f"measured here, {gpu_facts()['name']}", measure(by_name[name], EventClock()))
+    kept = _newest(folder or data_path("measurements"), f"ladder {name}")
+    if kept is None:
+        return LadderTimes(f"not measured here yet: {trouble}, and no measurement of one is kept", {})
+    rows = kept.part(f"ladder {name}") + [row for row in kept.part("image") if row.candidate == "copy"]
+    date, device = kept.header["date"][:10], kept.header["device"].get("name", "a GPU")
+    return LadderTimes(f"saved: {device}, {date}", {_short(row.candidate): row.timing for row in rows})
+
+
+def measure(ladder: Ladder, clock) -> dict[str, Timing]:
+    """Check every rung of a ladder on the device, and time them in turns; with a copy where that compares."""
+    from convlab.measure.gpu.contest import Attempts, DeviceContest
+
+    contest = DeviceContest(ladder.case, _QUICK, clock, Attempts())
+    if ladder.case.problem.x_shape == ladder.case.problem.y_shape and ladder.name == "filter":
+        contest.enter_copy()
+    contest.enter_ours(ladder.rungs())
+    return {_short(row.candidate): row.timing for row in contest.rows(f"ladder {ladder.name}")}
+
+
+def _short(candidate: str) -> str:
+    """Return the name of the rung, without the name of the ladder and the number."""
+    return candidate.partition(": ")[2] or candidate
+
+
+def _newest(folder: Path, part: str) -> Measurement | None:
+    """Return the newest measurement of a real GPU that has this part."""
+    found = [read(path) for path in folder.glob("*.csv")]
+    real = [m for m in found if m.header.get("what") == WHAT and not m.header.get("simulated")]
+    return max((m for m in real if m.part(part)), key=lambda m: m.header["date"], default=None)

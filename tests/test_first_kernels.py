@@ -1,0 +1,103 @@
+"""What notebook 11 counts is what closed formulas say, and it shows times only if somebody took them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from convlab import ConvProblem, ParameterError, plan
+from convlab.gpu import direct, filter
+from convlab.gpu.device import gpu_trouble, simulated
+from convlab.gpu.filter_traffic import reads
+from convlab.gpu.launched import launched
+from convlab.measure import saved
+from convlab.measure.gpu.bench import WHAT
+from convlab.measure.gpu.cases import ladders
+from convlab.measure.gpu.clock import StandIn
+from convlab.measure.gpu.ladder_times import ladder_times, measure
+from convlab.measure.gpu.parts import TINY_IMAGE
+from convlab.measure.timing import Timing
+from convlab.reference import reference, tolerance
+
+PICTURES = (
+    ConvProblem(1, 16, 64, 1, 1, 3, 3, padding=1),
+    ConvProblem(1, 9, 40, 1, 1, 5, 3, padding=(2, 1)),
+    ConvProblem(2, 11, 35, 1, 1, 3, 4),  # nothing divides anything
+    ConvProblem(1, 7, 33, 1, 1, 2, 2, padding=((1, 0), (0, 1))),
+)
+
+
+def run(problem, rung):
+    """Return the trace of a rung's kernel, whose output was checked."""
+    rng = np.random.default_rng(1)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (problem.x_shape, problem.w_shape))
+    with simulated() as device:
+        y = plan(problem, w, algorithm=rung.algorithm("direct"), backend="gpu")(x)
+    assert np.abs(y - reference(x, w, problem)).max() <= tolerance(x, w, problem)
+    return device.traces[-1]
+
+
+@pytest.mark.parametrize("problem", PICTURES, ids=str)
+def test_every_rung_reads_as_often_as_its_formula_says(problem):
+    expected = reads(problem)
+    assert set(expected) == {rung.name for rung in filter.RUNGS}
+    for rung in filter.RUNGS:
+        assert run(problem, rung).reads("x").sum() == expected[rung.name], rung.name
+
+
+def test_lanes_of_the_direct_ladder():
+    problem = ConvProblem(1, 2, 32, 8, 32, 3, 3, padding=1)  # a line of pixels, and the filters, are one warp
+    taps = reads(replace(problem, C=1, K=1))["one thread per output"]  # of all pixels, on the picture
+    asked = taps * problem.C * problem.K  # by all threads
+    expected = {
+        "one thread per output": {"x": asked, "y": problem.P * problem.Q * problem.K},
+        "coalesced": {"x": asked // 32, "w": asked // 8, "y": problem.P * problem.Q * problem.K // 8},
+    }
+    for rung in direct.RUNGS[:2]:
+        sites = run(problem, rung).sites()
+        for array, sectors in expected[rung.name].items():
+            assert sum(site.sectors for site in sites if site.array == array) == sectors, (rung.name, array)
+
+
+def test_what_would_be_launched():
+    problem = PICTURES[0]
+    kernel, arguments = launched(filter.RUNGS[2].algorithm("direct"), problem)
+    assert kernel.py_func.__name__ == "shared"
+    assert [a.shape for a in arguments[:3]] == [(16 * 64,), (9,), (16 * 64,)]
+
+
+# -- times -------------------------------------------------------------------------------------------------
+
+
+def keep(folder, name, header=(), part="ladder filter"):
+    row = saved.Row(
+        part, "image", "4000x4000", 1, PICTURES[0], "filter 1: naive", True, 0, 5, Timing(2, 1, 3)
+    )
+    copy = replace(row, part="image", candidate="copy", ours=False)
+    told = {"what": WHAT, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | dict(header)
+    saved.write(folder / f"{name}.csv", saved.Measurement(told, [row, copy]))
+
+
+@pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
+def test_times_are_saved_ones_or_none(tmp_path):
+    none = ladder_times("filter", tmp_path)
+    assert none.times == {}
+    assert none.source.startswith("not measured here yet")
+    keep(tmp_path, "tried", {"simulated": True})
+    keep(tmp_path, "processor", {"what": "convlab bench cpu"})
+    keep(tmp_path, "other", part="ladder direct")
+    assert ladder_times("filter", tmp_path) == none
+    keep(tmp_path, "old", {"date": "2029-01-02T00:00", "device": {"name": "NVIDIA X0"}})
+    keep(tmp_path, "real")
+    found = ladder_times("filter", tmp_path)
+    assert found.source == "saved: NVIDIA X1, 2030-01-02"
+    assert found.times == {"naive": Timing(2, 1, 3), "copy": Timing(2, 1, 3)}
+    with pytest.raises(ParameterError, match="ladder='none'; expected one of filter, direct"):
+        ladder_times("none", tmp_path)
+
+
+def test_the_live_path_is_tried_in_the_simulator():
+    ladder = next(one for one in ladders() if one.name == "filter")
+    times = measure(replace(ladder, case=TINY_IMAGE), StandIn())
+    assert set(times) == {"copy", *(rung.name for rung in filter.RUNGS)}
+    assert all(np.isnan(t.median) for t in times.values())  # a stand-in knows no time
