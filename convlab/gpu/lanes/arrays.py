@@ -1,7 +1,6 @@
-"""Arrays as a kernel sees them: every element that is read or written is looked at.
+"""Arrays in global, shared and constant memory, as a kernel sees them.
 
-A `Watched` array lies in global, shared or constant memory: what is done to it is written down for the warp.
-A `Local` array is one thread's own, registers when all goes well: it is only checked.
+Every access is looked at, and written down: it may be part of a request of the warp, or of a race.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.memory import COPYING, EMPTY, WRITTEN
 from convlab.gpu.lanes.mistakes import element
-from convlab.gpu.lanes.values import as_dtype, cast
+from convlab.gpu.lanes.values import cast
 
 WIDEST = 16  # bytes a thread can ask for in one request
 _ONES = [bytes([WRITTEN]) * size for size in range(33)]
@@ -186,47 +185,6 @@ class Watched:
         elif state == EMPTY:
             text = f"{name}, in {self.space} memory, is read before anything was written there"
             self.machine.note(mistakes.UNWRITTEN, text, self.name, self.index(k))
-
-
-class Local:
-    """An array of one thread: a list, and None where nothing was written yet."""
-
-    def __init__(self, machine, shape, dtype, name):
-        self.machine, self.name, self.space = machine, name, "local"
-        self.shape = shape if isinstance(shape, tuple) else (shape,)
-        self.dtype, self._cast = as_dtype(dtype), cast(as_dtype(dtype))
-        self.size, self.ndim = int(np.prod(self.shape)), len(self.shape)
-        self._items = [None] * self.size
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, index):
-        value = self._items[self._locate(index)]
-        if value is None:
-            return self._unwritten(index)
-        return value
-
-    def __setitem__(self, index, value):
-        self._items[self._locate(index)] = self._cast(value)
-
-    def _locate(self, index):
-        if index.__class__ is not tuple:
-            index = (index,)
-        if len(index) != len(self.shape):
-            raise TypeError(f"{self.name} has {self.ndim} axes; {len(index)} indices were given")
-        k = 0
-        for i, extent in zip(index, self.shape, strict=True):
-            if not 0 <= i < extent:
-                out_of_bounds(self, index)
-            k = k * extent + i
-        return k
-
-    def _unwritten(self, index):
-        index = index if isinstance(index, tuple) else (index,)
-        text = f"{element(self.name, index)}, a local array, is read before anything was written there"
-        self.machine.note(mistakes.UNWRITTEN, text, self.name, index)
-        return self.dtype.type(np.nan) if self.dtype.kind in "fc" else self._cast(-1)
 
 
 def out_of_bounds(array, index) -> None:

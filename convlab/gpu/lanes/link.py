@@ -13,7 +13,7 @@ import numpy as np
 from convlab.gpu._cuda import cuda
 from convlab.gpu.lanes.cuda_names import Cuda
 from convlab.gpu.lanes.instructions import STAND_INS
-from convlab.gpu.lanes.source import read
+from convlab.gpu.lanes.source import MACHINE, read
 from convlab.gpu.lanes.values import Module, as_dtype, cast, keeps_type, literal
 from convlab.gpu.ptx import Instruction
 
@@ -25,9 +25,7 @@ class Linker:
         self._machine, self._cuda = machine, Cuda(machine)
         self._functions = {}
         self._names = {
-            "<enter>": self._enter,
-            "<next>": self._next,
-            "<leave>": self._leave,
+            MACHINE: machine,
             "float": np.float64,
             "complex": np.complex128,
             "__builtins__": builtins,
@@ -75,15 +73,6 @@ class Linker:
             return result
 
         return call
-
-    def _enter(self):
-        self._machine.path = self._machine.path.enter()
-
-    def _next(self):
-        self._machine.path = self._machine.path.next()
-
-    def _leave(self):
-        self._machine.path = self._machine.path.outer
 
 
 def _outside(function, names):

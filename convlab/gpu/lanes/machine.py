@@ -9,10 +9,11 @@ import sys
 import numpy as np
 
 from convlab.gpu.lanes import mistakes
-from convlab.gpu.lanes.arrays import Local, Watched
+from convlab.gpu.lanes.arrays import Watched
 from convlab.gpu.lanes.block import Block
 from convlab.gpu.lanes.cuda_names import Triple
 from convlab.gpu.lanes.link import Linker
+from convlab.gpu.lanes.local import Local
 from convlab.gpu.lanes.log import Log
 from convlab.gpu.lanes.memory import Memory, states
 from convlab.gpu.lanes.mistakes import KernelError, Mistake, Mistakes, Place

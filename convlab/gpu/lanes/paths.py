@@ -29,17 +29,19 @@ class Path:
         The function it belongs to.
     iteration : int
         0, 1, ... in the body of a loop; -1 before the first.
+    following : Path or None
+        The next iteration, if any thread has come there.
     caller : int or None
         For the body of a called function: the instruction that called it.
     """
 
-    __slots__ = ("_calls", "_first", "_next", "caller", "code", "iteration", "number", "outer", "tree")
+    __slots__ = ("_calls", "_first", "caller", "code", "following", "iteration", "number", "outer", "tree")
 
     def __init__(self, tree, outer, code, iteration, caller):
         self.tree, self.outer, self.code, self.iteration, self.caller = tree, outer, code, iteration, caller
         self.number = len(tree.nodes)
         tree.nodes.append(self)
-        self._first = self._next = None
+        self._first = self.following = None
         self._calls = {}
 
     def enter(self) -> Path:
@@ -50,9 +52,9 @@ class Path:
 
     def next(self) -> Path:
         """Return the path of the loop's next iteration."""
-        if self._next is None:
-            self._next = Path(self.tree, self.outer, self.code, self.iteration + 1, None)
-        return self._next
+        if self.following is None:
+            self.following = Path(self.tree, self.outer, self.code, self.iteration + 1, None)
+        return self.following
 
     def call(self, instruction: int, code) -> Path:
         """Return the path in the body of a function called from here."""

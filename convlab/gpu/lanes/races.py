@@ -18,19 +18,22 @@ _NO = np.iinfo(np.int64).max
 def within_block(machine, rows: Rows) -> None:
     """Note the races among the accesses between two barriers of a block."""
     touched = _Touched(machine, rows)
-    if not touched.any_write:
+    if not touched.shared:
         return
     warp = touched.thread // 32
     among_warps = _pairs(touched.grain, warp, touched)
     of_turn = np.stack([touched.grain, warp, touched.turn])
     _, group = np.unique(of_turn, axis=1, return_inverse=True)
     within_warp = _pairs(group, touched.thread, touched)
-    for first, second in (among_warps, within_warp):
+    for first, second in (within_warp, among_warps):
         _note(machine, touched, first, second)
 
 
 class _Touched:
-    """The grains (the smallest elements of the launch) that were touched, one item a grain an access."""
+    """The grains (the smallest elements of the launch) that were touched, one item a grain an access.
+
+    `shared` says if any grain was written, and touched more than once: without that there is no race.
+    """
 
     def __init__(self, machine, rows):
         accesses = machine.log.accesses
@@ -38,8 +41,8 @@ class _Touched:
         sizes = np.array([access.size for access in accesses])[rows.access]
         grain = min(access.array.itemsize for access in accesses) if len(rows) else 1
         write = kinds != "ld"
-        self.any_write = bool(write.any())
-        if not self.any_write:
+        self.shared = bool(write.any())
+        if not self.shared:
             return
         times = sizes // grain
         start = np.repeat(np.cumsum(times) - times, times)
@@ -48,6 +51,7 @@ class _Touched:
         # What no one wrote cannot be in a race.
         written = np.isin(self.grain, self.grain[write[self.row]])
         self.row, self.grain = self.row[written], self.grain[written]
+        self.shared = len(np.unique(self.grain)) < len(self.grain)
         self.rows, self.kinds = rows, kinds[self.row]
         self.thread, self.turn = rows.thread[self.row], rows.turn[self.row]
 
@@ -80,14 +84,14 @@ def _note(machine, touched, first, second):
     first, second = touched.row[first], touched.row[second]
     spots = np.stack([rows.path[first], rows.instruction[first], rows.path[second], rows.instruction[second]])
     _, examples, counts = np.unique(spots, axis=1, return_index=True, return_counts=True)
-    for example, count in zip(examples, counts, strict=True):
+    for example, count in sorted(zip(examples.tolist(), counts.tolist(), strict=True)):
         (one, index, did, place), (two, _, also, other) = (
             _described(machine, rows, row[example]) for row in (first, second)
         )
         array = machine.log.accesses[rows.access[first[example]]].array.name
         text = f"{element(array, index)} is {did} by thread {one} and {also} by thread {two}"
         text += f" of block {block}, with no barrier between"
-        machine.mistakes.add(Mistake(RACE, text, place, other, array, index, block, one, int(count)))
+        machine.mistakes.add(Mistake(RACE, text, place, other, array, index, block, one, count))
 
 
 def _described(machine, rows, row):

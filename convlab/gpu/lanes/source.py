@@ -2,11 +2,11 @@
 
 Each ``for`` and ``while`` becomes
 
-    <enter>()
+    MACHINE.path = MACHINE.path.enter()
     for ...:
-        <next>()
+        MACHINE.path = MACHINE.path.following or MACHINE.path.next()
         ...
-    <leave>()
+    MACHINE.path = MACHINE.path.outer
 
 on the lines it had, so that every error, and every access, still knows its place in the file.
 """
@@ -25,6 +25,11 @@ import numpy as np
 from convlab.errors import ConvError
 from convlab.gpu.lanes.mistakes import Place
 from convlab.gpu.lanes.values import literal
+
+MACHINE = "<machine>"  # a name no kernel can have
+_ENTER = "MACHINE.path = MACHINE.path.enter()"
+_NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
+_LEAVE = "MACHINE.path = MACHINE.path.outer"
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,8 @@ class _Rebuilt(ast.NodeTransformer):
 
     def _counted(self, node):
         self.generic_visit(node)
-        enter, following, leave = (_call(name, node) for name in ("<enter>", "<next>", "<leave>"))
-        node.body.insert(0, following)
-        return [enter, node, leave]
+        node.body.insert(0, _at(_NEXT, node))
+        return [_at(_ENTER, node), node, _at(_LEAVE, node)]
 
     visit_For = visit_While = _counted
 
@@ -110,8 +114,14 @@ class _Rebuilt(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
-def _call(name, node):
-    return ast.copy_location(ast.Expr(ast.Call(ast.Name(name, ast.Load()), [], [])), node)
+def _at(text, node):
+    """Return a statement, as if it stood where a node stands."""
+    [statement] = ast.parse(text).body
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Name):
+            part.id = MACHINE
+        ast.copy_location(part, node)
+    return statement
 
 
 def _codes(code):

@@ -98,7 +98,7 @@ class Trace:
         return list(self._table.sites)
 
     def requests(self, site: Site) -> list[Request]:
-        """Return the requests of a site, one by one, in the order of block and warp."""
+        """Return the requests of a site, one by one, by block, warp and iteration."""
         return self._table.requests(site)
 
     def reads(self, array: str) -> np.ndarray:
@@ -202,26 +202,22 @@ class _Table:
             block, path = self._blocks[self.block[start]], self._machine.paths.nodes[self.path[start]]
             warp, lanes = int(self.thread[start]) // WARP, self.thread[one] % WARP
             found.append(Request(tuple(block), warp, path.iterations(), lanes, self.address[one], site.size))
-        return found
+        return sorted(found, key=lambda one: (self._blocks.index(one.block), one.warp, one.iteration))
 
     def reads(self, array: str) -> np.ndarray:
-        wanted = (array, "global")
-        own = [
-            (number, access)
-            for number, access in enumerate(self._machine.log.accesses)
-            if (access.array.name, access.array.space) == wanted
-        ]
-        if not own:
+        accesses = self._machine.log.accesses
+        mine = [(n, a) for n, a in enumerate(accesses) if (a.array.name, a.array.space) == (array, "global")]
+        if not mine:
             raise ParameterError(f"{self._machine.kernel.__name__} has no global array {array!r}")
-        whole = own[0][1].array
+        whole = mine[0][1].array
         total = np.zeros(len(whole.flat), np.int64)
-        for number, access in own:
+        for number, access in mine:
             if access.kind == "ld":
-                first = (self.address[self.access == number] - whole.base + whole.start) // whole.itemsize
-                items = first[:, None] + np.arange(access.size // whole.itemsize)
+                first = self.address[self.access == number] - (whole.base - whole.start)
+                items = first[:, None] // whole.itemsize + np.arange(access.size // whole.itemsize)
                 total += np.bincount(items.reshape(-1), minlength=len(total))
-        steps = [stride // whole.itemsize for stride in whole.strides]
-        return np.lib.stride_tricks.as_strided(total, whole.shape, [8 * step for step in steps]).copy()
+        steps = [total.itemsize * step for _, step in whole.axes]
+        return np.lib.stride_tricks.as_strided(total, whole.shape, steps).copy()
 
 
 def _first_of(blocks) -> np.ndarray:

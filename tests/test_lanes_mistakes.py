@@ -1,0 +1,541 @@
+"""Planted bugs: each is found with its own words at the line marked below, and gone once it is mended."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from convlab import ConvError
+from convlab.gpu import lanes
+from convlab.gpu._cuda import cuda, float32, uint32
+from convlab.gpu.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
+from convlab.gpu.ptx import load4, store4
+
+BUGS = {}
+
+
+def bug(kind, words, grid=1, block=64, dtype=np.float32, size=64):
+    """Enter a factory in the table: ``factory(wrong)`` returns the kernel with its bug, or without."""
+
+    def enter(factory):
+        BUGS[factory.__name__.replace("_", " ")] = (factory, kind, words, grid, block, dtype, size)
+        return factory
+
+    return enter
+
+
+def launch(factory, wrong, grid, block, dtype, size, traced=True):
+    """Run a kernel on x, numbers that count upwards, and on y, which nobody has written."""
+    x = np.arange(size).astype(dtype)
+    trace = lanes.run(factory(wrong), grid, block, x, lanes.poisoned(size, dtype), traced=traced)
+    trace.check()
+
+
+def marked_line(factory):
+    """Return the number of the line that a factory marks."""
+    lines, first = inspect.getsourcelines(factory)
+    [line] = [first + i for i, text in enumerate(lines) if "# here" in text]
+    return line
+
+
+# -- races -------------------------------------------------------------------------------------------------
+
+
+@bug("race", "s[0] is written by thread (0, 0, 0) and read by thread (63, 0, 0) of block (0, 0, 0)")
+def no_barrier_before_reading(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = cuda.threadIdx.x
+        s[i] = x[i]  # here
+        if not wrong:
+            cuda.syncthreads()
+        y[i] = s[63 - i]
+
+    return kernel
+
+
+@bug("race", "s[", block=32)
+def no_barrier_before_writing_again(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = cuda.threadIdx.x
+        for start in range(0, 64, 32):
+            s[i] = x[start + i]  # here
+            cuda.syncthreads()
+            y[start + i] = s[31 - i]
+            if not wrong:
+                cuda.syncthreads()
+
+    return kernel
+
+
+@bug("race", "t[0] is written by thread (0, 0, 0) and written by thread (1, 0, 0)")
+def two_threads_write_one_element(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        t = cuda.shared.array(64, float32)
+        i = cuda.threadIdx.x
+        t[i // 2 if wrong else i] = x[i]  # here
+        y[i] = x[i]
+
+    return kernel
+
+
+@bug("race", "y[0] is written by thread (0, 0, 0) and read by thread (1, 0, 0)", dtype=np.int32)
+def sum_without_atomic(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if i == 0:
+            y[0] = 0
+        cuda.syncthreads()
+        if wrong:
+            y[0] += x[i]  # here
+        else:
+            cuda.atomic.add(y, 0, x[i])
+
+    return kernel
+
+
+@bug("race", "changed atomically", dtype=np.int32)
+def plain_store_among_atomics(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if i == 0:
+            y[0] = 0  # here
+        if not wrong:
+            cuda.syncthreads()
+        cuda.atomic.add(y, 0, x[i])
+
+    return kernel
+
+
+@bug("race", "and written by block (0, 0, 0): blocks run in any order", grid=2, block=32)
+def blocks_write_one_element(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x if wrong else cuda.grid(1)
+        y[i] = x[cuda.grid(1)]  # here
+
+    return kernel
+
+
+@bug(
+    "race", "is read by thread (0, 0, 0) of block (1, 0, 0), and written by block (0, 0, 0)", grid=2, block=32
+)
+def block_reads_what_another_wrote(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        y[i] = x[i]
+        cuda.syncthreads()
+        if i >= 32:
+            y[i] = y[i - 32 if wrong else i]  # here
+
+    return kernel
+
+
+@bug("race", "s[0] is written by thread (0, 0, 0) and read by thread (1, 0, 0)", block=32)
+def no_syncwarp(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = cuda.threadIdx.x
+        s[i] = x[i]  # here
+        if not wrong:
+            cuda.syncwarp()
+        y[i] = s[i ^ 1]
+
+    return kernel
+
+
+@bug("race", "is written by thread (1, 0, 0) and read by thread (32, 0, 0)")
+def syncwarp_where_the_block_is_meant(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = cuda.threadIdx.x
+        s[i] = x[i]  # here
+        if wrong:
+            cuda.syncwarp()
+        else:
+            cuda.syncthreads()
+        y[i] = s[(i + 33) % 64]
+
+    return kernel
+
+
+# -- barriers ----------------------------------------------------------------------------------------------
+
+
+@bug("divergent barrier", "thread (0, 0, 0) waits at one barrier, thread (32, 0, 0) at another")
+def barrier_for_half_of_the_block(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if i < 32 or not wrong:
+            cuda.syncthreads()  # here
+        y[i] = x[i]
+        cuda.syncthreads()
+
+    return kernel
+
+
+@bug("divergent barrier", "thread (0, 0, 0) waits at one barrier, thread (1, 0, 0) at another")
+def two_barriers_that_look_the_same(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if i % 2 == 0 or not wrong:
+            y[i] = x[i]
+            cuda.syncthreads()  # here
+        else:
+            y[i] = -x[i]
+            cuda.syncthreads()
+
+    return kernel
+
+
+@bug("divergent barrier", "24 of 64 threads have already returned, thread (40, 0, 0) among them")
+def return_before_the_barrier(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if wrong and i >= 40:
+            return
+        if i < 40:
+            y[i] = x[i]
+        cuda.syncthreads()  # here
+
+    return kernel
+
+
+@bug("divergent barrier", "waits here in one iteration of a loop, thread (1, 0, 0) in another")
+def barrier_skipped_in_one_iteration(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        for step in range(3):
+            if wrong and step == 0 and i == 1:
+                continue
+            cuda.syncthreads()  # here
+        y[i] = x[i]
+
+    return kernel
+
+
+# -- out of bounds, misaligned, unwritten ------------------------------------------------------------------
+
+
+@bug("out of bounds", "x[64] is outside of x, whose axis 0 has 64 elements (thread (63, 0, 0)")
+def one_too_far(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i + 1 if wrong else i]  # here
+
+    return kernel
+
+
+@bug("negative index", "x[-1]: an index below zero")
+def one_before_the_first(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        left = x[i - 1] if wrong or i > 0 else float32(0)  # here
+        y[i] = left + x[i]
+
+    return kernel
+
+
+@bug("out of bounds", "(4294967295 is -1 as a uint32)")
+def unsigned_below_zero(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = uint32(cuda.threadIdx.x)
+        left = x[uint32(i - uint32(1))] if wrong or i > 0 else float32(0)  # here
+        y[i] = left + x[i]
+
+    return kernel
+
+
+@bug("out of bounds", "block (1, 0, 0)", grid=2, block=32, size=50)
+def no_guard_at_the_tail(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        if wrong or i < x.size:
+            y[i] = x[i]  # here
+
+    return kernel
+
+
+@bug("out of bounds", "s[0, 32] is outside of s, whose axis 1 has 32 elements")
+def beyond_a_row_of_shared_memory(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array((2, 32), float32)
+        i = cuda.threadIdx.x
+        s[i // 32, i % 32 + wrong] = x[i]  # here
+        y[i] = x[i]
+
+    return kernel
+
+
+@bug("out of bounds", "a[4] is outside of a")
+def beyond_a_local_array(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        a = cuda.local.array(4, float32)
+        for j in range(5 if wrong else 4):
+            a[j] = x[j]  # here
+        y[cuda.threadIdx.x] = a[0]
+
+    return kernel
+
+
+@bug("out of bounds", "x[64] is outside", block=16)
+def four_beyond_the_end(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = 4 * cuda.threadIdx.x + 4 * wrong
+        a, b, c, d = load4(x, i)  # here
+        store4(y, i, a, b, c, d)
+
+    return kernel
+
+
+@bug(
+    "misaligned access",
+    "x[1] begins at byte 4 of x; 16 bytes at once must begin at a multiple of 16",
+    block=15,
+)
+def four_from_the_second_on(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = 4 * cuda.threadIdx.x
+        a, b, c, d = load4(x, i + wrong)  # here
+        store4(y, i, a, b, c, d)
+
+    return kernel
+
+
+@bug("unwritten read", "s[40], in shared memory, is read before anything was written there")
+def shared_never_written(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, uint32)
+        i = cuda.threadIdx.x
+        if i < 40 or not wrong:
+            s[i] = i
+        cuda.syncthreads()
+        y[i] = s[i]  # here
+
+    return kernel
+
+
+@bug("unwritten read", "y[1], in global memory", dtype=np.int64)
+def global_never_written(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if i % 2 == 0 or not wrong:
+            y[i] = x[i]
+        y[i] += 1  # here
+
+    return kernel
+
+
+@bug("unwritten read", "a[3], a local array")
+def local_never_written(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        a = cuda.local.array(4, float32)
+        for j in range(3 if wrong else 4):
+            a[j] = x[j]
+        y[cuda.threadIdx.x] = a[3]  # here
+
+    return kernel
+
+
+@bug("unwritten read", "y[0]", dtype=np.int32)
+def atomic_on_what_nobody_cleared(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if not wrong and i == 0:
+            y[0] = 0
+        cuda.syncthreads()
+        cuda.atomic.max(y, 0, x[i])  # here
+
+    return kernel
+
+
+@bug("unwritten read", "s[0], in shared memory", grid=2, block=32)
+def shared_memory_of_another_block(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = cuda.threadIdx.x
+        if cuda.blockIdx.x == 0 or not wrong:
+            s[i] = x[i]
+        y[cuda.grid(1)] = s[i]  # here
+
+    return kernel
+
+
+@bug("too much memory", "the block takes 53248 bytes of shared memory; it can have 49152")
+def more_shared_memory_than_there_is(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        a = cuda.shared.array((64, 16), float32)
+        b = cuda.shared.array((64, 192 if wrong else 64), float32)  # here
+        a[i, 0] = b[i, 0] = y[i] = x[i]
+
+    return kernel
+
+
+# -- warps and copies --------------------------------------------------------------------------------------
+
+
+@bug(
+    "divergent warp",
+    "lane 16 waits here for lanes 0, 1, 2, 3 ... of its warp, named in its mask 0xffffffff",
+    block=32,
+)
+def shuffle_in_a_branch(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i]
+        if i >= 16:
+            y[i] = cuda.shfl_xor_sync(0xFFFFFFFF if wrong else 0xFFFF0000, x[i], 1)  # here
+        cuda.syncthreads()
+
+    return kernel
+
+
+@bug("divergent warp", "lane 15 asks for the value of lane 16, which takes no part", block=32)
+def shuffle_from_a_lane_that_is_gone(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if i >= 16:
+            return
+        y[i] = cuda.shfl_down_sync(0xFFFF, x[i], 1 if wrong else 16 * 2)  # here
+
+    return kernel
+
+
+@bug("divergent warp", "that does not name itself", block=32)
+def shuffle_that_leaves_itself_out(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = cuda.shfl_sync(0x7FFFFFFF if wrong else 0xFFFFFFFF, x[i], 0)  # here
+
+    return kernel
+
+
+@bug("read before the copy arrived", "is read while cp.async still copies to it", block=16)
+def no_wait_for_the_copy(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill(s, i, x, i, True)
+        cp_async_commit()
+        if not wrong:
+            cp_async_wait(0)
+        for j in range(4):
+            y[i + j] = s[i + j]  # here
+
+    return kernel
+
+
+@bug("read before the copy arrived", "s[32]", block=8)
+def wait_for_one_group_too_few(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        for half in range(2):
+            cp_async16_zfill(s, 32 * half + i, x, 32 * half + i, True)
+            cp_async_commit()
+        if wrong:
+            cp_async_wait(1)
+        else:
+            cp_async_wait(0)
+        y[i] = s[i]
+        y[32 + i] = s[32 + i]  # here
+
+    return kernel
+
+
+@bug("race", "s[0] is written by thread (0, 0, 0) and read by thread (15, 0, 0)", block=16)
+def no_barrier_after_the_copy(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill(s, i, x, i, True)  # here
+        cp_async_commit()
+        cp_async_wait(0)
+        if not wrong:
+            cuda.syncthreads()
+        for j in range(4):
+            y[i + j] = s[63 - i - j]
+
+    return kernel
+
+
+@bug("race", "s[", block=8)
+def copy_into_what_is_still_read(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = 4 * cuda.threadIdx.x
+        for half in range(2):
+            cp_async16_zfill(s, i, x, 32 * half + i, True)  # here
+            cp_async_commit()
+            cp_async_wait(0)
+            cuda.syncthreads()
+            y[32 * half + i] = s[31 - i]
+            if not wrong:
+                cuda.syncthreads()
+
+    return kernel
+
+
+# -- the tests ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_bug_is_found(name):
+    factory, kind, words, *how = BUGS[name]
+    with pytest.raises(lanes.KernelError) as caught:
+        launch(factory, True, *how)
+    found = [mistake for mistake in caught.value.mistakes if mistake.kind == kind]
+    assert words in " ".join(str(mistake) for mistake in found), caught.value
+    line = marked_line(factory)
+    assert any(line in (m.line, m.other and m.other.line) for m in found), caught.value
+    assert f"{__name__}.py:{line}   " in str(caught.value)
+    assert isinstance(caught.value, ConvError)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_bug_is_found_without_a_trace(name):
+    factory, kind, _, *how = BUGS[name]
+    with pytest.raises(lanes.KernelError) as caught:
+        launch(factory, True, *how, traced=False)
+    assert kind in {mistake.kind for mistake in caught.value.mistakes}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_mended_kernel_passes(name):
+    factory, _, _, *how = BUGS[name]
+    launch(factory, False, *how)
