@@ -22,6 +22,8 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
+from convlab.algorithms.implicit_gemm import ONCE
+from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
 from convlab.threads import TILES, spread
@@ -195,6 +197,11 @@ ALGORITHM = Algorithm(
             pack=pack_panels,
             allocate=lambda problem, threads: _allocate(problem, _tile(problem).rows),
             resize=resize,
+        ),
+        "gpu": gpu_form(
+            "indirect",
+            parts=("pack", "packed_bytes", "allocate", "workspace_bytes", "resize"),
+            bytes_moved=Formula(ONCE.text + " + ceil(P*Q/32)*32 * R*S * 4"),
         ),
     },
 )

@@ -28,7 +28,8 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import panel_bytes
-from convlab.algorithms.implicit_gemm import TRAFFIC
+from convlab.algorithms.implicit_gemm import ONCE, TRAFFIC
+from convlab.gpu.forms import gpu_form
 from convlab.index_map import IndexMap
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
@@ -245,6 +246,11 @@ ALGORITHM = Algorithm(
             packed_bytes=panel_bytes,
             pack=_pack_cpu,
             allocate=_allocate_cpu,
+        ),
+        "gpu": gpu_form(
+            "precomputed_gemm",
+            parts=("pack", "packed_bytes", "allocate", "workspace_bytes"),
+            bytes_moved=Formula(ONCE.text + " + N*P*Q * (1 + ceil(R*S/32)) * 4"),
         ),
     },
 )

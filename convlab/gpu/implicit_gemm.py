@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from convlab.gpu.device import current
 from convlab.gpu.rungs import Rung
 from convlab.gpu.tiled import launch
 from convlab.gpu.tiled.choose import choose
@@ -38,13 +37,12 @@ def packed_bytes(given, problem: ConvProblem) -> int:
 
 def allocate(given, problem: ConvProblem, threads: int) -> dict:
     """Return the parts of the sums, (parts, N, P, Q, K), where K is cut."""
-    return _parts(problem, choose(problem, given).parts)
+    return launch.partials(problem, choose(problem, given).parts)
 
 
 def workspace_bytes(given, problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
-    parts = choose(problem, given).parts
-    return parts * problem.y_bytes if parts > 1 else 0
+    return launch.partial_bytes(problem, choose(problem, given).parts)
 
 
 def run(given, problem, x, w, workspace, y, threads):
@@ -57,12 +55,6 @@ def run_tile(tile: Tile, parts: int, problem, x, w, workspace, y, threads):
     """The same with a tile of your own."""
     partials = workspace.get("partials")
     multiply(problem, tile, parts, index_map, shape(problem, tile), x, x, w, partials, y)
-
-
-def _parts(problem: ConvProblem, parts: int) -> dict:
-    if parts == 1:
-        return {}
-    return {"partials": current().empty((parts, *problem.y_shape), problem.dtype)}
 
 
 # -- the ladder --------------------------------------------------------------------------------------------
@@ -79,8 +71,8 @@ def rung(name: str, tile: Tile, change: str, traffic: str, parts: int = 1) -> Ru
         launch.pack,
         lambda problem: "K is cut for one group only" if parts > 1 and problem.groups > 1 else None,
         {
-            "allocate": lambda problem, threads: _parts(problem, parts),
-            "workspace_bytes": lambda problem, threads: parts * problem.y_bytes if parts > 1 else 0,
+            "allocate": lambda problem, threads: launch.partials(problem, parts),
+            "workspace_bytes": lambda problem, threads: launch.partial_bytes(problem, parts),
         },
     )
 

@@ -76,7 +76,7 @@ def index_map(tile: Tile, width: int, dtype: str) -> Source:
                 clear(registers, U(load * width))
 
     @cuda.jit(device=True)
-    def advance(rows, at, table, shape):
+    def advance(rows, at, table, M, shape):
         channels, taps_s = shape[3], shape[5]
         next_r, next_s, next_c = shape[16:]
         c, s, r = U(at[U(C)] + next_c), U(at[U(S)] + next_s), U(at[U(R)] + next_r)

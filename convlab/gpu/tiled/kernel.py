@@ -46,7 +46,7 @@ class Source(NamedTuple):
     fetch : device function
         ``fetch(x, rows, at, registers, shape)``: the thread's numbers of this piece, zeros on padding.
     advance : device function
-        ``advance(rows, at, table, shape)``: on to the next piece.
+        ``advance(rows, at, table, M, shape)``: on to the next piece.
     """
 
     begin: Callable
@@ -127,7 +127,7 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
                 bring(a, b, U(0), new_a, new_b, thread)
                 add(a, b, U(0), top, left, column, line, sums)
                 cuda.syncthreads()
-                advance(rows, at, table, shape)
+                advance(rows, at, table, M, shape)
         else:
             fetch(x, rows, at, new_a, shape)
             fetch_b(w, lines, new_b, K, row_w)
@@ -135,7 +135,7 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
             while True:
                 # Twice the same, so that the compiler knows which buffer is which. The last time brings
                 # one piece too many, of zeros or of the next part: cheaper than a case of its own.
-                advance(rows, at, table, shape)
+                advance(rows, at, table, M, shape)
                 fetch(x, rows, at, new_a, shape)
                 fetch_b(w, lines, new_b, K, row_w)
                 add(a, b, U(0), top, left, column, line, sums)
@@ -143,7 +143,7 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
                 pieces = U(pieces - U(1))
                 if pieces == 0:
                     break
-                advance(rows, at, table, shape)
+                advance(rows, at, table, M, shape)
                 fetch(x, rows, at, new_a, shape)
                 fetch_b(w, lines, new_b, K, row_w)
                 add(a, b, U(1), top, left, column, line, sums)

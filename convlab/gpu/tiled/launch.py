@@ -25,7 +25,7 @@ def pack(problem: ConvProblem, w: np.ndarray):
     Filters lie side by side, so that neighbouring threads load neighbouring filters; zeros at a row's end.
     """
     _, filters, taps = problem.gemm
-    packed = np.zeros((problem.groups, taps, -(-filters // WIDE) * WIDE), w.dtype)
+    packed = np.zeros((problem.groups, taps, padded(filters)), w.dtype)
     packed[:, :, :filters] = w.reshape(problem.groups, filters, taps).transpose(0, 2, 1)
     return current().put(packed)
 
@@ -33,7 +33,24 @@ def pack(problem: ConvProblem, w: np.ndarray):
 def packed_bytes(problem: ConvProblem) -> int:
     """Bytes of what `pack` returns."""
     _, filters, taps = problem.gemm
-    return problem.groups * taps * -(-filters // WIDE) * WIDE * problem.itemsize
+    return problem.groups * taps * padded(filters) * problem.itemsize
+
+
+def padded(filters: int) -> int:
+    """Return the numbers of a row of packed weights."""
+    return -(-filters // WIDE) * WIDE
+
+
+def partials(problem: ConvProblem, parts: int) -> dict:
+    """Return an array for the parts of the sums, (parts, N, P, Q, K), by its name; nothing for one part."""
+    if parts == 1:
+        return {}
+    return {"partials": current().empty((parts, *problem.y_shape), problem.dtype)}
+
+
+def partial_bytes(problem: ConvProblem, parts: int) -> int:
+    """Bytes of what `partials` returns."""
+    return parts * problem.y_bytes if parts > 1 else 0
 
 
 def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, table, w, partials, y) -> None:
