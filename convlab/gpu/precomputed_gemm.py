@@ -5,7 +5,8 @@
 
 A piece of K is one tap and block_k channels. So all threads are at the same tap at the same time; one of
 three numbers, known when the kernel is started and kept in constant memory with its other arguments, moves
-all of them on. What `tiled.index_map` decides for every piece and row (which tap, is it inside) is a look at a bit.
+all of them on. What `tiled.index_map` decides for every piece and row (which tap, is it inside) is a look at
+a bit.
 
 The price: pieces end with their tap. With three channels a piece of four is a quarter zeros, and so are the
 packed weights. This is CUTLASS's optimized iterator; for few channels it has others.
@@ -43,7 +44,7 @@ def channels_of_a_piece(problem: ConvProblem) -> int:
 
 
 def pack(problem: ConvProblem, w):
-    """Return the weights as the walk meets them: (groups, pieces * block_k, K/groups), see `_packed_shape`."""
+    """Return the weights as the walk meets them, (groups, pieces * block_k, K/groups); rows of `padded`."""
     block, filters = channels_of_a_piece(problem), problem.K // problem.groups
     _, rows, columns = _packed_shape(problem)
     weights = w.reshape(problem.groups, filters, *w.shape[1:])
