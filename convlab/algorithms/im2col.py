@@ -171,6 +171,11 @@ ALGORITHM = Algorithm(
             pack=_pack,
             allocate=allocate,
         ),
-        "gpu": gpu_form("im2col", parts=("pack", "allocate"), bytes_moved=TRAFFIC, workspace_bytes=MATRIX),
+        "gpu": gpu_form(
+            "im2col",
+            parts=("pack", "packed_bytes", "allocate"),
+            bytes_moved=TRAFFIC,
+            workspace_bytes=MATRIX,
+        ),
     },
 )

@@ -155,6 +155,11 @@ ALGORITHM = Algorithm(
             pack=pack_panels,
             allocate=allocate,
         ),
-        "gpu": gpu_form("im2row", parts=("pack", "allocate"), bytes_moved=TRAFFIC, workspace_bytes=MATRIX),
+        "gpu": gpu_form(
+            "im2row",
+            parts=("pack", "packed_bytes", "allocate"),
+            bytes_moved=TRAFFIC,
+            workspace_bytes=MATRIX,
+        ),
     },
 )

@@ -53,6 +53,6 @@ ALGORITHM = Algorithm(
     forms={
         "numpy": Form(run=_run_numpy, bytes_moved=TRAFFIC),
         "cpu": Form(run=_run_cpu, bytes_moved=TRAFFIC, packed_bytes=panel_bytes, pack=pack_panels),
-        "gpu": gpu_form("pointwise", parts=("pack",), bytes_moved=TRAFFIC),
+        "gpu": gpu_form("pointwise", parts=("pack", "packed_bytes"), bytes_moved=TRAFFIC),
     },
 )

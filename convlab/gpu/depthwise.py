@@ -20,6 +20,8 @@ from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.rungs import Rung
+from convlab.gpu.tiled.launch import wide
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
 
@@ -153,11 +155,14 @@ def pack(problem: ConvProblem, w):
     return current().put(w[:, :, :, 0].transpose(1, 2, 0))
 
 
-def choose(problem: ConvProblem) -> tuple[tuple[int, int], int] | None:
-    """Return (patch, vector) for `sliding`, or None where the weights do not fit in registers."""
+def choose(problem: ConvProblem, aligned: bool = True) -> tuple[tuple[int, int], int] | None:
+    """Return (patch, vector) for `sliding`, or None where the weights do not fit in registers.
+
+    `aligned` says if x and y lie so that four channels can be moved at once, where there are as many.
+    """
     taps = problem.R * problem.S
-    fours = problem.dtype == "float32" and problem.K == problem.C and problem.C % 4 == 0 and taps <= 9
-    vector = 4 if fours else 1
+    fours = aligned and problem.K == problem.C and problem.C % 4 == 0
+    vector = 4 if fours and problem.dtype == "float32" and taps <= 9 else 1
     if taps * vector * problem.itemsize > 4 * 50:
         return None
     if problem.dilation != (1, 1) or max(problem.stride) > 2:
@@ -171,18 +176,75 @@ def _threads(problem, patch, vector):
     return problem.N * -(-problem.P // patch[0]) * -(-problem.Q // patch[1]) * (problem.K // vector)
 
 
-def run(problem, x, w, workspace, y, threads, chosen=None):
-    """Fill y (N, P, Q, K) with the convolution of x and w (R, S, K); `chosen` as `choose` returns it."""
-    chosen = chosen or choose(problem)
+def run(problem, x, w, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and w (R, S, K)."""
+    chosen = choose(problem, _aligned(problem, x, y))
+    if chosen is None:
+        run_looped(problem, x, w, workspace, y, threads)
+    else:
+        run_sliding(problem, x, w, y, *chosen)
+
+
+def run_looped(problem, x, w, workspace, y, threads):
+    """Run `looped`."""
+    taps = problem.R, problem.S, *problem.stride, *problem.dilation
+    _launch(looped(problem.dtype), y.size, problem, x, w, y, taps)
+
+
+def run_sliding(problem, x, w, y, patch, vector):
+    """Run `sliding` with a patch and a vector of your own."""
+    settings = problem.R, problem.S, problem.stride, problem.dilation, patch, vector
+    total = _threads(problem, patch, vector)
+    rest = -(-problem.Q // patch[1]), -(-problem.P // patch[0]), total
+    _launch(sliding(problem.dtype, *settings), total, problem, x, w, y, rest)
+
+
+def _launch(kernel, total, problem, x, w, y, rest):
     (top, _), (left, _) = problem.padding
     sizes = problem.H, problem.W, problem.C, problem.K, problem.P, problem.Q, problem.K // problem.C
-    x, w, y = (array.reshape(-1) for array in (x, w, y))
-    if chosen is None:
-        taps = problem.R, problem.S, *problem.stride, *problem.dilation
-        kernel, total, rest = looped(problem.dtype), y.size, taps
-    else:
-        patch, vector = chosen
-        settings = problem.R, problem.S, problem.stride, problem.dilation, patch, vector
-        kernel, total = sliding(problem.dtype, *settings), _threads(problem, patch, vector)
-        rest = -(-problem.Q // patch[1]), -(-problem.P // patch[0]), total
-    current().launch(kernel, -(-total // THREADS), THREADS, x, w, y, *sizes, top, left, *rest)
+    arrays = (array.reshape(-1) for array in (x, w, y))
+    current().launch(kernel, -(-total // THREADS), THREADS, *arrays, *sizes, top, left, *rest)
+
+
+def _aligned(problem, x, y) -> bool:
+    return wide(4, problem.C, x) == wide(4, problem.K, y) == 4
+
+
+def _run_patch_of_one(problem, x, w, workspace, y, threads):
+    run_sliding(problem, x, w, y, (1, 1), choose(problem, _aligned(problem, x, y))[1])
+
+
+def _refuses_large(problem: ConvProblem) -> str | None:
+    if choose(problem) is None:
+        return f"the {problem.R}x{problem.S} weights of a channel do not fit in the registers of a thread"
+    return None
+
+
+RUNGS = (
+    Rung(
+        "one thread per output",
+        "Neighbouring threads take neighbouring channels; each loads its window and its weights.",
+        "All requests are coalesced, but every pixel is asked for R*S times, and so are the weights.",
+        run_looped,
+        looped,
+        pack,
+    ),
+    Rung(
+        "four channels a thread",
+        "A thread has four neighbouring channels, and all its loops are written out.",
+        "The same bytes in a quarter of the requests.",
+        _run_patch_of_one,
+        sliding,
+        pack,
+        _refuses_large,
+    ),
+    Rung(
+        "patch in registers",
+        "A thread computes a patch of outputs, and keeps its weights for all of them.",
+        "A patch of 4 x 4 outputs and a 3x3 filter: each pixel is loaded 2.25 times at most instead of 9.",
+        run,
+        sliding,
+        pack,
+        _refuses_large,
+    ),
+)

@@ -20,6 +20,7 @@ from convlab.gpu._cuda import cuda, uint64
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.tiled.launch import wide
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
 
@@ -159,7 +160,7 @@ def run(problem, x, w, workspace, y, threads):
     (top, _), (left, _) = problem.padding
     tall, registers = plan_for(problem)
     across, down = -(-problem.Q // (WIDE * BLOCK[0])), -(-problem.P // (tall * BLOCK[1]))
-    load, store = 1 if problem.W % 4 else 4, 1 if problem.Q % 4 else 4
+    load, store = wide(4, problem.W, x), wide(4, problem.Q, y)
     kernel = patch(problem.dtype, problem.R, problem.S, left, tall, registers, load, store)
     x, w, y = (array.reshape(-1) for array in (x, w, y))
     sizes = problem.H, problem.W, problem.P, problem.Q

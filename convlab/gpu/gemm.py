@@ -3,16 +3,16 @@
     y[m, n] = sum over k of a[m, k] * b[k, n]        for each group: M x K times K x N
 
 A block computes a tile of y. Piece by piece, it copies what that needs of a and b to its shared memory, waits
-until all is there, and adds. Two rungs (`RUNGS`): in the first a thread has one sum, and reads two numbers
-for each multiply-add; in the second it has 4 x 4, and reads eight numbers for sixteen.
+until all is there, and adds. Three ways, from simple to fast (`WAYS`): "shared", a thread has one sum and
+reads two numbers for each multiply-add; "registers", it has 4 x 4 sums and reads eight numbers for sixteen;
+"tuned", the kernel of `convlab.gpu.tiled` with the tile that suits the product.
 
-a lies row by row (`along` "k": numbers of a row are neighbours) as im2row and pictures do, or column by
-column ("m") as im2col does. Neighbouring threads load along that axis, whichever it is.
+a lies row by row (`along` "k": numbers of a row are neighbours), as im2row and pictures do, or column by
+column ("m"), as im2col does. Neighbouring threads load along that axis, whichever it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from convlab.gpu import _cuda
@@ -20,29 +20,14 @@ from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.tiled import launch
+from convlab.gpu.tiled.choose import TILES, judge
+from convlab.gpu.tiled.stored import stored
+from convlab.gpu.tiled.tile import Tile
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
 
-
-@dataclass(frozen=True)
-class Matrix:
-    """How a, the left matrix of a product, lies in its array.
-
-    Attributes
-    ----------
-    along : str
-        "k" if the numbers of a row are neighbours, "m" if those of a column are.
-    step : int
-        How far the next row is from one, or the next column.
-    group : int
-        How far the next group's matrix is from one's.
-    """
-
-    along: str
-    step: int
-    group: int
-
-
+WAYS = "shared", "registers", "tuned"
 TILE = 16
 
 
@@ -52,7 +37,7 @@ def shared_tile(dtype: str, along: str):
     number = getattr(_cuda, dtype)
 
     @cuda.jit
-    def shared_tile(a, b, y, M, N, K, step, group, width, across):
+    def shared_tile(a, b, y, M, N, K, step, group, row_b, row_y, across):
         tile_a = cuda.shared.array((16, 16), number)  # (m, k) or (k, m), as a lies
         tile_b = cuda.shared.array((16, 16), number)  # (k, n)
         tx, ty = U(cuda.threadIdx.x), U(cuda.threadIdx.y)
@@ -66,14 +51,14 @@ def shared_tile(dtype: str, along: str):
             at = U(U(m * step) + k) if along == "k" else U(U(k * step) + m)
             tile_a[ty, tx] = a[U(U(g * group) + at)] if m < M and k < K else number(0)
             k, n = U(k0 + ty), U(n0 + tx)
-            tile_b[ty, tx] = b[U(U(U(U(g * K) + k) * N) + n)] if k < K and n < N else number(0)
+            tile_b[ty, tx] = b[U(U(U(U(g * K) + k) * row_b) + n)] if k < K and n < N else number(0)
             cuda.syncthreads()  # all is there before anybody reads it
             for i in range(16):
                 total += (tile_a[ty, U(i)] if along == "k" else tile_a[U(i), ty]) * tile_b[U(i), tx]
             cuda.syncthreads()  # all have read before anybody writes the next piece
         m, n = U(m0 + ty), U(n0 + tx)
         if m < M and n < N:
-            y[U(U(U(m * width) + U(g * N)) + n)] = total
+            y[U(U(U(m * row_y) + U(g * N)) + n)] = total
 
     return shared_tile
 
@@ -84,10 +69,10 @@ FEW = 8  # blocks; below, smaller tiles keep more of the GPU busy
 
 
 @lru_cache
-def register_tile(dtype: str, along: str, wide_a: bool, wide_b: bool):
+def register_tile(dtype: str, along: str, wide_a: bool, wide_y: bool):
     """Return the kernel of the second rung: 64 x 64 sums a block, 4 x 4 a thread; all arrays are flat.
 
-    `wide_a` and `wide_b` say if four neighbours of a, and of b and y, can be moved at once.
+    `wide_a` and `wide_y` say if four neighbours of a, and of y, can be moved at once; rows of b allow it.
     """
     number = getattr(_cuda, dtype)
     pitch = BLOCK + 4  # of a's rows in shared memory: four banks on, so that columns can be written too
@@ -116,7 +101,7 @@ def register_tile(dtype: str, along: str, wide_a: bool, wide_b: bool):
     add_piece = unrolled(add, PIECE)
 
     @cuda.jit
-    def register_tile(a, b, y, M, N, K, step, group, width, across):
+    def register_tile(a, b, y, M, N, K, step, group, row_b, row_y, across):
         tile_a = cuda.shared.array((PIECE, pitch), number, alignment=16)  # (k, m)
         tile_b = cuda.shared.array((PIECE, BLOCK), number, alignment=16)  # (k, n)
         sums = cuda.local.array((OWN, OWN), number)
@@ -145,8 +130,8 @@ def register_tile(dtype: str, along: str, wide_a: bool, wide_b: bool):
                 p, q, r, s = four(a, U(U(U(g * group) + U(k * step)) + m), left, wide_a)
                 store4(tile_a, (ty, U(tx * U(4))), p, q, r, s)
             k, n = U(k0 + ty), U(n0 + U(tx * U(4)))
-            left = U(N - n) if k < K and n < N else U(0)
-            p, q, r, s = four(b, U(U(U(U(g * K) + k) * N) + n), left, wide_b)
+            left = U(row_b - n) if k < K and n < row_b else U(0)
+            p, q, r, s = four(b, U(U(U(U(g * K) + k) * row_b) + n), left, True)
             store4(tile_b, (ty, U(tx * U(4))), p, q, r, s)
             cuda.syncthreads()  # all is there before anybody reads it
             add_piece(U(0), tile_a, tile_b, tx, ty, column, row, sums)
@@ -155,8 +140,8 @@ def register_tile(dtype: str, along: str, wide_a: bool, wide_b: bool):
         for i in range(OWN):
             m = U(m0 + U(U(ty * U(4)) + U(i)))
             if m < M and n < N:
-                at = U(U(U(m * width) + U(g * N)) + n)
-                if wide_b:
+                at = U(U(U(m * row_y) + U(g * N)) + n)
+                if wide_y:
                     store4(y, at, sums[U(i), U(0)], sums[U(i), U(1)], sums[U(i), U(2)], sums[U(i), U(3)])
                 else:
                     for j in range(OWN):
@@ -168,29 +153,57 @@ def register_tile(dtype: str, along: str, wide_a: bool, wide_b: bool):
 
 # -- how they are run --------------------------------------------------------------------------------------
 
-
-def pack(problem: ConvProblem, w):
-    """Return w with the filters innermost, (groups, R*S*C/groups, K/groups); numbers as (r, s, c)."""
-    _, filters, taps = problem.gemm
-    return current().put(w.reshape(problem.groups, filters, taps).swapaxes(1, 2))
+pack, packed_bytes = launch.pack, launch.packed_bytes  # (groups, K, N up to a multiple of four)
 
 
-def multiply(problem: ConvProblem, a, matrix: Matrix, b, y, rung: str | None = None) -> None:
-    """Fill y (N, P, Q, K) with the product of a, which lies as `matrix` says, and packed weights b.
+def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) -> None:
+    """Fill y with the product of a and b, all on the device.
 
-    `rung` is "shared tile" or "register tile"; without it the latter if it has work for a few blocks.
+    Parameters
+    ----------
+    problem : ConvProblem
+        Its `gemm` are the sizes.
+    a
+        (M, groups*K) if `along` is "k", (groups*K, M) if it is "m"; in any shape.
+    along : str
+    b
+        As `pack` returns it.
+    y
+        (M, groups*N), in any shape.
+    way : str, optional
+        One of `WAYS`; "tuned" is for a that lies along "k". By default the fastest.
     """
     M, N, K = problem.gemm
-    arrays = a.reshape(-1), b.reshape(-1), y.reshape(-1)
-    rung = rung or ("register tile" if M * N >= FEW * BLOCK**2 else "shared tile")
-    if rung == "shared tile":
-        kernel, side, block = shared_tile(problem.dtype, matrix.along), TILE, (TILE, TILE)
+    if way is None:
+        way = "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
+    if way == "tuned":
+        product = _as_pointwise(problem)
+        tile, step = _tile_for(product), product.C
+        launch.multiply(product, tile, 1, stored, (step, K), a, a, b, None, y)
+        return
+    step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
+    if way == "shared":
+        kernel, side, block = shared_tile(problem.dtype, along), TILE, (TILE, TILE)
     else:
-        whole = (M if matrix.along == "m" else K, matrix.step, matrix.group)
-        wide_a, wide_b = not any(size % 4 for size in whole), N % 4 == 0
-        kernel = register_tile(problem.dtype, matrix.along, wide_a, wide_b)
-        side, block = BLOCK, THREADS
+        wide_a = launch.wide(4, K if along == "k" else M, a) == 4
+        wide_y = launch.wide(4, N, y) == 4
+        kernel, side, block = register_tile(problem.dtype, along, wide_a, wide_y), BLOCK, THREADS
     across = -(-N // side)
     grid = problem.groups * -(-M // side) * across
-    sizes = M, N, K, matrix.step, matrix.group, problem.K, across
-    current().launch(kernel, grid, block, *arrays, *sizes)
+    arrays = a.reshape(-1), b.reshape(-1), y.reshape(-1)
+    current().launch(kernel, grid, block, *arrays, M, N, K, step, group, b.shape[2], problem.K, across)
+
+
+@lru_cache
+def _as_pointwise(problem: ConvProblem) -> ConvProblem:
+    """Return the product as a convolution: each row of a is a pixel, its numbers are the channels."""
+    M, _, K = problem.gemm
+    groups = problem.groups
+    return ConvProblem(1, M, 1, groups * K, problem.K, 1, 1, groups=groups, dtype=problem.dtype)
+
+
+@lru_cache
+def _tile_for(product: ConvProblem) -> Tile:
+    """Return the tile that is expected to be the fastest."""
+    width = 4 if product.gemm[2] % 4 == 0 else 1
+    return min(TILES[product.dtype, width], key=lambda tile: judge(product, tile).time)

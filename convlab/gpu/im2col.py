@@ -19,6 +19,7 @@ from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 
 THREADS = 128
+packed_bytes = gemm.packed_bytes
 
 
 @lru_cache
@@ -45,8 +46,8 @@ def unfold(dtype: str):
 
 
 def pack(problem, w):
-    """Return w with each filter's numbers in the order (c, r, s), (groups, C/groups*R*S, K/groups)."""
-    return current().put(channels_first(problem, w).swapaxes(1, 2))
+    """Return w as `gemm.pack` does, but with each filter's numbers in the order (c, r, s)."""
+    return gemm.pack(problem, channels_first(problem, w))
 
 
 def allocate(problem, threads):
@@ -71,5 +72,4 @@ def fill(problem, x, cols) -> None:
 def run(problem, x, packed, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     fill(problem, x, workspace["cols"])
-    M, _, taps = problem.gemm
-    gemm.multiply(problem, workspace["cols"], gemm.Matrix("m", M, taps * M), packed, y)
+    gemm.multiply(problem, workspace["cols"], "m", packed, y)

@@ -9,7 +9,7 @@ the matrix apart once, and then walks down `RUN` rows of it, a pixel to the righ
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from convlab.algorithms.direct import loop_arguments
 from convlab.gpu import _cuda, gemm
@@ -17,9 +17,12 @@ from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.rungs import Rung
+from convlab.gpu.tiled.kernel import tiled_product
+from convlab.gpu.tiled.launch import wide
 
 THREADS, RUN = 256, 8
-pack = gemm.pack
+pack, packed_bytes = gemm.pack, gemm.packed_bytes
 
 
 @lru_cache
@@ -69,7 +72,7 @@ def fill(problem, x, rows) -> None:
     """Write im2row's matrix of x to `rows`, both on the device."""
     M, _, taps = problem.gemm
     channels, width = problem.C // problem.groups, problem.groups * taps
-    vector = 1 if channels % 4 else 4
+    vector = wide(4, channels, x)
     sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.P, problem.Q, M, width
     (step_p, step_q), (top, left), (step_r, step_s), _ = loop_arguments(problem)
     blocks = -(-(width // vector * -(-M // RUN)) // THREADS)
@@ -78,8 +81,35 @@ def fill(problem, x, rows) -> None:
     current().launch(kernel, blocks, THREADS, x.reshape(-1), rows.reshape(-1), *sizes, *steps)
 
 
-def run(problem, x, packed, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(problem, x, packed, workspace, y, threads, way=None):
+    """Fill y (N, P, Q, K) with the convolution of x and the packed weights; `way` is one of `gemm.WAYS`."""
     fill(problem, x, workspace["rows"])
-    taps = problem.gemm[2]
-    gemm.multiply(problem, workspace["rows"], gemm.Matrix("k", problem.groups * taps, taps), packed, y)
+    gemm.multiply(problem, workspace["rows"], "k", packed, y, way)
+
+
+RUNGS = (
+    Rung(
+        "one sum a thread",
+        "The matrix is written out, then multiplied in 16 x 16 tiles that lie in shared memory.",
+        "Each number of the matrix is fetched once for 16 filters; two reads of shared memory for each sum.",
+        partial(run, way="shared"),
+        gemm.shared_tile,
+        pack,
+    ),
+    Rung(
+        "4 x 4 sums a thread",
+        "A thread reads four numbers of a column and four of a row, and multiplies each with each.",
+        "Half a read of shared memory for each multiply-add; each number is fetched once for 64 filters.",
+        partial(run, way="registers"),
+        gemm.register_tile,
+        pack,
+    ),
+    Rung(
+        "tuned tiles",
+        "8 x 8 sums a thread, two buffers, and a tile as large as keeps all multiprocessors busy.",
+        "The product's traffic shrinks once more; the matrix itself is still written once and read once.",
+        partial(run, way="tuned"),
+        tiled_product,
+        pack,
+    ),
+)

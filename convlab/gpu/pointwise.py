@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from convlab.gpu import gemm
 
-pack = gemm.pack
+pack, packed_bytes = gemm.pack, gemm.packed_bytes
 
 
 def run(problem, x, packed, workspace, y, threads):
     """Fill y (N, H, W, K) with the product of x (N*H*W, C) and the packed weights."""
-    gemm.multiply(problem, x, gemm.Matrix("k", problem.C, problem.C // problem.groups), packed, y)
+    gemm.multiply(problem, x, "k", packed, y)
