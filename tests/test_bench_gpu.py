@@ -11,20 +11,21 @@ import sys
 import time
 from dataclasses import replace
 from math import isnan
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cases import CASES, arrays
 from typer.testing import CliRunner
 
-from convlab import ALGORITHMS, plan
+from convlab import ALGORITHMS
 from convlab.cli import app
 from convlab.gpu import roofs as kernels
 from convlab.gpu.device import simulated
 from convlab.measure import cases as networks
 from convlab.measure import report, saved
 from convlab.measure.contest import Effort
-from convlab.measure.gpu import bench, cases, parts, rivals, worker
+from convlab.measure.gpu import bench, cases, clock, parts, rivals, worker
 from convlab.measure.gpu import roofs as device_roofs
 from convlab.measure.gpu.clock import StandIn, fill
 from convlab.measure.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
@@ -188,7 +189,10 @@ sys.exit(worker.work(Path(path), float(until), options))
     ("what", "says"),
     [
         ("os._exit(9)", "took its process with it (exit code 9)"),
-        ("StandIn.is_alive = lambda self: False; raise RuntimeError('illegal')", "did not answer any more"),
+        (
+            "StandIn.is_alive = lambda self: False; raise RuntimeError('illegal')",
+            "RuntimeError: illegal; the device did not answer any more",
+        ),
         ("import time; time.sleep(600)", "gave no sign of life for 3 s"),
     ],
     ids=["crash", "lost", "hang"],
@@ -265,14 +269,16 @@ def test_an_output_that_is_not_written_is_seen():
     assert "are not written" in here.attempts.wrong["lazy"]
 
 
-def test_what_does_not_serve_is_refused_and_who_did_harm_is_left_out():
+def test_what_finds_no_room_is_refused_and_who_did_harm_is_left_out(monkeypatch):
     here = contest(attempts=Attempts(avoid=["direct"]))
-    double = replace(TINY.problem, dtype="float64")
-    tensor = all_of_ours()["tensor_core_fp16"]
-    here.attempt("refused", lambda: plan(double, np.ones(double.w_shape), algorithm=tensor, backend="gpu"))
+    monkeypatch.setattr(here.device, "free", lambda: 1 << 20)
+    many = replace(TINY, problem=replace(TINY.problem, N=5000))
+    here.case = many
+    here.attempt("refused", lambda: here._prepared(ALGORITHMS["im2row"]))
+    here.case = TINY
     here.enter_ours({"direct": ALGORITHMS["direct"]})
     assert here.rows("layers_1") == []
-    assert list(here.attempts.refused) == ["refused"]
+    assert "of device memory are free" in here.attempts.refused["refused"]
     assert here.attempts.wrong == {}
 
 
@@ -302,6 +308,61 @@ def test_pixels_of_a_large_output():
     assert len(n) == 2048
     assert {(0, 0, 0), (2, 99, 69), (0, 99, 0), (2, 0, 69)} <= set(zip(n, p, q, strict=True))
     assert (n.max(), p.max(), q.max()) == (2, 99, 69)
+
+
+# -- the clock ---------------------------------------------------------------------------------------------
+
+
+class Driver:
+    """Stands in for Numba's CUDA, and for a device: notes what it is asked for, in order."""
+
+    def __init__(self):
+        self.log = []
+
+    def event(self, timing):
+        assert timing
+        event = SimpleNamespace(record=lambda: self.log.append("record"))
+        event.synchronize = lambda: self.log.append("until it is there")
+        return event
+
+    def event_elapsed_time(self, before, after):
+        assert before is not after
+        return 2.0  # milliseconds
+
+    def synchronize(self):
+        self.log.append("until all is done")
+
+    def get_current_device(self):
+        return SimpleNamespace(L2_CACHE_SIZE=48 << 20)
+
+    def empty(self, shape, dtype):
+        return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), (shape,), (0,))
+
+    def put(self, array):
+        return array
+
+    def launch(self, kernel, grid, block, *arguments):
+        self.log.append((kernel.py_func.__name__, grid * block, arguments[-1]))
+
+
+def test_the_clock_empties_the_cache_and_lets_the_host_run_ahead(monkeypatch):
+    driver = Driver()
+    monkeypatch.setattr("convlab.gpu._cuda.cuda", driver)
+    monkeypatch.setattr(clock, "Gpu", lambda: driver)
+    here = clock.EventClock()
+    driver.log.clear()
+    seconds = here.timer(lambda: driver.log.append("run"))
+    assert seconds() == 0.002
+    done, first, flush, wait, before, timed, after, there = driver.log
+    assert (done, first) == ("until all is done", "run")  # the untimed call
+    assert flush == ("fill_with", 96 << 18, 96 << 18)  # numbers: twice what L2 holds
+    assert wait[:2] == ("wait_for", 1)
+    # A million counts took two milliseconds: the host has at least 30 microseconds, twice what it needed.
+    assert wait[2] >= 30e-6 * 1_000_000 / 0.002
+    assert (before, timed, after, there) == ("record", "run", "record", "until it is there")
+    assert here.is_alive()
+    monkeypatch.setattr(driver, "launch", lambda *arguments: 1 / 0)
+    assert not here.is_alive()
 
 
 # -- roofs, layers, rivals ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from test_gpu_forms import FORMS
 
 import convlab.measure.machine
 from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
-from convlab.gpu.device import Simulator, simulated, using
+from convlab.gpu import device as device_module
+from convlab.gpu.device import Gpu, Simulator, simulated, using
 
 PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
 X, W, BIAS = arrays(PROBLEM)
@@ -307,3 +309,47 @@ def test_other_backends_say_where_the_array_lies():
             conv2d(held(X), W, backend=backend)
     with pytest.raises(ArrayError, match="x is a Gradients"):
         conv2d(Gradients(), W)
+
+
+# -- the GPU, without one ----------------------------------------------------------------------------------
+
+
+class Driver:
+    """Stands in for Numba's CUDA where only the words matter that it is asked with."""
+
+    def __init__(self):
+        self.cleared = 0
+        self.deallocations = SimpleNamespace(clear=self.clear)
+
+    def clear(self):
+        self.cleared += 1
+
+    def current_context(self):
+        return self
+
+    def get_memory_info(self):
+        return 1000 * self.cleared, 5000
+
+    def get_current_device(self):
+        return SimpleNamespace(id=1)
+
+    def to_device(self, array):
+        return self.device_array(array.shape, array.dtype)
+
+    def device_array(self, shape, dtype):
+        return "an array", shape, np.dtype(dtype)
+
+    def from_cuda_array_interface(self, interface, owner):
+        assert interface["strides"] is None
+        return owner
+
+
+def test_how_the_gpu_is_asked(monkeypatch):
+    monkeypatch.setattr("convlab.gpu._cuda.cuda", Driver())
+    assert Gpu().empty(7, "f4")[0] == "an array"
+    x = Held(aligned((1, 4, 4, 2))[:, ::2], strides=(128, 64, 8, 4))
+    assert Gpu().adopt(x) is x
+    assert Gpu().free() == 1000  # what Numba has put by is given back first
+    for home, held_here in ((0, False), (1, True), (None, True)):
+        monkeypatch.setattr(device_module, "home_of", lambda pointer, home=home: home)
+        assert Gpu().holds(64) is held_here

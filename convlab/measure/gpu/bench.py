@@ -205,6 +205,8 @@ def _note(path: Path, how: str) -> bool:
         write(path, measurement)
         return False
     step, candidate = header["at"]
+    if reason := header["wrong"].get(candidate, {}).get(step):
+        how = f"{reason}; {how}"
     avoided = header["avoid"].setdefault(step, [])
     if candidate is None or candidate in avoided:
         header["failed"][step] = how

@@ -15,7 +15,7 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm
 from convlab.algorithms.tensor_core import KINDS, tensor_core
-from convlab.errors import ConvError, UnsupportedError, WorkspaceError
+from convlab.errors import ConvError, WorkspaceError
 from convlab.gpu.device import using
 from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Effort
@@ -109,13 +109,15 @@ class DeviceContest(Contest):
         self.attempts.on_attempt(name)
         try:
             self.enter(name, make(), ours=ours, rounding=rounding)
-        except (UnsupportedError, WorkspaceError) as reason:
+        except WorkspaceError as reason:
             self.attempts.refused[name] = str(reason)
         except Exception as error:  # a kernel can fail in every way a compiler or a driver knows
             said = str(error) if isinstance(error, ConvError) else f"{type(error).__name__}: {error}"
             self.attempts.wrong[name] = said.partition("\n")[0]
-            if not self.clock.is_alive():
-                raise DeviceLost(name) from error
+        else:
+            return
+        if not self.clock.is_alive():
+            raise DeviceLost(name)
 
     def enter_ours(self, algorithms: dict[str, Algorithm] | None = None) -> None:
         """Take in algorithms of ours (all that run on a GPU by default), where they serve this layer."""

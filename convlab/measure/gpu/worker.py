@@ -47,10 +47,12 @@ def work(path: Path, until: float, options: Options) -> int:
         try:
             measurement.rows += step.run(measurement.rows)
         except DeviceLost:
+            write(path, measurement)
             return LOST
         except Exception as error:  # one step is lost, the others need not be
             header["failed"][label] = f"{type(error).__name__}: {error}".partition("\n")[0]
             if not clock.is_alive():
+                write(path, measurement)
                 return LOST
         header["done"].append(label)
         header["at"] = None
@@ -86,4 +88,7 @@ def _clock(simulate: bool, header: dict):
 
 if __name__ == "__main__":
     file, until, options = sys.argv[1:]
-    sys.exit(work(Path(file), float(until), Options(**json.loads(options))))
+    code = work(Path(file), float(until), Options(**json.loads(options)))
+    if code == LOST:
+        os._exit(code)  # an ordinary end would ask the lost device to give its memory back
+    sys.exit(code)
