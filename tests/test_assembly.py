@@ -2,14 +2,17 @@
 
 import inspect
 import re
+import subprocess
+import tempfile
 
 import numpy as np
 import pytest
 
 from convlab.errors import ConvError, ParameterError, UnsupportedError
-from convlab.gpu import toolkit, trouble
+from convlab.gpu import _cuda, toolkit, trouble
 from convlab.gpu._cuda import cuda, float32, uint32
 from convlab.gpu.assembly import assemble
+from convlab.gpu.device import as_launched
 from convlab.gpu.flow import loops, main_loop
 from convlab.gpu.occupancy import occupancy
 from convlab.gpu.ptx import load4, store4
@@ -114,6 +117,47 @@ def test_numbers_are_passed_as_a_launch_passes_them():
     built = assemble(saxpy, np.float32(2), FLOATS, FLOATS, 100)
     kinds = re.findall(r"\.param \.(\w+)", built.ptx)
     assert (kinds[0], kinds[-1]) == ("f32", "u32")
+
+
+@needs_tools
+def test_compiler_is_the_one_beside_this_python():
+    release = re.search(r"release (\d+)\.(\d+)", assemble(copy4, FLOATS, FLOATS).ptx)
+    assert tuple(map(int, release.groups())) == toolkit.part_version("libnvvm")
+
+
+def linked_for_a_launch(kernel, *arguments, arch: str) -> Code:
+    """The machine code that numba-cuda would launch: without source lines, and made by nvJitLink."""
+    core = pytest.importorskip("cuda.core")
+    intermediate, _ = cuda.compile(
+        kernel.py_func,
+        tuple(_cuda.type_of(as_launched(argument)) for argument in arguments),
+        device=False,
+        abi="numba",
+        cc=(int(arch[3]), int(arch[4])),
+        output="ltoir",
+        launch_bounds=kernel.targetoptions["launch_bounds"],
+    )
+    options = core.LinkerOptions(arch=arch, link_time_optimization=True)
+    binary = core.Linker(core.ObjectCode.from_ltoir(intermediate), options=options).link("cubin")
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(binary.code)
+        file.flush()
+        listing = subprocess.run(
+            [toolkit.find_part("nvdisasm"), "-c", file.name], capture_output=True, text=True
+        )
+    return parse(listing.stdout)
+
+
+@needs_tools
+@pytest.mark.parametrize("arch", ARCHS)
+def test_what_is_shown_is_what_a_launch_would_run(arch):
+    launches = [
+        (saxpy, np.float32(2), FLOATS, FLOATS, 100),
+        (squares, FLOATS, FLOATS, 5, 100),
+        (many_numbers, FLOATS, FLOATS, 5),
+    ]
+    for launch in launches:
+        assert assemble(*launch, arch=arch).opcodes == linked_for_a_launch(*launch, arch=arch).opcodes
 
 
 @needs_tools

@@ -6,7 +6,8 @@
     built.count("LDG.E.128")                    # loads of four numbers at once
     built.occupancy(256)                        # blocks of 256 threads on one multiprocessor
 
-Numba writes PTX; ptxas turns that into machine code for one kind of GPU, and nvdisasm shows it.
+Numba writes PTX; ptxas turns that into machine code for one kind of GPU, and nvdisasm shows it. At a launch
+numba-cuda lets nvJitLink do what ptxas does here; a test holds the two against each other.
 """
 
 from __future__ import annotations
