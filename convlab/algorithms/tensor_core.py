@@ -28,6 +28,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Formula
 from convlab.errors import ParameterError
 from convlab.gpu.forms import gpu_form
+from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS
 from convlab.problem import ConvProblem
 
 WORDS = 16  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
@@ -179,8 +180,8 @@ def _check(tile: Tile) -> None:
             "and as many copies of 16 bytes for every thread"
         )
     shared = 2 * (m + n) * (WORDS + 4) * 4
-    if shared > 48 << 10 or tile.threads > 1024:
+    if shared > MOST_SHARED or tile.threads > MOST_THREADS:
         raise ParameterError(
             f"tile={tuple(tile)} needs {shared} bytes of shared memory and {tile.threads} threads; "
-            f"a block has {48 << 10} bytes and 1024 threads"
+            f"a block has {MOST_SHARED} bytes and {MOST_THREADS} threads"
         )

@@ -20,6 +20,7 @@ from convlab.gpu import _cuda, filter_patch
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
+from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.rungs import Rung
 from convlab.problem import ConvProblem
 
@@ -182,7 +183,7 @@ RUNGS = (
         "Each pixel is fetched about (1 + (R-1)/8) * (1 + (S-1)/32) times instead of R*S times.",
         _run_shared,
         shared,
-        refuses=partial(_refuses_above, 48 * 1024, "shared", True),
+        refuses=partial(_refuses_above, MOST_SHARED, "shared", True),
     ),
     Rung(
         "patch in registers",

@@ -19,11 +19,12 @@ from convlab.algorithms import indirect as on_cpu
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.tiled import launch
 from convlab.gpu.tiled.choose import choose
 from convlab.gpu.tiled.kernel import Source
 from convlab.gpu.tiled.moving import mover
-from convlab.gpu.tiled.tile import WARP, Tile
+from convlab.gpu.tiled.tile import Tile
 from convlab.problem import ConvProblem
 
 START, LIST, PLACE = 0, 1, 2  # of a row: its image in x, its first entry in the table, where the tap lies

@@ -27,7 +27,10 @@ MULTIPROCESSORS = {
     "sm_90": Multiprocessor(threads=2048, blocks=32, shared_bytes=228 * 1024),
 }
 WARP = 32
-REGISTERS = 65536
+REGISTERS = 65536  # 4 bytes each
+MOST_REGISTERS = 255  # of a thread
+MOST_THREADS = 1024  # of a block
+MOST_SHARED = 48 * 1024  # bytes of a block's shared memory, where the driver is not asked for more
 QUARTERS = 4  # a multiprocessor is four, each with a quarter of the registers
 REGISTER_UNIT = 256  # a warp's registers are rounded up to this
 SHARED_UNIT = 128  # a block's bytes of shared memory are rounded up to this ...
@@ -72,8 +75,8 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     """
     if arch not in MULTIPROCESSORS:
         raise ParameterError(f"arch={arch!r}; occupancy is known for {', '.join(MULTIPROCESSORS)}")
-    if not 1 <= threads <= 1024:
-        raise ParameterError(f"threads={threads}; a block has 1 to 1024 threads")
+    if not 1 <= threads <= MOST_THREADS:
+        raise ParameterError(f"threads={threads}; a block has 1 to {MOST_THREADS} threads")
     whole = MULTIPROCESSORS[arch]
     warps = -(-threads // WARP)
     warp_registers = _round_up(max(registers, 1) * WARP, REGISTER_UNIT)

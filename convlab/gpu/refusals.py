@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
+from convlab.gpu.occupancy import MOST_SHARED
 from convlab.units import bytes_text
-
-SHARED_BYTES = 48 * 1024  # static shared memory of a block, on every GPU
 
 # What an error says -> what it means. All of these end a launch, and some the whole process's use of the GPU.
 _MEANINGS = {
@@ -35,9 +34,9 @@ def check_shared(size: int, what: str = "the kernel") -> None:
     Raises
     ------
     ParameterError
-        If they are more than `SHARED_BYTES`.
+        If they are more than `MOST_SHARED`.
     """
-    if size > SHARED_BYTES:
+    if size > MOST_SHARED:
         raise _too_much_shared(size, what)
 
 
@@ -61,7 +60,7 @@ def in_words(doing: str, size: int | None = None) -> Iterator[None]:
 
 def _too_much_shared(size: int, what: str) -> ConvError:
     return ParameterError(
-        f"{what} needs {bytes_text(size)} of shared memory, a block has {bytes_text(SHARED_BYTES)}: "
+        f"{what} needs {bytes_text(size)} of shared memory, a block has {bytes_text(MOST_SHARED)}: "
         "make its tile smaller"
     )
 

@@ -15,16 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convlab.gpu.occupancy import Occupancy, occupancy
+from convlab.gpu.occupancy import MOST_REGISTERS, MOST_SHARED, MOST_THREADS, WARP, Occupancy, occupancy
 from convlab.problem import ConvProblem
 
 WORD = 4  # bytes of a float32
-WARP = 32
 PAD = 4  # numbers between two rows of the pixels' tile: transposed stores then fall into different banks
 OTHERS = 24  # registers for addresses, counters and bounds; what the compiler takes for them is near this
-MOST_REGISTERS = 255  # of a thread
-MOST_THREADS = 1024  # of a block
-MOST_SHARED = 48 * 1024  # bytes of a block, where nothing more is asked for
 
 # Multiprocessors of a few GPUs, and what their code is compiled for (NVIDIA's architecture white papers).
 GPUS = {"A100": ("sm_80", 108), "RTX 3090": ("sm_86", 82), "H100": ("sm_90", 132)}

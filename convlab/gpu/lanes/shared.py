@@ -8,8 +8,8 @@ from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.arrays import Watched
 from convlab.gpu.lanes.memory import EMPTY
 from convlab.gpu.lanes.values import as_dtype
+from convlab.gpu.occupancy import MOST_SHARED
 
-BYTES = 48 << 10  # what every device gives a block without being asked for more
 ALIGNMENT = 16
 
 
@@ -22,8 +22,8 @@ class SharedMemory:
 
     def __init__(self, machine, dynamic_bytes: int):
         self._machine, self._dynamic_bytes = machine, dynamic_bytes
-        self._bytes = np.zeros(BYTES, np.uint8)
-        self._states = bytearray(BYTES)
+        self._bytes = np.zeros(MOST_SHARED, np.uint8)
+        self._states = bytearray(MOST_SHARED)
         self._arrays: dict[tuple, Watched] = {}
         self._dynamic = 0
         self._end = dynamic_bytes
@@ -49,8 +49,10 @@ class SharedMemory:
         else:
             start = -(-self._end // ALIGNMENT) * ALIGNMENT
             self._end = start + size
-        if self._end > BYTES:
-            text = f"with {name} the block takes {self._end} bytes of shared memory; it can have {BYTES}"
+        if self._end > MOST_SHARED:
+            text = (
+                f"with {name} the block takes {self._end} bytes of shared memory; it can have {MOST_SHARED}"
+            )
             self._machine.stop(mistakes.MEMORY, text, name)
         numbers = self._bytes[start : start + size].view(dtype).reshape(shape)
         numbers.view(np.uint8)[...] = 0xFF

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.tiled.moving import mover
-from convlab.gpu.tiled.tile import WARP, Tile
+from convlab.gpu.tiled.tile import Tile
 from convlab.gpu.unroll import unrolled
 
 

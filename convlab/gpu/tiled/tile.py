@@ -19,11 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from convlab.errors import ParameterError
-
-SHARED = 48 * 1024  # bytes a block may have without asking the driver for more
-THREADS = 1024  # of a block, at most
-REGISTERS = 65536  # of a multiprocessor, 4 bytes each
-WARP = 32
+from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS, REGISTERS, WARP
 
 
 @dataclass(frozen=True)
@@ -69,10 +65,10 @@ class Tile:
                 raise ParameterError(
                     f"{name}={getattr(self, name)}; expected a multiple of width={self.width}"
                 )
-        if self.threads > THREADS:
+        if self.threads > MOST_THREADS:
             raise ParameterError(
                 f"block_m={self.block_m}, block_n={self.block_n} with {self.thread_m} x {self.thread_n} "
-                f"numbers a thread take {self.threads} threads; a block has {THREADS} at most"
+                f"numbers a thread take {self.threads} threads; a block has {MOST_THREADS} at most"
             )
         if self.threads % self.lanes(self.width):
             raise ParameterError(
@@ -87,10 +83,10 @@ class Tile:
         ------
         ParameterError
         """
-        if self.shared_bytes(dtype) > SHARED:
+        if self.shared_bytes(dtype) > MOST_SHARED:
             raise ParameterError(
                 f"block_m={self.block_m}, block_n={self.block_n}, block_k={self.block_k} need "
-                f"{self.shared_bytes(dtype)} bytes of shared memory for {dtype}; a block has {SHARED}. "
+                f"{self.shared_bytes(dtype)} bytes of shared memory for {dtype}; a block has {MOST_SHARED}. "
                 "Make block_k smaller, or block_m and block_n"
             )
 
