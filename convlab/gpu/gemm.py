@@ -75,7 +75,9 @@ def register_tile(dtype: str, along: str, wide_a: bool, wide_y: bool):
     `wide_a` and `wide_y` say if four neighbours of a, and of y, can be moved at once; rows of b allow it.
     """
     number = getattr(_cuda, dtype)
-    pitch = BLOCK + 4  # of a's rows in shared memory: four banks on, so that columns can be written too
+    pitch = (
+        BLOCK + 4
+    )  # of a's rows in shared memory: written down a column, two lanes meet in a bank, not four
 
     @cuda.jit(device=True, forceinline=True)
     def four(array, at, left, wide):

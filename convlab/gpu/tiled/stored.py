@@ -41,7 +41,7 @@ def stored(tile: Tile, width: int, dtype: str) -> Source:
                 clear(registers, U(load * width))
 
     @cuda.jit(device=True)
-    def advance(rows, at, table, shape):
+    def advance(rows, at, table, M, shape):
         at[U(COLUMN)] = U(at[U(COLUMN)] + U(block_k))
         for load in range(loads):
             rows[U(load), U(START)] = U(rows[U(load), U(START)] + U(block_k))
