@@ -6,6 +6,8 @@ Every access is looked at, and written down: it may be part of a request of the 
 from __future__ import annotations
 
 import sys
+from math import prod
+from operator import index as whole_number
 
 import numpy as np
 
@@ -53,7 +55,9 @@ class Watched:
     def _take_shape(self, axes):
         self.axes = axes  # (extent, step) of every axis
         self.shape = tuple(extent for extent, _ in axes)
-        self.ndim, self.size = len(axes), int(np.prod(self.shape))
+        self.ndim, self.size = len(axes), prod(self.shape)
+        self.end = self.first + 1 + sum((extent - 1) * step for extent, step in axes)
+        self._elements = _Elements(self)
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -65,7 +69,7 @@ class Watched:
 
     def __getitem__(self, index):
         try:
-            k = self.locate(index)
+            k = self._elements[index]
         except TypeError:
             return self._part(index)
         byte = k * self.itemsize
@@ -76,7 +80,7 @@ class Watched:
 
     def __setitem__(self, index, value):
         try:
-            k = self.locate(index)
+            k = self._elements[index]
         except TypeError as error:
             raise TypeError(f"{self.name}: one element at a time is written, at whole numbers") from error
         byte = k * self.itemsize
@@ -95,17 +99,8 @@ class Watched:
         return self._get(k)
 
     def locate(self, index) -> int:
-        """Return which element of `flat` an index means; a slice is a TypeError."""
-        if index.__class__ is not tuple:
-            index = (index,)
-        if len(index) != len(self.axes):
-            raise TypeError
-        k = self.first
-        for i, (extent, step) in zip(index, self.axes, strict=True):
-            if not 0 <= i < extent:
-                out_of_bounds(self, index)
-            k += i * step
-        return k
+        """Return which element of `flat` an index means."""
+        return self._elements[index]
 
     def load(self, index, count: int, instruction: int, kind: str = "ld") -> tuple:
         """Return `count` elements that lie side by side, read at once by the instruction that is said."""
@@ -126,7 +121,7 @@ class Watched:
     def run(self, index, count: int, instruction: int, kind: str) -> int:
         """Return the first of `count` elements side by side, having looked at and noted the access."""
         k = self.locate(index)
-        if k + count > len(self.flat):
+        if k + count > self.end:
             last = (*index[:-1], index[-1] + count - 1) if index.__class__ is tuple else (index + count - 1,)
             out_of_bounds(self, last)
         self.run_flat(k, count, instruction, kind)
@@ -152,10 +147,12 @@ class Watched:
 
     def index(self, k: int) -> tuple[int, ...]:
         """Return the index of element k of `flat` in the whole array."""
-        result = []
-        for extent, step in self.whole.axes:
-            result.append(k // step % extent if step else 0)
-        return tuple(result)
+        axes = self.whole.axes
+        found = [0] * len(axes)
+        for axis in sorted(range(len(axes)), key=lambda axis: -axes[axis][1]):
+            if axes[axis][1]:
+                found[axis], k = divmod(k, axes[axis][1])
+        return tuple(found)
 
     def _part(self, index):
         index = index if isinstance(index, tuple) else (index,)
@@ -185,6 +182,29 @@ class Watched:
         elif state == EMPTY:
             text = f"{name}, in {self.space} memory, is read before anything was written there"
             self.machine.note(mistakes.UNWRITTEN, text, self.name, self.index(k))
+
+
+class _Elements(dict):
+    """Which element of `flat` an index means: worked out once for every index."""
+
+    MOST = 1 << 18
+
+    def __init__(self, array):
+        self._array = array
+
+    def __missing__(self, index):
+        indices, axes = index if isinstance(index, tuple) else (index,), self._array.axes
+        if len(indices) != len(axes):
+            raise TypeError("this is no element, but a part of the array")
+        k = self._array.first
+        for i, (extent, step) in zip(map(whole_number, indices), axes, strict=True):
+            if not 0 <= i < extent:
+                out_of_bounds(self._array, indices)
+            k += i * step
+        if len(self) == self.MOST:
+            self.clear()
+        self[index] = k
+        return k
 
 
 def out_of_bounds(array, index) -> None:
