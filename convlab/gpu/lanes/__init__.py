@@ -19,7 +19,8 @@ from __future__ import annotations
 from convlab.gpu.lanes.memory import poisoned
 from convlab.gpu.lanes.mistakes import KernelError, Mistake
 from convlab.gpu.lanes.requests import Request
-from convlab.gpu.lanes.trace import Site, Trace
+from convlab.gpu.lanes.site import Site
+from convlab.gpu.lanes.trace import Trace
 
 __all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "run"]
 

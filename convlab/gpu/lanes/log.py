@@ -56,6 +56,17 @@ class Rows:
     def __getitem__(self, rows) -> Rows:
         return Rows(*[getattr(self, name)[rows] for name in self.__dataclass_fields__])
 
+    @staticmethod
+    def together(parts: list[Rows]) -> Rows:
+        """Return several as one."""
+        none = np.zeros(0, np.int64)
+        return Rows(
+            *[
+                np.concatenate([none, *[getattr(part, name) for part in parts]])
+                for name in Rows.__dataclass_fields__
+            ]
+        )
+
 
 class Log:
     """Where arrays write their accesses down, as four numbers: path, instruction, access, address."""

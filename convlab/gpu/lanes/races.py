@@ -10,6 +10,7 @@ import numpy as np
 
 from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import RACE, Mistake, element
+from convlab.gpu.lanes.requests import numbered
 
 _VERBS = {"ld": "read", "st": "written", "landed": "written by cp.async", "atomic": "changed atomically"}
 _NO = np.iinfo(np.int64).max
@@ -22,8 +23,7 @@ def within_block(machine, rows: Rows) -> None:
         return
     warp = touched.thread // 32
     among_warps = _pairs(touched.grain, warp, touched)
-    of_turn = np.stack([touched.grain, warp, touched.turn])
-    _, group = np.unique(of_turn, axis=1, return_inverse=True)
+    _, group = numbered(touched.grain, warp, touched.turn)
     within_warp = _pairs(group, touched.thread, touched)
     for first, second in (within_warp, among_warps):
         _note(machine, touched, first, second)
@@ -82,8 +82,9 @@ def _pairs(group, party, touched):
 def _note(machine, touched, first, second):
     rows, block = touched.rows, machine.block_index
     first, second = touched.row[first], touched.row[second]
-    spots = np.stack([rows.path[first], rows.instruction[first], rows.path[second], rows.instruction[second]])
-    _, examples, counts = np.unique(spots, axis=1, return_index=True, return_counts=True)
+    spots = [rows.path[first], rows.instruction[first], rows.path[second], rows.instruction[second]]
+    _, spot = numbered(*spots)
+    _, examples, counts = np.unique(spot, return_index=True, return_counts=True)
     for example, count in sorted(zip(examples.tolist(), counts.tolist(), strict=True)):
         (one, index, did, place), (two, _, also, other) = (
             _described(machine, rows, row[example]) for row in (first, second)

@@ -69,10 +69,20 @@ def lanes_a_pass(size: int) -> int:
     return WARP // max(size // WORD, 1)
 
 
+def numbered(*columns) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the different rows of some columns, sorted, and for every row which of them it is.
+
+    What `np.unique` does with axis=0, several times as fast: whole numbers from 0 on, packed into one.
+    """
+    extents = [1 + int(column.max(initial=0)) for column in columns]
+    found, inverse = np.unique(np.ravel_multi_index(columns, extents), return_inverse=True)
+    return list(np.unravel_index(found, extents)), inverse
+
+
 def count_distinct(request, things, requests: int) -> np.ndarray:
     """Return how many different things each request has."""
-    pairs = np.unique(np.stack([request, things]), axis=1)
-    return np.bincount(pairs[0], minlength=requests)
+    (request, _), _ = numbered(request, things)
+    return np.bincount(request, minlength=requests)
 
 
 def wavefronts(request, lanes, addresses, size: int) -> np.ndarray:
@@ -89,7 +99,6 @@ def wavefronts(request, lanes, addresses, size: int) -> np.ndarray:
     part = lanes // lanes_a_pass(size)  # of the warp: served one after the other
     word = (addresses // WORD)[:, None] + np.arange(words)
     group = np.repeat(request * words + part, words)
-    distinct = np.unique(np.stack([group, word.reshape(-1)]), axis=1)  # a word is given to many at once
-    conflicts = np.bincount(distinct[0] * BANKS + distinct[1] % BANKS)
-    conflicts.resize((int(request.max()) + 1) * words * BANKS)
+    (group, word), _ = numbered(group, word.reshape(-1))  # a word is given to many at once
+    conflicts = np.bincount(group * BANKS + word % BANKS, minlength=(int(request.max()) + 1) * words * BANKS)
     return conflicts.reshape(-1, words, BANKS).max(axis=2).sum(axis=1)
