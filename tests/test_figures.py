@@ -32,6 +32,9 @@ PICTURES = {
     "times": lambda: figures.times({"fast": Timing(1e-3, 9e-4, 2e-3)}, title="One", alt="fast: 1 ms"),
     "gallery": lambda: figures.gallery({"p": np.eye(9) - 0.5}, title="A line", alt="a slanted line"),
     "grids": lambda: figures.grids({"x": np.eye(3)}, title="Ones", alt="an identity matrix"),
+    "counts": lambda: figures.counts(
+        {"a": np.arange(12).reshape(3, 4), "b": np.ones((3, 4), int)}, title="Once", alt="a up to 11, b once"
+    ),
     "curves": lambda: figures.curves(
         {"up": {1: 1.0, 2: 50.0}, "flat": {1: 2.0, 2: 2.1}},
         dashed={"up": {1: 1.5, 2: 40.0}},

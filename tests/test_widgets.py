@@ -419,6 +419,10 @@ def test_the_microscope_takes_kernels_of_your_own():
     assert one.kernels[0]["source"][0]["text"] == "@cuda.jit"
     assert two.shown[0]["name"] == "b"
     assert one.request["cost"] == 2 * two.request["cost"]
+    store = next(site for site in trace.sites() if site.kind == "st")
+    assert WarpMicroscope(trace, access=store).shown[1]["kind"] == "st"
+    with pytest.raises(ConvError, match="access is line"):
+        WarpMicroscope(ACCESSES[0].trace(), access=store)
 
 
 def test_tiling_explorer_says_what_holds_it_up():

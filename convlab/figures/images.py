@@ -87,3 +87,39 @@ def grids(
             ax.set_title(name, fontsize=10, fontweight="normal", color=LIGHT["muted"], loc="center")
         headline(fig, title)
         return show(fig, alt)
+
+
+def counts(arrays: Mapping[str, np.ndarray], *, title: str, alt: str, role: str = "input") -> Picture:
+    """Draw how often something happened, place by place, on one logarithmic scale for all.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray of int
+        Two axes each, all of one shape; drawn one below the other, with their mean.
+    title, alt : str
+        The finding, and the same in words.
+    role : str
+        The role (colour): the darker, the more often.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm
+
+    high, wide = next(iter(arrays.values())).shape
+    most = max(array.max() for array in arrays.values())
+    with figure_style():
+        each = 7.2 * high / wide + 0.35
+        fig, axes = plt.subplots(len(arrays), 1, figsize=(8, 0.4 + len(arrays) * each), squeeze=False)
+        tint = LinearSegmentedColormap.from_list("tint", [LIGHT["paper"], ROLES[role], "#000000"])
+        for ax, (name, array) in zip(axes.flat, arrays.items(), strict=True):
+            drawn = ax.imshow(np.maximum(array, 0.5), cmap=tint, norm=LogNorm(0.5, 4 * most))
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(True)
+            said = f"{name}: {array.mean():.3g} times on average, {array.max()} at most"
+            ax.set_title(said, fontsize=10, fontweight="normal", color=LIGHT["muted"])
+        bar = fig.colorbar(drawn, ax=axes, shrink=0.8, aspect=30, label="times (logarithmic)")
+        ticks = [tick for tick in (1, 2, 4, 8, 16, 32, 64, 128) if tick <= most]
+        bar.set_ticks(ticks, labels=[str(tick) for tick in ticks])
+        bar.ax.set_ylim(0.5, most)
+        bar.ax.minorticks_off()
+        headline(fig, title)
+        return show(fig, alt)

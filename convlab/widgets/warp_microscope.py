@@ -9,6 +9,8 @@ import traitlets
 from convlab.errors import ParameterError
 from convlab.figures import microscope as picture
 from convlab.figures.picture import Picture
+from convlab.gpu.lanes import Site, Trace
+from convlab.gpu.scope import described, in_order
 from convlab.widgets.base import Live, Whole
 
 
@@ -20,8 +22,10 @@ class WarpMicroscope(Live):
     traces : convlab.gpu.lanes.Trace, or a mapping of str to Trace, optional
         What to look at: your own kernels, as `convlab.gpu.lanes.run` traced them. By default the small
         kernels of `convlab.gpu.accesses`.
-    kernel, access, step : int
-        Which of them is shown first, which of its accesses, and which request of that.
+    kernel, step : int
+        Which of them is shown first, and which request of the access.
+    access : int or convlab.gpu.lanes.Site
+        Which access of the kernel: its place in the list, or one of the trace's `sites`.
 
     Raises
     ------
@@ -45,7 +49,11 @@ class WarpMicroscope(Live):
     kernels = traitlets.List().tag(sync=True)
 
     def __init__(self, traces=None, *, kernel=0, access=0, step=0):
-        super().__init__(kernels=_described(traces), kernel=kernel, access=access, step=step)
+        named = _named(traces)
+        if isinstance(access, Site):
+            access = _place(list(named.values())[kernel], access)
+        kernels = [_described(name, trace) for name, trace in named.items()]
+        super().__init__(kernels=kernels, kernel=kernel, access=access, step=step)
 
     @property
     def shown(self) -> tuple[dict, dict, int]:
@@ -65,16 +73,14 @@ class WarpMicroscope(Live):
         return picture.draw(*self.shown)
 
 
-def _described(traces) -> list[dict]:
-    from convlab.gpu.lanes import Trace
-    from convlab.gpu.scope import described
-
+def _named(traces) -> dict[str, Trace]:
+    """Return the traces by name, whatever way they were given."""
     if traces is None:
         from convlab.gpu.accesses import ACCESSES
 
-        traces = {access.name: access.trace() for access in ACCESSES}
-    elif isinstance(traces, Trace):
-        traces = {traces.kernel: traces}
+        return {access.name: access.trace() for access in ACCESSES}
+    if isinstance(traces, Trace):
+        return {traces.kernel: traces}
     if (
         not isinstance(traces, Mapping)
         or not traces
@@ -83,8 +89,17 @@ def _described(traces) -> list[dict]:
         raise ParameterError(
             f"traces={traces!r}; expected a Trace of lanes.run, or a dict of names and Traces"
         )
-    kernels = [described(str(name), trace) for name, trace in traces.items()]
-    for kernel in kernels:
-        if not kernel["accesses"]:
-            raise ParameterError(f"the trace of {kernel['name']!r} has no access to global or shared memory")
-    return kernels
+    return {str(name): trace for name, trace in traces.items()}
+
+
+def _described(name: str, trace: Trace) -> dict:
+    kernel = described(name, trace)
+    if not kernel["accesses"]:
+        raise ParameterError(f"the trace of {name!r} has no access to global or shared memory")
+    return kernel
+
+
+def _place(trace: Trace, site: Site) -> int:
+    if site not in (sites := in_order(trace)):
+        raise ParameterError(f"access is line {site.line}, which is not in the trace of {trace.kernel!r}")
+    return sites.index(site)

@@ -508,7 +508,7 @@ def test_lanes_and_the_sectors_they_meet_in(page):
     memory = widget.locator("svg[aria-roledescription='memory']")
     for number, kernel in enumerate(shown.kernels):
         kernels.select_option(str(number))
-        assert widget.locator(".cl-source li").count() == len(kernel["source"])
+        assert widget.locator(".cl-source > div").count() == len(kernel["source"])
         for at, access in enumerate(kernel["accesses"]):
             widget.locator(".cl-access input").nth(at).check()
             shown.kernel, shown.access, shown.step = number, at, 0

@@ -40,7 +40,7 @@ function build(page) {
   const memory = new Grid(page, { role: "memory", look(at) { word = at; page.refresh(); } });
 
   const title = html("div", { class: "cl-title" });
-  const source = html("ol", { class: "cl-source", tabindex: 0, "aria-label": "source of the kernel", ...OWN_KEYS });
+  const source = html("div", { class: "cl-source", tabindex: 0, role: "region", "aria-label": "source of the kernel", ...OWN_KEYS });
   const accesses = html("div", { class: "cl-accesses", role: "radiogroup", "aria-label": "access" });
   const words = { lanes: html("span"), memory: html("span"), counts: html("div", { class: "cl-counts" }), all: html("div") };
   const [chipLanes, chipMemory] = [html("b"), html("b")];
@@ -48,6 +48,7 @@ function build(page) {
   const figure = (grid, name, caption) => html("div", { class: "cl-figure" },
     html("div", { class: "cl-caption" }, name, " ", caption), html("div", { class: "cl-scroll" }, grid.node));
   let built = null; // the kernel whose source and accesses stand there
+  let marked = null; // the access whose line is in sight
 
   page.root.append(
     title,
@@ -73,7 +74,8 @@ function build(page) {
   /** The source with a number at each line, and a radio button for each access. */
   function lay(state, kernel) {
     built = kernel;
-    source.replaceChildren(...kernel.source.map((line) => html("li", { value: line.number }, html("code", {}, line.text || " "))));
+    source.replaceChildren(...kernel.source.map((line) =>
+      html("div", {}, html("span", { class: "cl-number-of-line" }, `${line.number}`), html("code", {}, line.text || " "))));
     accesses.replaceChildren(...kernel.accesses.map((access, i) => {
       const input = html("input", {
         type: "radio", name: `${page.root.id}-access`, value: i, ...OWN_KEYS, onchange: () => page.set({ access: i, step: 0 }),
@@ -91,6 +93,8 @@ function build(page) {
     if (built !== kernel) lay(state, kernel);
     kernel.accesses.forEach((one, i) => (accesses.children[i].firstChild.checked = one === access));
     kernel.source.forEach((line, i) => mark(source.children[i], line, access));
+    if (marked !== access) reveal(source, source.querySelector(".cl-here"));
+    marked = access;
     title.textContent = findingOf(access, request);
 
     const rows = shared ? passesOf(request) : linesOf(request);
@@ -140,7 +144,14 @@ function mark(item, line, { line: at, begin, end }) {
   const on = line.number === at;
   item.className = on ? "cl-here" : "";
   const parts = on ? [line.text.slice(0, begin), html("mark", {}, line.text.slice(begin, end)), line.text.slice(end)] : [line.text || " "];
-  item.firstChild.replaceChildren(...parts);
+  item.lastChild.replaceChildren(...parts);
+}
+
+/** Bring a line into sight, without moving the page. */
+function reveal(box, line) {
+  if (!line) return;
+  const [top, bottom] = [line.offsetTop - box.offsetTop, line.offsetTop - box.offsetTop + line.offsetHeight];
+  if (top < box.scrollTop || bottom > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
 }
 
 function findingOf(access, { cost, least, wanted }) {
