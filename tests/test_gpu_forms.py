@@ -16,6 +16,6 @@ def test_case_table(algorithm, case):
     if ALGORITHMS[algorithm].supports(problem):
         pytest.skip("not served")
     x, w, bias = arrays(problem)
-    with simulated():
+    with simulated(traced=False):  # mistakes are found all the same
         y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
     assert_close(y, x, w, problem, bias, f"{algorithm}, {case}", ALGORITHMS[algorithm].rounding)

@@ -7,11 +7,17 @@ from cases import CASES, arrays, assert_close
 from convlab import ConvProblem, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, TILES, Tile, rounded, tensor_core, tile_for
 from convlab.errors import ParameterError, UnsupportedError
+from convlab.gpu import trouble
+from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
-from convlab.gpu.tensor_core import product_blocks
+from convlab.gpu.tensor_core import ROUND, product, product_blocks
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
+TROUBLE = trouble.of_assembly()
+WORDS, NUMBERS = np.zeros(1, np.uint32), np.zeros(1, np.float32)
 kinds = pytest.mark.parametrize("kind", KINDS)
+archs = pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+needs_tools = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 
 
 def convolve(problem, kind, tile=None, traced=False):
@@ -84,6 +90,31 @@ def test_rounding_is_to_eleven_bits():
     for kind in KINDS:
         error = np.abs(rounded(x, kind) / x - 1)
         assert 2**-12 < error.max() <= 2**-11
+
+
+@needs_tools
+@archs
+@kinds
+def test_the_loop_multiplies_on_tensor_cores(kind, arch):
+    """64 x 32 numbers a warp, 16 words along the sum: 4 x 4 products, twice, and what they read."""
+    built = assemble(product(kind, TILES[0]), WORDS, WORDS, NUMBERS, *[1] * 17, arch=arch)
+    name = {"fp16": "HMMA.16816.F32", "tf32": "HMMA.1688.F32.TF32"}[kind]
+    loop = built.main_loop
+    assert loop.count(name) == built.count("HMMA") == 32
+    assert (loop.count("LDSM.16.M88.4"), loop.count("LDGSTS.E.BYPASS.128")) == (12, 4)
+    assert (built.spill_bytes, built.stack_bytes, built.float64) == (0, 0, {})
+    assert built.occupancy(TILES[0].threads).blocks >= 2
+
+
+@needs_tools
+@kinds
+def test_no_tile_spills(kind):
+    for tile in TILES[1:-1]:
+        built = assemble(product(kind, tile), WORDS, WORDS, NUMBERS, *[1] * 17)
+        assert (built.spill_bytes, built.stack_bytes, built.float64) == (0, 0, {})
+        assert built.main_loop.count("HMMA") == tile.warp_m // 16 * (tile.warp_n // 8) * 2
+    built = assemble(ROUND[kind], NUMBERS, WORDS, *[1] * 5)
+    assert (built.spill_bytes, built.stack_bytes, built.float64) == (0, 0, {})
 
 
 def test_a_large_problem_takes_the_large_tile():

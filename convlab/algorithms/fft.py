@@ -33,6 +33,7 @@ from convlab.algorithms.fft_transforms import (
 )
 from convlab.algorithms.formula import fast_size
 from convlab.aligned import aligned_empty
+from convlab.gpu.forms import gpu_form
 from convlab.problem import ConvProblem
 
 _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
@@ -175,7 +176,27 @@ def costs(pictures: str, parts: dict[str, str], h: str, p: str) -> dict[str, For
         "numpy": Formula(space, some),
         "cpu": Formula(f"{space} + ceil(2*few/MR)*MR * 8 + threads * 4*few*K/G * b", some),
         "packed": Formula(f"{spectrum} * C*K/G * b", parts),
+        # On a GPU all pictures go at once, cut out and then as spectra, and a complex weight is four numbers.
+        "gpu": Formula(f"{pictures} * (rows*2*half*C + {spectrum}*K) * b", parts),
+        "gpu packed": Formula("rows*(half+1)*2*C * ceil(2*K/G/4)*4 * b", parts),
+        "gpu bytes": Formula(
+            f"(N*H*W*C + {pictures} * ({passes} + rows*2*half*(C+K)) + 2*{spectrum}*C*K/G + N*P*Q*K) * b",
+            parts,
+        ),
     }
+
+
+def gpu_form_of(kind: str, costs: dict[str, Formula], packs_for: Callable) -> Form:
+    """Return the form that transforms on a GPU: "whole" pictures or "tiles"."""
+    return gpu_form(
+        "fft",
+        parts=("pack", "allocate"),
+        bound=(kind,),
+        bytes_moved=costs["gpu bytes"],
+        workspace_bytes=costs["gpu"],
+        packed_bytes=costs["gpu packed"],
+        packs_for=packs_for,
+    )
 
 
 def _transform(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -215,5 +236,6 @@ ALGORITHM = Algorithm(
             ),
             packs_for=_transform,
         ),
+        "gpu": gpu_form_of("whole", COSTS, _transform),
     },
 )

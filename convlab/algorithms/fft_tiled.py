@@ -24,6 +24,7 @@ from convlab.algorithms.fft import (
     allocate,
     allocate_cpu,
     costs,
+    gpu_form_of,
     multiply,
     multiply_cpu,
     pack,
@@ -147,5 +148,6 @@ ALGORITHM = Algorithm(
             ),
             packs_for=tile_size,
         ),
+        "gpu": gpu_form_of("tiles", COSTS, tile_size),
     },
 )

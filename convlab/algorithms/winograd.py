@@ -28,6 +28,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.winograd_transforms import in_steps, operations, transforms
 from convlab.aligned import aligned_empty
+from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
 
@@ -302,6 +303,15 @@ def _algorithm(m: int) -> Algorithm:
                 packed_bytes=partial(_packed_bytes, m),
                 pack=partial(_pack, m),
                 allocate=partial(_allocate_cpu, m),
+            ),
+            "gpu": gpu_form(
+                "winograd",
+                parts=("pack", "allocate"),
+                bound=(m,),
+                # V and M are written by one kernel and read by the next.
+                bytes_moved=Formula(f"(N*H*W*C + 2*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
+                workspace_bytes=Formula(f"({windows} + {products}) * b"),
+                packed_bytes=Formula(f"{n * n}*C * ceil(K/G/4)*4 * b"),
             ),
         },
     )
