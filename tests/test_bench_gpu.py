@@ -236,6 +236,23 @@ def test_ctrl_c(tmp_path, monkeypatch):
     assert not run.header["complete"]
 
 
+def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "TESTS", str(tmp_path / "test_made_up.py"))
+    (tmp_path / "test_made_up.py").write_text(
+        "import os, pytest, time\npytestmark = pytest.mark.gpu\n"
+        "def test_one(): pass\ndef test_two(): assert 'FAILED [' == 1\n"
+        "@pytest.mark.skip\ndef test_three(): pass\ndef test_four(): pass\n"
+        "def test_five(): time.sleep(600 * os.path.exists(__file__ + '.slow'))\n"
+    )
+    log = tmp_path / "log.txt"
+    assert bench.device_tests(log, 60) == "1 failed, 3 passed, 1 skipped"
+    assert "test_two" in log.read_text()
+    (tmp_path / "test_made_up.py.slow").touch()
+    assert bench.device_tests(log, 8) == "1 failed, 2 passed, 1 skipped, stopped after 8 s"
+    monkeypatch.setattr(bench, "TESTS", "tests/none.py")
+    assert "not run" in bench.device_tests(log, 60)
+
+
 # -- contests ----------------------------------------------------------------------------------------------
 
 

@@ -9,9 +9,11 @@ starts another that goes on with the rest. Whatever happens, also to the first: 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -92,7 +94,9 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
     write(path, measurement)
     try:
         if options.tests and not options.simulate:
-            measurement.header["tests"] = device_tests()
+            log = path.with_name(path.name + ".tests.txt")
+            print(f"the device tests run, {log} has what they say", flush=True)
+            measurement.header["tests"] = device_tests(log, min(TEST_TIME, 60 * options.minutes / 2))
             print(f"device tests: {measurement.header['tests']}", flush=True)
             write(path, measurement)
         _supervise(path, options, until)
@@ -146,18 +150,34 @@ def _refuse_without_gpu() -> None:
         )
 
 
-def device_tests() -> str:
-    """Run the tests that need a GPU, and return their last line; they are part of a checkout only."""
+def device_tests(log: Path, limit: float) -> str:
+    """Run the tests that need a GPU, and return what came of them; they are part of a checkout only.
+
+    Parameters
+    ----------
+    log : Path
+        Where all they say is written.
+    limit : float
+        Seconds they may take.
+    """
     root = Path(convlab.__file__).parents[1]
     if not (root / TESTS).exists() or not find_spec("pytest"):
         return "not run: they need a checkout and pytest"
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-q", "--maxfail=25", TESTS]
-    try:
-        answer = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, timeout=TEST_TIME)
-    except subprocess.TimeoutExpired:
-        return f"stopped after {TEST_TIME:g} s"
-    print(answer.stdout[-8000:], flush=True)
-    return (answer.stdout.strip().splitlines() or ["nothing"])[-1].strip("= ")
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-v", "--maxfail=25", TESTS]
+    stopped = ""
+    with log.open("w") as out:
+        process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            process.wait(timeout=limit)
+        except BaseException as error:  # whatever it is, Ctrl-C too, the tests do not go on alone
+            process.kill()
+            process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            stopped = f", stopped after {limit:g} s"
+    words = Counter(re.findall(r" (PASSED|FAILED|ERROR|SKIPPED)\b.*\[", log.read_text()))
+    counts = ", ".join(f"{count} {word.lower()}" for word, count in sorted(words.items()))
+    return f"{counts or 'none'}{stopped}"
 
 
 def _supervise(path: Path, options: Options, until: float) -> None:

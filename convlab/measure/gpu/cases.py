@@ -55,6 +55,7 @@ def ladders() -> list[Ladder]:
     all_of_them = (
         Ladder("filter", "filter", "direct", image()),
         Ladder("direct", "direct", "direct", dense),
+        Ladder("im2row", "im2row", "im2row", dense),
         Ladder("implicit GEMM", "implicit_gemm", "implicit_gemm", dense),
         Ladder("depthwise", "depthwise", "depthwise", separate),
     )

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from convlab.errors import ConvError
 from convlab.gpu import roofs as kernels
 from convlab.measure.timing import summary
 
@@ -60,12 +61,12 @@ def measure(clock, multiprocessors: int, rounds: int = 9, tiny: bool = False) ->
     target = device.empty(copy_bytes // 4, np.float32)
     copying = best(copier(device, source, target))
     if not (device.get(target) == 1).all():
-        raise AssertionError("the copy is none")
+        raise ConvError("the copy is none")
     y = device.empty(blocks * THREADS, np.float32)
     pieces = l2_bytes // (THREADS * QUAD)
     reading = best(lambda: device.launch(kernels.read_again(), blocks, THREADS, source, y, pieces, times))
     if not (device.get(y) == 4 * times).all():
-        raise AssertionError("the sum of what was read is wrong")
+        raise ConvError("the sum of what was read is wrong")
     each = times * kernels.ROUNDS * kernels.CHAINS  # multiply-adds of a thread
     multiplying = best(
         lambda: device.launch(kernels.multiply_add(), blocks, THREADS, y, np.float32(0.5), times)
