@@ -1,0 +1,57 @@
+"""What the compiler makes of the kernels: no spills, no float64, loads of four, mostly multiply-adds."""
+
+import numpy as np
+import pytest
+
+from convlab import ConvProblem
+from convlab.gpu import depthwise, filter_patch, gemm, im2row, trouble
+from convlab.gpu.assembly import assemble
+
+TROUBLE = trouble.of_assembly()
+pytestmark = [
+    pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}"),
+    pytest.mark.parametrize("arch", ["sm_80", "sm_90"]),
+]
+FLAT = np.zeros(1, np.float32)
+
+
+def check(built, registers, loads, stores):
+    """Hold what every fast kernel promises; `loads` and `stores` of 128 bits, by memory."""
+    assert built.spill_bytes == built.stack_bytes == 0
+    assert not built.float64
+    assert built.registers <= registers
+    assert (built.count("LDG.E.128"), built.count("STG.E.128")) == (loads, stores)
+
+
+def test_filter_of_7x7(arch):
+    """Each line of pixels is 3 loads and 196 multiply-adds; once for the inside and once for the border."""
+    problem = ConvProblem(1, 4000, 4000, 1, 1, 7, 7, padding=3)
+    tall, registers = filter_patch.plan_for(problem)
+    kernel = filter_patch.patch("float32", 7, 7, 3, tall, registers, 4, 4)
+    built = assemble(kernel, *[FLAT] * 3, *[1] * 7, arch=arch)
+    check(built, 128, loads=2 * (tall + 6) * 3 + 49 // 4, stores=tall)
+    assert built.multiply_adds == 2 * tall * 4 * 49
+    assert built.share("FFMA") > 0.75
+    assert built.occupancy(256).blocks == 2
+
+
+def test_depthwise_of_3x3(arch):
+    kernel = depthwise.sliding("float32", 3, 3)
+    built = assemble(kernel, *[FLAT] * 3, *[1] * 12, arch=arch)
+    check(built, 128, loads=6 * 6 + 9, stores=16)
+    assert built.multiply_adds == 4 * 4 * 4 * 9
+    assert built.occupancy(depthwise.THREADS).blocks == 2
+
+
+def test_register_tile_of_the_product(arch):
+    built = assemble(gemm.register_tile("float32", "k", True, True), *[FLAT] * 3, *[1] * 8, arch=arch)
+    check(built, 128, loads=2, stores=4)
+    loop = built.main_loop
+    assert loop.multiply_adds == 16 * 16
+    assert loop.count("LDS.128") == 2 * 16
+    assert loop.share("FFMA") > 0.75
+
+
+def test_im2row_copies_four_at_once(arch):
+    built = assemble(im2row.unfold("float32", 4), FLAT, FLAT, *[1] * 16, arch=arch)
+    check(built, 64, loads=im2row.RUN, stores=im2row.RUN)
