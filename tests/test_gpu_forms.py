@@ -1,10 +1,11 @@
 """Every algorithm's GPU form, lane by lane: the case table, with no race and no access out of bounds."""
 
+import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
 
-from convlab import ALGORITHMS, plan
-from convlab.gpu.device import simulated
+from convlab import ALGORITHMS, UnsupportedError, plan
+from convlab.gpu.device import as_launched, simulated
 
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
 
@@ -17,5 +18,15 @@ def test_case_table(algorithm, case):
         pytest.skip("not served")
     x, w, bias = arrays(problem)
     with simulated(traced=False):  # mistakes are found all the same
-        y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+        made = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
+        y = made(x)
     assert_close(y, x, w, problem, bias, f"{algorithm}, {case}", ALGORITHMS[algorithm].rounding)
+    assert sum(array.nbytes for array in made.workspace.values()) == made.cost.workspace_bytes
+    assert made.packed.nbytes == made.cost.packed_bytes
+
+
+def test_arrays_that_32_bits_cannot_count_are_refused():
+    enormous = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1 << 16, 1 << 16), (0, 0))
+    with pytest.raises(UnsupportedError, match="4,294,967,296 numbers; kernels count with 32 bits"):
+        as_launched(enormous)
+    assert as_launched(enormous[1:]) is not None
