@@ -8,6 +8,7 @@ import pytest
 from convlab import ConvError
 from convlab.gpu import lanes
 from convlab.gpu._cuda import cuda, float32, float64, int32, uint32
+from convlab.gpu.device import Simulator
 from convlab.gpu.mma import (
     cp_async16_zfill,
     cp_async_commit,
@@ -682,6 +683,75 @@ def test_unknown_names_of_cuda_are_said():
 
     with pytest.raises(NotImplementedError, match=r"no stand-in for cuda\.cluster_sync"):
         lanes.run(modern, 1, 1, np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "arguments", "words"),
+    [
+        (0, 32, 2, "grid=0; along x, y and z it must be 1 to"),
+        ((1, 65536), 32, 2, r"grid=\(1, 65536\)"),
+        (1, (32, 33), 2, "has 1056 threads; a block has at most 1024"),
+        (1, 32, 1, r"kernel copy takes 2 arguments \(x, y\); 1 were given"),
+    ],
+)
+def test_launches_no_device_could_do_are_refused(grid, block, arguments, words):
+    @cuda.jit
+    def copy(x, y):
+        y[cuda.grid(1)] = x[cuda.grid(1)]
+
+    with pytest.raises(ConvError, match=words):
+        lanes.run(copy, grid, block, *[np.zeros(32)] * arguments)
+
+
+def test_arrays_that_run_backwards_are_refused():
+    with pytest.raises(ConvError, match="give the kernel a copy"):
+        lanes.run(turn(33), 1, (32, 4), picture(32, 32)[::-1], np.zeros((32, 32)))
+
+
+def test_errors_of_python_name_the_thread():
+    @cuda.jit
+    def divide(x, y):
+        y[cuda.threadIdx.x] = 7 // (cuda.threadIdx.x - 5)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        lanes.run(divide, 1, 32, np.zeros(32), np.zeros(32))
+    assert caught.value.__notes__ == ["in thread (5, 0, 0) of block (0, 0, 0)"]
+
+
+def test_tuples_of_arrays_and_turned_arrays():
+    @cuda.jit
+    def copy(pair, y, shift):
+        i = cuda.threadIdx.x
+        y[i, 0] = pair[0][i, 1] + shift[1]
+        y[i, 1] = pair[1][1, i]
+
+    x = picture(2, 32)
+    y = lanes.poisoned((2, 32), np.float32)
+    trace = run(copy, 1, 32, (x.T, x), y.T, (0, 2))
+    assert np.array_equal(y, [x[1] + 2, x[1]])
+    assert {site.array for site in trace.sites()} == {"pair[0]", "pair[1]", "y"}
+    with pytest.raises(lanes.KernelError, match=r"pair\[0\]\[0, 1\]"):
+        lanes.run(copy, 1, 32, (lanes.poisoned((2, 32), np.float32).T, x), y.T, (0, 2)).check()
+
+
+def test_arrays_that_overlap_are_in_one_race():
+    @cuda.jit
+    def shift(a, b):
+        i = cuda.grid(1)
+        a[i] = b[i]
+
+    x = picture(65)
+    with pytest.raises(lanes.KernelError, match="blocks run in any order"):
+        run(shift, 64, 1, x[:64], x[1:])
+    with pytest.raises(lanes.KernelError, match="with no barrier between"):
+        run(shift, 1, 64, x[:64], x[1:])
+
+
+def test_what_the_simulated_device_hands_out_is_plain():
+    device = Simulator()
+    array = device.empty((2, 3), np.float32)
+    assert type(device.get(array)) is np.ndarray
+    assert np.isnan(array).all()
 
 
 def test_poisoned_arrays_know_what_was_written():

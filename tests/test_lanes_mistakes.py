@@ -138,6 +138,19 @@ def block_reads_what_another_wrote(wrong):
     return kernel
 
 
+@bug("race", "y[32] is written by thread (0, 0, 0) of block (1, 0, 0)", grid=2, block=32)
+def four_at_once_where_one_is_meant(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        a, b, c, d = load4(x, i // 4 * 4)
+        if i == 28 and wrong:
+            store4(y, 32, a, b, c, d)
+        y[i] = x[i]  # here
+
+    return kernel
+
+
 @bug("race", "s[0] is written by thread (0, 0, 0) and read by thread (1, 0, 0)", block=32)
 def no_syncwarp(wrong):
     @cuda.jit

@@ -1,10 +1,16 @@
-"""Sums over what a traced kernel asked of the memory."""
+"""Sums over what traced kernels asked of the memory, and an algorithm's launches one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
+from convlab.algorithms.base import Algorithm
+from convlab.gpu import lanes
+from convlab.gpu.device import Simulator, as_launched, using
 from convlab.gpu.lanes import Trace
+from convlab.problem import ConvProblem
 
 SECTOR = 32  # bytes
 
@@ -40,3 +46,52 @@ def passes(traces: Trace | Iterable[Trace], array: str | None = None) -> dict[st
             total["passes"] += site.wavefronts
             total["least"] += site.ideal_wavefronts
     return total
+
+
+# -- of an algorithm ---------------------------------------------------------------------------------------
+
+
+class FirstBlock(Simulator):
+    """A simulator that runs one block of every launch: enough to count by, far quicker than all."""
+
+    def launch(self, kernel, grid, block, *arguments) -> None:
+        """Run block 0 lane by lane. What it misses from other blocks is no mistake, so none is looked for."""
+        arguments = map(as_launched, arguments)
+        self.traces.append(lanes.run(kernel, grid, block, *arguments, blocks=[(0, 0, 0)]))
+
+
+class Recorder(Simulator):
+    """A device that runs nothing, and remembers what it was asked to run.
+
+    Attributes
+    ----------
+    launches : list of (kernel, grid, block, arguments)
+    """
+
+    def __init__(self):
+        super().__init__(traced=False)
+        self.launches = []
+
+    def launch(self, kernel, grid, block, *arguments) -> None:
+        """Remember a launch."""
+        self.launches.append((kernel, grid, block, arguments))
+
+
+def first_block(problem: ConvProblem, algorithm: Algorithm | str) -> list[Trace]:
+    """Return the trace of the first block of every launch of an algorithm."""
+    return _used(FirstBlock(), problem, algorithm).traces
+
+
+def launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
+    """Return (kernel, grid, block, arguments) of every launch of an algorithm; nothing is run."""
+    return _used(Recorder(), problem, algorithm).launches
+
+
+def _used(device, problem, algorithm):
+    from convlab.plans import plan
+
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape).astype(problem.dtype) for shape in (problem.x_shape, problem.w_shape))
+    with using(device):
+        plan(problem, w, algorithm=algorithm, backend="gpu")(x)
+    return device

@@ -29,7 +29,6 @@ from convlab.errors import UnsupportedError
 from convlab.gpu import driver, trouble
 from convlab.gpu.refusals import in_words
 
-
 COUNTED = (1 << 32) - (1 << 10)  # numbers of an array, and room for the threads of a last block
 
 
@@ -114,7 +113,7 @@ class Simulator:
     def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
         """Return a copy of a device array, in `out` if that is given."""
         if out is None:
-            return array.copy()
+            return np.array(array)  # and no longer one that knows what was written
         out[...] = array
         return out
 

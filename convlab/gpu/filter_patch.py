@@ -92,12 +92,12 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
 
     add_everywhere = unrolled(add, R)
 
-    def walk(four):
-        """Return the device function that adds line after line, loaded by `four`."""
+    def walk(four, outside):
+        """Return the device function that adds line after line, loaded by `four`; some may lie `outside`."""
 
         @cuda.jit(device=True, forceinline=True)
         def add_line(line, x, at, row, col, H, W, sums, pixels, weights):
-            if U(row + line) < H:
+            if not outside or U(row + line) < H:
                 for k in range(loads):
                     a, b, c, d = four(x, at + U(line * W) + U(4 * k), row, U(col + U(4 * k)), H, W)
                     pixels[U(4 * k)] = a
@@ -108,7 +108,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
 
         return unrolled(add_line, lines)
 
-    inside, border = walk(four_inside), walk(four_if_inside)
+    inside, border = walk(four_inside, False), walk(four_if_inside, True)
 
     @cuda.jit(device=True, forceinline=True)
     def put(i, y, at, p, q, P, Q, sums):

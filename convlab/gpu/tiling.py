@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from convlab.gpu.occupancy import MOST_REGISTERS, MOST_SHARED, MOST_THREADS, WARP, Occupancy, occupancy
+from convlab.gpu.tiled.tile import Tile
 from convlab.problem import ConvProblem
 
 WORD = 4  # bytes of a float32
-PAD = 4  # numbers between two rows of the pixels' tile: transposed stores then fall into different banks
 OTHERS = 24  # registers for addresses, counters and bounds; what the compiler takes for them is near this
 
 # Multiprocessors of a few GPUs, and what their code is compiled for (NVIDIA's architecture white papers).
@@ -50,6 +50,12 @@ class Tiling:
     buffers: int = 2
     split_k: int = 1
 
+    @classmethod
+    def of(cls, tile: Tile, split_k: int = 1) -> Tiling:
+        """Return the tiling of a kernel's tile."""
+        names = ("block_m", "block_n", "block_k", "thread_m", "thread_n", "buffers")
+        return cls(**{name: getattr(tile, name) for name in names}, split_k=split_k)
+
     @property
     def threads(self) -> int:
         """Threads of a block."""
@@ -68,8 +74,12 @@ class Tiling:
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory of a block: a piece of pixels, and one of weights, for each buffer."""
-        return self.buffers * self.block_k * (self.block_m + PAD + self.block_n) * WORD
+        """Bytes of shared memory of a block: a piece of pixels, and one of weights, for each buffer.
+
+        Between two rows of pixels there is a gap, so that lanes that store down a column meet different banks.
+        """
+        gap = _over(max(1, WARP // self.block_k), 4) * 4  # numbers; rows stay aligned for four at once
+        return self.buffers * self.block_k * (self.block_m + gap + self.block_n) * WORD
 
     @property
     def block_intensity(self) -> float:

@@ -11,6 +11,7 @@ from operator import index as whole_number
 
 import numpy as np
 
+from convlab.errors import ArrayError
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.memory import COPYING, EMPTY, WRITTEN
 from convlab.gpu.lanes.mistakes import element
@@ -40,7 +41,7 @@ class Watched:
         self.machine, self.name, self.space = machine, name, space
         self.dtype, self.itemsize, self.states = array.dtype, array.itemsize, states
         if any(stride < 0 or stride % array.itemsize for stride in array.strides):
-            raise TypeError(f"{name} has strides of {array.strides} bytes: give the kernel a copy of it")
+            raise ArrayError(f"{name} has strides of {array.strides} bytes: give the kernel a copy of it")
         steps = [stride // array.itemsize for stride in array.strides]  # elements from one to the next
         span = 1 + sum((extent - 1) * step for extent, step in zip(array.shape, steps, strict=True))
         span = span if array.size else 0

@@ -47,8 +47,12 @@ class Lane:
         machine = self.machine
         machine.lane, machine.path = self, self.path
         machine.log.begin(self.thread, self.turn)
-        self.greenlet.switch(*self._arguments)
-        self._arguments = ()
+        arguments, self._arguments = self._arguments, ()
+        try:
+            self.greenlet.switch(*arguments)
+        except Exception as error:
+            error.add_note(f"in thread {self.index} of block {machine.block_index}")
+            raise
 
     @property
     def done(self) -> bool:

@@ -18,7 +18,7 @@ class Cuda(WarpNames):
 
     def __init__(self, machine):
         self._machine = machine
-        self.blockDim, self.gridDim = Triple(machine.block), Triple(machine.grid)
+        self.blockDim, self.gridDim = machine.block, machine.grid
         self.shared = SimpleNamespace(array=self._shared_array)
         self.local = SimpleNamespace(array=self._local_array)
         self.const = SimpleNamespace(array_like=self._constant)
@@ -93,11 +93,3 @@ class Cuda(WarpNames):
 
     def __getattr__(self, name):
         raise NotImplementedError(f"the lane simulator has no stand-in for cuda.{name}")
-
-
-class Triple(tuple):
-    """Three numbers, along x, y and z."""
-
-    x = property(lambda self: self[0])
-    y = property(lambda self: self[1])
-    z = property(lambda self: self[2])

@@ -30,7 +30,6 @@ class Linker:
             "complex": np.complex128,
             "__builtins__": builtins,
         }
-        machine.array_names = {}
 
     def link(self, function) -> FunctionType:
         """Return a function like the one given, for this launch."""
@@ -55,7 +54,7 @@ class Linker:
         if hasattr(value, "py_func"):
             return self._device_function(self.link(value.py_func))
         if isinstance(value, Instruction):
-            return partial(STAND_INS[value.name], self._machine)
+            return partial(_stand_in(value.name), self._machine)
         if isinstance(value, BuiltinFunctionType) and value.__module__ == math.__name__:
             return keeps_type(value)
         if _is_number_type(value):
@@ -73,6 +72,12 @@ class Linker:
             return result
 
         return call
+
+
+def _stand_in(name: str):
+    if name not in STAND_INS:
+        raise NotImplementedError(f"{name} has no stand-in in convlab.gpu.lanes.instructions")
+    return STAND_INS[name]
 
 
 def _outside(function, names):

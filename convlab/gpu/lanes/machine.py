@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import inspect
 import sys
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.arrays import Watched
 from convlab.gpu.lanes.block import Block
-from convlab.gpu.lanes.cuda_names import Triple
+from convlab.gpu.lanes.launch import Triple, block_index, extents, named
 from convlab.gpu.lanes.link import Linker
 from convlab.gpu.lanes.local import Local
 from convlab.gpu.lanes.log import Log
@@ -42,25 +41,25 @@ class Machine:
 
     def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes):
         self.kernel = getattr(kernel, "py_func", kernel)
-        self.grid, self.block = _triple(grid), _triple(block)
-        self.blocks = None if blocks is None else {_index(index) for index in blocks}
+        self.grid, self.block = extents("grid", grid), extents("block", block)
+        self.blocks = None if blocks is None else {block_index(index) for index in blocks}
         self.traced = traced
         self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
         self.shared = SharedMemory(self, shared_bytes)
         self.constants: dict[int, Watched] = {}
+        self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
         self.function = Linker(self).link(self.kernel)
         self.paths = Paths(self.function.__code__)
-        self.arguments = self._arguments(arguments)
+        self.arguments = [self._argument(*pair) for pair in named(self.kernel, arguments)]
         self.trace = Trace(self)
 
-    def _arguments(self, arguments):
-        seen = []
-        for name, value in zip(inspect.signature(self.kernel).parameters, arguments, strict=True):
-            if isinstance(value, np.ndarray):
-                value = Watched(self, value, name, "global", *self.memory.place(value), states(value))
-            seen.append(argument(value))
-        return seen
+    def _argument(self, name, value):
+        if isinstance(value, tuple):
+            return tuple(self._argument(f"{name}[{i}]", part) for i, part in enumerate(value))
+        if isinstance(value, np.ndarray):
+            return Watched(self, value, name, "global", *self.memory.place(value), states(value))
+        return argument(value)
 
     def run(self) -> Trace:
         """Run every block, and return what was seen."""
@@ -160,13 +159,3 @@ class Machine:
         """Return a thread's place in its block."""
         x, y, _ = self.block
         return Triple((thread % x, thread // x % y, thread // (x * y)))
-
-
-def _triple(value) -> Triple:
-    values = tuple(value) if isinstance(value, tuple | list) else (value,)
-    return Triple((*map(int, values), 1, 1)[:3])
-
-
-def _index(value) -> tuple[int, int, int]:
-    values = tuple(value) if isinstance(value, tuple | list) else (value,)
-    return (*map(int, values), 0, 0)[:3]

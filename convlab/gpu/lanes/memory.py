@@ -55,6 +55,7 @@ class Memory:
 
     def __init__(self):
         self._found: dict[int, tuple[np.ndarray, int]] = {}
+        self.sizes: dict[int, int] = {}  # address of an allocation -> bytes
         self._end = _FIRST
 
     def place(self, array: np.ndarray) -> tuple[int, int]:
@@ -64,6 +65,7 @@ class Memory:
             whole = whole.base
         if id(whole) not in self._found:
             self._found[id(whole)] = (whole, self._end)
+            self.sizes[self._end] = whole.nbytes
             self._end += -(-whole.nbytes // ALIGNMENT) * ALIGNMENT + ALIGNMENT
         start = self._found[id(whole)][1]
         return start + _pointer(array) - _pointer(whole), start

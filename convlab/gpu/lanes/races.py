@@ -1,7 +1,9 @@
 """Races: two threads at one element, one of them writes, and nothing says who comes first.
 
-Between two barriers nothing does within a block; within a warp `syncwarp` does. Blocks are never in order.
-Atomic operations may meet each other, and nothing else.
+It is one even if both write the same number, or if the device happens to do it in the right order.
+Between two barriers nothing does within a block; within a warp `syncwarp` does. Blocks are never in order:
+that a block may wait for another one's flag is not seen here. Atomic operations may meet each other, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -119,10 +121,10 @@ class BetweenBlocks:
 
     def _add(self, access, rows):
         array, me = access.array, 1 + self._block_number(self._machine.block_index)
-        items = (rows.address - array.base) // array.itemsize
         width = access.size // array.itemsize
-        items = (items[:, None] + np.arange(width)).reshape(-1)
-        by_kind = self._seen.setdefault(array.base, {})
+        first = (rows.address - array.start) // array.itemsize  # of the allocation: arrays may overlap
+        items = (first[:, None] + np.arange(width)).reshape(-1)
+        by_kind = self._seen.setdefault((array.start, array.itemsize), {})
         for kind, last in by_kind.items():
             if kind == access.kind and kind in ("ld", "atomic"):
                 continue
@@ -131,7 +133,8 @@ class BetweenBlocks:
             if len(wrong):
                 self._note(access, rows, kind, wrong, width, before)
         if access.kind not in by_kind:
-            by_kind[access.kind] = np.zeros(len(array.flat), np.int32)
+            size = self._machine.memory.sizes[array.start] // array.itemsize
+            by_kind[access.kind] = np.zeros(size, np.int32)
         last = by_kind[access.kind]
         last[items] = np.where((last[items] == 0) | (last[items] == me), me, -1)
 

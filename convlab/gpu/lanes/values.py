@@ -58,9 +58,7 @@ def _complex(dtype):
 
 
 def argument(value):
-    """Return a launch's argument as the kernel sees it; arrays are another matter."""
-    if isinstance(value, tuple):
-        return tuple(argument(part) for part in value)
+    """Return a number given to a launch as the kernel sees it."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):

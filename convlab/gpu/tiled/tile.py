@@ -70,10 +70,11 @@ class Tile:
                 f"block_m={self.block_m}, block_n={self.block_n} with {self.thread_m} x {self.thread_n} "
                 f"numbers a thread take {self.threads} threads; a block has {MOST_THREADS} at most"
             )
-        if self.threads % self.lanes(self.width):
+        if self.threads % self.block_k:  # or a thread would have other columns of A in each of its rows
             raise ParameterError(
-                f"block_k={self.block_k}: its {self.lanes(self.width)} loads of a row do not divide the "
-                f"{self.threads} threads of a block; expected a power of two"
+                f"block_k={self.block_k} does not divide the {self.threads} threads of a block of "
+                f"{self.block_m} x {self.block_n}, {self.thread_m} x {self.thread_n} a thread; "
+                "expected a power of two, or another block_m or block_n"
             )
 
     def check(self, dtype: str) -> None:

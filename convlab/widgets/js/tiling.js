@@ -2,7 +2,6 @@
 
 const WORD = 4;
 const WARP = 32;
-const PAD = 4;
 
 const over = (count, size) => Math.ceil(count / size);
 const roundUp = (number, unit) => over(number, unit) * unit;
@@ -13,7 +12,8 @@ export function tilingOf(tiling, limits) {
   const threads = Math.floor(block_m / thread_m) * Math.floor(block_n / thread_n);
   const staged = threads ? over((block_m + block_n) * block_k, threads) : 0;
   const registers = thread_m * thread_n + thread_m + thread_n + staged + limits.others;
-  const shared = buffers * block_k * (block_m + PAD + block_n) * WORD;
+  const gap = roundUp(Math.max(1, Math.floor(WARP / block_k)), 4);
+  const shared = buffers * block_k * (block_m + gap + block_n) * WORD;
   const intensity = (m, n) => (2 * m * n) / ((m + n) * WORD);
   const found = {
     threads, staged, registers, shared,

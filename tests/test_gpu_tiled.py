@@ -1,0 +1,400 @@
+"""The tiled product on a GPU, lane by lane and in machine code: implicit, precomputed and indirect GEMM."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import CASES, arrays, assert_close
+
+from convlab import ConvProblem, plan
+from convlab.algorithms.implicit_gemm import blocked
+from convlab.errors import ParameterError
+from convlab.gpu import implicit_gemm, indirect, lanes, precomputed_gemm, trouble
+from convlab.gpu.assembly import assemble
+from convlab.gpu.device import Simulator, simulated, using
+from convlab.gpu.implicit_gemm import RUNGS, rung
+from convlab.gpu.tiled.choose import TILES, choose, instructions, judge, tile_of
+from convlab.gpu.tiled.index_map import index_map
+from convlab.gpu.tiled.kernel import tiled_product
+from convlab.gpu.tiled.launch import wide
+from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.tiling import Tiling, traffic
+from convlab.reference import reference, tolerance
+
+ALGORITHMS = {"implicit_gemm": implicit_gemm, "precomputed_gemm": precomputed_gemm, "indirect": indirect}
+SOURCES = {
+    "implicit_gemm": (index_map, implicit_gemm.shape),
+    "precomputed_gemm": (precomputed_gemm.walked, precomputed_gemm.shape),
+    "indirect": (indirect.listed, indirect.shape),
+}
+TUNED = TILES["float32", 4][0]
+EVERY_TILE = [(dtype, width, tile) for (dtype, width), tiles in TILES.items() for tile in tiles]
+TROUBLE = trouble.of_assembly()
+assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
+ARCHS = "sm_80", "sm_90"
+archs = pytest.mark.parametrize("arch", ARCHS)
+algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+class OneBlock(Simulator):
+    """A simulator that runs the last block of every launch, where the ragged edges are, and no other."""
+
+    def launch(self, kernel, grid, block, *arguments):
+        last = tuple(size - 1 for size in grid)
+        self.traces.append(lanes.run(kernel, grid, block, *arguments, blocks=[last], traced=self.traced))
+        self.traces[-1].check()
+
+
+def use(monkeypatch, algorithm, tile, parts=1):
+    """Let an algorithm's form take this tile, whatever the problem."""
+    chosen = judge(CASES["plain"], tile)._replace(parts=parts)
+    monkeypatch.setattr(ALGORITHMS[algorithm], "choose", lambda *problem: chosen)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------
+
+
+@algorithms
+@pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise"])
+def test_sums_in_parts(monkeypatch, algorithm, case):
+    """Three parts of K, on a tile that is smaller than any that is shipped; the same bits every time."""
+    problem = CASES[case]
+    use(monkeypatch, algorithm, Tile(16, 16, 8, 4, 4), parts=3)
+    x, w, bias = arrays(problem)
+    with simulated(traced=False):
+        prepared = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
+        y, again = prepared(x), prepared(x)
+    assert "partials" in prepared.workspace
+    assert_close(y, x, w, problem, bias, f"{algorithm}, {case}")
+    assert np.array_equal(y, again)
+
+
+@pytest.mark.parametrize("ladder", RUNGS, ids=lambda one: one.name)
+def test_every_rung(ladder):
+    """Ragged in rows, filters and K, at the size the rung is shipped with."""
+    problem = ConvProblem(1, 5, 9, 3, 6, 3, 2, stride=(1, 2), padding=((1, 0), (0, 2)))
+    x, w, bias = arrays(problem)
+    with simulated(traced=False):
+        y = plan(problem, w, bias, algorithm=ladder.algorithm("implicit_gemm"), backend="gpu")(x)
+    assert_close(y, x, w, problem, bias, ladder.name)
+
+
+@pytest.mark.parametrize(
+    "tile", [Tile(16, 16, 16, 1, 1, 1, 1), Tile(24, 12, 4, 2, 2, 1, 1), Tile(48, 16, 8, 4, 4)], ids=str
+)
+@pytest.mark.parametrize("case", ["one channel", "batch, groups", "row filter"])
+def test_odd_tiles(tile, case):
+    """Tiles whose loads do not divide among the threads, and threads that make no whole warps."""
+    problem = CASES[case]
+    x, w, bias = arrays(problem)
+    with simulated(traced=False):
+        y = plan(
+            problem, w, bias, algorithm=rung("", tile, "", "").algorithm("implicit_gemm"), backend="gpu"
+        )(x)
+    assert_close(y, x, w, problem, bias, case)
+
+
+@pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
+def test_the_last_block_of_every_shipped_tile(monkeypatch, dtype, width, tile):
+    """The tile as shipped, in a product of two by two such tiles whose last one is ragged."""
+    names = ALGORITHMS if tile == TUNED else ["implicit_gemm"]
+    channels, filters = (8 if width == 4 else 3), tile.block_n + (tile.block_n // 2 - 4)
+    for name in names:
+        problem = ConvProblem(1, tile.block_m // 4, 6, channels, filters, 1, 2, padding=(0, 1), dtype=dtype)
+        x, w, _ = arrays(problem)
+        use(monkeypatch, name, tile)
+        with using(OneBlock(traced=False)):
+            y = plan(problem, w, algorithm=name, backend="gpu")(x).reshape(problem.gemm[:2])
+        rows, columns = (slice(size // block * block, size) for size, block in zip(
+            problem.gemm, (tile.block_m, tile.block_n), strict=False
+        ))  # fmt: skip
+        assert 0 < rows.start < rows.stop
+        assert 0 < columns.start < columns.stop
+        limit = tolerance(x, w, problem)
+        error = np.abs(y - reference(x, w, problem).reshape(y.shape))
+        assert error[rows, columns].max() <= np.max(limit)
+        y[rows, columns] = np.nan
+        assert np.isnan(y).all(), "the last block wrote sums of another one"
+
+
+@algorithms
+def test_masks_of_more_than_a_word(algorithm):
+    """65 taps: three words of bits, and a filter that is mostly outside."""
+    problem = ConvProblem(1, 4, 3, 1, 3, 5, 13, padding=((1, 1), (7, 7)))
+    x, w, bias = arrays(problem)
+    with simulated(traced=False):
+        y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+    assert_close(y, x, w, problem, bias, algorithm)
+
+
+@algorithms
+def test_infinity_stays_where_its_windows_are(algorithm):
+    """What is loaded beyond the end of K, or beside the picture, is not multiplied by zero: it is zero."""
+    problem = ConvProblem(1, 5, 4, 3, 4, 2, 3, padding=1)
+    x, w, _ = arrays(problem)
+    x[0, 2, 1, 0] = np.inf
+    with simulated(traced=False):
+        y = plan(problem, w, algorithm=algorithm, backend="gpu")(x)
+    assert np.array_equal(np.isfinite(y), np.isfinite(reference(x, w, problem)))
+
+
+# -- the workspace -----------------------------------------------------------------------------------------
+
+
+@algorithms
+def test_workspace_is_what_the_model_says(algorithm):
+    cut = ConvProblem(1, 28, 28, 64, 64, 3, 3, padding=1)
+    assert choose(cut).parts > 1
+    for problem in [*CASES.values(), cut]:
+        with simulated():
+            prepared = plan(problem, arrays(problem)[1], algorithm=algorithm, backend="gpu")
+        assert sum(array.nbytes for array in prepared.workspace.values()) == prepared.cost.workspace_bytes
+        assert prepared.packed.nbytes == prepared.cost.packed_bytes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rebuilt"),
+    [({"N": 3}, "nothing"), ({"H": 20}, "part"), ({"H": 9}, "part"), ({"W": 8}, "all")],
+    ids=str,
+)
+def test_the_indirection_buffer_is_resized(sizes, rebuilt):
+    problem = ConvProblem(2, 14, 9, 3, 4, 3, 2, padding=((1, 1), (0, 1)))
+    new = replace(problem, **sizes)
+    x, w, bias = arrays(new)
+    with simulated(traced=False):
+        prepared = plan(problem, w, bias, algorithm="indirect", backend="gpu")
+        fresh = plan(new, w, bias, algorithm="indirect", backend="gpu")
+        assert prepared.resize(**sizes) == rebuilt
+        assert np.array_equal(prepared.workspace["offsets"], fresh.workspace["offsets"])
+        assert_close(prepared(x), x, w, new, bias)
+
+
+def test_a_part_that_is_resized_has_partials_of_the_new_size(monkeypatch):
+    problem = ConvProblem(1, 14, 9, 4, 4, 3, 2)
+    use(monkeypatch, "indirect", Tile(16, 16, 8, 4, 4), parts=2)
+    x, w, bias = arrays(replace(problem, N=2))
+    with simulated(traced=False):
+        prepared = plan(problem, w, bias, algorithm="indirect", backend="gpu")
+        assert prepared.resize(N=2) == "nothing"
+        assert_close(prepared(x), x, w, prepared.problem, bias)
+
+
+# -- tiles -------------------------------------------------------------------------------------------------
+
+
+def test_blocks_of_your_own_reach_the_gpu():
+    problem = CASES["plain"]
+    x, w, bias = arrays(problem)
+    with simulated() as device:
+        for blocks in ({"block_m": 16, "block_n": 8, "block_k": 4}, {"block_k": 16}, {"block_m": 48}):
+            y = plan(problem, w, bias, algorithm=blocked(**blocks), backend="gpu")(x)
+            assert_close(y, x, w, problem, bias, str(blocks))
+            tile = choose(problem, tuple(blocks.get(name) for name in ("block_m", "block_n", "block_k"))).tile
+            assert blocks.items() <= vars(tile).items()
+    stored = [site for site in device.traces[0].sites() if (site.kind, site.space) == ("st", "shared")]
+    assert {site.shape for site in stored} == {
+        (1, 4, 24),
+        (1, 4, 8),
+    }  # one buffer of 4 x 16 and 8 more, 4 x 8
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ({"block_m": 256, "block_n": 256, "block_k": 32}, "need 132096 bytes of shared memory for float32"),
+        ({"block_m": 127, "block_n": 127}, "take 16129 threads; a block has 1024 at most"),
+        ({"block_m": 64, "block_n": 64, "block_k": 24}, "block_k=24 does not divide the 64 threads"),
+    ],
+    ids=str,
+)
+def test_tiles_that_do_not_fit_are_refused(blocks, message):
+    problem = ConvProblem(1, 20, 20, 8, 64, 3, 3)
+    with simulated(), pytest.raises(ParameterError, match=message):
+        plan(problem, arrays(problem)[1], algorithm=blocked(**blocks), backend="gpu")
+
+
+def test_every_shipped_tile_fits():
+    for dtype, _, tile in EVERY_TILE:
+        tile.check(dtype)
+        assert tile.threads % 32 == 0
+        assert (
+            tile.resident * tile.shared_bytes(dtype) <= 100 * 1024
+        )  # an RTX 3090's, the least of those named
+    for rows in (32, 64, 128):
+        for columns in (32, 64, 128):
+            assert tile_of(rows, columns, 8).threads >= 64
+
+
+def test_the_choice_follows_the_size():
+    large = ConvProblem(32, 28, 28, 128, 128, 3, 3, padding=1)
+    assert choose(large).tile == TUNED
+    assert choose(replace(large, K=64)).tile.block_n == 64  # half of a tile of 128 would be idle
+    assert choose(replace(large, N=1)).parts > 1
+    assert choose(replace(large, N=1, groups=4)).parts == 1
+    assert choose(replace(large, C=3, K=32, R=1, S=1, H=8, W=8)).tile.block_m < 128
+    chosen = choose(large)
+    assert f"{chosen.blocks} blocks" in chosen.reason
+    others = [judge(large, tile, parts) for tile in TILES["float32", 4] for parts in (1, 2)]
+    assert all(chosen.time <= other.time for other in others)
+
+
+def test_misaligned_arrays_are_taken_number_by_number():
+    whole = np.zeros(64, np.float32)
+    assert [wide(4, size, whole[start:]) for size, start in ((8, 0), (6, 0), (8, 1), (8, 4))] == [4, 1, 1, 4]
+
+
+# -- what lanes count --------------------------------------------------------------------------------------
+
+
+def counted(tile, problem, algorithm="implicit_gemm"):
+    """Return the trace of one algorithm's product with this tile."""
+    x, w, _ = arrays(problem)
+    with simulated() as device, pytest.MonkeyPatch.context() as patch:
+        use(patch, algorithm, tile)
+        plan(problem, w, algorithm=algorithm, backend="gpu")(x)
+    return device.traces[0]
+
+
+def asked(trace, kind, space, array=None):
+    """Return the bytes that all lanes together ask for."""
+    sites = [site for site in trace.sites() if (site.kind, site.space) == (kind, space)]
+    return sum(site.lanes * site.size for site in sites if array in (None, site.array))
+
+
+@pytest.mark.parametrize(
+    "tile",
+    [
+        Tile(16, 16, 8, 1, 1, 1, 1),
+        Tile(32, 32, 8, 8, 1, 1, 1),
+        Tile(16, 16, 4, 4, 4, 4, 1),
+        Tile(32, 16, 8, 4, 4),
+    ],
+    ids=str,
+)
+def test_traffic_equals_the_formulas(tile):
+    """Bytes of x, w and y, padding, ragged columns and all; and those of shared memory, piece by piece."""
+    problem = ConvProblem(1, 8, 5, 4, 20, 3, 2, stride=(1, 2), padding=((1, 1), (2, 1)))
+    trace = counted(tile, problem)
+    tiling = Tiling(tile.block_m, tile.block_n, tile.block_k, tile.thread_m, tile.thread_n)
+    assert {name: asked(trace, "st" if name == "y" else "ld", "global", name) for name in "xwy"} == traffic(
+        problem, tiling
+    )
+    M, N, K = problem.gemm
+    blocks, pieces = -(-M // tile.block_m) * -(-N // tile.block_n), -(-K // tile.block_k)
+    threads, read = blocks * tile.threads, tile.thread_m + tile.thread_n
+    assert asked(trace, "ld", "shared") == 4 * threads * pieces * tile.block_k * read
+    stored = (pieces + (tile.buffers == 2)) * tile.block_k * (tile.block_m + tile.block_n)
+    assert asked(trace, "st", "shared") == 4 * blocks * stored
+
+
+def test_the_table_of_places_is_read_once_a_tap():
+    """Four channels and pieces of four: each row looks up each tap once, by one thread."""
+    problem = ConvProblem(1, 6, 5, 4, 8, 3, 2)
+    tile = Tile(16, 8, 4, 2, 2, 1, 1)
+    trace = counted(replace(tile, width=1), problem, "indirect")
+    rows = -(-problem.gemm[0] // tile.block_m) * tile.block_m
+    lanes_of_a_row = tile.lanes(4 if tile.width == 4 else 1)
+    assert asked(trace, "ld", "global", "table") == 4 * rows * lanes_of_a_row * problem.R * problem.S
+
+
+def conflicts(trace):
+    """Return wavefronts beyond the least, for each wavefront that is needed, by kind of access."""
+    found = {}
+    for site in trace.sites():
+        if site.space == "shared":
+            waves, least = found.get((site.kind, site.size), (0, 0))
+            found[site.kind, site.size] = waves + site.wavefronts, least + site.ideal_wavefronts
+    return {key: waves / least - 1 for key, (waves, least) in found.items()}
+
+
+def test_rows_of_shared_memory_lie_in_different_banks():
+    problem = ConvProblem(1, 8, 16, 8, 128, 1, 1)
+    without = conflicts(counted(Tile(128, 128, 8, 8, 8), problem))
+    assert without == {("ld", 16): 0, ("st", 4): 0, ("st", 16): 0}
+    # Four threads share a row of 16 numbers: two of them meet in a bank, whatever keeps wide reads aligned.
+    deeper = conflicts(counted(TUNED, replace(problem, C=16)))
+    assert deeper == {("ld", 16): 0, ("st", 4): 1, ("st", 16): 0}
+
+
+def turn(tile, algorithm):
+    """Return the requests of a warp in one turn of the main loop: two pieces, one in each buffer."""
+
+    def requests(pieces):
+        channels = pieces * tile.block_k
+        trace = counted(tile, ConvProblem(1, 8, tile.block_m // 8, channels, tile.block_n, 1, 1), algorithm)
+        found = {}
+        for site in trace.sites():
+            if site.array not in ("y", "table"):
+                key = site.kind, site.space, site.size
+                found[key] = found.get(key, 0) + site.requests / tile.warps
+        return found
+
+    long, short = requests(4), requests(2)
+    return {key: long[key] - short[key] for key in long}
+
+
+@algorithms
+def test_a_turn_of_the_128_by_128_tile(algorithm):
+    """A full block, every request of it; and the machine code asks for the same."""
+    tile = Tile(128, 128, 8, 8, 8)
+    requests = turn(tile, algorithm)
+    assert requests == {
+        ("ld", "global", 16): 2 * 2,
+        ("ld", "shared", 16): 2 * 8 * (8 + 8) / 4,
+        ("st", "shared", 4): 2 * 4,
+        ("st", "shared", 16): 2 * 1,
+    }
+    for arch in ARCHS if TROUBLE is None else ():
+        loop = built(tile, arch, algorithm).main_loop
+        assert loop.count("LDG.E.128") == requests["ld", "global", 16]
+        assert loop.count("LDS.128") == loop.count("LDS") == requests["ld", "shared", 16]
+        assert loop.count("STS.128") == requests["st", "shared", 16]
+        assert loop.count("STS") - loop.count("STS.128") == requests["st", "shared", 4]
+        assert loop.count("FFMA") == 2 * 8 * 8 * 8
+        assert loop.share("FFMA") >= 0.83
+
+
+# -- machine code ------------------------------------------------------------------------------------------
+
+
+def built(tile, arch, algorithm="implicit_gemm", width=4, dtype="float32"):
+    source, shape = SOURCES[algorithm]
+    problem = ConvProblem(1, 9, 9, 64, 64, 3, 3)
+    flat, table = (
+        np.zeros(4, dtype),
+        np.zeros(4, {"precomputed_gemm": "u4", "indirect": "i4"}.get(algorithm, dtype)),
+    )
+    kernel = tiled_product(tile, source, width, 4, dtype)
+    matrix = (0,) * 11
+    return assemble(kernel, flat, table, flat, flat, shape(problem, tile), matrix, arch=arch)
+
+
+@assembly
+@archs
+def test_the_tuned_rung_multiplies(arch):
+    made = built(TUNED, arch)
+    loop = made.main_loop
+    assert made.spill_bytes == made.stack_bytes == 0
+    assert not made.float64
+    assert made.registers <= 128
+    assert made.occupancy(TUNED.threads).blocks == TUNED.resident == 2
+    assert loop.share("FFMA") >= 0.87
+    assert loop.count("LDG") == loop.count("LDG.E.128") > 0
+    assert loop.count("LDS") == loop.count("LDS.128") > 0
+    assert made.count("STG") == made.count("STG.E.128") > 0
+
+
+@assembly
+@archs
+@pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
+def test_no_shipped_tile_spills(arch, dtype, width, tile):
+    made = built(tile, arch, width=width, dtype=dtype)
+    assert made.spill_bytes == made.stack_bytes == 0
+    assert made.occupancy(tile.threads).blocks >= tile.resident
+    if dtype == "float32":
+        assert not made.float64
+    # The model of `choose` is near enough to the compiler's count.
+    loop, turns = made.main_loop, 2 * tile.block_k * tile.thread_m * tile.thread_n
+    assert loop.multiply_adds == turns
+    if width == 4 and dtype == "float32":
+        assert len(loop) / turns == pytest.approx(instructions(tile), rel=0.07)

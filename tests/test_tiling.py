@@ -1,0 +1,108 @@
+"""What tile sizes cost: the formulas against the lane simulator's counts, the tiles of the kernels, the compiler."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from convlab import ConvProblem, plan
+from convlab.gpu import trouble
+from convlab.gpu.counted import moved
+from convlab.gpu.device import simulated
+from convlab.gpu.fragments import holders, one_product
+from convlab.gpu.implicit_gemm import RUNGS, rung
+from convlab.gpu.tiled.choose import TILES
+from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.tiling import MOST_SHARED, Tiling, blocks, once, traffic, untiled, wasted
+
+# Rows of 32 bytes that begin on a sector, taps that fill whole pieces, and no tile that hangs over an edge:
+# then every number that is asked for is moved alone, and the count is the formula's.
+LAYER = ConvProblem(1, 8, 8, 16, 32, 3, 2, padding=((1, 1), (1, 0)))
+STEPS = ConvProblem(2, 8, 8, 8, 32, 2, 3, stride=(2, 1), padding=((0, 1), (1, 1)))
+ALL_TILES = [tile for name, tiles in TILES.items() if name == ("float32", 4) for tile in tiles]
+
+
+@pytest.mark.parametrize("problem", [LAYER, STEPS], ids=["3x2", "stride"])
+@pytest.mark.parametrize(
+    "tile",
+    [
+        Tile(16, 16, 8, 4, 4),
+        Tile(32, 32, 8, 4, 4, buffers=1),
+        Tile(64, 16, 8, 8, 4),
+        Tile(32, 16, 8, 4, 1, width=1),
+    ],
+    ids=str,
+)
+def test_traffic_is_what_lanes_ask_for(problem, tile):
+    algorithm = rung("", tile, "", "").algorithm("implicit_gemm")
+    asked, expected = _moved(problem, algorithm), traffic(problem, Tiling.of(tile))
+    assert asked == expected
+    assert all(once(problem)[name] <= asked[name] <= untiled(problem)[name] for name in asked)
+
+
+def test_parts_of_sums_are_written_and_read_again():
+    tile = Tile(32, 32, 8, 4, 4)
+    algorithm = rung("", tile, "", "", parts=3).algorithm("implicit_gemm")
+    asked = _moved(LAYER, algorithm)
+    assert asked["y"] + asked["partials"] == traffic(LAYER, Tiling.of(tile, 3))["y"]
+    assert blocks(LAYER, Tiling.of(tile, 3)) == 3 * blocks(LAYER, Tiling.of(tile))
+
+
+def _moved(problem, algorithm):
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (problem.x_shape, problem.w_shape))
+    with simulated() as device:
+        plan(problem, w, algorithm=algorithm, backend="gpu")(x)
+    return moved(device.traces)
+
+
+@pytest.mark.parametrize("tile", ALL_TILES, ids=str)
+def test_a_tiling_is_its_tile(tile):
+    shown = Tiling.of(tile)
+    assert shown.threads == tile.threads
+    assert shown.shared_bytes == tile.shared_bytes("float32") <= MOST_SHARED
+    assert shown.trouble is None
+
+
+def test_wasted_outputs():
+    assert wasted(ConvProblem(1, 8, 16, 4, 128, 1, 1), Tiling()) == 0
+    assert wasted(ConvProblem(1, 7, 7, 4, 128, 1, 1), Tiling()) == pytest.approx(1 - 49 / 128)
+
+
+@pytest.mark.skipif(trouble.of_assembly() is not None, reason=f"no assembly: {trouble.of_assembly()}")
+@pytest.mark.parametrize("tile", ALL_TILES, ids=str)
+def test_registers_are_near_the_compilers(tile):
+    from convlab.gpu.assembly import assemble
+    from convlab.gpu.launched import launched
+
+    problem = ConvProblem(1, 9, 9, 64, 64, 3, 3)
+    built = assemble(*_one(launched(rung("", tile, "", "").algorithm("implicit_gemm"), problem)))
+    assert Tiling.of(tile).registers == pytest.approx(built.registers, rel=0.3)
+
+
+def _one(kernel_and_arguments):
+    kernel, arguments = kernel_and_arguments
+    return kernel, *arguments
+
+
+def test_every_rung_can_be_shown():
+    assert all(Tiling.of(*one.run.args).trouble is None for one in RUNGS[1:])
+
+
+# -- the lanes of a tensor core ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [16, 20])
+def test_one_warp_multiplies(row):
+    from convlab.gpu import lanes
+
+    rng = np.random.default_rng(1)
+    x, w = (rng.integers(-99, 100, (16, 16)).astype(np.float32) for _ in range(2))  # exact in tf32
+    y = lanes.poisoned((16, 16), np.float32)
+    lanes.run(one_product(row), 1, 32, x.view(np.uint32), w.view(np.uint32), y).check()
+    assert np.array_equal(y, x @ w.T)
+
+
+def test_every_cell_has_one_lane():
+    for name, each in (("A", 4), ("B", 2), ("C", 4)):
+        assert np.array_equal(np.bincount(holders(name).ravel()), np.full(32, each))
