@@ -264,7 +264,7 @@ def asked(trace, kind, space, array=None):
 @pytest.mark.parametrize(
     "tile",
     [
-        Tile(16, 16, 8, 1, 1, 1, 1),
+        Tile(16, 16, 16, 1, 1, 1, 1),
         Tile(32, 32, 8, 8, 1, 1, 1),
         Tile(16, 16, 4, 4, 4, 4, 1),
         Tile(32, 16, 8, 4, 4),

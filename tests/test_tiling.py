@@ -1,4 +1,4 @@
-"""What tile sizes cost: the formulas against the lane simulator's counts, the tiles of the kernels, the compiler."""
+"""What tile sizes cost: the formulas against the lanes' counts, the tiles of the kernels, the compiler."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from unittest.mock import patch
 
 from convlab.errors import UnsupportedError
 
@@ -75,7 +76,7 @@ def ptx_of(kernel, types, capability, *, fastmath: bool, launch_bounds) -> str:
     functions that the kernel calls.
     """
     function = getattr(kernel, "py_func", kernel)
-    with _no_device_asked(capability), _called_functions_afresh(function), warnings.catch_warnings():
+    with _asked_for_lines_only(capability), _called_functions_afresh(function), warnings.catch_warnings():
         # Kernels of a notebook's cell or of the prompt may have no source; that is no news here.
         warnings.simplefilter("ignore")
         ptx, _ = cuda.compile(
@@ -92,18 +93,20 @@ def ptx_of(kernel, types, capability, *, fastmath: bool, launch_bounds) -> str:
 
 
 @contextmanager
-def _no_device_asked(capability) -> Iterator[None]:
-    """Let functions that a kernel calls be compiled for `capability`; numba-cuda asks the current GPU."""
-    from numba.cuda import dispatcher
+def _asked_for_lines_only(capability) -> Iterator[None]:
+    """Let functions be compiled for `capability` (numba-cuda asks the current GPU), with lines and no more.
 
-    asked, dispatcher.get_current_device = (
-        dispatcher.get_current_device,
-        lambda: SimpleNamespace(compute_capability=capability),
-    )
-    try:
+    With the lines numba-cuda describes the variables too, for a debugger. NVVM 13.4 refuses what it says of
+    some, in kernels whose arrays become registers ("Symbol name with unsupported characters").
+    """
+    from numba.cuda import debuginfo, dispatcher
+
+    device = SimpleNamespace(compute_capability=capability)
+    with (
+        patch.object(dispatcher, "get_current_device", lambda: device),
+        patch.object(debuginfo.CUDADIBuilder, "update_variable", lambda *_, **__: None),
+    ):
         yield
-    finally:
-        dispatcher.get_current_device = asked
 
 
 @contextmanager

@@ -76,7 +76,7 @@ class Tiling:
     def shared_bytes(self) -> int:
         """Bytes of shared memory of a block: a piece of pixels, and one of weights, for each buffer.
 
-        Between two rows of pixels there is a gap, so that lanes that store down a column meet different banks.
+        Between two rows of pixels there is a gap: lanes that store down a column meet different banks.
         """
         gap = _over(max(1, WARP // self.block_k), 4) * 4  # numbers; rows stay aligned for four at once
         return self.buffers * self.block_k * (self.block_m + gap + self.block_n) * WORD

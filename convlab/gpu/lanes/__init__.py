@@ -9,14 +9,14 @@ Neither a GPU nor a CUDA toolkit is needed. Every thread runs the kernel's own P
 wait; every element it reads or writes is looked at and written down. Threads of a warp that do so at the same
 place of the source, in the same iteration of every loop around it, made one request.
 
-It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is
-the other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, as
-in ``uint32(a - b)``: without the cast, a - b is below zero here and a large number on the device. Floating-point
-numbers are rounded to their own type after every operation. A thread runs until it waits at a barrier or for
-its warp; one that spins until another has done something spins for ever.
+It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is the
+other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, as in
+``uint32(a - b)``: without the cast, a - b is below zero here and a large number on the device. Numbers with
+a fraction are rounded to their own type after every operation. A thread runs until it waits at a barrier or
+for its warp; one that spins until another has done something spins for ever.
 
-A launch is a `machine`; it reads the kernel's `source`, binds its names (`link`) and runs `block` after block.
-`arrays` write every access to the `log`; `races` and `table` read it.
+A launch is a `machine`; it reads the kernel's `source`, binds its names (`link`) and runs one `block` after
+the other. `arrays` write every access to the `log`; `races` and `table` read it.
 """
 
 from __future__ import annotations

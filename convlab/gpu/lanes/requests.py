@@ -3,7 +3,7 @@
 *Global* memory comes in sectors of 32 bytes: a request costs as many as its lanes touch. *Shared* memory has
 32 banks, word i of 4 bytes lies in bank i mod 32: in one wavefront every bank gives one word, to all lanes
 that want it. Lanes that want 8 bytes are served by half warps, 16 bytes by quarter warps. *Constant* memory
-gives one word a wavefront, to all lanes. Atomic operations on one word take turns besides, which is not counted.
+gives one word a wavefront, to all lanes. That atomic operations on one word take turns is not counted.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Tile:
         return self.block_k // width
 
     def loads_a(self, width: int) -> int:
-        """Loads of A a thread does for one piece."""
+        """Loads of A a thread does for one piece; where threads are too many, some load what nobody reads."""
         return -(-self.block_m * self.lanes(width) // self.threads)
 
     @cached_property
