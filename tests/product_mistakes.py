@@ -120,7 +120,29 @@ def _passes(row, banks=32):
     return max(words.count(bank) for bank in words)
 
 
+def _fit(threads, registers, shared_bytes, least=min, own=1024, most=32, units=2048):
+    shared = 228 * 1024 // (shared_bytes + own) if shared_bytes + own else most
+    return least(units // threads, 65536 // (registers * threads), shared, most)
+
+
 WRONG = {
+    "blocks_at_once": {
+        "forgets the threads": lambda *a: _fit(*a, units=10**9),
+        "forgets the registers": lambda threads, registers, shared: _fit(threads, 1, shared),
+        "counts registers of a block": lambda threads, registers, shared: min(
+            _fit(threads, 1, shared), 65536 // registers
+        ),
+        "forgets the shared memory": lambda threads, registers, shared: _fit(threads, registers, 0),
+        "forgets the system's part": lambda *a: _fit(*a, own=0),
+        "forgets the most there can be": lambda *a: _fit(*a, most=10**9),
+        "takes the loosest limit": lambda *a: _fit(*a, least=max),
+        "takes 48 KiB for all": lambda threads, registers, shared: min(
+            _fit(threads, registers, shared), 48 * 1024 // (shared + 1024)
+        ),
+        "divides with a fraction": lambda t, r, s: min(
+            2048 / t, 65536 / (r * t), 228 * 1024 / (s + 1024), 32
+        ),
+    },
     "fetched": {
         "rounds down": lambda *a: _fetched(*a, over=lambda n, block: n // block),
         "fetches past the edges": lambda *a: _fetched(*a, whole=True),
@@ -146,6 +168,7 @@ WRONG = {
     },
 }
 RIGHT = {
+    "blocks_at_once": _fit,
     "fetched": _fetched,
     "table_over_matrix": lambda N, P, Q, C, R, S: N * C,
     "holder": lambda row, column: row % 8 * 4 + column // 2,

@@ -8,6 +8,7 @@ import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.gpu.fragments import WARP, holders
+from convlab.gpu.occupancy import occupancy
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.problem import ConvProblem
@@ -39,6 +40,18 @@ def _blocks() -> Iterator[tuple]:
 
 def _fetched(M: int, N: int, K: int, block_m: int, block_n: int) -> int:
     return M * K * -(-N // block_n) + N * K * -(-M // block_m)
+
+
+def _blocks_of_threads() -> Iterator[tuple]:
+    """(threads, registers, shared_bytes), of whole units: no limit has to be rounded."""
+    yield 256, 24, 1024  # threads are the limit
+    yield 256, 128, 16640  # registers
+    yield 128, 32, 48128  # shared memory
+    yield 128, 32, 15360  # and the system's part of it counts
+    yield 32, 32, 0  # no more blocks than that, however small
+    yield 1024, 64, 8192
+    yield 1024, 32, 47104
+    yield 256, 128, 118784  # two by registers, one by shared memory
 
 
 def _tables() -> Iterator[Launch]:
@@ -82,6 +95,12 @@ EXERCISES: dict[str, Exercise | KernelExercise] = {
         f"a ({SIDE}, K) times b (K, {SIDE}); each thread keeps 4 x 4 sums in registers.",
         _products,
         "register_tile",
+    ),
+    "blocks_at_once": Exercise(
+        "blocks_at_once(threads, registers, shared_bytes) returns how many blocks a multiprocessor of an "
+        "H100 has room for; threads and shared_bytes are those of a block, registers those of a thread.",
+        _blocks_of_threads,
+        lambda threads, registers, shared_bytes: occupancy("sm_90", threads, registers, shared_bytes).blocks,
     ),
     "table_over_matrix": Exercise(
         "smaller(N, P, Q, C, R, S) returns how many times fewer numbers a table of places has than the "
