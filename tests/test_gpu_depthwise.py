@@ -1,5 +1,7 @@
 """Depthwise, lane by lane: every patch and every vector, and requests equal to formulas."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import arrays, assert_close
@@ -10,8 +12,8 @@ from convlab.gpu import depthwise
 from convlab.gpu.device import simulated
 
 WIDE = ConvProblem(2, 7, 9, 8, 8, 3, 2, padding=((1, 0), (2, 1)), groups=8)
-STEPS = ConvProblem(1, 9, 8, 8, 8, 3, 3, padding=1, stride=2, groups=8)
-DOUBLE = ConvProblem(1, 6, 7, 4, 4, 3, 3, padding=1, groups=4, dtype="float64")
+STEPS = ConvProblem(1, 9, 8, 8, 8, 3, 3, padding=1, stride=(2, 1), groups=8)
+DOUBLE = ConvProblem(1, 6, 7, 4, 4, 3, 3, padding=1, stride=(1, 2), groups=4, dtype="float64")
 
 
 def trace_of(problem, patch, vector, seed=0):
@@ -26,9 +28,20 @@ def trace_of(problem, patch, vector, seed=0):
 
 @pytest.mark.parametrize("vector", [1, 4])
 @pytest.mark.parametrize("patch", depthwise.PATCHES)
-@pytest.mark.parametrize("problem", [WIDE, STEPS, DOUBLE], ids=["odd", "stride 2", "double precision"])
+@pytest.mark.parametrize("problem", [WIDE, STEPS, DOUBLE], ids=["odd", "steps", "double precision"])
 def test_every_patch(problem, patch, vector):
     trace_of(problem, patch, vector)
+
+
+@pytest.mark.parametrize("rung", depthwise.RUNGS[::2], ids=[rung.name for rung in depthwise.RUNGS[::2]])
+def test_two_filters_a_channel_and_every_kind_of_step(rung):
+    """Four channels, yet no vectors of four: neighbouring filters share a channel."""
+    sizes = {"padding": ((2, 0), (1, 1)), "stride": (2, 3), "dilation": (1, 2), "groups": 4}
+    problem = ConvProblem(1, 7, 13, 4, 8, 3, 2, **sizes)
+    x, w, bias = arrays(problem)
+    with simulated(traced=False):
+        y = plan(problem, w, bias, algorithm=rung.algorithm("depthwise"), backend="gpu")(x)
+    assert_close(y, x, w, problem, bias, rung.name)
 
 
 def test_requests_equal_the_formulas_at_the_shipped_size():
@@ -73,6 +86,8 @@ def test_the_patch_suits_the_problem():
     mobilenet = ConvProblem(32, 56, 56, 128, 128, 3, 3, padding=1, groups=128)
     assert depthwise.choose(mobilenet) == ((4, 4), 4)
     assert depthwise.choose(mobilenet, aligned=False) == ((4, 4), 1)
+    for steps in ({"dilation": (2, 1)}, {"stride": (1, 3)}):  # patches are for small steps
+        assert depthwise.choose(replace(mobilenet, **steps)) == ((1, 1), 4)
     assert depthwise.choose(ConvProblem(1, 7, 7, 512, 512, 3, 3, padding=1, groups=512)) == ((1, 1), 4)
     assert depthwise.choose(ConvProblem(32, 28, 28, 96, 96, 7, 7, padding=3, groups=96)) == ((4, 4), 1)
     assert depthwise.choose(ConvProblem(1, 30, 30, 8, 8, 9, 9, groups=8)) is None

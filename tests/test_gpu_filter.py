@@ -17,6 +17,7 @@ SIZES = {
     "padding wider than the filter": ConvProblem(1, 4, 8, 1, 1, 3, 2, padding=(4, 5)),
     "one of everything": ConvProblem(1, 1, 1, 1, 1, 1, 1),
     "tall": ConvProblem(1, 20, 5, 1, 1, 15, 1, padding=(1, 0)),
+    "a line below, and another picture": ConvProblem(2, 9, 12, 1, 1, 3, 3, padding=((0, 1), (0, 0))),
     "double precision": ConvProblem(1, 9, 12, 1, 1, 3, 3, padding=1, dtype="float64"),
 }
 rungs = pytest.mark.parametrize("rung", filter.RUNGS, ids=[rung.name for rung in filter.RUNGS])
@@ -113,6 +114,7 @@ def test_a_filter_that_does_not_fit_is_left_to_another_rung():
     large = ConvProblem(1, 20, 40, 1, 1, 17, 17)
     assert "do not fit in the registers" in filter.RUNGS[3].algorithm("direct").supports(large)
     assert filter.rung_for(large).kernel is filter.shared
+    trace_of(filter.RUNGS[2], ConvProblem(1, 17, 18, 1, 1, 17, 17))  # more weights than threads
     huge = ConvProblem(1, 200, 200, 1, 1, 150, 150)
     assert "49152 bytes of shared memory" in filter.RUNGS[2].algorithm("direct").supports(huge)
     assert filter.rung_for(huge).kernel is filter.naive
