@@ -103,7 +103,7 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
         new_b = cuda.local.array(size_b, number)
         rows = cuda.local.array((loads_a, STATE), U)
         at = cuda.local.array(STATE, U)
-        lines = cuda.local.array((loads_b, 2), U)
+        line_b = cuda.local.array(2, U)
 
         M, N, K, row_w, row_y, pieces, first, step_x, step_w, step_k, step_y = matrix
         thread, slice_ = U(cuda.threadIdx.x), U(U(cuda.blockIdx.z) + first)
@@ -118,26 +118,26 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
             sums[U(i)] = number(0)
 
         begin(rows, at, table, thread, m, M, U(slice_ * step_x), k, shape)
-        begin_b(lines, thread, U(slice_ * step_w), k, n, row_w)
+        begin_b(line_b, thread, U(slice_ * step_w), k, n, row_w)
         if buffers == 1:
             while pieces > 0:
                 pieces = U(pieces - U(1))
                 fetch(x, rows, at, new_a, shape)
-                fetch_b(w, lines, new_b, K, row_w)
+                fetch_b(w, line_b, new_b, K, row_w)
                 bring(a, b, U(0), new_a, new_b, thread)
                 add(a, b, U(0), top, left, column, line, sums)
                 cuda.syncthreads()
                 advance(rows, at, table, M, shape)
         else:
             fetch(x, rows, at, new_a, shape)
-            fetch_b(w, lines, new_b, K, row_w)
+            fetch_b(w, line_b, new_b, K, row_w)
             bring(a, b, U(0), new_a, new_b, thread)
             while True:
                 # Twice the same, so that the compiler knows which buffer is which. The last time brings
                 # one piece too many, of zeros or of the next part: cheaper than a case of its own.
                 advance(rows, at, table, M, shape)
                 fetch(x, rows, at, new_a, shape)
-                fetch_b(w, lines, new_b, K, row_w)
+                fetch_b(w, line_b, new_b, K, row_w)
                 add(a, b, U(0), top, left, column, line, sums)
                 bring(a, b, U(1), new_a, new_b, thread)
                 pieces = U(pieces - U(1))
@@ -145,7 +145,7 @@ def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtyp
                     break
                 advance(rows, at, table, M, shape)
                 fetch(x, rows, at, new_a, shape)
-                fetch_b(w, lines, new_b, K, row_w)
+                fetch_b(w, line_b, new_b, K, row_w)
                 add(a, b, U(1), top, left, column, line, sums)
                 bring(a, b, U(0), new_a, new_b, thread)
                 pieces = U(pieces - U(1))

@@ -9,39 +9,37 @@ from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
 
-ROW, PLACE = 0, 1  # of a load of B: its row, and where in w it lies
+ROW, PLACE = 0, 1  # of a thread's first number of B: its row, and where in w it lies
 
 
 @lru_cache
 def weights(tile: Tile, dtype: str):
     """Return (begin_b, fetch_b), which bring the pieces of B to a thread's registers, one after the other.
 
-    ``begin_b(lines, thread, first, k, left, row_w)`` stands at row k and column `left` of a matrix whose
-    row 0 begins at w[first] and whose rows are `row_w` numbers apart; lines (loads_b, 2) are its own.
-    ``fetch_b(w, lines, registers, K, row_w)`` loads a piece to the registers (loads_b * width,), zeros from
+    ``begin_b(line, thread, first, k, left, row_w)`` stands at row k and column `left` of a matrix whose
+    row 0 begins at w[first] and whose rows are `row_w` numbers apart; line (2,) is its own.
+    ``fetch_b(w, line, registers, K, row_w)`` loads a piece to the registers (loads_b * width,), zeros from
     row K on and from column `row_w` on, and goes on to the next one.
     """
     take, _, clear = mover(tile.width, dtype)
-    loads, width, threads, block_k = tile.loads_b, tile.width, tile.threads, tile.block_k
-    lanes = tile.block_n // width  # threads that share a row of B
+    loads, width, block_k = tile.loads_b, tile.width, tile.block_k
+    lanes, rows = tile.lanes_b, tile.threads // tile.lanes_b  # a load of all threads: so many rows
 
     @cuda.jit(device=True)
-    def begin_b(lines, thread, first, k, left, row_w):
-        for load in range(loads):
-            place = U(thread + U(load * threads))
-            row, column = U(k + U(place // U(lanes))), U(left + U(U(place % U(lanes)) * U(width)))
-            lines[U(load), U(ROW)] = row if column < row_w else U(1 << 31)  # never below K
-            lines[U(load), U(PLACE)] = U(first + U(U(row * row_w) + column))
+    def begin_b(line, thread, first, k, left, row_w):
+        row, column = U(k + U(thread // U(lanes))), U(left + U(U(thread % U(lanes)) * U(width)))
+        line[U(ROW)] = row if column < row_w else U(1 << 31)  # never below K
+        line[U(PLACE)] = U(first + U(U(row * row_w) + column))
 
     @cuda.jit(device=True)
-    def fetch_b(w, lines, registers, K, row_w):
+    def fetch_b(w, line, registers, K, row_w):
         for load in range(loads):
-            if lines[U(load), U(ROW)] < K:
-                take(w, lines[U(load), U(PLACE)], registers, U(load * width))
+            if U(line[U(ROW)] + U(load * rows)) < K:
+                take(w, U(line[U(PLACE)] + U(U(load * rows) * row_w)), registers, U(load * width))
             else:
                 clear(registers, U(load * width))
-            lines[U(load), U(ROW)] = U(lines[U(load), U(ROW)] + U(block_k))
-            lines[U(load), U(PLACE)] = U(lines[U(load), U(PLACE)] + U(U(block_k) * row_w))
+        line[U(ROW)] = U(line[U(ROW)] + U(block_k))
+        line[U(PLACE)] = U(line[U(PLACE)] + U(U(block_k) * row_w))
 
     return begin_b, fetch_b
 
@@ -54,7 +52,7 @@ def stash_pieces(tile: Tile, x_width: int, dtype: str):
     it lies column by column, as the sums want it.
     """
     _, put, _ = mover(tile.width, dtype)
-    lanes_a, lanes_b = tile.lanes(x_width), tile.block_n // tile.width
+    lanes_a, lanes_b = tile.lanes(x_width), tile.lanes_b
     loads_a, loads_b = tile.loads_a(x_width), tile.loads_b
     width, threads, block_m, block_k = tile.width, tile.threads, tile.block_m, tile.block_k
     whole_a = loads_a * threads == block_m * lanes_a

@@ -77,6 +77,12 @@ class Tile:
                 "expected a power of two, or another block_m or block_n"
             )
 
+        if self.threads % self.lanes_b:  # or a thread's next loads would not be whole rows of B on
+            raise ParameterError(
+                f"block_n={self.block_n} is {self.lanes_b} loads of {self.width}, which do not divide the "
+                f"{self.threads} threads of a block; expected a larger block_m"
+            )
+
     def check(self, dtype: str) -> None:
         """Refuse a tile that needs more shared memory than a block has.
 
@@ -155,6 +161,11 @@ class Tile:
         return -(-self.block_m * self.lanes(width) // self.threads)
 
     @cached_property
+    def lanes_b(self) -> int:
+        """Threads that share a row of B."""
+        return self.block_n // self.width
+
+    @cached_property
     def loads_b(self) -> int:
         """Loads of B a thread does for one piece."""
-        return -(-self.block_k * (self.block_n // self.width) // self.threads)
+        return -(-self.block_k * self.lanes_b // self.threads)
