@@ -121,7 +121,7 @@ RUNGS = (
         "deeper pieces",
         Tile(128, 128, 16, thread_m=8, thread_n=8, width=4, buffers=2),
         "Pieces are twice as long: half as many barriers, addresses and turns of the loop.",
-        "The same traffic; a larger part of the instructions multiplies. But twice as much is on its way to a "
-        "thread's registers, and on some GPUs they no longer suffice: the compiler spills.",
+        "The same traffic; a larger part of the instructions multiplies. But twice as much is on its way, "
+        "and on some GPUs the registers no longer suffice: the compiler spills.",
     ),
 )
