@@ -247,12 +247,18 @@ def bench_gpu(
     ] = "",
     rivals: Annotated[bool, typer.Option("--rivals/--no-rivals", help="Measure PyTorch's cuDNN too.")] = True,
     tests: Annotated[bool, typer.Option("--tests/--no-tests", help="Run the device tests first.")] = True,
-    minutes: Annotated[str, typer.Option(metavar="MINUTES", help="No step begins later than this.")] = "8",
+    minutes: Annotated[
+        str, typer.Option(metavar="MINUTES", help="Then it ends; the same command goes on.")
+    ] = "8",
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Only try every step, lane by lane, without a GPU.")
     ] = False,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="By default a new file in work/measurements/. One that was cut off is gone on with.",
+        ),
     ] = None,
 ) -> None:
     """Measure the NVIDIA GPU: its roofs, ladders of kernels, every algorithm beside cuDNN; save the times."""

@@ -5,12 +5,15 @@ No time is taken here, and none is made up but in the tables that are named so.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from math import isnan
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +28,7 @@ from convlab.gpu.device import simulated
 from convlab.measure import cases as networks
 from convlab.measure import report, saved
 from convlab.measure.contest import Effort
-from convlab.measure.gpu import bench, cases, clock, parts, rivals, worker
+from convlab.measure.gpu import bench, cases, clock, device_tests, parts, rivals, supervise, worker
 from convlab.measure.gpu import roofs as device_roofs
 from convlab.measure.gpu.clock import StandIn, fill
 from convlab.measure.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
@@ -60,7 +63,7 @@ def test_every_step_can_be_taken(tried):
     run = saved.read(path)
     header = run.header
     assert (header["failed"], header["wrong"], header["refused"], header["at"]) == ({}, {}, {}, None)
-    labels = [f"{step.part}: {step.label}" for step in parts.DeviceParts(StandIn(), header, []).steps()]
+    labels = [step.name for step in parts.DeviceParts(StandIn(), header, []).steps()]
     assert header["done"] == labels
     for one in labels:
         assert one in done.stdout
@@ -92,7 +95,8 @@ def test_what_is_simulated_says_so_and_has_no_times(tried):
 def test_the_plain_command_imports_nothing_that_a_gpu_machine_may_lack():
     script = """
 import sys
-for name in ("typer", "rich", "psutil", "IPython", "jupyterlab", "matplotlib", "ipywidgets", "nbclient"):
+course = "typer", "rich", "IPython", "jupyterlab", "matplotlib", "ipywidgets", "nbclient", "nbformat", "PIL"
+for name in (*course, "psutil", "threadpoolctl", "greenlet", "torch", "cupy"):
     sys.modules[name] = None
 import convlab.measure.gpu.__main__, convlab.measure.gpu.worker
 from convlab.measure.gpu.bench import first_header, Options
@@ -135,27 +139,166 @@ def test_without_a_gpu_it_is_refused_before_anything_is_written(tmp_path, monkey
 # -- cut off, crashed, hung --------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_killed_leaves_what_it_had(tmp_path):
-    path = tmp_path / "run.csv"
-    words = "16x12"  # the roofs, the picture and its ladder
-    command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path, "--layers", words]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+FEW = "16x12"  # only the roofs, the picture and its ladder
+
+
+def started(path):
+    command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path, "--layers", FEW]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+
+def wait_until(reached):
     deadline = time.time() + 60
-    while time.time() < deadline and not (path.exists() and saved.read(path).rows):
+    while not reached():
+        assert time.time() < deadline
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+
+
+def processes_with(word):
+    """Return the processes of this machine that have a word in their command."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found += [place] * (str(word).encode() in place.read_bytes())
+    return found
+
+
+POINTS = {
+    "before the first step": lambda path: path.exists(),
+    "at work": lambda path: path.exists() and (saved.read(path).header["at"] or [None])[0] is not None,
+    "between candidates": lambda path: path.exists() and "image" in str(saved.read(path).header["at"]),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_run_that_is_cut_off_leaves_a_sound_file_and_no_process(tmp_path, number, point):
+    path = tmp_path / "run.csv"
+    process = started(path)
+    wait_until(lambda: POINTS[point](path))
+    os.kill(process.pid, number)
+    said, complaints = process.communicate(timeout=30)
+    wait_until(lambda: not processes_with(path))
     run = saved.read(path)
-    assert run.rows
     assert not run.header["complete"]
-    steps = parts.DeviceParts(StandIn(), run.header, [], words).steps()
-    assert 1 < len(run.header["done"]) < len(steps)
-    # Another worker takes the file up where it was left, and does only what is missing.
-    before = list(run.rows)
-    assert worker.work(path, time.time() + 60, bench.Options(words, simulate=True)) == 0
-    run = saved.read(path)
-    assert [row.candidate for row in run.rows][: len(before)] == [row.candidate for row in before]
-    assert len(run.header["done"]) == len(set(run.header["done"])) == len(steps)
+    assert len(run.header["done"]) < 3
+    assert "Traceback" not in complaints
+    if number != signal.SIGKILL:
+        assert process.returncode == 130
+        assert complaints == "convlab: interrupted\n"
+        assert str(path) in said
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "run.csv"
+    process = started(path)
+    wait_until(lambda: path.exists() and saved.read(path).rows)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    wait_until(lambda: not processes_with(path))
+    before = saved.read(path)
+    assert before.rows
+    steps = [step.name for step in parts.DeviceParts(StandIn(), before.header, [], FEW).steps()]
+    assert 1 < len(before.header["done"]) < len(steps)
+    (path.with_name("run.csv.part")).write_text("half a li")  # as a kill in the midst of writing leaves it
+    run, stopped = bench.bench_gpu(path, bench.Options(FEW, simulate=True))
+    assert stopped is None
+    assert [row.candidate for row in run.rows][: len(before.rows)] == [row.candidate for row in before.rows]
+    assert run.header["done"] == steps
+    assert len(run.header["resumed"]) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["run.csv"]
+
+
+def test_only_the_same_run_is_gone_on_with(tmp_path, monkeypatch):
+    path, options = tmp_path / "run.csv", bench.Options("layer", minutes=3)
+    header = bench.first_header(options) | {
+        "at": ["layers_32: b", "direct"],
+        "failed": {"layers_32: a": "time was up", "image: c": "TypeError: x"},
+        "wrong": {"fft": {"roofs": "its error"}},
+        "done": ["roofs", "image: c"],
+        "spent": {"roofs": 300.0},
+    }
+
+    def kept(options=options, **changes):
+        saved.write(path, Measurement(header | changes))
+        found = bench.unfinished(path, options)
+        return found and found.header
+
+    found = kept()
+    assert (found["done"], found["failed"], found["at"], found["spent"]) == (["roofs"], {}, None, {})
+    assert found["wrong"] == header["wrong"]
+    assert kept(replace(options, minutes=9, tests=False))
+    assert kept(replace(options, words="other")) is None
+    assert kept(replace(options, simulate=True)) is None
+    assert kept(complete=True) is None
+    assert kept(source="0123") is None
+    assert kept(machine=header["machine"] | {"processor": "another"}) is None
+    path.write_text("something else")
+    assert bench.unfinished(path, options) is None
+    assert bench.unfinished(tmp_path / "none.csv", options) is None
+
+
+def test_another_line_of_code_is_another_source(tmp_path, monkeypatch):
+    (tmp_path / "__init__.py").write_text("a = 1\n")
+    monkeypatch.setattr(bench.convlab, "__file__", str(tmp_path / "__init__.py"))
+    before = bench.source()
+    assert bench.source() == before
+    (tmp_path / "__init__.py").write_text("a = 2\n")
+    assert bench.source() != before
+
+
+# -- the disk ----------------------------------------------------------------------------------------------
+
+
+def full(path):
+    """Let every attempt to write a measurement find a full disk."""
+    aside = path.with_name(path.name + ".part")
+    aside.unlink(missing_ok=True)
+    aside.symlink_to("/dev/full")
+    return aside
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_told_and_what_was_there_stays(tmp_path):
+    path = tmp_path / "run.csv"
+    full(path)
+    done = convlab("--simulate", "--save", path)
+    assert done.exit_code == 2
+    assert "cannot be written: No space left on device; make room there" in done.stderr
+    assert not path.exists()
+    before = Measurement(bench.first_header(bench.Options()), MADE_UP)
+    saved.write(path, before)
+    full(path)
+    with pytest.raises(saved.UnwritableError, match="No space left"):
+        saved.write(path, Measurement(before.header))
+    assert len(saved.read(path).rows) == len(MADE_UP)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.csv"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_disk_that_fills_up_on_the_way_ends_the_run_with_what_there_is(tmp_path, monkeypatch):
+    script, path = tmp_path / "worker.py", tmp_path / "run.csv"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nfrom convlab.measure.gpu import supervise\n"
+        "Path(sys.argv[1] + '.part').symlink_to('/dev/full')\nsys.exit(supervise.UNWRITABLE)\n"
+    )
+    monkeypatch.setattr(supervise, "WORKER", (str(script),))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    run, stopped = bench.bench_gpu(path, bench.Options(simulate=True))
+    assert "No space left on device" in stopped
+    assert not run.header["complete"]
+
+
+def test_the_worker_says_that_it_cannot_write(tmp_path):
+    path = tmp_path / "run.csv"
+    options = bench.Options(FEW, simulate=True)
+    saved.write(path, Measurement(bench.first_header(options)))
+    path.with_name("run.csv.part").mkdir()
+    given = str(path), str(time.time() + 60), json.dumps(asdict(options)), str(os.getpid())
+    done = subprocess.run([sys.executable, *supervise.WORKER, *given], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (supervise.UNWRITABLE, "")
 
 
 CRASHING = """
@@ -179,7 +322,7 @@ def run(problem, x, packed, workspace, y, threads):
 parts.cases.ladders = lambda: []
 contest.all_of_ours = lambda: {{"direct": ALGORITHMS["direct"], "again": whole}}
 ALGORITHMS["direct"] = replace(whole, forms={{"gpu": replace(form, run=run)}})
-path, until, options = sys.argv[1:]
+path, until, options, _ = sys.argv[1:]
 options = bench.Options(**json.loads(options))
 sys.exit(worker.work(Path(path), float(until), options))
 """
@@ -200,8 +343,8 @@ sys.exit(worker.work(Path(path), float(until), options))
 def test_who_takes_the_process_along_is_named_and_the_rest_goes_on(tmp_path, monkeypatch, what, says):
     script, path = tmp_path / "worker.py", tmp_path / "run.csv"
     script.write_text(CRASHING.format(what=what))
-    monkeypatch.setattr(bench, "WORKER", (str(script),))
-    monkeypatch.setattr(bench, "SILENT", 3.0)
+    monkeypatch.setattr(supervise, "WORKER", (str(script),))
+    monkeypatch.setattr(supervise, "SILENT", 3.0)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     run, stopped = bench.bench_gpu(path, bench.Options(simulate=True, words="layer"))
     assert says in run.header["wrong"]["direct"]["layers_2: tiny layer"]
@@ -213,10 +356,32 @@ def test_who_takes_the_process_along_is_named_and_the_rest_goes_on(tmp_path, mon
 
 
 def test_a_worker_that_does_not_start_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "WORKER", ("-c", "raise SystemExit(3)"))
+    monkeypatch.setattr(supervise, "WORKER", ("-c", "raise SystemExit(3)"))
     run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True))
     assert stopped == "start: took its process with it (exit code 3)"
     assert run.rows == []
+
+
+def test_each_part_has_its_share_and_what_is_left_is_for_all(monkeypatch):
+    now, spent = [0.0], {}
+    monkeypatch.setattr(worker, "time", SimpleNamespace(time=lambda: now[0]))
+    monkeypatch.setattr(worker, "SHARES", {"a": 0.3, "b": 0.3})
+    steps = [parts.Step(part, f"{part}{number}", None) for part in "ab" for number in range(5)]
+
+    def taken(until):
+        for step in worker.in_turn(steps, spent, until):
+            yield step.name
+            now[0] += 10  # seconds that each takes
+            spent[step.part] = spent.get(step.part, 0.0) + 10
+
+    assert list(taken(60)) == ["a0", "a1", "b0", "b1", "a2", "a3", "a4"]
+
+
+def test_every_part_has_a_share():
+    simulated, real = StandIn(), type("Real", (), {"simulated": False})()
+    assert abs(sum(parts.SHARES.values()) - 1) < 1e-9
+    for one in (simulated, real):
+        assert {step.part for step in parts.DeviceParts(one, {}, []).steps()} == set(parts.SHARES)
 
 
 def test_when_time_is_up_no_step_begins(tmp_path):
@@ -230,27 +395,28 @@ def test_ctrl_c(tmp_path, monkeypatch):
     def interrupt(process, path, until):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bench, "_wait", interrupt)
+    monkeypatch.setattr(supervise, "_wait", interrupt)
     run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True))
     assert stopped == bench.INTERRUPTED
     assert not run.header["complete"]
 
 
 def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "TESTS", str(tmp_path / "test_made_up.py"))
+    monkeypatch.setattr(device_tests, "TESTS", str(tmp_path / "test_made_up.py"))
     (tmp_path / "test_made_up.py").write_text(
         "import os, pytest, time\npytestmark = pytest.mark.gpu\n"
         "def test_one(): pass\ndef test_two(): assert 'FAILED [' == 1\n"
         "@pytest.mark.skip\ndef test_three(): pass\ndef test_four(): pass\n"
         "def test_five(): time.sleep(600 * os.path.exists(__file__ + '.slow'))\n"
     )
+    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
     log = tmp_path / "log.txt"
-    assert bench.device_tests(log, 60) == "1 failed, 3 passed, 1 skipped"
+    assert device_tests.run(log, 60, 2) == "1 failed, 3 passed, 1 skipped"
     assert "test_two" in log.read_text()
     (tmp_path / "test_made_up.py.slow").touch()
-    assert bench.device_tests(log, 8) == "1 failed, 2 passed, 1 skipped, stopped after 8 s"
-    monkeypatch.setattr(bench, "TESTS", "tests/none.py")
-    assert "not run" in bench.device_tests(log, 60)
+    assert device_tests.run(log, 8, 1) == "1 failed, 2 passed, 1 skipped, stopped after 8 s"
+    monkeypatch.setattr(device_tests, "TESTS", "tests/none.py")
+    assert "not run" in device_tests.run(log, 60, 2)
 
 
 # -- contests ----------------------------------------------------------------------------------------------
@@ -481,14 +647,13 @@ def test_the_report():
     }
     made = Measurement(header | {"wrong": {"fft": {"layers_32: a": "its error"}}}, MADE_UP)
     tables = {table.title: table.rows for table in report.tables(made)}
-    goals = {what: measured for what, measured, _ in tables["Goals"]}
-    assert goals == {
-        "implicit GEMM of cuDNN float32, ResNet-18, 32 images": "75%",
-        "layers where Winograd beats cuDNN float32, 32 images": "1",
-        "depthwise of cuDNN float32, MobileNetV1, 32 images": "110%",
-        "tensor cores of cuDNN fp16, ResNet-18, 32 images": "60%",
-        "7x7 filter over 4000x4000, of a copy": "75%",
-    }
+    assert tables["Goals"] == [
+        ("implicit GEMM of cuDNN float32, ResNet-18, 32 images", "1", "75%", "85%", "missed"),
+        ("layers where Winograd beats cuDNN float32, 32 images", "1", "1", "3", "missed"),
+        ("depthwise of cuDNN float32, MobileNetV1, 32 images", "1", "110%", "100%", "reached"),
+        ("tensor cores of cuDNN fp16, ResNet-18, 32 images", "1", "60%", "50%", "reached"),
+        ("7x7 filter over 4000x4000, of a copy", "1", "75%", "75%", "reached"),
+    ]
     (float32, fp16) = tables[
         "Layers of ResNet-18 and SqueezeNet 1.0, 32 images: how many times as fast as ..."
     ]

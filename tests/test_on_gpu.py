@@ -12,11 +12,9 @@ from cases import CASES, arrays, assert_close
 from convlab import ALGORITHMS, ArrayError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
 from convlab.gpu.device import gpu_trouble
-from convlab.measure.nvidia import find_gpus
 from convlab.reference import reference, tolerance
 
-# Numba is not imported where there is no GPU to ask it about.
-TROUBLE = gpu_trouble() if find_gpus() else "no NVIDIA GPU was found"
+TROUBLE = gpu_trouble()  # without a GPU the driver says so, and Numba is not even imported
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(TROUBLE), reason=str(TROUBLE))]
 
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]

@@ -33,9 +33,7 @@ class Gpu:
 
 def find_gpus() -> tuple[Gpu, ...]:
     """Return the GPUs the driver shows; empty where there is no driver or no GPU."""
-    if shutil.which("nvidia-smi"):
-        return _ask_tool()
-    return _ask_driver()
+    return (_ask_tool() if shutil.which("nvidia-smi") else ()) or _ask_driver()
 
 
 def _ask_tool() -> tuple[Gpu, ...]:

@@ -11,13 +11,16 @@ The header is one JSON object, on lines that begin with ``#``. Every column is d
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from convlab.errors import ParameterError
+from convlab.errors import ConvError, ParameterError
 from convlab.measure.cases import kind
 from convlab.measure.timing import Timing
 from convlab.problem import ConvProblem
@@ -94,6 +97,13 @@ class Row:
         values |= {name: f"{getattr(self.timing, name):.4e}" for name in _TIMES}
         return {column: str(values[column]) for column in COLUMNS}
 
+    @cached_property
+    def line(self) -> str:
+        """The row as it stands in a file; made once, for a file is written again and again while it grows."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(self.as_dict().values())
+        return text.getvalue()
+
     @classmethod
     def from_dict(cls, text: dict[str, str]) -> Row:
         """Return the row that `as_dict` wrote."""
@@ -128,15 +138,31 @@ class Measurement:
 
 
 def write(path: Path, measurement: Measurement) -> None:
-    """Write a measurement. A file that is there is replaced at once, so it is whole at any moment."""
+    """Write a measurement. A file that is there is replaced at once, so it is whole at any moment.
+
+    Raises
+    ------
+    UnwritableError
+        If the disk is full, or the folder cannot be written to. A file that is there is as it was.
+    """
     aside = path.with_name(path.name + ".part")
-    with aside.open("w", encoding="utf-8", newline="") as file:
-        for line in json.dumps({"schema": SCHEMA} | measurement.header, indent=1).splitlines():
-            file.write(f"# {line}\n")
-        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(row.as_dict() for row in measurement.rows)
-    os.replace(aside, path)
+    header = json.dumps({"schema": SCHEMA} | measurement.header, indent=1).splitlines()
+    try:
+        with aside.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(f"# {line}\n" for line in header)
+            file.write(",".join(COLUMNS) + "\n")
+            file.writelines(row.line for row in measurement.rows)
+        os.replace(aside, path)
+    except OSError as error:
+        with suppress(OSError):
+            aside.unlink()
+        raise UnwritableError(
+            f"{str(path)!r} cannot be written: {error.strerror}; make room there, or save to another folder"
+        ) from None
+
+
+class UnwritableError(ConvError):
+    """A measurement cannot be saved."""
 
 
 def read(path: Path) -> Measurement:

@@ -11,6 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from convlab.course import folders
 from convlab.errors import ConvError
 from convlab.measure.gpu import report
 from convlab.measure.gpu.bench import INTERRUPTED, Options, bench_gpu
@@ -23,7 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m convlab.measure.gpu", description=__doc__.split("\n")[0])
     parser.add_argument("--save", type=Path, required=True, metavar="FILE", help="where the times go")
     parser.add_argument("--layers", default="", metavar="NAME", help="only layers whose name holds this")
-    parser.add_argument("--minutes", type=float, default=Options.minutes, help="no step begins later")
+    parser.add_argument("--minutes", type=float, default=Options.minutes, help="then it ends")
     parser.add_argument("--no-rivals", action="store_true", help="without cuDNN")
     parser.add_argument("--no-tests", action="store_true", help="without the device tests")
     parser.add_argument("--simulate", action="store_true", help="only try every step, without a GPU")
@@ -32,6 +33,7 @@ def main() -> int:
     try:
         if given.layers:
             check_words(given.layers, given.simulate)
+        folders.writable(given.save.parent, "--save")
         measurement, stopped = bench_gpu(given.save, options)
     except ConvError as error:
         print(f"convlab: {error}", file=sys.stderr)

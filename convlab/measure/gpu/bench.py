@@ -1,36 +1,30 @@
 """`convlab bench gpu`: tests first, then the steps of `parts.py` in a process that may fail.
 
 A kernel that reads where it may not takes its process with it, and one that never ends would hold up all that
-comes after it. So a second process takes the steps, and writes the file before and after each of them and
-before each candidate. If it ends early, or is silent for long, the first process notes who was at work, and
-starts another that goes on with the rest. Whatever happens, also to the first: what was measured is on disk.
+comes after it. So a second process (`worker.py`) takes the steps, and writes the file before and after each
+of them and before each candidate; the first one watches over it (`supervise.py`). Whatever happens to either:
+what was measured is on disk, and the same command with the same file goes on from there.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
-import sys
+import hashlib
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 
 import convlab
-from convlab.errors import UnsupportedError
+from convlab.errors import ParameterError, UnsupportedError
+from convlab.measure.gpu import device_tests
+from convlab.measure.gpu.supervise import signals_as_interrupts, supervise
 from convlab.measure.machine import Machine
-from convlab.measure.saved import Measurement, read, write
+from convlab.measure.saved import Measurement, UnwritableError, read, write
 
 WHAT = "convlab bench gpu"
 INTERRUPTED = "interrupted"
-WORKER = "-m", "convlab.measure.gpu.worker"
-LOST = 75  # exit code of a process whose device does not answer
-SILENT = 120.0  # seconds without a sign of life
-TEST_TIME = 180.0  # seconds that the device tests may take
-TESTS = "tests/test_on_gpu.py"
+NOT_RUN = "not run"
+TEST_SHARE = 0.2  # of the minutes, that the device tests may take
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,7 @@ class Options:
     rivals, tests : bool
         Measure cuDNN too; run the device tests first.
     minutes : float
-        No step begins later than this.
+        Then it ends; what is not measured until then can be measured by the same command, with the same file.
     simulate : bool
         Try every step in the lane simulator, on tiny layers; no time is taken.
     """
@@ -67,6 +61,11 @@ class Options:
         }
         return " ".join([WHAT, *(option for option, is_given in given.items() if is_given)])
 
+    def same_work(self, other: dict) -> bool:
+        """Say if other options, as a file has them, ask for the same measurements."""
+        free = {"minutes": 0, "tests": False}  # these say how far to go, not what is measured
+        return asdict(self) | free == other | free
+
 
 def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
     """Measure the GPU of this machine, and write the measurement to a file.
@@ -74,7 +73,8 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
     Parameters
     ----------
     path : Path
-        The file; one that is there is replaced.
+        The file. If a run of the same code, with the same options, on the same machine, left it incomplete,
+        this one goes on there; otherwise a file that is there is replaced.
     options : Options
 
     Returns
@@ -85,23 +85,22 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
     Raises
     ------
     ConvError
-        If there is no GPU to measure; nothing has been written then.
+        If there is no GPU to measure, or the file cannot be written; nothing has been written then.
     """
     until = time.time() + 60 * options.minutes
     if not options.simulate:
         _refuse_without_gpu()
-    measurement = Measurement(first_header(options))
+    measurement = unfinished(path, options) or Measurement(first_header(options))
     write(path, measurement)
     try:
-        if options.tests and not options.simulate:
-            log = path.with_name(path.name + ".tests.txt")
-            print(f"the device tests run, {log} has what they say", flush=True)
-            measurement.header["tests"] = device_tests(log, min(TEST_TIME, 60 * options.minutes / 2))
-            print(f"device tests: {measurement.header['tests']}", flush=True)
-            write(path, measurement)
-        _supervise(path, options, until)
+        with signals_as_interrupts():
+            if options.tests and not options.simulate and _are_due(measurement.header["tests"]):
+                _run_tests(path, measurement, 60 * options.minutes * TEST_SHARE)
+            supervise(path, asdict(options), until)
     except KeyboardInterrupt:
         return read(path), INTERRUPTED
+    except UnwritableError as error:  # what was written before is still there
+        return read(path), str(error)
     measurement = read(path)
     return measurement, None if measurement.header["complete"] else why_incomplete(measurement) or None
 
@@ -114,11 +113,13 @@ def first_header(options: Options) -> dict:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "complete": False,
         **({"simulated": True} if options.simulate else {}),
+        "options": asdict(options),
         "convlab": convlab.__version__,
+        "source": source(),
         "machine": Machine.here().as_dict(),
         "device": {},
         "roofs": {},
-        "tests": "not run",
+        "tests": NOT_RUN,
         "skipped": {},
         "left out": {},
         "wrong": {},
@@ -126,8 +127,39 @@ def first_header(options: Options) -> dict:
         "failed": {},
         "avoid": {},
         "done": [],
+        "spent": {},
         "at": None,
     }
+
+
+def source() -> str:
+    """Return a few digits that change with any line of the library: another source, another measurement."""
+    digest = hashlib.sha256()
+    root = Path(convlab.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def unfinished(path: Path, options: Options) -> Measurement | None:
+    """Return what a run that was cut off left in a file, made ready to go on; None if there is none.
+
+    What was not reached is tried again, and what failed as a whole; a candidate that was wrong stays so.
+    """
+    try:
+        measurement = read(path)
+    except ParameterError:
+        return None
+    kept, new = measurement.header, first_header(options)
+    same = all(kept.get(key) == new[key] for key in ("what", "convlab", "source"))
+    if not same or kept["complete"] or not options.same_work(kept["options"]):
+        return None
+    if any(kept["machine"][key] != new["machine"][key] for key in ("processor", "gpus", "libraries")):
+        return None
+    kept["done"] = [step for step in kept["done"] if step not in kept["failed"]]
+    kept |= {"failed": {}, "spent": {}, "at": None, "resumed": [*kept.get("resumed", ()), new["date"]]}
+    print(f"{path} is not complete: going on after {len(kept['done'])} steps", flush=True)
+    return measurement
 
 
 def why_incomplete(measurement: Measurement) -> str:
@@ -150,90 +182,14 @@ def _refuse_without_gpu() -> None:
         )
 
 
-def device_tests(log: Path, limit: float) -> str:
-    """Run the tests that need a GPU, and return what came of them; they are part of a checkout only.
-
-    Parameters
-    ----------
-    log : Path
-        Where all they say is written.
-    limit : float
-        Seconds they may take.
-    """
-    root = Path(convlab.__file__).parents[1]
-    if not (root / TESTS).exists() or not find_spec("pytest"):
-        return "not run: they need a checkout and pytest"
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-v", "--maxfail=25", TESTS]
-    stopped = ""
-    with log.open("w") as out:
-        process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT)
-        try:
-            process.wait(timeout=limit)
-        except BaseException as error:  # whatever it is, Ctrl-C too, the tests do not go on alone
-            process.kill()
-            process.wait()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            stopped = f", stopped after {limit:g} s"
-    words = Counter(re.findall(r" (PASSED|FAILED|ERROR|SKIPPED)\b.*\[", log.read_text()))
-    counts = ", ".join(f"{count} {word.lower()}" for word, count in sorted(words.items()))
-    return f"{counts or 'none'}{stopped}"
+def _are_due(told: str) -> bool:
+    """Say if the device tests have not been run to their end yet."""
+    return told == NOT_RUN or "stopped" in told or "died" in told
 
 
-def _supervise(path: Path, options: Options, until: float) -> None:
-    """Have the steps taken, by one process after the other if need be, until all are done or time is up."""
-    while True:
-        given = str(path), str(until), json.dumps(asdict(options))
-        process = subprocess.Popen([sys.executable, *WORKER, *given])
-        try:
-            code = _wait(process, path, until)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-        if code == 0:
-            return
-        how = {None: f"gave no sign of life for {SILENT:g} s", LOST: "the device did not answer any more"}
-        if not _note(path, how.get(code, f"took its process with it (exit code {code})")):
-            return
-        if time.time() > until:
-            return
-
-
-def _wait(process: subprocess.Popen, path: Path, until: float) -> int | None:
-    """Return the exit code of a process; None if it had to be stopped."""
-    while True:
-        try:
-            return process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            silent = time.time() - path.stat().st_mtime
-            if silent > SILENT or time.time() > until + SILENT:
-                process.kill()
-                process.wait()
-                return None
-
-
-def _note(path: Path, how: str) -> bool:
-    """Write down who was at work when the process ended, so that the next one leaves it out.
-
-    Returns False if nobody was: then another process would fare no better.
-    """
-    measurement = read(path)
-    header = measurement.header
-    if header["at"] is None:
-        header["failed"]["start"] = how
-        write(path, measurement)
-        return False
-    step, candidate = header["at"]
-    if reason := header["wrong"].get(candidate, {}).get(step):
-        how = f"{reason}; {how}"
-    avoided = header["avoid"].setdefault(step, [])
-    if candidate is None or candidate in avoided:
-        header["failed"][step] = how
-        header["done"].append(step)
-    else:
-        avoided.append(candidate)
-        header["wrong"].setdefault(candidate, {})[step] = how
-    header["at"] = None
+def _run_tests(path: Path, measurement: Measurement, limit: float) -> None:
+    log = path.with_name(path.name + ".tests.txt")
+    print(f"the device tests run, {log} has what they say", flush=True)
+    measurement.header["tests"] = device_tests.run(log, limit)
+    print(f"device tests: {measurement.header['tests']}", flush=True)
     write(path, measurement)
-    return True

@@ -15,7 +15,7 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm
 from convlab.algorithms.tensor_core import KINDS, tensor_core
-from convlab.errors import ConvError, WorkspaceError
+from convlab.errors import ConvError, UnsupportedError, WorkspaceError
 from convlab.gpu.device import using
 from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Effort
@@ -107,9 +107,12 @@ class DeviceContest(Contest):
         if name in self.attempts.avoid:
             return
         self.attempts.on_attempt(name)
+        refusals: tuple = (WorkspaceError, UnsupportedError)  # for want of memory, or of a library
         try:
-            self.enter(name, make(), ours=ours, rounding=rounding)
-        except WorkspaceError as reason:
+            call = make()
+            refusals = (WorkspaceError,)  # what has been made must run
+            self.enter(name, call, ours=ours, rounding=rounding)
+        except refusals as reason:
             self.attempts.refused[name] = str(reason)
         except Exception as error:  # a kernel can fail in every way a compiler or a driver knows
             said = str(error) if isinstance(error, ConvError) else f"{type(error).__name__}: {error}"

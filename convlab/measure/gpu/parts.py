@@ -2,12 +2,13 @@
 
     roofs          copying, reading from L2, multiplying and adding; what nothing costs
     image          the picture of 4000x4000 pixels with a filter of 7x7, against a copy of as many bytes
-    ladder ...     kernels rung by rung, a part for each ladder
     layers_32      ResNet-18 and SqueezeNet 1.0, 32 images: all our algorithms, all of cuDNN's forms
     depthwise_32   MobileNetV1's depthwise layers, likewise
+    ladder         kernels rung by rung, a step for each ladder
     layers_1, depthwise_1   one image
 
-Each part is a list of steps, some seconds each.
+Each part is a list of steps, some seconds each, and has a share of the time; what it does not need is left to
+all.
 """
 
 from __future__ import annotations
@@ -25,16 +26,33 @@ from convlab.measure.gpu import cases, roofs
 from convlab.measure.gpu.cases import Ladder
 from convlab.measure.gpu.contest import Attempts, DeviceContest
 from convlab.measure.gpu.rivals import DeviceRival
-from convlab.measure.parts import Step
 from convlab.measure.saved import Row
 from convlab.problem import ConvProblem
 
-FULL = Effort(rounds=15, most=101, budget=0.5, slow=8.0, patience=0.6)
+FULL = Effort(rounds=7, most=101, budget=0.4, slow=8.0, patience=0.8)
+SHARES = {
+    "roofs": 0.05,
+    "image": 0.10,
+    "layers_32": 0.40,
+    "depthwise_32": 0.10,
+    "ladder": 0.15,
+    "layers_1": 0.15,
+    "depthwise_1": 0.05,
+}
 TINY = Effort(rounds=1, most=1, budget=0.0)
 # What the lane simulator can do in a moment: for trying the command where there is no GPU.
 TINY_IMAGE = Case("image", "16x12", ConvProblem(1, 16, 12, 1, 1, 3, 3, padding=1))
 TINY_LAYER = Case("tiny", "layer", ConvProblem(1, 5, 4, 4, 8, 3, 3, padding=1), 2)
-TINY_DEPTHWISE = Case("tiny", "depthwise", ConvProblem(1, 5, 4, 4, 4, 3, 3, padding=1, groups=4))
+TINY_DEPTHWISE = Case("tiny", "depthwise", ConvProblem(1, 5, 4, 2, 2, 3, 3, padding=1, groups=2))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A piece of the run: its part, a key of `SHARES`; its name; `run` gets all rows, returns its own."""
+
+    part: str
+    name: str
+    run: Callable[[list[Row]], list[Row]]
 
 
 @dataclass
@@ -62,25 +80,33 @@ class DeviceParts:
 
     def steps(self) -> list[Step]:
         """Return the steps, in order."""
+        images, layers, depthwise = [cases.image()], networks.convolutions(), networks.depthwise()
+        (many, one), batches = cases.BATCHES, cases.BATCHES
         if self.clock.simulated:
             images, layers, depthwise, batches = [TINY_IMAGE], [TINY_LAYER], [TINY_DEPTHWISE], (2, 1)
-        else:
-            images, batches = [cases.image()], cases.BATCHES
-            layers, depthwise = networks.convolutions(), networks.depthwise()
-        steps = [Step("roofs", "of this device", self._roofs)]
-        steps += [self._step("image", case, self._image) for case in cases.chosen(images, self.words)]
-        for ladder in cases.ladders():
-            if cases.chosen([self._case_of(ladder)], self.words):
-                steps.append(Step("ladder", ladder.name, partial(self._ladder, ladder)))
-        for images in batches:
+        steps = [Step("roofs", "roofs: of this device", self._roofs)]
+        steps += [
+            self._step("image", "image", case, self._image) for case in cases.chosen(images, self.words)
+        ]
+        for part, images in zip((many, one), batches, strict=True):
             for name, group in {"layers": layers, "depthwise": depthwise}.items():
                 for case in cases.chosen(group, self.words):
-                    many = cases.in_batches(case, images)
-                    steps.append(self._step(f"{name}_{images}", many, self._layer))
+                    batch = cases.in_batches(case, images)
+                    steps.append(self._step(f"{name}_{part}", f"{name}_{images}", batch, self._layer))
+            if part == many:
+                steps += self._ladders()
         return steps
 
-    def _step(self, part: str, case: Case, run) -> Step:
-        return Step(part, case.name, partial(run, part, case))
+    def _ladders(self) -> list[Step]:
+        return [
+            Step("ladder", f"ladder: {ladder.name}", partial(self._ladder, ladder))
+            for ladder in cases.ladders()
+            if cases.chosen([self._case_of(ladder)], self.words)
+        ]
+
+    def _step(self, part: str, rows: str, case: Case, run) -> Step:
+        """Return a step; `rows` is what the part of its rows is called."""
+        return Step(part, f"{rows}: {case.name}", partial(run, rows, case))
 
     # -- the parts -----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from math import isnan
 from convlab.measure.gpu.contest import COPY
 from convlab.measure.gpu.rivals import FLOAT32, FP16, TF32
 from convlab.measure.saved import Measurement, Row
-from convlab.measure.summary import by_layer, disturbed, fastest, speedup
+from convlab.measure.summary import Ratio, by_layer, disturbed, fastest, speedup
 from convlab.measure.tables import NOTHING, Table, ratio_2
 from convlab.units import bytes_text, count_text, time_text
 
@@ -65,7 +65,8 @@ def notes(measurement: Measurement) -> list[str]:
     timed = [row for row in measurement.rows if not isnan(row.seconds)]
     if (share := disturbed(timed)) > 0.1:
         lines.append(f"{share:.0%} of the times scatter by more than a tenth: other programs use this GPU.")
-    if not header["complete"] and not header.get("simulated"):
+    stopped = header["at"] or header["failed"] if header.get("simulated") else not header["complete"]
+    if stopped:
         lines.append("This run is not complete: the tables show what had been measured.")
     return lines
 
@@ -79,23 +80,33 @@ def _goals(parts: dict[str, list[Row]]) -> Table:
     dense = parts.get("layers_32", [])
     gemm = speedup(resnet, ("implicit_gemm",), FLOAT32)
     won = sum(_winograd_wins(group) for group in by_layer(dense).values())
-    apart = speedup(parts.get("depthwise_32", []), ("depthwise",), FLOAT32)
+    separate = parts.get("depthwise_32", [])
+    apart = speedup(separate, ("depthwise",), FLOAT32)
     cores = speedup(resnet, ("tensor_core_fp16",), FP16)
     image = parts.get("image", [])
     copied, filtered = fastest(image, (COPY,)), fastest(image)
+    filtering = copied and filtered and copied.seconds / filtered.seconds
     lines = [
-        ("implicit GEMM of cuDNN float32, ResNet-18, 32 images", gemm and f"{gemm.mean:.0%}", "85%"),
-        ("layers where Winograd beats cuDNN float32, 32 images", str(won) if dense else None, "3"),
-        ("depthwise of cuDNN float32, MobileNetV1, 32 images", apart and f"{apart.mean:.0%}", "100%"),
-        ("tensor cores of cuDNN fp16, ResNet-18, 32 images", cores and f"{cores.mean:.0%}", "50%"),
-        (
-            "7x7 filter over 4000x4000, of a copy",
-            copied and filtered and f"{copied.seconds / filtered.seconds:.0%}",
-            "75%",
-        ),
+        ("implicit GEMM of cuDNN float32, ResNet-18, 32 images", gemm, 0.85, resnet),
+        ("layers where Winograd beats cuDNN float32, 32 images", won if dense else None, 3, dense),
+        ("depthwise of cuDNN float32, MobileNetV1, 32 images", apart, 1.0, separate),
+        ("tensor cores of cuDNN fp16, ResNet-18, 32 images", cores, 0.5, resnet),
+        ("7x7 filter over 4000x4000, of a copy", filtering, 0.75, image),
     ]
-    rows = [(what, measured or NOTHING, goal) for what, measured, goal in lines]
-    return Table("Goals", ("", "measured", "goal"), rows if any(row[1] != NOTHING for row in rows) else [])
+    rows = [_goal(*line) for line in lines]
+    columns = ("", "layers", "measured", "goal", "")
+    return Table("Goals", columns, rows if any(row[2] != NOTHING for row in rows) else [])
+
+
+def _goal(what: str, measured: Ratio | float | None, goal: float, rows: list[Row]) -> tuple[str, ...]:
+    """Return a goal as text, with the number of layers it was measured on so far."""
+    value = measured.mean if isinstance(measured, Ratio) else measured
+    count = measured.layers if isinstance(measured, Ratio) else len(by_layer(rows))
+    in_words = "{:.0f}" if isinstance(goal, int) else "{:.0%}"
+    if value is None:
+        return what, NOTHING, NOTHING, in_words.format(goal), ""
+    reached = "reached" if value >= goal else "missed"
+    return what, str(count), in_words.format(value), in_words.format(goal), reached
 
 
 def _winograd_wins(layer: list[Row]) -> bool:

@@ -1,6 +1,6 @@
-"""The process that takes the steps of `convlab bench gpu`; `bench.py` starts it, and starts it again.
+"""The process that takes the steps of `convlab bench gpu`; `supervise.py` starts it, and starts it again.
 
-    python -m convlab.measure.gpu.worker FILE UNTIL OPTIONS
+    python -m convlab.measure.gpu.worker FILE UNTIL OPTIONS PARENT
 
 What it was told of the run so far is in the file.
 """
@@ -12,18 +12,21 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from convlab.measure.gpu import rivals
-from convlab.measure.gpu.bench import LOST, Options
+from convlab.measure.gpu.bench import Options
 from convlab.measure.gpu.contest import DeviceLost
-from convlab.measure.gpu.parts import DeviceParts
-from convlab.measure.saved import read, write
+from convlab.measure.gpu.parts import SHARES, DeviceParts, Step
+from convlab.measure.gpu.supervise import LOST, TIME_UP, UNWRITABLE, end_with
+from convlab.measure.saved import UnwritableError, read, write
+
+LAST = 0.05  # of the minutes, in which no step begins: so the last one can end
 
 
 def work(path: Path, until: float, options: Options) -> int:
     """Take the steps that are not done yet, and write the file after each. Returns the exit code."""
-    start, parent = time.time(), os.getppid()
     measurement = read(path)
     header = measurement.header
     clock = _clock(options.simulate, header)
@@ -31,33 +34,31 @@ def work(path: Path, until: float, options: Options) -> int:
     header["skipped"] = dict.fromkeys(rivals.RIVALS, reason) if reason else {}
     here = [] if reason else list(rivals.RIVALS.values())
     parts = DeviceParts(clock, header, here, options.words, lambda: write(path, measurement))
-    steps = parts.steps()
-    for number, step in enumerate(steps, 1):
-        label = f"{step.part}: {step.label}"
-        if label in header["done"]:
-            continue
-        if os.getppid() != parent:  # nobody waits for this any more
-            return 1
-        if time.time() > until:
-            header["failed"][label] = "time was up"
-            continue
-        print(f"[{number:3}/{len(steps)} {time.time() - start:4.0f} s] {label}", flush=True)
-        header["at"] = [label, None]
+    steps = [step for step in parts.steps() if step.name not in header["done"]]
+    for number, step in enumerate(in_turn(steps, header["spent"], until - LAST * 60 * options.minutes), 1):
+        print(f"[{number:3}/{len(steps)}, {until - time.time():4.0f} s left] {step.name}", flush=True)
+        header["at"] = [step.name, None]
         write(path, measurement)
+        start = time.time()
         try:
             measurement.rows += step.run(measurement.rows)
+        except UnwritableError:
+            raise
         except DeviceLost:
             write(path, measurement)
             return LOST
         except Exception as error:  # one step is lost, the others need not be
-            header["failed"][label] = f"{type(error).__name__}: {error}".partition("\n")[0]
+            header["failed"][step.name] = f"{type(error).__name__}: {error}".partition("\n")[0]
             if not clock.is_alive():
                 write(path, measurement)
                 return LOST
-        header["done"].append(label)
+        header["spent"][step.part] = header["spent"].get(step.part, 0.0) + time.time() - start
+        header["done"].append(step.name)
         header["at"] = None
         write(path, measurement)
         _give_back_memory()
+    late = [step.name for step in steps if step.name not in header["done"]]
+    header["failed"] |= dict.fromkeys(late, TIME_UP)
     header["complete"] = not (options.simulate or header["wrong"] or header["failed"])
     if not options.simulate:
         from convlab.measure.gpu.facts import clocks
@@ -65,6 +66,28 @@ def work(path: Path, until: float, options: Options) -> int:
         header["device"]["then"] = clocks()
     write(path, measurement)
     return 0
+
+
+def in_turn(steps: list[Step], spent: dict[str, float], until: float) -> Iterator[Step]:
+    """Yield the steps while there is time: first each part's within its share, then what had to wait.
+
+    Parameters
+    ----------
+    steps : list of Step
+    spent : dict of str to float
+        Seconds that were spent on each part so far; kept up to date by the caller.
+    until : float
+        No step begins later.
+    """
+    parent, whole = os.getppid(), until - time.time() + sum(spent.values())
+    waiting = list(steps)
+    for generous in (False, True):
+        for step in tuple(waiting):
+            if time.time() > until or os.getppid() != parent:  # then nobody waits for this any more
+                return
+            if generous or spent.get(step.part, 0.0) < SHARES[step.part] * whole:
+                waiting.remove(step)
+                yield step
 
 
 def _give_back_memory() -> None:
@@ -87,8 +110,12 @@ def _clock(simulate: bool, header: dict):
 
 
 if __name__ == "__main__":
-    file, until, options = sys.argv[1:]
-    code = work(Path(file), float(until), Options(**json.loads(options)))
+    file, until, options, parent = sys.argv[1:]
+    end_with(int(parent))
+    try:
+        code = work(Path(file), float(until), Options(**json.loads(options)))
+    except UnwritableError:  # the process that waits for this one says so
+        code = UNWRITABLE
     if code == LOST:
         os._exit(code)  # an ordinary end would ask the lost device to give its memory back
     sys.exit(code)
