@@ -1,35 +1,23 @@
 """Plans on a device, in the lane simulator: arrays of both sides, memory, and what is refused."""
 
 import re
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from device_tools import Counting, Held, aligned, held
 from test_gpu_forms import FORMS
 
 import convlab.measure.machine
 from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
+from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.gpu import device as device_module
-from convlab.gpu.device import Gpu, Simulator, simulated, using
+from convlab.gpu.device import Gpu, simulated, using
 
 PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
 X, W, BIAS = arrays(PROBLEM)
 Y = PROBLEM.y_shape
-
-
-class Held:
-    """An array of the simulator as another library would show it: by CUDA's array interface alone."""
-
-    def __init__(self, array, **changes):
-        self.array, self.changes = array, changes
-
-    @property
-    def __cuda_array_interface__(self):
-        facts = self.array.__array_interface__
-        kept = {name: facts[name] for name in ("shape", "typestr", "data", "strides")}
-        return {**kept, "version": 3, **self.changes}
 
 
 class Gradients:
@@ -38,43 +26,6 @@ class Gradients:
     @property
     def __cuda_array_interface__(self):
         raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
-
-
-def aligned(shape, dtype=np.float32, at=0):
-    """Return zeros that begin `at` bytes after a multiple of 64."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + 128, np.uint8)
-    start = -memory.__array_interface__["data"][0] % 64 + at
-    return memory[start : start + size].view(dtype).reshape(shape)
-
-
-def held(values, **changes):
-    array = aligned(values.shape, values.dtype)
-    array[...] = values
-    return Held(array, **changes)
-
-
-class Counting(Simulator):
-    """Counts the bytes that are asked for."""
-
-    def __init__(self):
-        super().__init__(traced=False)
-        self.taken = 0
-
-    def put(self, array):
-        self.taken += array.nbytes
-        return super().put(array)
-
-    def empty(self, shape, dtype):
-        array = super().empty(shape, dtype)
-        self.taken += array.nbytes
-        return array
-
-    @contextmanager
-    def counted(self):
-        before, count = self.taken, {}
-        yield count
-        count["bytes"] = self.taken - before
 
 
 # -- arrays of both sides ----------------------------------------------------------------------------------
@@ -118,38 +69,32 @@ def test_a_plan_keeps_its_device():
 CHANGED = np.random.default_rng(1).standard_normal((1, 9, 7, 4)).astype("f4")
 
 
-@pytest.mark.parametrize("algorithm", FORMS)
-def test_resize(algorithm):
-    case = next(one for one in CASES.values() if not ALGORITHMS[algorithm].supports(one))
-    x, w, bias = arrays(case)
-    with simulated(traced=False):
-        prepared = plan(case, w, bias, algorithm=algorithm, backend="gpu")
-        prepared(x)
-        prepared.resize(N=2, H=case.H + 3)
+SMALL = [
+    ConvProblem(1, 5, 4, 4, 6, 3, 3, padding=1),
+    ConvProblem(1, 5, 4, 4, 4, 3, 3, padding=1, groups=4),
+    ConvProblem(1, 5, 4, 4, 6, 1, 1),
+]
+EVERY = [*(ALGORITHMS[name] for name in FORMS), *map(tensor_core, KINDS)]
+
+
+@pytest.mark.parametrize("algorithm", EVERY, ids=lambda one: one.name)
+def test_no_copy_is_made_and_another_size_is_served(algorithm):
+    problem = next(one for one in SMALL if not algorithm.supports(one))
+    x, w, bias = arrays(problem)
+    out = held(np.full(problem.y_shape, np.nan, x.dtype))
+    with using(Counting()) as device:
+        prepared = plan(problem, held(w), held(bias), algorithm=algorithm, backend="gpu")
+        with device.counted() as run:
+            assert prepared(held(x), out) is out
+        assert run["bytes"] == 0
+        assert_close(out.array, x, w, problem, bias, rounding=algorithm.rounding)
+        prepared.resize(N=2, H=problem.H + 3)
         problem = prepared.problem
         x = arrays(problem)[0]
-        assert_close(prepared(x), x, w, problem, bias, algorithm, ALGORITHMS[algorithm].rounding)
+        assert_close(prepared(x), x, w, problem, bias, rounding=algorithm.rounding)
 
 
 # -- memory ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("algorithm", FORMS)
-def test_the_model_is_what_is_taken(algorithm):
-    for name in ("one pixel of padding", "two groups", "depthwise", "pointwise"):
-        problem, device = CASES[name], Counting()
-        if ALGORITHMS[algorithm].supports(problem):
-            continue
-        x, w, bias = arrays(problem)
-        with using(device), device.counted() as made:
-            prepared = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
-        kept = sum(array.nbytes for array in prepared.workspace.values())
-        assert kept == prepared.cost.workspace_bytes, name
-        assert prepared.packed.nbytes == prepared.cost.packed_bytes, name
-        assert made["bytes"] == prepared.cost.workspace_bytes + prepared.cost.packed_bytes + bias.nbytes, name
-        with device.counted() as run:
-            prepared(held(x), held(np.zeros(problem.y_shape, x.dtype)))
-        assert run["bytes"] == 0, name
 
 
 BIG = ConvProblem(1, 512, 512, 64, 8, 3, 3, padding=1)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from device_tools import Counting
 
 from convlab import ALGORITHMS, UnsupportedError, plan
-from convlab.gpu.device import as_launched, simulated
+from convlab.gpu.device import as_launched, using
 
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
 
@@ -17,12 +18,17 @@ def test_case_table(algorithm, case):
     if ALGORITHMS[algorithm].supports(problem):
         pytest.skip("not served")
     x, w, bias = arrays(problem)
-    with simulated(traced=False):  # mistakes are found all the same
-        made = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
-        y = made(x)
+    with using(Counting()) as device:  # it finds mistakes all the same
+        with device.counted() as before:
+            made = plan(problem, w, bias, algorithm=algorithm, backend="gpu")
+        with device.counted() as while_running:
+            y = made(x)
     assert_close(y, x, w, problem, bias, f"{algorithm}, {case}", ALGORITHMS[algorithm].rounding)
     assert sum(array.nbytes for array in made.workspace.values()) == made.cost.workspace_bytes
     assert made.packed.nbytes == made.cost.packed_bytes
+    # Nothing else was taken: for the plan, or for copies on the way.
+    assert before["bytes"] == made.cost.workspace_bytes + made.cost.packed_bytes + bias.nbytes
+    assert while_running["bytes"] == x.nbytes + y.nbytes
 
 
 def test_arrays_that_32_bits_cannot_count_are_refused():
