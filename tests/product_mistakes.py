@@ -91,7 +91,41 @@ def gather_leaves_padding_out(x, table, y):
             y[m, tap, c] = x[place + c]
 
 
+def _builder(repeats=True, marks=True, guards=True, turned=False, by_tap=False, lines="Q"):
+    """Return a kernel that builds the table, right if it is asked for nothing else."""
+
+    @cuda.jit
+    def build(y, H, W, C, P, Q, R, S, stride, padding):
+        i = cuda.grid(1)
+        if guards and i >= y.size:
+            return
+        if by_tap:  # the taps of a pixel side by side
+            tile, rest = divmod(i, 32 * R * S)
+            row, tap = divmod(rest, R * S)
+            at = (tile * R * S + tap) * 32 + row
+        else:
+            rest, row = divmod(i, 32)
+            tile, tap = divmod(rest, R * S)
+            at = i
+        r, s = divmod(tap, R)[::-1] if turned else divmod(tap, S)
+        m = tile * 32 + row
+        p, q = divmod(min(m, P * Q - 1) if repeats else m, Q if lines == "Q" else W)
+        h, w = p * stride + r - padding, q * stride + s - padding
+        hit = 0 <= h < H and 0 <= w < W
+        y[at] = (h * W + w) * C if hit or not marks else -1
+
+    return build
+
+
 KERNELS = {
+    "build_table": {
+        "goes on behind the last pixel": (_builder(repeats=False), "numbers differ"),
+        "does not mark padding": (_builder(marks=False), "numbers differ"),
+        "has no tail guard": (_builder(guards=False), "out of bounds"),
+        "swaps r and s": (_builder(turned=True), "numbers differ"),
+        "lays its lanes along the taps": (_builder(by_tap=True), "sectors for writing, where"),
+        "counts pixels in lines of the picture": (_builder(lines="W"), "numbers differ"),
+    },
     "register_tile": {
         "reads both numbers for every product": (
             product_reads_for_every_product,

@@ -77,6 +77,30 @@ class Recorder(Simulator):
         self.launches.append((kernel, grid, block, arguments))
 
 
+class Bus(Simulator):
+    """A simulator that counts what crosses the bus between the processor's memory and the device's.
+
+    Attributes
+    ----------
+    bytes : int
+        Of all arrays that were put there or fetched back.
+    """
+
+    def __init__(self):
+        super().__init__(traced=False)
+        self.bytes = 0
+
+    def put(self, array):
+        """Copy an array to the device."""
+        self.bytes += array.nbytes
+        return super().put(array)
+
+    def get(self, array, out=None):
+        """Copy an array of the device back."""
+        self.bytes += array.nbytes
+        return super().get(array, out)
+
+
 def first_block(problem: ConvProblem, algorithm: Algorithm | str) -> list[Trace]:
     """Return the trace of the first block of every launch of an algorithm."""
     return _used(FirstBlock(), problem, algorithm).traces

@@ -48,7 +48,9 @@ def workspace_bytes(problem: ConvProblem, threads: int) -> int:
 
 def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, str]:
     """Return the workspace for a picture of another size, and how much of the table was made anew."""
-    if (old.H, old.W) == (new.H, new.W):
+    if old.W != new.W:  # every distance: the old ones need not come back to the processor
+        return allocate(new, threads=1), "all"
+    if old.H == new.H:
         table, rebuilt = {"offsets": workspace["offsets"]}, "nothing"
     else:
         kept = {"offsets": current().get(workspace["offsets"])}

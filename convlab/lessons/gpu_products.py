@@ -15,6 +15,7 @@ from convlab.problem import ConvProblem
 
 SIDE = 32  # rows and columns of the product that one block computes
 CHANNELS = 32
+BUILDERS = 128  # threads of a block that builds a table
 
 
 def _whole(rng, *shape: int) -> np.ndarray:
@@ -65,6 +66,20 @@ def _tables() -> Iterator[Launch]:
         yield Launch((len(table),), (CHANNELS,), arguments, rows.astype(np.float32))
 
 
+def _sizes() -> Iterator[Launch]:
+    for H, W, C, R, S, stride, padding in (
+        (4, 8, 1, 1, 1, 1, 0),
+        (8, 8, 3, 2, 1, 1, 0),
+        (5, 7, 2, 2, 3, 1, 1),  # a tile and a part of one
+        (9, 12, 4, 3, 3, 2, 1),
+    ):
+        problem = ConvProblem(1, H, W, C, 1, R, S, stride=stride, padding=padding)
+        table = indirection_buffer(problem, WARP).ravel()
+        sizes = {"H": H, "W": W, "C": C, "P": problem.P, "Q": problem.Q, "R": R, "S": S}
+        arguments = {"y": None, **sizes, "stride": stride, "padding": padding}
+        yield Launch((-(-table.size // BUILDERS),), (BUILDERS,), arguments, table)
+
+
 def _layers() -> Iterator[tuple]:
     """(N, P, Q, C, R, S)."""
     yield 1, 2, 3, 1, 1, 1
@@ -113,6 +128,13 @@ EXERCISES: dict[str, Exercise | KernelExercise] = {
         f"y[m, tap] gets the {CHANNELS} numbers of x that begin at table[m, tap], or zeros where that is -1.",
         _tables,
         "gather",
+    ),
+    "build_table": KernelExercise(
+        "build(y, H, W, C, P, Q, R, S, stride, padding) is a kernel with a thread for each number of the "
+        f"indirection buffer y: tiles of {WARP} pixels, in a tile tap by tap, in a tap pixel by pixel; -1 on "
+        "padding, and pixels past the last one repeat it. There may be more threads than numbers.",
+        _sizes,
+        "build_table",
     ),
     "holder": Exercise(
         "holder(row, column) returns the lane that holds C[row, column].",

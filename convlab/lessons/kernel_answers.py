@@ -105,3 +105,16 @@ def gather(x, table, y):
     for tap in range(table.shape[1]):
         place = table[m, tap]  # the same for the whole block: one request, one sector
         y[m, tap, c] = x[place + c] if place >= 0 else float32(0)
+
+
+@cuda.jit
+def build_table(y, H, W, C, P, Q, R, S, stride, padding):
+    i = cuda.grid(1)  # neighbours write neighbours: the pixels of a tile are innermost
+    if i < y.size:
+        rest, row = divmod(i, 32)
+        rest, s = divmod(rest, S)
+        tile, r = divmod(rest, R)
+        p, q = divmod(min(tile * 32 + row, P * Q - 1), Q)
+        h, w = p * stride + r - padding, q * stride + s - padding
+        inside = 0 <= h < H and 0 <= w < W
+        y[i] = (h * W + w) * C if inside else -1

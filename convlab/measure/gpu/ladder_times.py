@@ -48,15 +48,13 @@ def ladder_times(name: str, folder: Path | None = None) -> LadderTimes:
         raise ParameterError(f"ladder={name!r}; expected one of {', '.join(by_name)}")
     if not (trouble := gpu_trouble()):
         from convlab.measure.gpu.clock import EventClock
-        from convlab.measure.gpu.facts import gpu_facts
 
-        return LadderTimes(f"measured here, {gpu_facts()['name']}", measure(by_name[name], EventClock()))
-    kept = _newest(folder or data_path("measurements"), f"ladder {name}")
+        return LadderTimes(measured_here(), measure(by_name[name], EventClock()))
+    kept = newest(folder or data_path("measurements"), f"ladder {name}")
     if kept is None:
-        return LadderTimes(f"not measured here yet: {trouble}, and no measurement of one is kept", {})
+        return LadderTimes(not_measured(trouble), {})
     rows = kept.part(f"ladder {name}") + [row for row in kept.part("image") if row.candidate == "copy"]
-    date, device = kept.header["date"][:10], kept.header["device"].get("name", "a GPU")
-    return LadderTimes(f"saved: {device}, {date}", {_short(row.candidate): row.timing for row in rows})
+    return LadderTimes(saved_from(kept), {_short(row.candidate): row.timing for row in rows})
 
 
 def measure(ladder: Ladder, clock) -> dict[str, Timing]:
@@ -75,7 +73,27 @@ def _short(candidate: str) -> str:
     return candidate.partition(": ")[2] or candidate
 
 
-def _newest(folder: Path, part: str) -> Measurement | None:
+# -- where times come from, in words -----------------------------------------------------------------------
+
+
+def measured_here() -> str:
+    """Say that times were taken on the GPU of this machine, and which one that is."""
+    from convlab.measure.gpu.facts import gpu_facts
+
+    return f"measured here, {gpu_facts()['name']}"
+
+
+def saved_from(kept: Measurement) -> str:
+    """Say which GPU a saved measurement is of, and when it was taken."""
+    return f"saved: {kept.header['device'].get('name', 'a GPU')}, {kept.header['date'][:10]}"
+
+
+def not_measured(trouble: str) -> str:
+    """Say that there are no times, and why none are taken now."""
+    return f"not measured here yet: {trouble}, and no measurement of one is kept"
+
+
+def newest(folder: Path, part: str) -> Measurement | None:
     """Return the newest measurement of a real GPU that has this part."""
     found = [read(path) for path in folder.glob("*.csv")]
     real = [m for m in found if m.header.get("what") == WHAT and not m.header.get("simulated")]

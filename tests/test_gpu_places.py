@@ -1,0 +1,163 @@
+"""Notebook 13: three ways to a pixel, what they cost, and times only if somebody took them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from convlab import ConvProblem, networks, plan
+from convlab.algorithms.im2row import im2row
+from convlab.algorithms.indirect import indirection_buffer
+from convlab.figures.places import three_ways
+from convlab.gpu import indirect, places, precomputed_gemm, trouble
+from convlab.gpu.assembly import assemble
+from convlab.gpu.counted import Bus
+from convlab.gpu.device import gpu_trouble, using
+from convlab.gpu.launched import launched
+from convlab.gpu.tiled.index_map import index_map
+from convlab.gpu.tiled.stored import stored
+from convlab.gpu.tiled.tile import Tile
+from convlab.measure import saved
+from convlab.measure.cases import Case
+from convlab.measure.gpu.bench import WHAT
+from convlab.measure.gpu.clock import StandIn
+from convlab.measure.gpu.layer_times import layer_times, measure
+from convlab.measure.timing import Timing
+
+TROUBLE = trouble.of_assembly()
+PROBLEMS = (
+    ConvProblem(1, 6, 8, 4, 1, 3, 3, padding=1),
+    ConvProblem(1, 7, 5, 3, 1, 3, 2, stride=2, padding=2),
+    ConvProblem(1, 3, 9, 1, 1, 1, 4),
+)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 32])
+@pytest.mark.parametrize("name", places.WAYS)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_windows_are_those_of_im2row(problem, name, rows):
+    x = np.random.default_rng(0).standard_normal(problem.x_shape, np.float32)
+    found, _ = places.windows(name, problem, x, rows)
+    assert np.array_equal(found.reshape(len(found), -1), im2row(x, problem))
+
+
+def test_what_each_way_asks_for():
+    """Four channels: a warp is eight pixels. Whole warps, so that every figure is one of plain counting."""
+    problem = PROBLEMS[0]
+    pixels, taps, x = problem.P * problem.Q, 9, np.ones(problem.x_shape, np.float32)
+    warps = pixels * problem.C // 32
+
+    def tables(name, rows=32):
+        _, trace = places.windows(name, problem, x, rows)
+        sites = [site for site in trace.sites() if site.array == "table"]
+        return sum(site.requests for site in sites), sum(site.sectors for site in sites)
+
+    assert tables("worked out") == (0, 0)
+    assert tables("looked up") == (warps * taps, warps * taps)
+    assert tables("looked up", rows=1) == (warps * taps, 8 * warps * taps)
+    assert tables("led by deltas") == (2 * warps, 2 * warps)
+
+
+# -- divisions ---------------------------------------------------------------------------------------------
+
+SOURCES = {
+    "implicit_gemm": (index_map, 4),  # by Q, P, channels, S
+    "indirect": (indirect.listed, 2),  # by pixels, channels
+    "precomputed_gemm": (precomputed_gemm.walked, 3),  # by taps, for both of its results, and by S
+    "im2row": (stored, 0),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_divisions_in_the_source_are_those_of_the_machine_code(name):
+    make, first = SOURCES[name]
+    source = make(Tile(32, 32, 8, 4, 4), 4, "float32")
+    assert places.divisions(source.begin) == first
+    assert places.divisions(source.fetch, source.advance) == 0
+    if TROUBLE is None:
+        kernel, arguments = launched(name, ConvProblem(2, 8, 8, 8, 64, 3, 3, padding=1))
+        built = assemble(kernel, *arguments)
+        assert built.count("MUFU.RCP") == first
+        assert built.main_loop.count("MUFU.RCP") == 0
+
+
+def test_divisions_of_every_spelling():
+    assert [places.divisions(way.kernel) for way in places.WAYS.values()] == [2, 2, 1]
+    assert places.divisions(*(way.kernel for way in places.WAYS.values())) == 5
+
+
+# -- what crosses the bus ----------------------------------------------------------------------------------
+
+
+def test_the_bus_is_counted():
+    problem = networks.load("resnet18", batch=8)["layer1.0.conv1"].problem
+    w = np.zeros(problem.w_shape, np.float32)
+    sizes = {"N": 16}, {"H": problem.H + 10}, {"W": problem.W + 10}
+    before, taller, wider = (indirection_buffer(replace(problem, **size), 32).nbytes for size in (
+        {}, {"H": problem.H + 10}, {"H": problem.H + 10, "W": problem.W + 10}
+    ))  # fmt: skip
+    crossed = {"indirect": [0, before + taller, wider], "implicit_gemm": [0, 0, 0], "im2row": [0, 0, 0]}
+    for name, expected in crossed.items():
+        with using(Bus()) as bus:
+            prepared = plan(problem, w, algorithm=name, backend="gpu")
+            found = []
+            for size in sizes:
+                start = bus.bytes
+                prepared.resize(**size)
+                found.append(bus.bytes - start)
+        assert found == expected, name
+
+
+def test_the_bus_counts_both_ways():
+    bus = Bus()
+    there = bus.put(np.ones(10, np.float32))
+    assert bus.bytes == 40
+    bus.get(there)
+    assert bus.bytes == 80
+
+
+# -- the picture -------------------------------------------------------------------------------------------
+
+
+def test_the_picture_says_what_the_library_says():
+    picture = three_ways(m=7)
+    problem = ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1)
+    table = ", ".join(map(str, indirection_buffer(problem)[7, :, 0]))
+    start = int(precomputed_gemm.table(problem)[0, 7].astype(np.int32))
+    assert f"places {table}." in picture.alt
+    assert f"from start {start} by steps of 4, 4, 16, 4, 4, 16, 4, 4," in picture.alt
+
+
+# -- times -------------------------------------------------------------------------------------------------
+
+CASE = Case("tiny", "layer", ConvProblem(2, 5, 4, 4, 8, 3, 3, padding=1))
+NAMES = ["implicit_gemm", "indirect"]
+
+
+def keep(folder, name, part="layers_2", problem=CASE.problem, **header):
+    told = {"what": WHAT, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | header
+    timing = Timing(2, 1, 3)
+    row = saved.Row(part, "tiny", "layer", 1, problem, "indirect", True, 0, 5, timing)
+    other = replace(row, candidate="fft")
+    saved.write(folder / f"{name}.csv", saved.Measurement(told, [row, other]))
+
+
+@pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
+def test_times_are_saved_ones_or_none(tmp_path):
+    none = layer_times(CASE, NAMES, tmp_path)
+    assert none.times == {}
+    assert none.source.startswith("not measured here yet")
+    keep(tmp_path, "tried", simulated=True)
+    keep(tmp_path, "batch", part="layers_32", problem=replace(CASE.problem, N=32))
+    assert layer_times(CASE, NAMES, tmp_path) == none
+    keep(tmp_path, "real")
+    found = layer_times(CASE, NAMES, tmp_path)
+    assert found.source == "saved: NVIDIA X1, 2030-01-02"
+    assert found.times == {"indirect": Timing(2, 1, 3)}
+    assert layer_times(Case("tiny", "other", replace(CASE.problem, H=6)), NAMES, tmp_path).times == {}
+
+
+def test_the_live_path_is_tried_in_the_simulator():
+    times = measure(CASE, NAMES, StandIn())
+    assert set(times) == set(NAMES)
+    assert all(np.isnan(t.median) for t in times.values())  # a stand-in knows no time
