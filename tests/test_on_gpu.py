@@ -12,11 +12,14 @@ from cases import CASES, arrays, assert_close
 from convlab import ALGORITHMS, ArrayError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
 from convlab.gpu.device import gpu_trouble
+from convlab.measure.gpu.cases import ladders
 from convlab.reference import reference, tolerance
 
 TROUBLE = gpu_trouble()  # without a GPU the driver says so, and Numba is not even imported
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(TROUBLE), reason=str(TROUBLE))]
 
+# Each kernel of each ladder, by its name there; a ladder is not even imported where none can run.
+RUNGS = {} if TROUBLE else {name: one for ladder in ladders() for name, one in ladder.rungs().items()}
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
 LAYERS = {
     "56x56": ConvProblem(2, 56, 56, 64, 64, 3, 3, padding=1),
@@ -69,6 +72,31 @@ def test_case_table(algorithm, case):
         pytest.skip("not served")
     x, w, bias = arrays(problem)
     close(plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x), x, w, problem, bias, algorithm)
+
+
+@pytest.mark.parametrize("inputs", KINDS)
+def test_case_table_on_tensor_cores(inputs):
+    algorithm = tensor_core(inputs)
+    for case, problem in served(algorithm).items():
+        x, w, bias = arrays(problem)
+        y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+        assert_close(y, rounded(x, inputs), rounded(w, inputs), problem, bias, f"{inputs}, {case}")
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_case_table_on_every_rung(rung):
+    algorithm = RUNGS[rung]
+    for case, problem in served(algorithm).items():
+        x, w, bias = arrays(problem)
+        y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+        assert_close(y, x, w, problem, bias, f"{rung}, {case}", algorithm.rounding)
+
+
+def served(algorithm):
+    """Return those of the table that an algorithm serves; there is one."""
+    found = {case: problem for case, problem in CASES.items() if not algorithm.supports(problem)}
+    assert found
+    return found
 
 
 @pytest.mark.parametrize("algorithm", FORMS)
