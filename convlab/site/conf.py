@@ -17,6 +17,7 @@ include_patterns = ["index.md", "[0-9][0-9]_*.ipynb"]
 # -- notebooks: they come executed; a widget is written as its own HTML, which moves without a kernel
 nb_execution_mode = "off"
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # of what cells show; the default knows no tables
 nb_ipywidgets_js = {}  # otherwise scripts from a CDN
 nb_mime_priority_overrides = [
     ("html", "application/vnd.jupyter.widget-view+json", None),

@@ -135,18 +135,21 @@ function lay(node, width, height, words, ...parts) {
   node.replaceChildren(...parts);
 }
 
-/** y in blocks, at most so many of them as can be told apart; the first is outlined. */
+/** y in blocks, at most so many of them as can be told apart; the first is outlined. Behind it the parts of its sums. */
 function drawGrid(node, { grid, tiling, m, n }) {
   const [rows, cols] = [Math.min(grid.rows, 8), Math.min(grid.cols, 8)];
   const { block_m, block_n } = tiling;
   const scale = Math.min(150 / (cols * block_n), SIDE / (rows * block_m), 40 / Math.max(block_m, block_n));
   const [wide, high] = [Math.max(block_n * scale, 4), Math.max(block_m * scale, 4)];
-  const depth = tiling.split_k > 1 ? 5 : 0;
+  const sheets = Math.log2(tiling.split_k); // one for each doubling
+  const depth = 4 * sheets;
   const parts = [];
+  for (let behind = sheets; behind > 0; behind--) {
+    parts.push(rect(2 + 4 * behind, 2 + 4 * behind, cols * wide, rows * high, "cl-workspace"));
+  }
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < cols; j++) {
       const [x, y] = [2 + j * wide, 2 + i * high];
-      if (depth) parts.push(rect(x + depth, y + depth, wide, high, "cl-workspace"));
       parts.push(rect(x, y, wide, high, "cl-output"));
       // What lies beyond the last pixel or filter is computed for nothing.
       const down = i + 1 === grid.rows ? grid.rows - m / block_m : 0;
