@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import arrays, assert_close
 
-from convlab import ALGORITHMS, ConvProblem, UnsupportedError, plan
+from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.algorithms.fft_tiled import tile_size, tiles
 from convlab.gpu import fft, fft_library
 from convlab.gpu.device import Gpu, simulated, using
@@ -68,5 +68,9 @@ def test_there_and_back_again():
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr(fft_library, "find_spec", lambda name: None)
-    with using(Gpu()), pytest.raises(UnsupportedError, match="pip install cupy-cuda13x"):
-        fft_library.transforms()
+    problem = ConvProblem(1, 4, 4, 1, 1, 3, 3)
+    x, w, _ = arrays(problem)
+    monkeypatch.setattr(Gpu, "free", lambda self: 1 << 40)  # there is no driver to ask
+    for algorithm in "fft", "fft_tiled":
+        with using(Gpu()), pytest.raises(UnsupportedError, match="pip install cupy-cuda13x"):
+            conv2d(x, w, algorithm=algorithm, backend="gpu")

@@ -144,6 +144,10 @@ def test_bank_conflicts_equal_the_formula(width):
     x, y = picture(32, 32), lanes.poisoned((32, 32), np.float32)
     trace = run(turn(width), 1, (32, 4), x, y)
     assert np.array_equal(y, x.T)
+    for site in trace.sites():  # what each request says adds up to what the site says
+        for name in "sectors", "ideal_sectors", "wavefronts", "ideal_wavefronts":
+            if name.endswith("sectors") == (site.space == "global"):
+                assert sum(getattr(one, name) for one in trace.requests(site)) == getattr(site, name)
     ways = np.gcd(width, 32)  # lanes that meet in one bank: a column's words are `width` apart
     found = counts(trace, "requests", "lanes", "wavefronts", "ideal_wavefronts", "sectors")
     assert found["st", "tile"] == (32, 1024, 32, 32, 0)
@@ -508,6 +512,20 @@ def test_shuffles_and_votes():
         bin(n).count("1") + 100 * (32 - n.bit_length()) + 10000 * (n & -n).bit_length() for n in range(32)
     ]
     assert y[7].tolist() == bits
+
+
+def test_other_names_of_cuda():
+    @cuda.jit
+    def names(x, y):
+        y[0] = cuda.fma(x[0], x[0], float32(-1))  # rounded once: what is left is not nothing
+        y[1] = cuda.selp(x[0] > 1, float32(5), float32(7))
+        y[2] = cuda.gridsize(1)
+        y[3] = cuda.atomic.compare_and_swap(x[1:], float32(2), float32(3))
+        y[4] = x[1]
+
+    x, y = np.array([1 + 2**-12, 2], np.float32), lanes.poisoned(5, np.float32)
+    run(names, 1, 1, x, y)
+    assert y.tolist() == [2**-11 + 2**-24, 5, 1, 2, 3]
 
 
 def test_barriers_that_count():

@@ -8,7 +8,7 @@ import pytest
 from convlab import ConvError
 from convlab.gpu import lanes
 from convlab.gpu._cuda import cuda, float32, uint32
-from convlab.gpu.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
+from convlab.gpu.mma import cp_async16_zfill, cp_async_commit, cp_async_wait, mma_m16n8k8_tf32
 from convlab.gpu.ptx import load4, store4
 
 BUGS = {}
@@ -321,6 +321,18 @@ def four_beyond_the_end(wrong):
     return kernel
 
 
+@bug("out of bounds", "x[63] is outside of x, whose axis 0 has 62 elements", block=16)
+def the_last_four_half_outside(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = 4 * cuda.threadIdx.x
+        part = x[: 62 if wrong else 64]
+        a, b, c, d = load4(part, i)  # here
+        store4(y, i, a, b, c, d)
+
+    return kernel
+
+
 @bug(
     "misaligned access",
     "x[1] begins at byte 4 of x; 16 bytes at once must begin at a multiple of 16",
@@ -412,6 +424,19 @@ def more_shared_memory_than_there_is(wrong):
     return kernel
 
 
+@bug("too much memory", "numbers takes 65540 bytes of constant memory; there are 65536", size=1)
+def more_constant_memory_than_there_is(wrong):
+    table = np.zeros((64 << 8) + wrong, np.float32)
+
+    @cuda.jit
+    def kernel(x, y):
+        numbers = cuda.const.array_like(table)  # here
+        if cuda.threadIdx.x == 0:
+            y[0] = numbers[0]
+
+    return kernel
+
+
 # -- warps and copies --------------------------------------------------------------------------------------
 
 
@@ -450,6 +475,20 @@ def shuffle_that_leaves_itself_out(wrong):
     def kernel(x, y):
         i = cuda.threadIdx.x
         y[i] = cuda.shfl_sync(0x7FFFFFFF if wrong else 0xFFFFFFFF, x[i], 0)  # here
+
+    return kernel
+
+
+@bug("divergent warp", "only 16 lanes of the warp multiply; it takes all 32", block=32)
+def half_a_warp_multiplies(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        if wrong and i >= 16:
+            return
+        zero, one = uint32(0), float32(1)
+        a, b, c, d = mma_m16n8k8_tf32(zero, zero, zero, zero, zero, zero, one, one, one, one)  # here
+        y[i] = a + b + c + d
 
     return kernel
 
@@ -552,3 +591,57 @@ def test_bug_is_found_without_a_trace(name):
 def test_mended_kernel_passes(name):
     factory, _, _, *how = BUGS[name]
     launch(factory, False, *how)
+
+
+# -- what is right, but slow: counted, at its line ---------------------------------------------------------
+
+
+def reads_down_a_column(slow):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[32 * i] if slow else x[i]  # here
+
+    return kernel
+
+
+def all_lanes_in_one_bank(slow):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array((32, 32), float32)
+        i = cuda.threadIdx.x
+        for j in range(32):
+            s[j, i] = x[i]
+        cuda.syncthreads()
+        y[i] = s[i, 3] if slow else s[3, i]  # here
+
+    return kernel
+
+
+def writes_beside_the_sectors(slow):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i + slow] = x[i]  # here
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("factory", "kind", "name", "slow", "least"),
+    [
+        (reads_down_a_column, "ld", "sectors", 32, 4),
+        (all_lanes_in_one_bank, "ld", "wavefronts", 32, 1),
+        (writes_beside_the_sectors, "st", "sectors", 5, 4),
+    ],
+)
+def test_slow_accesses_are_counted_at_their_line(factory, kind, name, slow, least):
+    def count(wrong):
+        trace = lanes.run(factory(wrong), 1, 32, np.ones(1024, np.float32), np.ones(33, np.float32))
+        trace.check()
+        sites = [site for site in trace.sites() if (site.line, site.kind) == (marked_line(factory), kind)]
+        counts = [getattr(site, name) for site in sites if getattr(site, name)]
+        assert {getattr(site, "ideal_" + name) for site in sites if getattr(site, name)} == {least}
+        return sum(counts)
+
+    assert (count(1), count(0)) == (slow, least)
