@@ -306,8 +306,8 @@ def test(arguments):
         ("ruff check", ["-m", "ruff", "check"]),
         ("ruff format --check", ["-m", "ruff", "format", "--check"]),
         ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
-        # A file's tests stay together: the book and the browser are made once.
-        ("pytest -n 2", ["-m", "pytest", "-n", "2", "--dist", "loadfile"]),
+        # Some tests stay together, see tests/conftest.py.
+        ("pytest -n 2", ["-m", "pytest", "-n", "2", "--dist", "loadgroup"]),
     ]
     failed = []
     for title, command in checks:

@@ -1,10 +1,20 @@
 """What every test shares."""
 
+from __future__ import annotations
+
 import os
+import shutil
+import time
+from functools import cache
+from pathlib import Path
 
 # One thread everywhere: two pytest workers on two cores must not each start two more threads.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+import pytest  # noqa: E402
+
+BOOK = {"test_notebooks.py", "test_site.py"}  # the files whose tests want every notebook executed
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -15,6 +25,13 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
+    """Sort the tests out for several processes: pytest's own, or those of `convlab bench gpu`."""
+    if config.pluginmanager.hasplugin("xdist"):
+        stay_together(items)
+    keep_a_share(config, items)
+
+
+def keep_a_share(config, items):
     """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes."""
     number, _, count = os.environ.get("CONVLAB_TEST_SHARE", "").partition("/")
     if count:
@@ -24,3 +41,30 @@ def pytest_collection_modifyitems(config, items):
         kept = items[int(number) :: int(count)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
+
+
+def stay_together(items):
+    """Let a file's tests run in one process: the browser is started once, the notebooks are executed once."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("book" if item.path.name in BOOK else item.path.stem))
+
+
+@pytest.fixture(scope="session")
+def executed(tmp_path_factory):
+    """Return executed(path): a notebook as it is after it was run, guarded, and the seconds it took."""
+    import nbformat
+    from notebook_tools import MOST_SECONDS, guarded
+
+    from convlab.course.execute import execute
+
+    @cache
+    def run(path: Path):
+        home = tmp_path_factory.mktemp(path.stem)
+        folder = home / "work"
+        shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns("*.ipynb", ".*"))
+        notebook = nbformat.read(path, as_version=4)
+        start = time.monotonic()
+        execute(notebook, path.name, folder, timeout=MOST_SECONDS, env=guarded(folder, home / "scratch"))
+        return notebook, time.monotonic() - start
+
+    return run

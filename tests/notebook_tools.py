@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = numbered(ROOT / "notebooks")
 
 MOST_LINES = 40
+MOST_SECONDS = 60  # of a whole notebook
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _OUTSIDE_ADDRESS = re.compile(r"\b(?:https?|ftp|wss?)://(?!localhost\b|127\.)[^\s\"')]+")
 _MACHINE_PATH = re.compile(

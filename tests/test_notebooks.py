@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import (
     MOST_LINES,
+    MOST_SECONDS,
     NOTEBOOKS,
     complaints_about_outputs,
     complaints_about_source,
@@ -22,7 +22,6 @@ from notebook_tools import (
 from convlab.course.execute import NotebookError, execute
 
 pytestmark = pytest.mark.notebooks
-MOST_SECONDS = 60
 
 
 def run(nb, tmp_path, name="planted.ipynb"):
@@ -55,10 +54,8 @@ def test_sources_are_stripped():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(path, tmp_path):
-    shutil.copytree(path.parent, tmp_path / "work", ignore=shutil.ignore_patterns("*.ipynb", ".*"))
-    nb = nbformat.read(path, as_version=4)
-    seconds = run(nb, tmp_path, path.name)
+def test_runs(path, executed):
+    nb, seconds = executed(path)
     assert list(complaints_about_outputs(nb)) == []
     assert seconds < MOST_SECONDS
 

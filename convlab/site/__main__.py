@@ -6,6 +6,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from convlab.course.execute import NotebookError, execute
@@ -41,8 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def build(notebooks: Path, out: Path) -> None:
-    """Build the book of the notebooks in one folder into another folder."""
+def build(notebooks: Path, out: Path, run: Callable = execute) -> None:
+    """Build the book of the notebooks in one folder into another folder; `run` executes one of them."""
     try:
         import myst_nb  # noqa: F401
         import nbformat
@@ -73,7 +74,7 @@ def build(notebooks: Path, out: Path) -> None:
             titles[path.stem] = pages.title_and_line(
                 notebook.cells[0].source if notebook.cells else path.stem
             )
-            execute(notebook, path.name, work, on_cell=progress.cell)
+            run(notebook, path.name, work, on_cell=progress.cell)
             notebook.metadata.pop("widgets", None)  # the pages' widgets carry their own state
             nbformat.write(notebook, source / path.name)
             progress.done()
