@@ -14,6 +14,7 @@ from convlab.gpu import gemm, implicit_gemm, indirect, lanes, precomputed_gemm, 
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import Simulator, simulated, using
 from convlab.gpu.implicit_gemm import RUNGS, rung
+from convlab.gpu.tiled import launch
 from convlab.gpu.tiled.choose import TILES, choose, instructions, judge, tile_of
 from convlab.gpu.tiled.index_map import index_map
 from convlab.gpu.tiled.kernel import tiled_product
@@ -143,6 +144,17 @@ def test_infinity_stays_where_its_windows_are(algorithm):
     assert np.array_equal(np.isfinite(y), np.isfinite(reference(x, w, problem)))
 
 
+@algorithms
+def test_more_groups_than_a_grid_can_count(monkeypatch, algorithm):
+    monkeypatch.setattr(launch, "MOST", 2)
+    problem = ConvProblem(1, 3, 3, 5, 10, 2, 2, groups=5)
+    x, w, _ = arrays(problem)
+    with simulated(traced=False) as device:
+        y = plan(problem, w, algorithm=algorithm, backend="gpu")(x)
+    assert_close(y, x, w, problem, label=algorithm)
+    assert len(device.traces) == 3
+
+
 # -- the workspace -----------------------------------------------------------------------------------------
 
 
@@ -159,11 +171,11 @@ def test_workspace_is_what_the_model_says(algorithm):
 
 @pytest.mark.parametrize(
     ("sizes", "rebuilt"),
-    [({"N": 3}, "nothing"), ({"H": 20}, "part"), ({"H": 9}, "part"), ({"W": 8}, "all")],
+    [({"N": 2}, "nothing"), ({"H": 17}, "part"), ({"H": 9}, "part"), ({"W": 4}, "all")],
     ids=str,
 )
 def test_the_indirection_buffer_is_resized(sizes, rebuilt):
-    problem = ConvProblem(2, 14, 9, 3, 4, 3, 2, padding=((1, 1), (0, 1)))
+    problem = ConvProblem(1, 14, 5, 3, 4, 3, 2, padding=((1, 1), (0, 1)))
     new = replace(problem, **sizes)
     x, w, bias = arrays(new)
     with simulated(traced=False):
