@@ -425,6 +425,26 @@ def test_the_microscope_takes_kernels_of_your_own():
         WarpMicroscope(ACCESSES[0].trace(), access=store)
 
 
+def test_the_microscope_shows_the_functions_a_kernel_calls():
+    """The lines of every access stand in the source, wherever they are; and the marked part is the access."""
+    from convlab import ConvProblem
+    from convlab.gpu.counted import first_block
+    from convlab.gpu.implicit_gemm import rung
+    from convlab.gpu.tiled.tile import Tile
+
+    own = rung("", Tile(16, 16, 8, 4, 4), "", "").algorithm("implicit_gemm")
+    (kernel,) = WarpMicroscope(first_block(ConvProblem(1, 4, 5, 8, 16, 1, 1), own)[0]).kernels
+    text = {(line["file"], line["number"]): line["text"] for line in kernel["source"]}
+    marked = {
+        (a["array"], a["kind"]): text[a["file"], a["line"]][a["begin"] : a["end"]] for a in kernel["accesses"]
+    }
+    assert {name for name, _ in text} == {"kernel.py", "moves.py", "moving.py", ""}
+    assert len([line for line in kernel["source"] if line["text"].startswith("def ")]) == 4  # each once
+    assert marked["a", "st"] == "a[buffer, U(k + U(i)), m]"
+    assert marked["x", "ld"] == marked["b", "ld"] == "load4(memory, i)"
+    assert marked["y", "st"] == "store4(memory, i, a, b, c, d)"
+
+
 def test_tiling_explorer_says_what_holds_it_up():
     alt = TilingExplorer().still().alt
     assert "128 threads, about 116 registers each, 12.2 KiB of shared memory; 4 blocks at once on H100" in alt

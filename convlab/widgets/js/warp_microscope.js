@@ -82,7 +82,7 @@ function build(page) {
       });
       const each = `${eachOf(access)} a request`;
       return html("label", { class: "cl-access" }, input, html("span", {},
-        `line ${access.line} ${verb(access)} `, chip(roleOf(access.array), access.array),
+        `line ${access.line}${access.file === kernel.source[0].file ? "" : ` of ${access.file}`} ${verb(access)} `, chip(roleOf(access.array), access.array),
         access.space === "shared" ? " (shared)" : "", html("span", { class: "cl-each" }, each)));
     }));
   }
@@ -140,8 +140,8 @@ function build(page) {
 }
 
 /** Mark the line of the access, and the expression in it. */
-function mark(item, line, { line: at, begin, end }) {
-  const on = line.number === at;
+function mark(item, line, { file, line: at, begin, end }) {
+  const on = line.number === at && line.file === file;
   item.className = on ? "cl-here" : "";
   const parts = on ? [line.text.slice(0, begin), html("mark", {}, line.text.slice(begin, end)), line.text.slice(end)] : [line.text || " "];
   item.lastChild.replaceChildren(...parts);
