@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib
+import subprocess
 import sys
 
 import numpy as np
@@ -156,6 +157,22 @@ def test_numba_cuda_without_the_toolkit_is_told_in_words(machine, broken_numba_c
     assert found.command == INSTALL
     assert found.what in device.gpu_trouble()
     assert found.what in str(refused.value)
+
+
+def test_kernels_compile_where_numpy_has_no_row_stack():
+    """numba-cuda 0.30 names it when the first kernel is compiled; NumPy 2.5 has it no longer."""
+    script = """
+import numpy as np
+if hasattr(np, "row_stack"):
+    del np.row_stack
+from convlab.gpu import _cuda, roofs
+assert not hasattr(np, "row_stack")
+if __import__("importlib").util.find_spec("numba_cuda"):
+    from numba import float32, types, uint32
+    arguments = types.Array(float32, 1, "C"), float32, uint32
+    assert "fill_with" in _cuda.ptx_of(roofs.fill(), arguments, (9, 0), fastmath=False, launch_bounds=None)
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True)
 
 
 # -- what the driver is asked ------------------------------------------------------------------------------

@@ -10,13 +10,23 @@ import inspect
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from types import SimpleNamespace
 from unittest.mock import patch
+
+import numpy as np
 
 from convlab.errors import UnsupportedError
 
 try:
-    from numba import cuda, float32, float64, int32, uint32, uint64
+    # numba-cuda names a function that NumPy 2.5 has no longer, when the first kernel is compiled; so that
+    # module is imported now, while there is one of that name.
+    with patch.object(np, "row_stack", lambda arrays: np.vstack(arrays), create=not hasattr(np, "row_stack")):
+        from numba import cuda, float32, float64, int32, uint32, uint64
+
+        if find_spec("numba_cuda"):
+            import_module("numba.cuda.np.arrayobj")
 except Exception as error:  # without the toolkit's libraries numba-cuda raises what it likes
     from convlab.gpu.trouble import of_import
 
