@@ -155,6 +155,18 @@ def test_more_groups_than_a_grid_can_count(monkeypatch, algorithm):
     assert len(device.traces) == 3
 
 
+def test_blocks_are_started_in_strips(monkeypatch):
+    """Ten blocks along N: a strip of eight, and one of two."""
+    problem, tile = ConvProblem(1, 5, 5, 4, 150, 2, 2), Tile(16, 16, 8, 4, 4)
+    assert launch.grid(*problem.gemm[:2], tile) == ((1 * 8, 2), 8)
+    assert launch.grid(100, 16 * 3, tile) == ((7 * 4, 1), 4)
+    use(monkeypatch, "implicit_gemm", tile)
+    x, w, _ = arrays(problem)
+    with simulated(traced=False):
+        y = plan(problem, w, algorithm="implicit_gemm", backend="gpu")(x)
+    assert_close(y, x, w, problem)
+
+
 # -- the workspace -----------------------------------------------------------------------------------------
 
 
