@@ -1,4 +1,6 @@
-"""The notebooks in a real JupyterLab: run to the end, then their figures are moved by hand."""
+"""The notebooks' figures in a real JupyterLab, moved by hand; and a whole notebook, run to its end."""
+
+import ast
 
 import nbformat
 import pytest
@@ -19,20 +21,38 @@ TROUBLE = ", ".join(
 )
 
 
-def figures_in(path) -> int:
-    """Return how many cells of a notebook show one of our figures, which is what their last line does."""
+def figure_cells(path) -> list:
+    """Return the cells of a notebook that show one of our figures, which is what their last line does."""
     shows = tuple(f"{name}(" for name in widgets.__all__)
-    code = (cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-    return sum(source.rpartition("\n")[2].startswith(shows) for source in code)
+    code = (cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    return [cell for cell in code if cell.source.rpartition("\n")[2].startswith(shows)]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_and_moves(lab, watched, path):
+def only_figures(path):
+    """Return a notebook of the cells that show figures, and of those that they need."""
+    notebook = nbformat.read(path, as_version=4)
+    figures, names, kept = {cell.id for cell in figure_cells(path)}, set(), []
+    for cell in reversed([cell for cell in notebook.cells if cell.cell_type == "code"]):
+        tree = list(ast.walk(ast.parse(cell.source)))
+        made = {node.id for node in tree if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        made |= {node.name for node in tree if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        made |= {(node.asname or node.name).partition(".")[0] for node in tree if isinstance(node, ast.alias)}
+        if cell.id in figures or made & names:
+            kept.append(cell)
+            names |= {node.id for node in tree if isinstance(node, ast.Name)}
+    notebook.cells = kept[::-1]
+    return notebook
+
+
+@pytest.mark.parametrize("path", [*filter(figure_cells, NOTEBOOKS)], ids=lambda path: path.stem)
+def test_figures_move(lab, watched, path):
     one = watched()
-    lab.run_all(one.page, path.name)
+    name = f"figures_{path.name}"
+    nbformat.write(only_figures(path), lab.settings.with_name("work") / name)
+    lab.run_all(one.page, name)
     assert one.page.locator(TROUBLE).all_text_contents() == []
     figures = one.page.locator(".jp-OutputArea .convlab")
-    assert figures.count() == figures_in(path)
+    assert figures.count() == len(figure_cells(path))
     sliders = one.page.locator(SLIDERS)
     assert sliders.count() >= figures.count()
     for slider in sliders.all():
@@ -41,6 +61,14 @@ def test_runs_and_moves(lab, watched, path):
     assert one.page.locator(TROUBLE).all_text_contents() == []
     figures.first.scroll_into_view_if_needed()
     one.screenshot(f"lab-{path.stem}")
+
+
+def test_a_whole_notebook(lab, watched):
+    one = watched()
+    lab.run_all(one.page, NOTEBOOKS[2].name)
+    assert one.page.locator(TROUBLE).all_text_contents() == []
+    assert one.page.locator(".jp-OutputArea img").count() > 2
+    assert one.page.locator(".jp-OutputArea .convlab").count() == len(figure_cells(NOTEBOOKS[2]))
 
 
 CELLS = (
