@@ -11,7 +11,7 @@ from convlab.algorithms.indirect import indirection_buffer
 from convlab.figures.places import three_ways
 from convlab.gpu import indirect, places, precomputed_gemm, trouble
 from convlab.gpu.assembly import assemble
-from convlab.gpu.counted import Bus
+from convlab.gpu.counted import Bus, first_block, moved
 from convlab.gpu.device import gpu_trouble, using
 from convlab.gpu.launched import launched
 from convlab.gpu.tiled.index_map import index_map
@@ -56,6 +56,13 @@ def test_what_each_way_asks_for():
     assert tables("looked up") == (warps * taps, warps * taps)
     assert tables("looked up", rows=1) == (warps * taps, 8 * warps * taps)
     assert tables("led by deltas") == (2 * warps, 2 * warps)
+
+
+@pytest.mark.parametrize("channels", [8, 16])
+def test_a_place_costs_one_in_so_many_channels(channels):
+    problem = ConvProblem(8, 56, 56, channels, 32, 3, 3)  # no padding: all that is asked for is fetched
+    asked = moved(first_block(problem, "indirect"))
+    assert asked["table"] * channels == asked["x"]
 
 
 # -- divisions ---------------------------------------------------------------------------------------------
