@@ -2,8 +2,10 @@
 
 import ctypes
 import importlib
+import importlib.util
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,12 +161,61 @@ def test_numba_cuda_without_the_toolkit_is_told_in_words(machine, broken_numba_c
     assert found.what in str(refused.value)
 
 
+@pytest.fixture
+def started(machine, monkeypatch):
+    """A machine whose numba-cuda starts, and whose toolkit lacks nothing yet."""
+    machine()
+    monkeypatch.setattr(trouble, "import_module", lambda name: None)
+    monkeypatch.setattr(trouble, "LIBRARIES", dict.fromkeys(trouble.LIBRARIES, lambda name: None))
+    monkeypatch.setattr(toolkit, "wheel_version", lambda wheel: (13, 4))
+    monkeypatch.setattr("convlab.doctor_gpu.version", lambda name: "0.30.4")
+
+
+def told_everywhere(*words):
+    """Whoever asks for the GPU is told, and `convlab doctor` says the same."""
+    said = device.gpu_trouble()
+    assert all(word in said for word in (*words, INSTALL)), said
+    with pytest.raises(UnsupportedError) as refused:
+        conv2d(PIXELS, FILTER, backend="gpu")
+    assert said in str(refused.value)
+    finding = next(f for f in doctor.examine().findings if f.name == "numba-cuda")
+    assert finding.found is None
+    assert all(word in finding.adds for word in words)
+    assert finding.command == INSTALL
+
+
+@pytest.mark.parametrize("name", trouble.LIBRARIES)
+def test_library_that_a_launch_needs_is_missed_before_it(started, monkeypatch, name):
+    assert device.gpu_trouble() is None
+
+    def fail(name):
+        raise library_not_found()
+
+    monkeypatch.setitem(trouble.LIBRARIES, name, fail)
+    told_everywhere("libraries of CUDA are missing", name)
+
+
+def test_linker_of_an_older_toolkit_is_told(started, monkeypatch):
+    versions = {"nvidia-nvvm": (13, 4), "nvidia-nvjitlink": (13, 0)}
+    monkeypatch.setattr(toolkit, "wheel_version", versions.get)
+    told_everywhere("nvJitLink is of CUDA 13.0", "13.4", "of one version")
+    versions["nvidia-nvjitlink"] = (13, 5)
+    assert device.gpu_trouble() is None
+
+
+def test_libraries_are_looked_for_in_earnest():
+    if not importlib.util.find_spec("numba_cuda"):
+        pytest.skip("numba-cuda is not installed")
+    assert trouble.of_libraries() is None
+
+
 def test_kernels_compile_where_numpy_has_no_row_stack():
     """numba-cuda 0.30 names it when the first kernel is compiled; NumPy 2.5 has it no longer."""
     script = """
 import numpy as np
 if hasattr(np, "row_stack"):
     del np.row_stack
+    np.__all__ = [name for name in np.__all__ if name != "row_stack"]
 from convlab.gpu import _cuda, roofs
 assert not hasattr(np, "row_stack")
 if __import__("importlib").util.find_spec("numba_cuda"):
@@ -296,6 +347,54 @@ def test_no_error_of_the_drivers_reaches_a_learner(name):
     assert type(refused.value) is kind
     assert words in str(refused.value)
     assert refused.value.__suppress_context__
+
+
+def raised_in(module, error):
+    """Return a function of that module, which raises an error of Python's own."""
+    names = {"__name__": module, "error": error}
+    exec("def call(*arguments):\n    raise error", names)
+    return names["call"]
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "kind"),
+    [
+        ("cuda.bindings._internal.driver", "Failed to get cuGetProcAddress_v2", UnsupportedError),
+        ("torch._C", "CUDA out of memory. Tried to allocate 2.00 GiB", WorkspaceError),
+        ("cupy.cuda.memory", "Out of memory allocating 9 bytes", WorkspaceError),
+    ],
+)
+def test_errors_without_a_kind_of_their_own_are_known_by_where_they_were_raised(module, text, kind):
+    with pytest.raises(kind) as refused, refusals.in_words("this"):
+        raised_in(module, RuntimeError(text))()
+    assert refused.value.__suppress_context__
+    with pytest.raises(RuntimeError), refusals.in_words("this"):
+        raised_in("somebody.else", RuntimeError(text))()
+
+
+def test_the_first_question_to_a_gpu_may_fail(started, monkeypatch):
+    """A context cannot be made: another program has the device for itself, say."""
+    from convlab.gpu._cuda import cuda
+
+    def fail(*arguments, **named):
+        raise api_error("CUDA_ERROR_DEVICE_UNAVAILABLE")
+
+    for name in ("current_context", "get_current_device", "to_device", "from_cuda_array_interface"):
+        monkeypatch.setattr(cuda, name, fail)
+    gpu, there = device.Gpu(), SimpleNamespace(__cuda_array_interface__={"strides": None})
+    for ask in (gpu.free, lambda: gpu.holds(64), lambda: gpu.adopt(there), lambda: gpu.put(PIXELS)):
+        with pytest.raises(UnsupportedError, match="CUDA_ERROR_DEVICE_UNAVAILABLE"):
+            ask()
+    with pytest.raises(UnsupportedError, match="CUDA_ERROR_DEVICE_UNAVAILABLE"):
+        conv2d(PIXELS, FILTER, backend="gpu")
+
+
+def test_missing_file_is_named_without_the_folders():
+    with pytest.raises(UnsupportedError) as refused, refusals.in_words("this"):
+        raised_in(
+            "cuda.pathfinder", RuntimeError('finding "libx.so": No such file: libx.so listdir("/a"): b')
+        )()
+    assert str(refused.value) == 'this failed: finding "libx.so"'
 
 
 def test_mistakes_in_a_kernel_stay_as_they_are():

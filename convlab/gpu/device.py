@@ -32,6 +32,9 @@ from convlab.gpu.refusals import in_words
 COUNTED = (1 << 32) - (1 << 10)  # numbers of an array, and room for the threads of a last block
 
 
+WITHOUT = "; without a GPU, `with convlab.gpu.device.simulated():` runs the same kernels lane by lane"
+
+
 class Gpu:
     """The NVIDIA GPU of this machine."""
 
@@ -63,22 +66,25 @@ class Gpu:
 
         # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
         # an axis of one are.
-        interface = array.__cuda_array_interface__
-        return cuda.from_cuda_array_interface({**interface, "strides": None}, owner=array)
+        interface = {**array.__cuda_array_interface__, "strides": None}
+        with in_words("reading an array on the GPU"):
+            return cuda.from_cuda_array_interface(interface, owner=array)
 
     def free(self) -> int:
         """Return the bytes of device memory that are free now."""
         from convlab.gpu._cuda import cuda
 
-        context = cuda.current_context()
-        context.deallocations.clear()  # Numba gives back in batches what is no longer used
-        return int(context.get_memory_info()[0])
+        with in_words("asking the GPU for its memory"):  # the first thing that most runs ask it
+            context = cuda.current_context()
+            context.deallocations.clear()  # Numba gives back in batches what is no longer used
+            return int(context.get_memory_info()[0])
 
     def holds(self, pointer: int) -> bool:
         """Say if an address lies in the memory of this device, and not in another one's."""
         from convlab.gpu._cuda import cuda
 
-        return home_of(pointer) in (None, cuda.get_current_device().id)
+        with in_words("asking for the GPU in use"):
+            return home_of(pointer) in (None, cuda.get_current_device().id)
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
@@ -150,7 +156,7 @@ def current() -> Gpu | Simulator:
     if device is not None:
         return device
     if found := gpu_trouble():
-        raise UnsupportedError(f"backend='gpu' cannot run here: {found}")
+        raise UnsupportedError(f"backend='gpu' cannot run here: {found}{WITHOUT}")
     return Gpu()
 
 

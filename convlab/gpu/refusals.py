@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
 
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
 from convlab.gpu.occupancy import MOST_SHARED
@@ -66,7 +67,7 @@ def _too_much_shared(size: int, what: str) -> ConvError:
 
 
 def _of_memory(text: str, size: int | None) -> ConvError | None:
-    if "OUT_OF_MEMORY" not in text:
+    if not re.search("out.of.memory", text, re.IGNORECASE):
         return None
     wanted = "what the kernel needs" if size is None else f"another {bytes_text(size)}"
     return WorkspaceError(
@@ -76,9 +77,17 @@ def _of_memory(text: str, size: int | None) -> ConvError | None:
 
 def _of_launch(text: str, doing: str) -> ConvError:
     meaning = next((said for code, said in _MEANINGS.items() if re.search(code, text)), None)
-    return UnsupportedError(f"{doing} failed: {meaning or ' '.join(text.split())[:300]}")
+    said = " ".join(text.partition(": No such file")[0].split())  # after that come folders and their files
+    return UnsupportedError(f"{doing} failed: {meaning or said[:300]}")
+
+
+# Who raises what must not reach a learner: Numba's driver, NVIDIA's libraries, and those that bring cuFFT.
+_HOMES = ("numba.cuda.cudadrv", "cuda.bindings", "cuda.core", "cuda.pathfinder", "torch", "cupy")
 
 
 def _of_a_driver(error: Exception) -> bool:
-    homes = ("numba.cuda.cudadrv", "cuda.bindings", "cuda.core", "cuda.pathfinder")
-    return any(kind.__module__.startswith(homes) for kind in type(error).__mro__)
+    """Say if an error is of a kind of theirs, or was raised in their code: some of it is a RuntimeError."""
+    if any(kind.__module__.startswith(_HOMES) for kind in type(error).__mro__):
+        return True
+    raised_in = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    return raised_in[-1:] != [] and raised_in[-1].startswith(_HOMES)

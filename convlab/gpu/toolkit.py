@@ -61,7 +61,18 @@ def full_version(name: str) -> str | None:
 
 def part_version(name: str) -> tuple[int, int] | None:
     """Return the CUDA that a part belongs to, e.g. (13, 4); None if it is not here, or does not say."""
-    text = full_version(name)
+    return _first_two(full_version(name))
+
+
+@lru_cache
+def wheel_version(wheel: str) -> tuple[int, int] | None:
+    """Return the CUDA that one of NVIDIA's wheels belongs to; None if it is not installed."""
+    with suppress(PackageNotFoundError):
+        return _first_two(version(wheel))
+    return None
+
+
+def _first_two(text: str | None) -> tuple[int, int] | None:
     return tuple(map(int, text.split(".")[:2])) if text else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -62,11 +63,16 @@ def of_gpu() -> Trouble | None:
     if found is None and driver.on_the_bus():
         return Trouble(f"this machine has an NVIDIA GPU but no driver for it: {_INSTALL_DRIVER}")
     if found is None:
-        return Trouble("no NVIDIA GPU and driver were found (a container has to be started with --gpus all)")
+        return Trouble(
+            "no NVIDIA GPU and driver were found: where there is a GPU, "
+            f"{_INSTALL_DRIVER} (a container has to be started with --gpus all)"
+        )
     if found.error == driver.NO_DEVICE:
         hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
-        why = "" if hidden is None else f"; CUDA_VISIBLE_DEVICES={hidden!r} may hide it"
-        return Trouble(f"the NVIDIA driver shows no GPU{why}")
+        why = "nvidia-smi lists what it knows; a container has to be started with --gpus all"
+        if hidden is not None:
+            why = f"CUDA_VISIBLE_DEVICES={hidden!r} may hide it, unset it"
+        return Trouble(f"the NVIDIA driver shows no GPU: {why}")
     if found.error:
         return Trouble(
             f"the NVIDIA driver does not start ({found.reason or 'no reason given'}, error {found.error}): "
@@ -95,7 +101,48 @@ def of_numba_cuda() -> Trouble | None:
         import_module("convlab.gpu._cuda")
     except UnsupportedError as error:
         return of_import(error.__context__)
+    return of_libraries()
+
+
+def of_libraries() -> Trouble | None:
+    """Return which libraries of CUDA's toolkit numba-cuda would not find when it compiles and links."""
+    missing = [name for name, ask in LIBRARIES.items() if not _loads(ask, name)]
+    if missing:
+        return Trouble(f"libraries of CUDA are missing: {', '.join(missing)}", _install_gpu())
+    compiler, linker = (toolkit.wheel_version(name) for name in ("nvidia-nvvm", "nvidia-nvjitlink"))
+    if compiler and linker and linker < compiler:
+        return Trouble(
+            f"nvJitLink is of CUDA {_dotted(linker)} and would refuse what the compiler (libnvvm, of CUDA "
+            f"{_dotted(compiler)}) writes: all parts must be of one version",
+            _install_gpu(),
+        )
     return None
+
+
+def _ask_numba(name: str) -> None:
+    from numba.cuda.cudadrv.nvvm import NVVM
+
+    NVVM()
+
+
+def _ask_pathfinder(name: str) -> None:
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    load_nvidia_dynamic_lib(name)
+
+
+# The compiler, looked for as numba-cuda does; the linker and what else is needed, as NVIDIA's bindings do.
+LIBRARIES = {"libnvvm": _ask_numba, "nvJitLink": _ask_pathfinder, "nvrtc": _ask_pathfinder}
+
+
+def _loads(ask: Callable[[str], None], name: str) -> bool:
+    try:
+        ask(name)
+    except ImportError:  # a numba-cuda of another age, which looks for its libraries elsewhere
+        return True
+    except Exception:  # each way not to find one has an error of its own
+        return False
+    return True
 
 
 def of_import(error: BaseException | None) -> Trouble:
