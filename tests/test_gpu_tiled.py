@@ -339,11 +339,17 @@ def conflicts(trace):
 
 def test_rows_of_shared_memory_lie_in_different_banks():
     problem = ConvProblem(1, 8, 16, 8, 128, 1, 1)
-    without = conflicts(counted(TUNED, problem))
+    trace = counted(TUNED, problem)
+    without = conflicts(trace)
     assert without == {("ld", 16): 0, ("st", 4): 0, ("st", 16): 0}
     # Four threads share a row of 16 numbers: two of them meet in a bank, whatever keeps wide reads aligned.
     deeper = conflicts(counted(Tile(128, 128, 16, 8, 8), replace(problem, C=16)))
     assert deeper == {("ld", 16): 0, ("st", 4): 1, ("st", 16): 0}
+
+    for site in trace.sites():  # a warp is nearly a square: 4 rows of a, 8 columns of b
+        if (site.kind, site.space) == ("ld", "shared"):
+            request = trace.requests(site)[-1]
+            assert len(np.unique(request.addresses)) == {"a": 4, "b": 8}[site.array]
 
 
 def turn(tile, algorithm):
