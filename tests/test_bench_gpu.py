@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from convlab import ALGORITHMS
 from convlab.cli import app
 from convlab.gpu import roofs as kernels
-from convlab.gpu.device import simulated
+from convlab.gpu.device import Gpu, as_launched, simulated
 from convlab.measure import cases as networks
 from convlab.measure import report, saved
 from convlab.measure.contest import Effort
@@ -71,7 +71,9 @@ def test_every_step_can_be_taken(tried):
     for case in (parts.TINY_IMAGE, parts.TINY_LAYER, parts.TINY_DEPTHWISE):
         serving = {name for name, one in all_of_ours().items() if not one.supports(case.problem)}
         for part in {row.part for row in run.rows if (row.network, row.layer) == (case.network, case.layer)}:
-            if "ladder" not in part:
+            if part == "image":
+                assert {row.candidate for row in run.part(part) if row.ours} == set(parts.FOR_PICTURES)
+            elif "ladder" not in part:
                 assert {row.candidate for row in run.part(part) if row.ours} == serving
     for ladder in cases.ladders():
         ours = [row.candidate for row in run.part(f"ladder {ladder.name}") if row.ours]
@@ -91,6 +93,70 @@ def test_what_is_simulated_says_so_and_has_no_times(tried):
     assert "simulated" in report.notes(run)[0]
     assert "no time was taken" in done.stdout
     assert "simulated" in path.read_text()
+
+
+class Nothing(Gpu):
+    """A device that computes nothing, of any size."""
+
+    def put(self, array):
+        return np.zeros(array.shape, array.dtype)
+
+    def empty(self, shape, dtype):
+        return np.zeros(shape, dtype)
+
+    def get(self, array, out=None):
+        return array
+
+    def adopt(self, array):
+        return array
+
+    def holds(self, pointer):
+        return True
+
+    def free(self):
+        return 1 << 37
+
+    def launch(self, kernel, grid, block, *arguments):
+        assert all(as_launched(value) is not None for value in arguments)
+
+
+class MadeUp(StandIn):
+    """A clock of a real run; its times are made up."""
+
+    simulated = False
+
+    def __init__(self):
+        self.device = Nothing()
+
+    def timer(self, run):
+        return lambda: (run(), 1e-4)[1]
+
+
+def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
+    """Nothing is computed or timed: plans, launches, their order and the report are those of a real run."""
+    monkeypatch.setattr(worker, "_clock", lambda simulate, header: MadeUp())
+    monkeypatch.setattr("convlab.measure.gpu.facts.clocks", dict)
+    monkeypatch.setattr(device_roofs, "measure", lambda *_, **__: device_roofs.DeviceRoofs(1, 1, 1, 1, 1, 1))
+    monkeypatch.setattr(DeviceContest, "check", lambda self, name, call, rounding: call.run())
+    monkeypatch.setattr(DeviceContest, "enter_copy", lambda self: None)
+    for words in ("4000x4000", "layer4.0.conv2", "conv_dw_13"):
+        path, options = tmp_path / f"{words}.csv", bench.Options(words, rivals=False)
+        saved.write(path, Measurement(bench.first_header(options)))
+        assert worker.work(path, time.time() + 600, options) == 0
+        run = saved.read(path)
+        assert (run.header["wrong"], run.header["failed"]) == ({}, {})
+        assert set(run.header["refused"]) <= {"fft", "fft_tiled"}  # cuFFT may be missing
+        assert run.header["complete"]
+        for case, images in {(case_of(row), row.problem.N) for row in run.rows if "_" in row.part}:
+            part = f"{'depthwise' if case.problem.groups > 1 else 'layers'}_{images}"
+            serving = {name for name, one in all_of_ours().items() if not one.supports(case.problem)}
+            there = {row.candidate for row in run.part(part)} | set(run.header["refused"])
+            assert there >= serving
+        assert "NaN" not in str(report.tables(run))
+
+
+def case_of(row):
+    return networks.Case(row.network, row.layer, row.problem)
 
 
 def test_the_plain_command_imports_nothing_that_a_gpu_machine_may_lack():
@@ -140,7 +206,7 @@ def test_without_a_gpu_it_is_refused_before_anything_is_written(tmp_path, monkey
 # -- cut off, crashed, hung --------------------------------------------------------------------------------
 
 
-FEW = "16x12"  # only the roofs, the picture and its ladder
+FEW = "tiny layer"  # without the picture, and without what is depthwise: some seconds
 
 
 def started(path):
@@ -168,7 +234,7 @@ def processes_with(word):
 POINTS = {
     "before the first step": lambda path: path.exists(),
     "at work": lambda path: path.exists() and (saved.read(path).header["at"] or [None])[0] is not None,
-    "between candidates": lambda path: path.exists() and "image" in str(saved.read(path).header["at"]),
+    "between candidates": lambda path: path.exists() and "direct" in str(saved.read(path).header["at"]),
 }
 
 
@@ -184,7 +250,8 @@ def test_a_run_that_is_cut_off_leaves_a_sound_file_and_no_process(tmp_path, numb
     wait_until(lambda: not processes_with(path))
     run = saved.read(path)
     assert not run.header["complete"]
-    assert len(run.header["done"]) < 3
+    steps = parts.DeviceParts(StandIn(), run.header, [], FEW).steps()
+    assert len(run.header["done"]) < len(steps)
     assert "Traceback" not in complaints
     if number != signal.SIGKILL:
         assert process.returncode == 130

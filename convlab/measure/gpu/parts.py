@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from convlab.algorithms import ALGORITHMS
 from convlab.errors import ParameterError
 from convlab.measure import cases as networks
 from convlab.measure.cases import Case
@@ -39,6 +40,7 @@ SHARES = {
     "layers_1": 0.15,
     "depthwise_1": 0.05,
 }
+FOR_PICTURES = "direct", "depthwise"  # the others would multiply matrices of one column
 TINY = Effort(rounds=1, most=1, budget=0.0)
 # What the lane simulator can do in a moment: for trying the command where there is no GPU.
 TINY_IMAGE = Case("image", "16x12", ConvProblem(1, 16, 12, 1, 1, 3, 3, padding=1))
@@ -120,7 +122,7 @@ class DeviceParts:
     def _image(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
         with self._contest(f"{part}: {case.name}", case) as contest:
             contest.enter_copy()
-            contest.enter_ours()
+            contest.enter_ours({name: ALGORITHMS[name] for name in FOR_PICTURES})
             contest.enter_rivals(rival for rival in self.rivals if rival.numbers == "float32")
             return contest.rows(part)
 
