@@ -51,6 +51,13 @@ def test_one_block_of_every_shipped_tile(kind, tile):
 
 
 @kinds
+def test_tiles_that_cover_y_without_a_rest(kind):
+    problem, tile = ConvProblem(1, 8, 8, 4, 64, 1, 1), TILES[-1]
+    assert product_blocks(problem, tile) == 2 * 2
+    convolve(problem, kind, tile)
+
+
+@kinds
 def test_rows_of_shared_memory_lie_in_different_banks(kind):
     """A row of 20 words: the 32 lanes of an ldmatrix read 512 bytes in four passes, the least there is."""
     problem = ConvProblem(1, 6, 5, 16, 8, 3, 3)

@@ -318,13 +318,20 @@ def test_traffic_equals_the_formulas(tile):
 
 
 def test_the_table_of_places_is_read_once_a_tap():
-    """Four channels and pieces of four: each row looks up each tap once, by one thread."""
-    problem = ConvProblem(1, 6, 5, 4, 8, 3, 2)
+    """Eight channels and pieces of four: each row looks up each tap once, by one thread, for two pieces."""
+    problem = ConvProblem(1, 6, 5, 8, 8, 3, 2)
     tile = Tile(16, 8, 4, 2, 2, 1, 1)
     trace = counted(replace(tile, width=1), problem, "indirect")
     rows = -(-problem.gemm[0] // tile.block_m) * tile.block_m
     lanes_of_a_row = tile.lanes(4 if tile.width == 4 else 1)
     assert asked(trace, "ld", "global", "table") == 4 * rows * lanes_of_a_row * problem.R * problem.S
+
+
+def test_pieces_that_end_with_their_tap_are_short_for_few_channels():
+    pieces = {3: 4, 4: 4, 5: 8, 8: 8, 12: 8, 16: 16, 64: 16}
+    for channels, length in pieces.items():
+        problem = ConvProblem(1, 4, 4, channels, 4, 3, 3)
+        assert precomputed_gemm.packed_bytes(problem) == -(-channels // length) * length * 9 * 4 * 4
 
 
 def conflicts(trace):
