@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from convlab import ALGORITHMS
 from convlab.cli import app
+from convlab.errors import ConvError
 from convlab.gpu import roofs as kernels
 from convlab.gpu.device import Gpu, as_launched, simulated
 from convlab.measure import cases as networks
@@ -336,6 +337,8 @@ def test_a_full_disk_is_told_and_what_was_there_stays(tmp_path):
     assert done.exit_code == 2
     assert "cannot be written: No space left on device; make room there" in done.stderr
     assert not path.exists()
+    with pytest.raises(ConvError, match="no ordinary file"):
+        bench.bench_gpu(Path("/dev/full"), bench.Options(simulate=True))
     before = Measurement(bench.first_header(bench.Options()), MADE_UP)
     saved.write(path, before)
     full(path)

@@ -88,6 +88,8 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
         If there is no GPU to measure, or the file cannot be written; nothing has been written then.
     """
     until = time.time() + 60 * options.minutes
+    if path.exists() and not path.is_file():
+        raise ParameterError(f"--save={str(path)!r} is no ordinary file; expected one, or a new name")
     if not options.simulate:
         _refuse_without_gpu()
     measurement = unfinished(path, options) or Measurement(first_header(options))
