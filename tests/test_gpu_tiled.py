@@ -60,10 +60,10 @@ def use(monkeypatch, algorithm, tile, parts=1):
 
 
 @algorithms
-@pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise"])
+@pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise", "many channels"])
 def test_sums_in_parts(monkeypatch, algorithm, case):
     """Three parts of K, on a tile that is smaller than any that is shipped; the same bits every time."""
-    problem = CASES[case]
+    problem = CASES.get(case, ConvProblem(1, 4, 5, 24, 5, 1, 2))  # where parts begin at later channels
     use(monkeypatch, algorithm, Tile(16, 16, 8, 4, 4), parts=3)
     x, w, bias = arrays(problem)
     with simulated(traced=False):

@@ -65,6 +65,8 @@ def test_one_block_of_the_shipped_tile():
     layer = ConvProblem(8, 56, 56, 128, 128, 3, 3, padding=1)
     tile = many_products.tile_for(winograd.products_of(4, layer))
     assert (tile.block_m, tile.block_n) == (128, 128)
+    few = many_products.as_convolution(16, 36, 64, 64, "float32")  # a strip of a larger tile
+    assert many_products.tile_for(few) == many_products.SMALL
     one_place = many_products.as_convolution(120, 1, 20, 124, "float32")
     a, w, _ = arrays(one_place)
     with simulated(traced=False) as device:
