@@ -15,6 +15,7 @@ from convlab.gpu.device import simulated
 
 PRODUCTS = {
     "odd": ConvProblem(1, 9, 2, 5, 19, 1, 1),
+    "three over": ConvProblem(1, 1, 7, 7, 4, 1, 1),
     "groups of fours": ConvProblem(1, 4, 5, 16, 8, 1, 1, groups=2),
     "one by one": ConvProblem(1, 1, 1, 1, 1, 1, 1),
     "double precision": ConvProblem(1, 3, 6, 4, 8, 1, 1, dtype="float64"),
