@@ -307,7 +307,7 @@ def test(arguments):
         ("ruff format --check", ["-m", "ruff", "format", "--check"]),
         ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
         # Some tests stay together, see tests/conftest.py.
-        ("pytest -n 2", ["-m", "pytest", "-n", "2", "--dist", "loadgroup"]),
+        ("pytest -n 2", ["-m", "pytest", "-n", "2", "--no-loadscope-reorder"]),
     ]
     failed = []
     for title, command in checks:

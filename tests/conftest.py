@@ -24,14 +24,20 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist's
+def pytest_xdist_make_scheduler(config, log):
+    """Let a file's tests run in one process: the browser is started once, the notebooks are executed once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FileByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = Path(nodeid.split("::")[0]).name
+            return "book" if file in BOOK else file
+
+    return FileByFile(config, log)
+
+
 def pytest_collection_modifyitems(config, items):
-    """Sort the tests out for several processes: pytest's own, or those of `convlab bench gpu`."""
-    if config.pluginmanager.hasplugin("xdist"):
-        stay_together(items)
-    keep_a_share(config, items)
-
-
-def keep_a_share(config, items):
     """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes."""
     number, _, count = os.environ.get("CONVLAB_TEST_SHARE", "").partition("/")
     if count:
@@ -41,12 +47,6 @@ def keep_a_share(config, items):
         kept = items[int(number) :: int(count)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
-
-
-def stay_together(items):
-    """Let a file's tests run in one process: the browser is started once, the notebooks are executed once."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("book" if item.path.name in BOOK else item.path.stem))
 
 
 @pytest.fixture(scope="session")

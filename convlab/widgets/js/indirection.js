@@ -24,5 +24,6 @@ export function resizeOf(before, after, rows) {
   const reach = (after.R - 1) * after.dilation[0] - after.padding[0][0];
   const above = Math.max(0, -Math.floor((reach - Math.min(old.H, now.H)) / after.stride[0]));
   const kept = old.W === now.W ? Math.floor(Math.min(above, old.P, now.P) * now.Q / rows) : 0;
-  return { word: kept ? "part" : "all", kept };
+  const word = kept === tiles ? "nothing" : "part"; // a smaller buffer is the beginning of the larger one
+  return { word: kept ? word : "all", kept };
 }

@@ -107,7 +107,7 @@ function build(page) {
     const table = bufferOf(problem, rows);
     const { word, kept, said } = changeOf(state);
     title.textContent = headline(word, kept, table.length);
-    change.replaceChildren(html("b", { class: `cl-word cl-word-${word}` }, word), `: ${said}. ${REASONS[word]}`);
+    change.replaceChildren(html("b", { class: `cl-word cl-word-${word}` }, word), `: ${said}. ${reasonOf(word, state)}`);
 
     const m = pointed && "m" in pointed ? pointed.m : Math.min(state.step, P * Q - 1);
     const t = pointed && "t" in pointed ? pointed.t : null;
@@ -170,6 +170,10 @@ function build(page) {
     words.buffer.textContent = `${table.length} × ${R * S} × ${rows} = ${digits(table.length * R * S * rows)} numbers as they lie in memory: ` +
       `a line is a tile, a group is a tap (r,s)`;
   };
+}
+
+function reasonOf(word, { was, H }) {
+  return word === "nothing" && was.H !== H ? `${REASONS.part} What lay below is cut off.` : REASONS[word];
 }
 
 const REASONS = {
