@@ -306,8 +306,9 @@ def test(arguments):
         ("ruff check", ["-m", "ruff", "check"]),
         ("ruff format --check", ["-m", "ruff", "format", "--check"]),
         ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
-        # Some tests stay together, see tests/conftest.py.
-        ("pytest -n 2", ["-m", "pytest", "-n", "2", "--no-loadscope-reorder"]),
+        # Three processes for two cores: a browser waits half of its time. Some tests stay together, see
+        # tests/conftest.py; the longest come first.
+        ("pytest -n 3", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"]),
     ]
     failed = []
     for title, command in checks:

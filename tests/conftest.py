@@ -8,7 +8,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-# One thread everywhere: two pytest workers on two cores must not each start two more threads.
+# One thread everywhere: several pytest workers on two cores must not each start two more threads.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 

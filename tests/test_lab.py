@@ -364,7 +364,7 @@ def test_test_runs_every_check_in_order(ready):
         "-m ruff check",
         "-m ruff format --check",
         "-m nbstripout --verify --keep-id notebooks/00_first.ipynb",
-        "-m pytest -n 2 --no-loadscope-reorder",
+        "-m pytest -n 3 --no-loadscope-reorder",
     ]
     assert all(call.split(" | ")[1] == str(ready.root) for call in ready.calls)
 

@@ -14,7 +14,7 @@ DARK = [
     NAMES[2],
     NAMES[-1],
     "search",
-]  # one set of colours serves all; figures have tests of their own
+]  # one set of colours serves all pages
 
 
 @pytest.fixture
