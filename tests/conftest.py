@@ -39,11 +39,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_modifyitems(config, items):
     """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes."""
-    number, _, count = os.environ.get("CONVLAB_TEST_SHARE", "").partition("/")
+    from convlab.measure.gpu.device_tests import PARENT, SHARE
+
+    number, _, count = os.environ.get(SHARE, "").partition("/")
     if count:
         from convlab.measure.gpu.supervise import end_with
 
-        end_with(int(os.environ["CONVLAB_TEST_PARENT"]))
+        end_with(int(os.environ[PARENT]))
         kept = items[int(number) :: int(count)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
@@ -53,18 +55,15 @@ def pytest_collection_modifyitems(config, items):
 def executed(tmp_path_factory):
     """Return executed(path): a notebook as it is after it was run, guarded, and the seconds it took."""
     import nbformat
-    from notebook_tools import MOST_SECONDS, guarded
-
-    from convlab.course.execute import execute
+    from notebook_tools import run_guarded
 
     @cache
     def run(path: Path):
         home = tmp_path_factory.mktemp(path.stem)
-        folder = home / "work"
-        shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns("*.ipynb", ".*"))
+        shutil.copytree(path.parent, home / "work", ignore=shutil.ignore_patterns("*.ipynb", ".*"))
         notebook = nbformat.read(path, as_version=4)
         start = time.monotonic()
-        execute(notebook, path.name, folder, timeout=MOST_SECONDS, env=guarded(folder, home / "scratch"))
+        run_guarded(notebook, home, path.name)
         return notebook, time.monotonic() - start
 
     return run

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from convlab.course.execute import execute
 from convlab.course.notebooks import numbered
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -164,6 +165,13 @@ def _guard(event, args, allowed={allowed!r}, writing=os.O_WRONLY | os.O_RDWR | o
 
 sys.addaudithook(_guard)
 """
+
+
+def run_guarded(nb: NotebookNode, home: Path, name: str = "planted.ipynb") -> None:
+    """Run a notebook in ``home / "work"``, the only folder beside a scratch one that it may write to."""
+    folder = home / "work"
+    folder.mkdir(exist_ok=True)
+    execute(nb, name, folder, timeout=MOST_SECONDS, env=guarded(folder, home / "scratch"))
 
 
 def guarded(folder: Path, scratch: Path) -> dict[str, str]:

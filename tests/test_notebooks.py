@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import nbformat
 import pytest
@@ -15,22 +14,13 @@ from notebook_tools import (
     NOTEBOOKS,
     complaints_about_outputs,
     complaints_about_source,
-    guarded,
     notebook,
+    run_guarded,
 )
 
-from convlab.course.execute import NotebookError, execute
+from convlab.course.execute import NotebookError
 
 pytestmark = pytest.mark.notebooks
-
-
-def run(nb, tmp_path, name="planted.ipynb"):
-    """Run a notebook in a guarded folder of its own; return the seconds it took."""
-    folder, scratch = tmp_path / "work", tmp_path / "scratch"
-    folder.mkdir(exist_ok=True)
-    start = time.monotonic()
-    execute(nb, name, folder, timeout=MOST_SECONDS, env=guarded(folder, scratch))
-    return time.monotonic() - start
 
 
 def test_there_are_notebooks():
@@ -123,7 +113,7 @@ def test_wrong_outputs_are_found(tmp_path):
         "from IPython.display import HTML; HTML('<img src=\"data:,\">')",
         "import os; print(os.getcwd())",
     )
-    run(nb, tmp_path)
+    run_guarded(nb, tmp_path)
     found = list(complaints_about_outputs(nb))
     wanted = (
         "shows 41 lines",
@@ -154,7 +144,7 @@ print("all is well")
 
 def test_error_in_a_callback_is_found(tmp_path):
     with pytest.raises(NotebookError, match=r"planted\.ipynb.*ValueError: lost in the widget"):
-        run(notebook(CALLBACK), tmp_path)
+        run_guarded(notebook(CALLBACK), tmp_path)
 
 
 def test_error_in_a_cell_is_found_and_placed(tmp_path):
@@ -162,7 +152,7 @@ def test_error_in_a_cell_is_found_and_placed(tmp_path):
     with pytest.raises(
         NotebookError, match=r"planted\.ipynb, code cell 2 \(`# half of it`\): ZeroDivisionError"
     ):
-        run(nb, tmp_path)
+        run_guarded(nb, tmp_path)
 
 
 def test_network_and_other_folders_are_out_of_reach(tmp_path):
@@ -175,7 +165,7 @@ def test_network_and_other_folders_are_out_of_reach(tmp_path):
     )
     for cell in nb.cells[1:4]:
         cell.metadata.tags = ["raises-exception"]
-    run(nb, tmp_path)
+    run_guarded(nb, tmp_path)
     assert [cell.outputs[0].get("ename") for cell in nb.cells[1:4]] == ["PermissionError"] * 3
     assert (tmp_path / "work" / "inside.txt").read_text() == "fine"
     assert not outside.exists()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from convlab.algorithms.base import Algorithm
-from convlab.gpu.device import simulated
+from convlab.gpu.counted import launches
 from convlab.problem import ConvProblem
 
 
-def launched(algorithm: Algorithm, problem: ConvProblem) -> tuple:
+def launched(algorithm: Algorithm | str, problem: ConvProblem) -> tuple:
     """Return the last kernel that an algorithm launches for a problem, and its arguments.
 
     Examples
@@ -17,11 +15,5 @@ def launched(algorithm: Algorithm, problem: ConvProblem) -> tuple:
     >>> kernel, arguments = launched(rung.algorithm("direct"), problem)  # doctest: +SKIP
     >>> assemble(kernel, *arguments)  # doctest: +SKIP
     """
-    from convlab.plans import plan
-
-    kept = []
-    x, w = (np.zeros(shape, problem.dtype) for shape in (problem.x_shape, problem.w_shape))
-    with simulated(traced=False) as device:
-        device.launch = lambda kernel, grid, block, *arguments: kept.append((kernel, arguments))
-        plan(problem, w, algorithm=algorithm, backend="gpu")(x)
-    return kept[-1]
+    kernel, _, _, arguments = launches(problem, algorithm)[-1]
+    return kernel, arguments

@@ -90,4 +90,4 @@ def _of_a_driver(error: Exception) -> bool:
     if any(kind.__module__.startswith(_HOMES) for kind in type(error).__mro__):
         return True
     raised_in = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    return raised_in[-1:] != [] and raised_in[-1].startswith(_HOMES)
+    return bool(raised_in) and raised_in[-1].startswith(_HOMES)
