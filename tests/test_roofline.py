@@ -1,0 +1,184 @@
+"""The roofline: datasheets name their source, roofs are lines, and points are counted as they say."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pytest
+
+from convlab import ALGORITHMS, ConvError, ConvProblem, networks
+from convlab.files import data_path
+from convlab.measure import datasheets, saved
+from convlab.measure.gpu.roofs import DeviceRoofs
+from convlab.measure.points import once, point, points
+from convlab.measure.roofline import of_datasheet, of_device, of_machine
+
+LAYER = networks.load("resnet18")["layer1.0.conv1"].problem
+ROOFS = {
+    "flops": 100e9,
+    "flops_all": 200e9,
+    "threads": 2,
+    "copies": {"L1": (8192, 200e9), "L2": (1 << 18, 100e9), "L3": (1 << 23, 50e9), "memory": (1 << 26, 20e9)},
+}
+MACHINE = {"processor": "Example 1", "l1d": 1 << 15, "l2": 1 << 20, "l3": 1 << 25}
+
+
+# -- datasheets --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", datasheets.names())
+def test_a_datasheet_names_its_source(name):
+    sheet = datasheets.load(name)
+    assert len(sheet.source) > 20
+    assert all("." in page for page in sheet.read_in)
+    assert sheet.read_in
+    assert 1e9 < sheet.memory < sheet.flops["float32"]  # every machine of today: more FLOPs than bytes
+
+
+def test_factors_are_multiplied():
+    assert datasheets.load("amd_epyc_9654").memory == 460.8e9  # AMD's own number for a socket
+    assert datasheets.load("nvidia_t4").flops["float32"] == pytest.approx(8.1e12, rel=0.01)  # and NVIDIA's
+
+
+GOOD = 'name = "A"\nkind = "GPU"\nsource = "its datasheet"\nread_in = ["a.b"]\nmemory = 1e12\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name =", "broken.toml is no datasheet"),
+        ('name = "A"\nkind = "GPU"', "'flops' is missing"),
+        (GOOD.replace("GPU", "abacus") + "[flops]\nfloat32 = 1e12", "kind = 'abacus'"),
+        (GOOD + "[flops]\nfloat16 = 1e12", "flops has no float32"),
+        (GOOD.replace("its datasheet", " ") + "[flops]\nfloat32 = 1e12", "source says nothing"),
+        (GOOD + "[flops]\nfloat32 = -1", "flops.float32 = -1 is no number above 0"),
+        (GOOD + "[flops]\nfloat32 = [2, inf]", "flops.float32 = [2, inf]"),
+        (GOOD + '[flops]\nfloat32 = "many"', "flops.float32 = 'many'"),
+        (GOOD.replace("1e12", "[]") + "[flops]\nfloat32 = 1", "memory = []"),
+        (GOOD + "flops = 3", "is no datasheet"),
+    ],
+)
+def test_a_broken_file_is_refused(tmp_path, text, words):
+    (tmp_path / "broken.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConvError) as refused:
+        datasheets.read(tmp_path / "broken.toml")
+    assert words in str(refused.value)
+
+
+def test_an_unknown_machine_is_refused(tmp_path):
+    with pytest.raises(ConvError, match="datasheet='abacus'; expected one of amd_epyc_9654"):
+        datasheets.load("abacus")
+    with pytest.raises(ConvError, match="expected a datasheet"):
+        datasheets.read(tmp_path / "nowhere.toml")
+
+
+# -- lines -------------------------------------------------------------------------------------------------
+
+
+def test_roofs_of_a_machine():
+    line = of_machine(ROOFS, MACHINE)
+    assert line.attainable(1) == 20e9  # one FLOP a byte: what memory gives
+    assert line.attainable(5) == line.attainable(500) == 100e9  # from 5 on the multiply-adds are the limit
+    assert [line.home(size).name for size in (1, 1 << 15, 1 << 16, 1 << 22, 1 << 30)] == [
+        *("L1", "L1", "L2", "L3", "memory")
+    ]
+    assert [roof.rate for roof in line.more] == [200e9]
+    assert line.missing == {}
+    assert of_machine(ROOFS | {"threads": 1}, MACHINE).more == ()
+
+
+def test_a_cache_that_is_not_known_has_no_roof():
+    line = of_machine(ROOFS, MACHINE | {"l2": None, "l3": None})
+    assert [memory.name for memory in line.memories] == ["L1", "memory"]
+    assert set(line.missing) == {"L2", "L3"}
+    assert "could not be read" in line.missing["L3"]
+    assert line.home(1 << 16).name == "memory"
+
+
+def test_roofs_of_a_device_and_of_a_datasheet():
+    device = of_device(DeviceRoofs(60e12, 4e12, 1 << 28, 7e12, 1 << 24, 2e-6).as_dict(), "a GPU")
+    assert (device.attainable(10), device.home(1000).name) == (40e12, "L2")
+    assert "tensor cores" in device.missing
+    sheet = datasheets.load("nvidia_h200")
+    promised = of_datasheet(sheet)
+    assert promised.attainable(1) == sheet.memory
+    assert promised.attainable(inf) == sheet.flops["float32"]
+    assert [roof.name for roof in promised.more] == ["tf32", "float16"]
+    assert not any(roof.measured for roof in (promised.adds, *promised.memories, *promised.more))
+
+
+# -- points ------------------------------------------------------------------------------------------------
+
+
+def test_a_point_counts_the_definitions_flops():
+    cost = ALGORITHMS["winograd_4x4"].cost(LAYER, "cpu")
+    one = point(LAYER, "winograd_4x4", 1e-3)
+    assert one.speed == LAYER.flops / 1e-3
+    assert one.intensity == LAYER.flops / (LAYER.x_bytes + LAYER.w_bytes + LAYER.y_bytes)
+    assert one.counted == LAYER.flops / cost.bytes_moved
+    assert one.saves == LAYER.flops / cost.flops > 2
+    assert point(LAYER, "winograd_4x4", 1e-3, moved=1 << 20).counted == LAYER.flops / (1 << 20)
+    rival = point(LAYER, "torch", 1e-3)
+    assert (rival.done, rival.moved, rival.saves) == (LAYER.flops, once(LAYER), 1)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
+def test_a_time_that_is_none_is_refused(seconds):
+    with pytest.raises(ConvError, match="expected a time above 0"):
+        point(LAYER, "direct", seconds)
+
+
+def test_winograd_may_stand_above_the_flat_roof():
+    line = of_machine(ROOFS, MACHINE)
+    one = point(LAYER, "winograd_4x4", LAYER.flops / 250e9)  # 2.5 times the peak, by the definition's count
+    assert one.speed > line.adds.rate
+    assert line.shares(one)["multiply-adds"] == pytest.approx(2.5 / one.saves)
+    assert line.reached(one) < 1
+    assert line.ceiling(one) == pytest.approx(line.adds.rate * one.saves)
+
+
+def test_what_holds_a_point_up():
+    line = of_machine(ROOFS, MACHINE)
+    fast, slow = (point(LAYER, "indirect", LAYER.flops / speed) for speed in (90e9, 20e9))
+    assert line.bound(fast) == "the multiply-adds: 90% of that roof"
+    assert line.bound(slow).startswith("nothing it touches: 20% of its roof, the multiply-adds")
+    assert "another moment" in line.bound(replace(fast, seconds=fast.seconds / 2))
+    moved = ALGORITHMS["direct"].cost(LAYER, "cpu").bytes_moved
+    huge = replace(point(LAYER, "direct", moved / 15e9), done=1, size=1 << 30)
+    assert line.bound(huge) == "the memory: 75% of that roof"
+    assert line.bound(replace(huge, size=1 << 22)).startswith(
+        "nothing it touches: 30% of its roof, the L3 cache"
+    )
+    assert "come from nearer" in line.bound(replace(huge, moved=10 * huge.moved))
+
+
+def test_a_saved_measurement_gives_points():
+    run = saved.read(data_path("measurements", "zen4_cpu.csv"))
+    rows = run.part("layers", ours=True)
+    line, found = of_machine(run.header["roofs"], run.header["machine"]), points(rows)
+    assert [one.seconds for one in found] == [row.seconds for row in rows]
+    assert all(0 < line.reached(one) < 1.25 for one in found)  # a roof is one, but for the clock's moods
+    assert {one.algorithm for one in found} <= set(ALGORITHMS)
+
+
+def test_reading_datasheets_needs_no_numba():
+    code = "import sys; from convlab.measure import roofline; print('numba' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "False"
+
+
+def test_lanes_may_count_the_bytes_of_a_gpu():
+    from convlab.gpu.counted import moved
+    from convlab.gpu.device import simulated
+    from convlab.plans import plan
+
+    small = ConvProblem(1, 4, 4, 4, 8, 3, 3, padding=1)
+    x, w = np.ones(small.x_shape, np.float32), np.ones(small.w_shape, np.float32)
+    with simulated() as device:
+        plan(small, w, algorithm="direct", backend="gpu")(x)
+    counted = sum(moved(device.traces).values())
+    one = point(small, "direct", 1e-6, backend="gpu", moved=counted)
+    assert one.counted == small.flops / counted
+    assert one.counted < one.intensity  # it asks for more than each number once
