@@ -272,6 +272,23 @@ def bench_gpu(
     _report_measurement(measurement, path, stopped)
 
 
+@bench.command("roofs")
+def bench_roofs() -> None:
+    """Measure the roofs of this machine, in turns with the same loops in C where a compiler is found."""
+    from convlab.measure import roofs, roofs_in_c
+
+    compiler = roofs_in_c.find_compiler()
+    if compiler is None:
+        print(roofs.Roofs.here().describe())
+        names = ", ".join(roofs_in_c.COMPILERS)
+        print(f"No C compiler is here ({names}), so there is nothing to hold them against.")
+        return
+    with roofs_in_c.compiled(compiler) as loops:
+        table = roofs_in_c.table(roofs_in_c.compare(loops))
+    print(table.title)
+    _table(table.columns, table.rows)
+
+
 # -- shared by the commands --------------------------------------------------------------------------------
 
 

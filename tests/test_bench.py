@@ -331,6 +331,8 @@ def test_roofs_of_this_machine():
     source, target = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
     roofs._copy(target, source, 2)
     assert (target == source).all()
+    roofs._scale(target, source, 2)
+    assert (target == 3 * source).all()
     known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
     assert json.loads(json.dumps(known.as_dict()))["flops_all"] == 2e11
 
@@ -351,9 +353,30 @@ def test_copies_are_counted_read_and_written(monkeypatch):
     ticks = iter(range(0, 1000, 2))
     monkeypatch.setattr(roofs.time, "perf_counter", lambda: next(ticks))
     copied = []
-    monkeypatch.setattr(roofs, "_copy", lambda target, source, times: copied.append(source.nbytes * times))
+    for way in ("_copy", "_scale"):
+        monkeypatch.setattr(roofs, way, lambda target, source, times: copied.append(source.nbytes * times))
     assert roofs.copy_speed(1 << 14, rounds=3) == 2 * (16 << 20) / 2  # 16 MiB a round, in two seconds
-    assert copied == [1 << 14, *[16 << 20] * 3]
+    assert copied == [1 << 14, *[16 << 20] * 3] * 2
+
+
+def test_the_faster_way_to_copy_is_the_roof(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(roofs.time, "perf_counter", lambda: now[0])
+
+    def way(seconds):
+        def copy(target, source, times):
+            now[0] += seconds
+
+        return copy
+
+    assert roofs.copy_speed(1 << 14, ways=(way(4.0), way(1.0), way(2.0))) == 2 * (16 << 20)
+
+
+def test_caches_that_are_not_known_are_no_level_of_memory(monkeypatch):
+    monkeypatch.setattr(readings, "caches", lambda: {})
+    assert roofs.copy_sizes() == {"memory": 128 << 20}
+    monkeypatch.setattr(readings, "caches", lambda: {2: 1 << 20})
+    assert roofs.copy_sizes() == {"L2": 1 << 18, "memory": 64 << 20}
 
 
 def test_first_call_runs_in_a_fresh_process():

@@ -1,7 +1,8 @@
 """The roofs of this machine: how fast it can multiply and add, and how fast it can copy, whatever it runs.
 
     multiply-adds   a loop that does nothing else: operands and sums all live in registers
-    copies          C's memcpy on arrays that fit in L1, in L2, in L3, in none of them
+    copies          on arrays that fit in L1, in L2, in L3, in none of them; C's memcpy or a plain loop,
+                    whichever is faster
 
 No kernel is faster than a roof, and how near it comes says how good it is. Both are measured here, on this
 machine, never taken from a datasheet.
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -71,7 +74,11 @@ class Roofs:
 
 
 def multiply_adds(
-    threads: int = 1, rounds: int = 60, seconds: float = 0.004, tile: Tile | None = None
+    threads: int = 1,
+    rounds: int = 60,
+    seconds: float = 0.004,
+    tile: Tile | None = None,
+    loop: Callable[[int], int] | None = None,
 ) -> float:
     """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
 
@@ -82,16 +89,19 @@ def multiply_adds(
         About how long a round takes: short, so that one of them is left in peace by other programs.
     tile : Tile, optional
         Another one than the library's: its size is the number of sums that are on their way at once.
+    loop : callable, optional
+        Another loop than `multiply_add` with that tile: does about so many FLOPs, and returns how many.
     """
-    multiply_add(1 << 20, tile)  # compiles, and wakes the clock
+    loop = loop or partial(multiply_add, tile=tile)
+    loop(1 << 20)  # compiles, and wakes the clock
     start = time.perf_counter()
-    multiply_add(1 << 26, tile)
+    loop(1 << 26)
     work = int((1 << 26) * seconds / (time.perf_counter() - start))
     best = 0.0
     with ThreadPoolExecutor(threads) as pool:  # compiled code lets go of Python's lock: they run together
         for _ in range(rounds):
             start = time.perf_counter()
-            done = sum(pool.map(multiply_add, [work] * threads, [tile] * threads))
+            done = sum(pool.map(loop, [work] * threads))
             best = max(best, done / (time.perf_counter() - start))
     return best
 
@@ -120,23 +130,38 @@ def _multiply_add(tile, ones, times, y):
 
 
 def copy_sizes() -> dict[str, int]:
-    """Return for each level of memory the bytes of an array that, with its copy, stays in it."""
-    caches = readings.caches() or {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # ordinary, if none is known
+    """Return for each level of memory the bytes of an array that, with its copy, stays in it.
+
+    A cache whose size the system does not tell is left out: nobody knows what would fit in it.
+    """
+    caches = readings.caches()
     sizes = {f"L{level}": size // 4 for level, size in sorted(caches.items())}
-    return sizes | {"memory": max(64 << 20, 2 * max(caches.values()))}
+    return sizes | {"memory": max(64 << 20, 2 * max(caches.values(), default=64 << 20))}
 
 
-def copy_speed(size: int, rounds: int = 7) -> float:
-    """Measure the bytes a second, read and written, of copying an array of `size` bytes."""
+Copy = Callable[[np.ndarray, np.ndarray, int], None]  # target, source, how many times over
+
+
+def copy_speed(size: int, rounds: int = 7, ways: Collection[Copy] | None = None) -> float:
+    """Measure the bytes a second, read and written, of copying an array of `size` bytes.
+
+    Parameters
+    ----------
+    size, rounds : int
+    ways : collection of callables, optional
+        The fastest counts. By default memcpy and a plain loop: memcpy passes the caches by when an array is
+        large, and it depends on the processor whether that helps or hurts.
+    """
     source = np.ones(size // 4, np.float32)
     target = np.zeros_like(source)
     times = max(1, (16 << 20) // size)  # about 16 MiB a round: milliseconds
-    _copy(target, source, 1)
     best = np.inf
-    for _ in range(rounds):
-        start = time.perf_counter()
-        _copy(target, source, times)
-        best = min(best, time.perf_counter() - start)
+    for way in ways or (_copy, _scale):
+        way(target, source, 1)
+        for _ in range(rounds):
+            start = time.perf_counter()
+            way(target, source, times)
+            best = min(best, time.perf_counter() - start)
     return 2 * source.nbytes * times / best
 
 
@@ -144,3 +169,11 @@ def copy_speed(size: int, rounds: int = 7) -> float:
 def _copy(target, source, times):
     for _ in range(times):
         copy_run(target, 0, source, 0, source.size)
+
+
+@njit
+def _scale(target, source, times):
+    """Copy by a plain loop. It multiplies as well, or the compiler would make a memcpy of it."""
+    for _ in range(times):
+        for i in range(source.size):
+            target[i] = np.float32(3) * source[i]
