@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
+from convlab.figures import roofline as picture
 from convlab.files import data_path
 from convlab.measure import datasheets, saved
 from convlab.measure.gpu.roofs import DeviceRoofs
@@ -107,6 +108,20 @@ def test_roofs_of_a_device_and_of_a_datasheet():
     assert promised.attainable(inf) == sheet.flops["float32"]
     assert [roof.name for roof in promised.more] == ["tf32", "float16"]
     assert not any(roof.measured for roof in (promised.adds, *promised.memories, *promised.more))
+
+
+def test_the_picture_says_what_it_shows():
+    line = of_machine(ROOFS, MACHINE)
+    sheet = of_datasheet(datasheets.load("nvidia_t4"))
+    ours = [point(LAYER, name, LAYER.flops / 90e9) for name in ("direct", "winograd_4x4")]
+    alt = picture.draw(line, ours, title="Two", beside=[sheet]).alt
+    assert "Roofs of Example 1: multiply-adds 100 GFLOP/s, L1 200 GB/s" in alt
+    assert "Roofs of NVIDIA T4, from its datasheet, dashed: multiply-adds 8.14 TFLOP/s" in alt
+    assert f"winograd_4x4 90 GFLOP/s at {ours[1].counted:.3g} FLOPs a byte" in alt.replace("90.0", "90")
+    many = [replace(ours[0], seconds=n * 1e-3) for n in range(1, 30)]
+    assert "29 points from" in picture.draw(line, many, title="Many", counted=False).alt
+    marks = [picture.mark(name) for name in ALGORITHMS]
+    assert len({shape for shape, _ in marks}) == len(ALGORITHMS)  # never by colour alone
 
 
 # -- points ------------------------------------------------------------------------------------------------

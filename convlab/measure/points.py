@@ -2,8 +2,8 @@
 
 Two things have to be said with each point. *Which FLOPs?* Those of the definition, for all algorithms alike,
 so that higher means done sooner. Winograd does fewer of them, and may stand above the roof of the
-multiply-adds. *Which bytes?* Either x, w and y once, as if a cache held all; or the bytes that the algorithm's
-cost model counts (on a GPU, where kernels were traced: the lane simulator).
+multiply-adds. *Which bytes?* Either x, w and y once, as if a cache held all; or the bytes that the cost model
+of the algorithm counts (on a GPU, where kernels were traced: the lane simulator).
 """
 
 from __future__ import annotations

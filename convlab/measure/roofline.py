@@ -135,7 +135,7 @@ def of_machine(roofs: Mapping, machine: Mapping, *, name: str | None = None) -> 
         for level, (_, speed) in roofs["copies"].items()
         if level not in missing
     )
-    together = Roof(f"{ADDS}, {roofs['threads']} cores", roofs["flops_all"], per_byte=False)
+    together = Roof(f"{roofs['threads']} cores together", roofs["flops_all"], per_byte=False)
     return Roofline(
         machine=name or machine.get("processor") or "this machine",
         adds=Roof(ADDS, roofs["flops"], per_byte=False),

@@ -1,0 +1,193 @@
+"""The roofline as a picture: the machine's roofs as lines, algorithms as points with shapes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import atan, degrees
+
+from convlab.algorithms import ALGORITHMS
+from convlab.figures.picture import Picture, show
+from convlab.figures.style import LIGHT, ROLES, figure_style, headline
+from convlab.measure.points import Point
+from convlab.measure.roofline import Roof, Roofline
+from convlab.units import count_text
+
+MARKERS = "os^vDX*p<>hPd8H"
+# A family has a colour: it copies into a workspace, it transforms filters, it transforms pixels.
+FAMILIES = {
+    **{"direct": "padding", "im2row": "workspace", "im2col": "workspace"},
+    **{"winograd": "filter", "fft": "input"},
+}
+_GIGA = 1e9
+
+
+def mark(algorithm: str) -> tuple[str, str]:
+    """Return the shape and the colour of an algorithm's points; a rival's are hollow."""
+    names = list(ALGORITHMS)
+    if algorithm not in names:
+        return "o", LIGHT["paper"]
+    role = FAMILIES.get(algorithm.partition("_")[0], "output")
+    return MARKERS[names.index(algorithm) % len(MARKERS)], ROLES[role]
+
+
+def rate_text(roof: Roof) -> str:
+    """Return a roof's height with its unit, e.g. "115 GFLOP/s" or "82.4 GB/s"."""
+    return f"{count_text(roof.rate)}{'B/s' if roof.per_byte else 'FLOP/s'}"
+
+
+def draw(
+    line: Roofline,
+    points: Sequence[Point] = (),
+    *,
+    title: str,
+    beside: Sequence[Roofline] = (),
+    counted: bool = True,
+) -> Picture:
+    """Draw a roofline.
+
+    Parameters
+    ----------
+    line : Roofline
+    points : sequence of Point
+    title : str
+        The finding.
+    beside : sequence of Roofline
+        Other machines', e.g. of datasheets: their lines alone, dashed where nothing was measured.
+    counted : bool
+        Where a point stands: at the bytes that its algorithm is counted to move, or at x, w and y once.
+    """
+    import matplotlib.pyplot as plt
+
+    with figure_style():
+        fig, ax = plt.subplots(figsize=(9, 4.9))
+        ax.set(xscale="log", yscale="log")
+        _limits(ax, (line, *beside), points, counted)
+        _roofs(ax, line, "")
+        for other in beside:
+            _roofs(ax, other, other.machine)
+        for one in points:
+            marker, colour = mark(one.algorithm)
+            x = one.counted if counted else one.intensity
+            ax.plot(
+                x, one.speed / _GIGA, marker, color=colour, markersize=8, markeredgecolor=LIGHT["ink"],
+                markeredgewidth=0.7, zorder=5,
+            )  # fmt: skip
+        if len({one.problem for one in points}) == 1 and counted:
+            _once(ax, points[0])
+        if points:
+            _names(ax, points)
+        above = any(one.speed > 1.05 * line.adds.rate and one.saves > 1 for one in points)
+        if above and not beside:
+            ax.text(
+                0.015, 0.98, "above the roof: fewer operations\nthan the definition counts", va="top",
+                transform=ax.transAxes, fontsize=8.5, color=LIGHT["muted"],
+            )  # fmt: skip
+        ax.set_xlabel(
+            "FLOPs of the definition for each byte " + ("that is moved" if counted else "of x, w and y, once")
+        )
+        ax.set_ylabel("GFLOP/s (of the definition's FLOPs)")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+            axis.set_minor_formatter("")
+        ax.grid(color=LIGHT["line"], linewidth=0.5)
+        ax.set_axisbelow(True)
+        headline(fig, title)
+        return show(fig, _alt(title, line, points, beside))
+
+
+def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point], counted: bool) -> None:
+    """Show all points, and of every memory a piece of its slope."""
+    across = [one.counted if counted else one.intensity for one in points]
+    ridges = [line.adds.rate / memory.rate for line in lines for memory in line.memories]
+    left, right = min([*ridges, *across]) / 4, max([*ridges, *across]) * 8  # room for names
+    flat = [roof.rate for line in lines for roof in (line.adds, *line.more)]
+    low = min([memory.at(left) for line in lines for memory in line.memories[-1:]])
+    ax.set_xlim(left, right)
+    ax.set_ylim(
+        min([low, *(one.speed for one in points)]) / 1.5 / _GIGA,
+        max([*flat, *(one.speed for one in points)]) * 2 / _GIGA,
+    )
+
+
+def _roofs(ax, line: Roofline, name: str) -> None:
+    """Draw the roofs of a machine, each with its name on the line."""
+    (left, right), (low, _) = ax.get_xlim(), ax.get_ylim()
+    paper = {"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.8}
+    for number, memory in enumerate(line.memories):
+        end, slope = line.adds.rate / memory.rate, memory.rate / _GIGA
+        style = "-" if memory.measured else (0, (5, 3))
+        begin = max(left, low / slope)
+        ax.plot(
+            (begin, end), (begin * slope, end * slope), color=LIGHT["muted"], linewidth=1.4, linestyle=style
+        )
+        share = 0.5 if name else 0.3 + 0.4 * (number % 2)  # neighbours have their names apart
+        x = begin ** (1 - share) * end**share
+        ax.text(
+            x, x * slope, " ".join(filter(None, (name, memory.name, rate_text(memory)))),
+            rotation=degrees(atan(slope)), transform_rotates_text=True, rotation_mode="anchor",
+            ha="center", va="center", fontsize=8, color=LIGHT["muted"], bbox=paper,
+        )  # fmt: skip
+    for roof in (line.adds, *line.more):
+        first, height = roof is line.adds and roof.measured, roof.rate / _GIGA
+        begin = min([line.adds.rate / memory.rate for memory in line.memories], default=left)
+        ax.plot(
+            (begin, right), (height, height), color=LIGHT["ink" if first else "muted"],
+            linewidth=1.8 if first else 1.0, linestyle="-" if roof.measured else (0, (5, 3)),
+        )  # fmt: skip
+        words = " ".join(filter(None, (name, roof.name, rate_text(roof))))
+        ax.annotate(
+            words, (right, height), xytext=(-2, 2), textcoords="offset points", ha="right", va="bottom",
+            fontsize=8, color=LIGHT["ink" if first else "muted"],
+        )  # fmt: skip
+
+
+def _once(ax, point: Point) -> None:
+    """Mark the intensity of the layer itself: every number of x, w and y once."""
+    ax.axvline(point.intensity, color=LIGHT["muted"], linewidth=1, linestyle=":")
+    ax.annotate(
+        f"each number once: {point.intensity:.3g}", (point.intensity, 0), xycoords=("data", "axes fraction"),
+        xytext=(4, 5), textcoords="offset points", fontsize=8, color=LIGHT["muted"],
+    )  # fmt: skip
+
+
+def _names(ax, points: Sequence[Point]) -> None:
+    """List the shapes beside the picture, the fastest first, with their speeds (or numbers of layers)."""
+    from matplotlib.lines import Line2D
+
+    best: dict[str, list[float]] = {}
+    for one in points:
+        best.setdefault(one.algorithm, []).append(one.speed)
+    several = any(len(speeds) > 1 for speeds in best.values())
+    handles = []
+    for name, speeds in sorted(best.items(), key=lambda item: -max(item[1])):
+        marker, colour = mark(name)
+        words = f"{name} ({len(speeds)})" if several else f"{name}  {max(speeds) / _GIGA:,.3g}"
+        ink = {"markeredgecolor": LIGHT["ink"], "markeredgewidth": 0.7}
+        handles.append(
+            Line2D([], [], marker=marker, color=colour, linestyle="", markersize=8, label=words, **ink)
+        )
+    ax.legend(
+        handles=handles, title="layers, by algorithm" if several else "GFLOP/s", loc="center left",
+        bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9, title_fontsize=9, alignment="left",
+        handletextpad=0.2,
+    )  # fmt: skip
+
+
+def _alt(title: str, line: Roofline, points: Sequence[Point], beside: Sequence[Roofline]) -> str:
+    """Return the picture in words: the finding, the roofs, and the points or their range."""
+    parts = []
+    for one in (line, *beside):
+        how = "" if one.adds.measured else ", from its datasheet, dashed"
+        roofs = ", ".join(f"{roof.name} {rate_text(roof)}" for roof in (one.adds, *one.memories))
+        parts.append(f"Roofs of {one.machine}{how}: {roofs}.")
+    if len(points) > len(ALGORITHMS) + 3:
+        speeds, across = ([getattr(one, what) for one in points] for what in ("speed", "counted"))
+        parts.append(
+            f"{len(points)} points from {count_text(min(speeds))}FLOP/s to {count_text(max(speeds))}FLOP/s, "
+            f"at {min(across):.2g} to {max(across):.3g} FLOPs a byte."
+        )
+    elif points:
+        ranked = sorted(points, key=lambda one: -one.speed)
+        each = [f"{p.algorithm} {count_text(p.speed)}FLOP/s at {p.counted:.3g} FLOPs a byte" for p in ranked]
+        parts.append(f"Points: {', '.join(each)}.")
+    return f"{title}. {' '.join(parts)}"
