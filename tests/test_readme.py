@@ -1,11 +1,20 @@
 """The README is true: its numbers are the library's, its code runs, its links lead somewhere."""
 
+import io
 import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import convlab
+from convlab.files import data_path
+from convlab.measure.saved import Measurement, Row
+from convlab.measure.timing import Timing
+from convlab.site import readme
+from convlab.site.errors import BuildError
+from convlab.site.results import markdown
 from convlab.units import bytes_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,3 +50,120 @@ def test_links(page):
 def test_every_notebook_is_listed():
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"notebooks/{notebook.name}" in README
+
+
+# -- what is made by a command -------------------------------------------------------------------------------
+
+
+def test_blocks_are_up_to_date():
+    assert readme.renewed(README) == README, f"README.md is behind data/; renew it: {readme.COMMAND}"
+    for name in readme.BLOCKS:
+        assert f"<!-- convlab: {name} -->\n" in README
+
+
+def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
+    monkeypatch.setitem(readme.BLOCKS, "results", lambda: "a table")
+    new = "before\n<!-- convlab: results -->\n\na table\n\n<!-- end -->\nafter\n"
+    for old in (new, new.replace("\na table\n\n", ""), new.replace("a table", "an older one\n\nof two")):
+        assert readme.renewed(old) == new
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("<!-- convlab: lottery -->\n<!-- end -->", "no block is called 'lottery'; expected results"),
+        ("<!-- convlab: results -->\n", "has no end"),
+        ("<!-- convlab: results -->\n\n<!-- convlab: results -->\n<!-- end -->", "'results' has no end"),
+        ("here <!-- convlab: results --> <!-- end -->", "a line of its own"),
+    ],
+)
+def test_a_wrong_mark_is_refused(monkeypatch, text, says):
+    monkeypatch.setitem(readme.BLOCKS, "results", lambda: "a table")
+    with pytest.raises(BuildError, match=says):
+        readme.renewed(text)
+
+
+def test_pictures_are_the_ones_the_command_draws():
+    shown = set(re.findall(r"\]\(data/pictures/([^)]+)\)", README))
+    stored = {path.name for path in data_path("pictures").iterdir()}
+    assert shown == stored == set(readme.PICTURES)
+
+
+def png(color, **options):
+    buffer = io.BytesIO()
+    Image.new("RGB", (3, 2), color).save(buffer, "png", **options)
+    return buffer.getvalue()
+
+
+def test_a_picture_that_shows_the_same_is_left_alone(tmp_path):
+    path, other = tmp_path / "a.png", PngInfo()
+    other.add_text("Software", "another version")
+    assert readme.update(path, png("red"), readme.same)
+    assert not readme.update(path, png("red", pnginfo=other), readme.same)
+    assert path.read_bytes() == png("red")
+    assert readme.update(path, png("blue"), readme.same)
+    assert readme.same(readme.small(png("red")), png("red"))
+
+
+def test_the_command_says_what_it_could_not_make(tmp_path, monkeypatch, capsys):
+    def no_browser():
+        raise BuildError("no browser found")
+
+    page, table = tmp_path / "README.md", readme.results()
+    page.write_text(README.replace("<!-- end -->", "an old line\n<!-- end -->"), encoding="utf-8")
+    monkeypatch.setattr(readme, "README", page)
+    monkeypatch.setattr(readme, "data_path", lambda *parts: tmp_path / parts[-1])
+    monkeypatch.setattr(readme, "PICTURES", {"one.png": lambda: png("red"), "two.png": no_browser})
+    monkeypatch.setitem(readme.BLOCKS, "results", lambda: table)
+    assert readme.main() == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines() == ["changed: README.md", "changed: data/pictures/one.png"]
+    assert "data/pictures/two.png is left as it is: no browser found" in told.err
+    assert page.read_text(encoding="utf-8") == README
+    assert readme.main() == 1
+    assert capsys.readouterr().out == ""
+
+
+# -- the table of results, of a made-up run ------------------------------------------------------------------
+
+
+def test_results_are_told_by_network_and_class():
+    square = convlab.ConvProblem(1, 8, 8, 4, 32, 3, 3, padding=1)
+    point = convlab.ConvProblem(1, 8, 8, 4, 16, 1, 1)
+
+    def row(network, problem, candidate, seconds, count=1):
+        timing = Timing(seconds, seconds, seconds)
+        ours = candidate in ("indirect", "winograd_4x4")
+        return Row("layers", network, str(problem.R), count, problem, candidate, ours, 1, 9, timing)
+
+    run = Measurement(
+        {
+            "date": "2026-03-01T23:00:00+00:00",
+            "machine": {
+                "processor": "A chip",
+                "instruction_set": "AVX2",
+                "libraries": {"numpy": "2.1", "torch": None},
+            },
+            "blas": {"NumPy": "Haswell", "NumPy, other kernel": None},
+        },
+        [
+            row("resnet18", square, "indirect", 2.0, 3),
+            row("resnet18", square, "winograd_4x4", 1.0, 3),
+            row("resnet18", square, "NumPy", 4.0, 3),
+            row("resnet18", point, "indirect", 1.0),
+            row("resnet18", point, "NumPy", 0.25),
+            row("squeezenet1_0", point, "indirect", 1.0, 5),
+        ],
+    )
+    caption, _, table = markdown(run, "data/a.csv").partition("\n\n")
+    assert "as fast as NumPy 2.1: the best" in caption
+    assert "Measured on 1 March 2026, on one core (A chip, AVX2)" in caption
+    assert "[The file](data/a.csv)" in caption
+    assert table.splitlines() == [
+        "| | layers | NumPy |",
+        "|---|--:|--:|",
+        "| **ResNet-18** | 4 | **2.00×** (1.19×) |",  # 4, 4, 4 and 1/4; indirect: 2, 2, 2 and 1/4
+        "| 1x1 stride 1, K = 16 | 1 | 0.25× (0.25×) |",
+        "| 3x3 stride 1 | 3 | 4.00× (2.00×) |",
+        "| **SqueezeNet 1.0** | 5 | – |",
+    ]

@@ -23,43 +23,22 @@ from urllib.request import urlopen
 
 import pytest
 from browser_tools import Watched
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from convlab.site.__main__ import build
+from convlab.site.browser import NoBrowserError, launched
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-KNOWN_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HOW_TO_GET_ONE = (
-    "no browser found: install Chromium or Chrome (Debian, Ubuntu: sudo apt install chromium), "
-    "or set CHROMIUM to its path, or run: python -m playwright install chromium"
-)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Browser:
     """A Chromium without a window: $CHROMIUM, the system's, or Playwright's own."""
-    chosen = os.environ.get("CHROMIUM")
-    if chosen and not shutil.which(chosen):
-        pytest.fail(f"CHROMIUM={chosen} cannot be run")
-    found = chosen or next(filter(None, map(shutil.which, KNOWN_BROWSERS)), None)
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        except Error as error:
-            if found:
-                raise
-            pytest.skip(f"{HOW_TO_GET_ONE} ({error.message.splitlines()[0]})")
-        yield browser
-        browser.close()
+    try:
+        with launched() as browser:
+            yield browser
+    except NoBrowserError as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

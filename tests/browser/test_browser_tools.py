@@ -3,6 +3,10 @@
 import pytest
 from browser_tools import SLIDERS, Watched, drag, moves, press_arrow
 
+from convlab.site import readme
+from convlab.site.browser import photograph
+from convlab.widgets import RegisterTile
+
 pytestmark = pytest.mark.browser
 
 FIGURE = """
@@ -52,3 +56,11 @@ def test_requests_and_errors_are_noted(browser):
     assert any("undefined_name" in error for error in one.errors)
     assert "told" in one.errors
     one.page.close()
+
+
+def test_a_figure_is_photographed_as_it_stands(browser):
+    def picture(rows):
+        return photograph(browser, RegisterTile(rows=rows), width=600, sharpness=1)
+
+    assert readme.same(picture(4), picture(4))
+    assert not readme.same(picture(4), picture(5))

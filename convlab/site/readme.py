@@ -1,0 +1,123 @@
+"""``python -m convlab.site.readme``: bring the README's tables and pictures up to date.
+
+A table stands in README.md between ``<!-- convlab: NAME -->`` and ``<!-- end -->``, and is made from the
+files in `data/`; nothing is measured. A picture is a file in `data/pictures/`, drawn by the library's own
+figures. What is already right is left alone: run twice, the command changes nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from convlab.course.notebooks import ROOT
+from convlab.files import data_path
+from convlab.site.errors import BuildError
+
+COMMAND = "python -m convlab.site.readme"
+README = ROOT / "README.md"
+_BLOCK = re.compile(r"(<!-- convlab: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_BEGIN = re.compile(r"<!-- convlab:")
+
+
+def results() -> str:
+    """Return the tables of all saved runs of `convlab bench cpu`."""
+    from convlab.measure import saved
+    from convlab.site.results import markdown
+
+    paths = sorted(data_path("measurements").glob("*.csv"))
+    runs = {path.name: saved.read(path) for path in paths}
+    found = [
+        markdown(run, f"data/measurements/{name}")
+        for name, run in runs.items()
+        if run.header["what"] == "convlab bench cpu"
+    ]
+    return "\n\n".join(found)
+
+
+def memory_explorer() -> bytes:
+    """Return the memory explorer as a page shows it."""
+    from convlab.site.browser import launched, photograph
+    from convlab.widgets import MemoryBlowup
+
+    with launched() as browser:
+        return photograph(browser, MemoryBlowup(algorithm="im2col"))
+
+
+BLOCKS: dict[str, Callable[[], str]] = {"results": results}
+PICTURES: dict[str, Callable[[], bytes]] = {"memory_explorer.png": memory_explorer}
+
+
+def renewed(text: str) -> str:
+    """Return a README with every marked block as the files in `data/` have it now.
+
+    Raises
+    ------
+    BuildError
+        If a block has a name that nothing is known of, or no end.
+    """
+
+    def block(match: re.Match) -> str:
+        begin, name, end = match.groups()
+        if name not in BLOCKS:
+            raise BuildError(f"README.md: no block is called {name!r}; expected {', '.join(BLOCKS)}")
+        if _BEGIN.search(match[0], len(begin)):
+            raise BuildError(f"README.md: the block {name!r} has no end")
+        return f"{begin}\n{BLOCKS[name]()}\n\n{end}"
+
+    text, count = _BLOCK.subn(block, text)
+    if count != len(_BEGIN.findall(text)):
+        raise BuildError("README.md: a block has no end, or does not begin on a line of its own")
+    return text
+
+
+def small(png: bytes) -> bytes:
+    """Return a picture in as few colours as a file of good size can name."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    image = Image.open(io.BytesIO(png)).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    image.save(buffer, "png", optimize=True)
+    return buffer.getvalue()
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Return whether two PNG files show the same, whatever their bytes."""
+    from PIL import Image, ImageChops
+
+    first, second = (Image.open(io.BytesIO(png)).convert("RGB") for png in (one, other))
+    return first.size == second.size and ImageChops.difference(first, second).getbbox() is None
+
+
+def update(path: Path, now: bytes, same: Callable[[bytes, bytes], bool] = bytes.__eq__) -> bool:
+    """Write a file where it is not right already; return whether that was needed."""
+    if path.exists() and same(path.read_bytes(), now):
+        return False
+    path.write_bytes(now)
+    return True
+
+
+def main() -> int:
+    """Bring everything up to date, and say what has changed; 1 if something could not be made."""
+    failed = False
+    try:
+        if update(README, renewed(README.read_text(encoding="utf-8")).encode()):
+            print("changed: README.md")
+    except BuildError as error:
+        print(f"convlab: {error}", file=sys.stderr)
+        failed = True
+    for name, draw in PICTURES.items():
+        try:
+            if update(data_path("pictures", name), small(draw()), same):
+                print(f"changed: data/pictures/{name}")
+        except BuildError as error:
+            print(f"convlab: data/pictures/{name} is left as it is: {error}", file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

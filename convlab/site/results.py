@@ -1,0 +1,66 @@
+"""A saved run of `convlab bench cpu` as the README shows it: ours beside the rivals, by network and class."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from convlab import networks
+from convlab.measure.saved import Measurement, Row
+from convlab.measure.summary import NUMPY, by_layer, speedup
+from convlab.measure.tables import NOTHING, ratio_2
+
+PARTS = ("layers", "depthwise")  # where rivals take part, on one core
+RIVALS = {
+    "torch channels_last": ("torch channels_last",),
+    "oneDNN prepacked": ("oneDNN prepacked",),
+    "NumPy": NUMPY,
+}
+ALONE = "indirect"
+
+
+def markdown(run: Measurement, source: str) -> str:
+    """Return a table of ratios, and above it what they are, where they were measured, and from which file."""
+    rows = [row for part in PARTS for row in run.part(part)]
+    candidates = {row.candidate for row in rows}
+    rivals = {name: group for name, group in RIVALS.items() if candidates & set(group)}
+    lines = []
+    for network in dict.fromkeys(row.network for row in rows):
+        of_network = [row for row in rows if row.network == network]
+        lines.append(_line(f"**{networks.load(network).title}**", of_network, rivals, bold=True))
+        kinds = dict.fromkeys(row.kind for row in of_network)
+        for kind in sorted(kinds) if len(kinds) > 1 else ():
+            lines.append(_line(kind, [row for row in of_network if row.kind == kind], rivals))
+    head = f"| | layers | {' | '.join(rivals)} |\n|---|{'--:|' * (1 + len(rivals))}"
+    return "\n".join([_caption(run, source), "", head, *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _line(
+    label: str, rows: list[Row], rivals: dict[str, tuple[str, ...]], bold: bool = False
+) -> tuple[str, ...]:
+    layers = sum(group[0].count for group in by_layer(rows).values())
+    cells = []
+    for group in rivals.values():
+        best, alone = speedup(rows, None, group), speedup(rows, (ALONE,), group)
+        text = ratio_2(best.mean) if best else NOTHING
+        text = f"**{text}**" if bold and best else text
+        cells.append(f"{text} ({ratio_2(alone.mean)})" if alone else text)
+    return label, str(layers), *cells
+
+
+def _caption(run: Measurement, source: str) -> str:
+    header = run.header
+    machine, date = header["machine"], datetime.fromisoformat(header["date"])
+    versions = machine["libraries"]
+    libraries = " and ".join(
+        f"{title} {versions[name]}"
+        for name, title in (("torch", "PyTorch"), ("numpy", "NumPy"))
+        if versions.get(name)
+    )
+    better = ", the faster of two kernels of its BLAS" if header["blas"].get("NumPy, other kernel") else ""
+    return (
+        f"How many times as fast as {libraries}{better}: the best of our algorithms on each layer, and in "
+        f"brackets `{ALONE}` alone. Measured on {date.day} {date:%B %Y}, on one core "
+        f"({machine['processor']}, {machine['instruction_set']}), one picture at a time, in float32. "
+        "Geometric means, a layer counted as often as its network runs it. "
+        f"[The file]({source}) has all of it; `convlab bench cpu` measures your machine."
+    )
