@@ -213,7 +213,12 @@ FEW = "tiny layer"  # without the picture, and without what is depthwise: some s
 def started(path):
     command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path, "--layers", FEW]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+    def can_be_interrupted():  # what a shell starts in the background cannot, nor can its children
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    options = {"stdout": pipe, "stderr": pipe, "text": True, "start_new_session": True}
+    return subprocess.Popen(command, preexec_fn=can_be_interrupted, **options)
 
 
 def wait_until(reached):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
 
 SLIDERS = ".convlab input[type=range]"
@@ -81,3 +82,18 @@ def drag(slider: Locator) -> None:
     mouse.down()
     mouse.move(box["x"] + box["width"] * (0.9 if at < 0.5 else 0.1), middle, steps=6)
     mouse.up()
+
+
+def barriers(page: Page, context: str | None = None, *, colours: bool) -> list[str]:
+    """Return what keeps some people from using a page, as axe finds it.
+
+    The contrast of colours takes axe seconds a page, for it looks at every word; so it is asked for where a
+    page has colours that no other has.
+    """
+    rules = {} if colours else {"color-contrast": {"enabled": False}}
+    return [
+        f"{violation['id']}: {' '.join(node['target'])}: {node['html'][:200]}"
+        for violation in Axe().run(page, context=context, options={"rules": rules}).response["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
