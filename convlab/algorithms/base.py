@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from convlab.algorithms.formula import Formula
+from convlab.algorithms.passes import NOTHING, Pass
 from convlab.backends import choose_backend
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 
-NOTHING = Formula("0")
 WEIGHTS = Formula("K*R*S*C/G * b")
 DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
 
@@ -77,6 +77,8 @@ class Form:
     packs_for : callable, optional
         ``packs_for(problem)`` returns what the packed weights depend on beside w: a spectrum is as large as
         a transform. A plan of such a form keeps w, to pack it anew for another size.
+    passes : callable, optional
+        ``passes()`` returns what a run consists of, for `convlab.measure.predict`.
     """
 
     run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray, int], None]
@@ -87,6 +89,7 @@ class Form:
     allocate: Callable[[ConvProblem, int], dict[str, np.ndarray]] = _nothing
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
     packs_for: Callable[[ConvProblem], Any] | None = None
+    passes: Callable[[], tuple[Pass, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
+from convlab.algorithms.passes import Pass, stream
 from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
@@ -166,6 +167,15 @@ def _shared(parts, window, tile, x, panels, y, outside, sizes):
         _depthwise(first, end, left, right, window, tile, x, panels, y, outside, sizes)
 
 
+def _passes() -> tuple[Pass, ...]:
+    tiles, channels = "N*P * ceil(Q/MR)", "ceil(K/VL)*VL"
+    lines = stream("N*P*R*W*C*b", "R*W*C*b")  # each output line reads R lines, which the one before read too
+    loads = stream(f"{tiles} * R * (MR + 2*S) * {channels} * b", "MR*VL*b")  # pixels and weights of a tile
+    streams = stream("N*H*W*C*b"), lines, loads, stream("N*P*Q*K*b")
+    flops = Formula(f"2 * {tiles}*MR * {channels} * R*S")
+    return (Pass("slide", flops, streams, {"tile": Formula(f"{tiles} * ceil(K/(2*VL))")}),)
+
+
 TRAFFIC = Formula("(N*H*W*C + K*R*S + N*P*Q*K) * b")
 
 ALGORITHM = Algorithm(
@@ -182,6 +192,7 @@ ALGORITHM = Algorithm(
             packed_bytes=_packed_bytes,
             pack=_pack,
             allocate=_allocate,
+            passes=_passes,
         ),
         "gpu": gpu_form("depthwise", parts=("pack",), bytes_moved=TRAFFIC),
     },

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.algorithms.passes import Pass, stream
 from convlab.aligned import aligned_empty
 from convlab.gpu.forms import gpu_form
 from convlab.jit import njit
@@ -104,6 +105,14 @@ def _run_cpu(problem, x, packed, workspace, y, threads):
     direct(x, packed, y, *loop_arguments(problem)[:3])
 
 
+def _passes() -> tuple[Pass, ...]:
+    macs = "N*P*Q*K*R*S*C/G"
+    weights = stream(f"{macs}*b", "K*R*S*C/G*b")  # each is loaded for every pixel,
+    sums = stream(f"2*{macs}*b", "K*b")  # and each sum is loaded and stored for every weight
+    each = Formula("N*P*Q*R*S*C")  # one number of x, for all filters
+    return (Pass("seven loops", Formula(f"2*{macs}"), (weights, sums), {"number": each}, shared=False),)
+
+
 TRAFFIC = Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")
 
 ALGORITHM = Algorithm(
@@ -116,6 +125,7 @@ ALGORITHM = Algorithm(
             run=_run_cpu,
             bytes_moved=TRAFFIC,
             pack=pack,
+            passes=_passes,
         ),
         "gpu": gpu_form("direct", parts=("pack",), bytes_moved=TRAFFIC),
     },

@@ -32,6 +32,7 @@ from convlab.algorithms.fft_transforms import (
     spectra_of,
 )
 from convlab.algorithms.formula import fast_size
+from convlab.algorithms.passes import Pass, nothing, product, stream
 from convlab.aligned import aligned_empty
 from convlab.gpu.forms import gpu_form
 from convlab.problem import ConvProblem
@@ -176,6 +177,24 @@ def costs(pictures: str, parts: dict[str, str], h: str, p: str) -> dict[str, For
         "numpy": Formula(space, some),
         "cpu": Formula(f"{space} + ceil(2*few/MR)*MR * 8 + threads * 4*few*K/G * b", some),
         "packed": Formula(f"{spectrum} * C*K/G * b", parts),
+        "passes": (
+            Pass(
+                "transform there and back",
+                streams=(stream(f"{pictures} * {passes} * b", f"few*{spectrum}*C*b", some),),
+                begins={"transform": Formula(f"{pictures} * ({transforms})", parts)},
+                shared=False,
+            ),
+            product(
+                f"2*{pictures}",
+                "2*K/G",
+                "C/G",
+                times="rows*(half+1)*G",
+                a=nothing,
+                parts=parts,
+                calls=f"ceil({pictures}/{CHUNK}) - 1",
+                number=f"{pictures}*rows*(half+1)*K*4",
+            ),
+        ),
         # On a GPU all pictures go at once, cut out and then as spectra, and a complex weight is four numbers.
         "gpu": Formula(f"{pictures} * (rows*2*half*C + {spectrum}*K) * b", parts),
         "gpu packed": Formula("rows*(half+1)*2*C * ceil(2*K/G/4)*4 * b", parts),
@@ -235,6 +254,7 @@ ALGORITHM = Algorithm(
                 problem, threads, problem.N, transform_size(problem)
             ),
             packs_for=_transform,
+            passes=lambda: COSTS["passes"],
         ),
         "gpu": gpu_form_of("whole", COSTS, _transform),
     },

@@ -147,6 +147,7 @@ ALGORITHM = Algorithm(
                 problem, threads, _count(problem), tile_size(problem)
             ),
             packs_for=tile_size,
+            passes=lambda: COSTS["passes"],
         ),
         "gpu": gpu_form_of("tiles", COSTS, tile_size),
     },

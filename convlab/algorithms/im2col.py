@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.base import Algorithm, Form
+from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2row import MATRIX, TRAFFIC, panel_bytes
+from convlab.algorithms.passes import LINE, Pass, product, stream
 from convlab.checks import check_array
 from convlab.gpu.forms import gpu_form
 from convlab.jit import njit
@@ -151,6 +152,13 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
         gemm(a, 1, M, panels[g], out, problem.K, M, filters, taps, threads)
 
 
+def _passes() -> tuple[Pass, ...]:
+    cells = {"number": Formula("N*P*Q*R*S*C")}  # one by one: neighbours in a line of x lie C numbers apart
+    filling = Pass("fill the matrix", streams=(stream(MATRIX.text),), begins=cells, shared=False)
+    # A row of tiles reads MR numbers of each line of the matrix, and so the cache lines that hold them.
+    return filling, product(a=stream(f"{MATRIX.text} * ceil(K/G/(2*VL))", f"R*S*C/G * {LINE}*2"))
+
+
 ALGORITHM = Algorithm(
     name="im2col",
     summary="The same matrix lying the other way: one column for each output pixel, for NCHW.",
@@ -170,6 +178,7 @@ ALGORITHM = Algorithm(
             packed_bytes=panel_bytes,
             pack=_pack,
             allocate=allocate,
+            passes=_passes,
         ),
         "gpu": gpu_form(
             "im2col",

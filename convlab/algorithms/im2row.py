@@ -17,6 +17,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
+from convlab.algorithms.passes import fill_pass, product
 from convlab.checks import check_array
 from convlab.gpu.forms import gpu_form
 from convlab.jit import copy_run, njit
@@ -154,6 +155,7 @@ ALGORITHM = Algorithm(
             packed_bytes=panel_bytes,
             pack=pack_panels,
             allocate=allocate,
+            passes=lambda: (fill_pass(MATRIX.text), product()),
         ),
         "gpu": gpu_form(
             "im2row",

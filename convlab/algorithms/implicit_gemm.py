@@ -18,6 +18,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
+from convlab.algorithms.passes import fill_pass, nothing, product
 from convlab.aligned import aligned_empty
 from convlab.checks import check_whole
 from convlab.errors import ParameterError
@@ -144,6 +145,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 packed_bytes=panel_bytes,
                 pack=pack_panels,
                 allocate=allocate,
+                passes=lambda: (fill_pass("N*P*Q*R*S*C*b", f"{scratch} * b"), product(a=nothing)),
             ),
             "gpu": gpu_form(
                 "implicit_gemm",

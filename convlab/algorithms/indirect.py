@@ -23,6 +23,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.algorithms.implicit_gemm import ONCE
+from convlab.algorithms.passes import through_a_table
 from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
@@ -197,6 +198,7 @@ ALGORITHM = Algorithm(
             pack=pack_panels,
             allocate=lambda problem, threads: _allocate(problem, _tile(problem).rows),
             resize=resize,
+            passes=lambda: (through_a_table(rows="N * ceil(P*Q/MR)*MR"),),
         ),
         "gpu": gpu_form(
             "indirect",

@@ -12,6 +12,7 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
+from convlab.algorithms.passes import product
 from convlab.gpu.forms import gpu_form
 from convlab.problem import ConvProblem
 
@@ -52,7 +53,13 @@ ALGORITHM = Algorithm(
     refuses=refuses,
     forms={
         "numpy": Form(run=_run_numpy, bytes_moved=TRAFFIC),
-        "cpu": Form(run=_run_cpu, bytes_moved=TRAFFIC, packed_bytes=panel_bytes, pack=pack_panels),
+        "cpu": Form(
+            run=_run_cpu,
+            bytes_moved=TRAFFIC,
+            packed_bytes=panel_bytes,
+            pack=pack_panels,
+            passes=lambda: (product(),),
+        ),
         "gpu": gpu_form("pointwise", parts=("pack", "packed_bytes"), bytes_moved=TRAFFIC),
     },
 )

@@ -29,6 +29,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import panel_bytes
 from convlab.algorithms.implicit_gemm import ONCE, TRAFFIC
+from convlab.algorithms.passes import through_a_table
 from convlab.gpu.forms import gpu_form
 from convlab.index_map import IndexMap
 from convlab.jit import late, njit, prange
@@ -246,6 +247,7 @@ ALGORITHM = Algorithm(
             packed_bytes=panel_bytes,
             pack=_pack_cpu,
             allocate=_allocate_cpu,
+            passes=lambda: (through_a_table(),),
         ),
         "gpu": gpu_form(
             "precomputed_gemm",

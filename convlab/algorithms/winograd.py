@@ -20,12 +20,14 @@ are made in `winograd_transforms`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.algorithms.passes import Pass, product, stream
 from convlab.algorithms.winograd_transforms import in_steps, operations, transforms
 from convlab.aligned import aligned_empty
 from convlab.gpu.forms import gpu_form
@@ -264,6 +266,24 @@ def _packed_bytes(m: int, problem: ConvProblem) -> int:
     return packed_bytes(groups * (m + 2) ** 2, problem.K // groups, problem.C // groups, problem.dtype)
 
 
+def _passes(m: int, into: int, back: int) -> tuple[Pass, ...]:
+    """Return the passes; `into` and `back` are the operations of a tile's transforms."""
+    cells, parts = (m + 2) ** 2, {"tiles": f"N*ceil(P/{m})*ceil(Q/{m})"}
+    held = f"min(tiles, {TILES}) * {cells}"  # V and M of a block
+    windows = stream(f"2 * tiles*{cells}*C*b", f"{held}*C/G*b", parts)
+    products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*{FILTERS}*b", parts)
+    weights = f"{cells}*K*C/G*b"
+    lines = f"ceil(tiles/{TILES})"  # blocks of tiles
+    multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", calls="0", parts=parts)
+    again = stream(f"{lines} * {weights}", weights, parts)
+    # Additions alone are half of what multiply-adds count as.
+    return (
+        Pass("transform windows", Formula(f"2*tiles*{into}*ceil(C/G/VL)*VL*G", parts), (windows,)),
+        replace(multiply, streams=(again,)),
+        Pass("transform back", Formula(f"2*tiles*{back}*ceil(K/G/VL)*VL*G", parts), (products,)),
+    )
+
+
 def _algorithm(m: int) -> Algorithm:
     """Return the algorithm for tiles of m x m outputs."""
     n = m + 2
@@ -303,6 +323,7 @@ def _algorithm(m: int) -> Algorithm:
                 packed_bytes=partial(_packed_bytes, m),
                 pack=partial(_pack, m),
                 allocate=partial(_allocate_cpu, m),
+                passes=lambda: _passes(m, into, back),
             ),
             "gpu": gpu_form(
                 "winograd",
