@@ -14,6 +14,7 @@ MODULES = [
     "convlab.networks",
     "convlab.plans",
     "convlab.problem",
+    "convlab.whole.stack",
 ]
 
 

@@ -1,0 +1,167 @@
+"""A network made ready: a plan for every layer, memory for every array, and a loop that runs the steps."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from convlab.algorithms import ALGORITHMS
+from convlab.backends import choose_backend
+from convlab.errors import ParameterError, UnsupportedError
+from convlab.plans import Plan, plan
+from convlab.progress import shown
+from convlab.whole.actions import Actions
+from convlab.whole.arrays import alive, allocate
+from convlab.whole.fusion import late
+from convlab.whole.glue import GLUE
+from convlab.whole.profile import Profile, Spent
+from convlab.whole.trace import Step
+
+if TYPE_CHECKING:
+    from convlab.whole.stack import Stack
+
+
+class Prepared:
+    """A network ready to run, see `Stack.prepare`. It serves one caller at a time: its arrays are reused.
+
+    Attributes
+    ----------
+    stack : Stack
+    backend : str
+    threads : int
+    plans : dict of str to Plan
+        The plan of every layer.
+    replaced : dict of str to str
+        Layers for which "auto" chose, since the algorithm that was asked for cannot serve them; and why.
+    """
+
+    def __init__(self, stack: Stack, algorithm, backend, threads: int, fused: bool, progress: bool):
+        self.backend = choose_backend(backend)
+        if self.backend not in GLUE:
+            raise ParameterError(f"backend={backend!r}; a whole network runs on {' or '.join(GLUE)}")
+        self.stack, self.threads, self.replaced = stack, threads, {}
+        self.plans: dict[str, Plan] = {}
+        wanted = self._by_layer(algorithm)
+        for step in shown(stack.layers, f"preparing {stack.title}", progress):
+            self.plans[step.name] = self._plan(step, wanted[step.name])
+        self._share_workspaces()
+        arrays, self._array_bytes = allocate(stack.steps)
+        self._last = arrays[stack.steps[-1].name]
+        waiting = late(stack.steps) if fused else {}
+        self._actions = Actions(stack.steps, self.plans, stack.weights, arrays, waiting, self.backend)
+
+    # -- running -------------------------------------------------------------------------------------------
+
+    def run(self, photo: np.ndarray) -> np.ndarray:
+        """Return the features of some photos.
+
+        Parameters
+        ----------
+        photo : ndarray, (N, H, W, 3)
+            Numbers from 0 to 1, as `figures.photograph(224)` returns them.
+
+        Returns
+        -------
+        ndarray, (N, features)
+
+        Raises
+        ------
+        ConvError
+            If the photos do not fit.
+        """
+        self.stack.check_photo(photo)
+        self._actions.photo = photo
+        for action in self._actions.all:
+            action()
+        return self._last.reshape(len(photo), -1).copy()
+
+    def profile(self, photo: np.ndarray, rounds: int = 7, progress: bool = True) -> Profile:
+        """Run some photos several times, and return the time and the memory of every step.
+
+        Parameters
+        ----------
+        photo : ndarray, (N, H, W, 3)
+        rounds : int
+            Each step's time is the median over so many runs, after one that does not count.
+        progress : bool
+            Show a bar.
+        """
+        self.run(photo)  # compiles, checks, warms up
+        seconds = np.empty((rounds, len(self._actions.all)))
+        for row in shown(seconds, f"running {self.stack.title}", progress):
+            for place, action in enumerate(self._actions.all):
+                start = time.perf_counter()
+                action()
+                row[place] = time.perf_counter() - start
+        spent = [
+            Spent(step, self._algorithm(step), float(median), live, self._workspace_bytes(step))
+            for step, median, live in zip(
+                self.stack.steps, np.median(seconds, axis=0), alive(self.stack.steps), strict=True
+            )
+        ]
+        return Profile(self.stack.title, self.threads, tuple(spent), self.memory)
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes that are held from now on: "arrays" between the layers, "workspace", "packed weights"."""
+        workspaces = {id(array): array for one in self.plans.values() for array in one.workspace.values()}
+        return {
+            "arrays": self._array_bytes,
+            "workspace": sum(array.nbytes for array in workspaces.values()),
+            "packed weights": sum(one.cost.packed_bytes + _kept(one) for one in self.plans.values()),
+        }
+
+    @property
+    def rounding(self) -> float:
+        """The largest `Algorithm.rounding` of those in use, for `Stack.tolerance`."""
+        return max(one.algorithm.rounding for one in self.plans.values())
+
+    # -- preparing -----------------------------------------------------------------------------------------
+
+    def _by_layer(self, algorithm) -> dict[str, str]:
+        """Return the algorithm that is wanted for each layer."""
+        layers = [step.name for step in self.stack.layers]
+        if not isinstance(algorithm, dict):
+            return dict.fromkeys(layers, algorithm)
+        if unknown := [name for name in algorithm if name not in layers]:
+            raise ParameterError(
+                f"algorithm names the layer {unknown[0]!r}; expected one of {', '.join(layers)}"
+            )
+        return dict.fromkeys(layers, "auto") | algorithm
+
+    def _plan(self, step: Step, algorithm: str) -> Plan:
+        """Plan a layer without its bias: that is added in one pass with ReLU."""
+        w, _ = self.stack.weights[step.name]
+        make = partial(plan, step.problem, w, backend=self.backend, threads=self.threads)
+        try:
+            return make(algorithm=algorithm)
+        except UnsupportedError:
+            self.replaced[step.name] = ALGORITHMS[algorithm].supports(step.problem) or "it has no such form"
+            return make(algorithm="auto")
+
+    def _share_workspaces(self) -> None:
+        """Let layers of one shape share a workspace: they never run at once, and its tables are the same."""
+        first: dict[tuple, Plan] = {}
+        for one in self.plans.values():
+            one.workspace = first.setdefault((one.problem, one.algorithm.name), one).workspace
+
+    def _algorithm(self, step: Step) -> str | None:
+        return self.plans[step.name].algorithm.name if step.does == "conv" else None
+
+    def _workspace_bytes(self, step: Step) -> int:
+        return self.plans[step.name].cost.workspace_bytes if step.does == "conv" else 0
+
+    def __repr__(self) -> str:
+        used = dict.fromkeys(one.algorithm.name for one in self.plans.values())
+        text = f"<{self.stack.title} on {self.backend}: {', '.join(used)}"
+        if self.replaced:
+            text += f'; "auto" chose for {", ".join(self.replaced)}'
+        return text + ">"
+
+
+def _kept(ready: Plan) -> int:
+    """Return the bytes of a copy of the weights, which some plans keep beside the packed ones."""
+    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].packs_for else 0

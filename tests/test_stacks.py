@@ -1,0 +1,293 @@
+"""Whole networks: put together as they should be, the same answer from every algorithm, little memory."""
+
+import tracemalloc
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from convlab import ALGORITHMS, ConvError, networks, whole
+from convlab.figures import photograph
+from convlab.measure.cases import Case
+from convlab.measure.contest import Effort, Rivals
+from convlab.measure.stacks import StackContest, stacks
+from convlab.measure.torch_stack import in_torch
+from convlab.whole.arrays import alive, last_reads, share
+from convlab.whole.fusion import late
+from convlab.whole.glue import GLUE
+
+SIZE = (64, 75)  # small, odd and even, and not square
+PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()
+NAMES = whole.names()
+
+
+@cache
+def small(name):
+    """Return a network for small photos, the features of one, and the tolerance of float32."""
+    stack = whole.load(name, size=SIZE)
+    reference = stack.reference(PHOTO)
+    return stack, reference, stack.tolerance(reference)
+
+
+# -- how they are put together -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_convolution_of_the_network_runs_once_in_order(name):
+    stack, network = whole.load(name), networks.load(name)
+    assert [(step.name, step.problem) for step in stack.layers] == [
+        (one.name, one.problem) for one in network
+    ]
+    assert len({step.name for step in stack.steps}) == len(stack.steps)
+    read = {name for step in stack.steps for name in step.takes}
+    assert read == {step.name for step in stack.steps[:-1]}, "every array but the last is read"
+
+
+def test_shapes_of_feature_maps_are_those_of_the_papers():
+    shapes = {name: {step.name: step.shape for step in whole.load(name).steps} for name in NAMES}
+    assert shapes["resnet18"]["layer4.1"] == (1, 7, 7, 512)
+    assert shapes["resnet18"]["avgpool"] == (1, 1, 1, 512)
+    squeezenet = shapes["squeezenet1_0"]
+    assert [squeezenet[f"features.{i}"][1] for i in (2, 5, 6, 11)] == [54, 54, 27, 13]  # rounded up
+    assert squeezenet["classifier.3"] == (1, 1, 1, 1000)
+
+
+# -- the same answer ---------------------------------------------------------------------------------------
+
+
+# ResNet-18's 11 million weights are packed for some algorithms only; the other network tries them all.
+RUNS = [("resnet18", algorithm) for algorithm in ("auto", "indirect", "winograd_4x4")]
+RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
+
+
+@pytest.mark.parametrize(("name", "algorithm"), RUNS)
+def test_every_algorithm_gives_the_same_features(name, algorithm):
+    stack, reference, limit = small(name)
+    ready = stack.prepare(algorithm, backend="cpu")
+    features = ready.run(PHOTO)
+    assert features.dtype == np.float32
+    assert np.abs(features - reference).max() <= limit * ready.rounding
+    assert np.array_equal(ready.run(PHOTO), features)  # whatever the arrays held before
+    for step in stack.layers:
+        serves = algorithm != "auto" and not ALGORITHMS[algorithm].supports(step.problem)
+        assert (step.name in ready.replaced) == (algorithm != "auto" and not serves)
+        assert not serves or ready.plans[step.name].algorithm.name == algorithm
+    assert all(name in repr(ready) for name in ready.replaced)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tolerance_sees_a_mistake_in_any_layer(name):
+    stack, reference, limit = small(name)
+    for step in stack.layers:
+        w, bias = stack.weights[step.name]
+        turned = np.ascontiguousarray(w[:, ::-1, ::-1]) if w.shape[1] > 1 else w[:, :, :, ::-1].copy()
+        for wrong in ((turned, bias), (w, 0 * bias)):
+            other = whole.load(name, size=SIZE)
+            vars(other)["weights"] = stack.weights | {step.name: wrong}
+            error = np.abs(other.prepare("indirect", backend="cpu").run(PHOTO) - reference).max()
+            assert error > 10 * limit, step.name
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_torch_gives_the_same_features(name, channels_last):
+    pytest.importorskip("torch")
+    stack, reference, limit = small(name)
+    assert np.abs(in_torch(stack, channels_last=channels_last)(PHOTO) - reference).max() <= limit
+
+
+def test_a_batch_in_double_precision():
+    name = "squeezenet1_0"
+    photos = np.concatenate([PHOTO, PHOTO[:, ::-1]]).astype(np.float64)
+    stack = whole.load(name, size=SIZE, batch=2, dtype="float64")
+    features = stack.prepare("auto", backend="cpu").run(photos)
+    reference = stack.reference(photos)
+    assert np.abs(features - reference).max() <= stack.tolerance(reference)
+    assert np.abs(features[:1] - small(name)[1]).max() <= stack.tolerance(reference)
+    assert not np.allclose(features[0], features[1])
+
+
+@pytest.mark.parametrize("backend", GLUE)
+@pytest.mark.parametrize("name", NAMES)
+def test_waiting_with_bias_and_relu_changes_nothing_but_the_rounding_of_sums(name, backend):
+    stack, _, limit = small(name)
+    algorithm = {"cpu": "indirect", "numpy": "im2row"}[backend]
+    fused, plain = (
+        stack.prepare(algorithm, backend=backend, fused=fused).run(PHOTO) for fused in (True, False)
+    )
+    sums = any(step.does == "add" for step in stack.steps)
+    assert np.abs(fused - plain).max() <= limit * sums
+    assert len(late(stack.steps)) == {"resnet18": 12, "squeezenet1_0": 17}[name]
+
+
+# -- between the layers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_compiled_glue_is_the_numpy_form(dtype):
+    rng = np.random.default_rng(0)
+    x, z = rng.standard_normal((2, 2, 7, 6, 5)).astype(dtype)
+    x[0, 3, 2, 1], bias = np.nan, rng.standard_normal(5).astype(dtype)
+    one, two = GLUE["numpy"], GLUE["cpu"]
+    for floor in (np.dtype(dtype).type(0), np.dtype(dtype).type(-np.inf)):
+        for padding, shape in ((0, (2, 3, 3, 5)), (1, (2, 4, 3, 5)), (0, (2, 3, 2, 5))):
+            outs = [np.empty(shape, dtype) for _ in range(2)]
+            for glue, out in zip((one, two), outs, strict=True):
+                glue.max_pool(x, padding, bias, floor, out)
+            np.testing.assert_array_equal(*outs)
+            assert np.isnan(outs[0]).sum() >= 1
+        wide = [np.zeros((2, 7, 6, 9), dtype) for _ in range(2)]
+        for glue, out in zip((one, two), wide, strict=True):
+            glue.place(x, bias, floor, out, 3)
+        np.testing.assert_array_equal(*wide)
+        assert not wide[0][..., :3].any()
+        assert not wide[0][..., 8:].any()
+        summed, ended = [x.copy(), x.copy()], [x.copy(), x.copy()]
+        for glue, total, out in zip((one, two), summed, ended, strict=True):
+            glue.add(total, z, bias, floor)
+            glue.finish(out, bias, floor)
+        np.testing.assert_array_equal(*summed)
+        np.testing.assert_array_equal(*ended)
+        np.testing.assert_array_equal(ended[0], np.maximum(x + bias, floor))
+    means = [np.empty((2, 1, 1, 5), dtype) for _ in range(2)]
+    one.mean(z, means[0])
+    two.mean(z, means[1])
+    np.testing.assert_allclose(*means, rtol=50 * np.finfo(dtype).eps)
+
+
+def test_a_pool_that_rounds_up_sees_the_last_pixels():
+    x = np.zeros((1, 8, 8, 1), np.float32)
+    x[0, 7, 7] = 5
+    y, zero = np.empty((1, 4, 4, 1), np.float32), np.zeros(1, np.float32)
+    GLUE["cpu"].max_pool(x, 0, zero, np.float32(0), y)
+    assert y[0, 3, 3] == 5
+    assert y.sum() == 5
+
+
+# -- memory ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_that_are_alive_together_never_share_memory(name):
+    steps = whole.load(name).steps
+    piece, sizes = share(steps)
+    last = last_reads(steps)
+    made = {step.name: place for place, step in enumerate(steps)}
+    for place, step in enumerate(steps):
+        assert step.nbytes <= sizes[piece[step.name]]
+        for other in steps[:place]:
+            reads_on = last[other.name] > place or (last[other.name] == place and made[other.name] < place)
+            if step.does == "add" and other.name == step.takes[0]:
+                assert piece[other.name] == piece[step.name]
+            elif reads_on:
+                assert piece[other.name] != piece[step.name], (step.name, other.name)
+    assert max(alive(steps)) <= sum(sizes) < 0.4 * sum(step.nbytes for step in steps)
+
+
+def test_bytes_alive_counted_by_hand():
+    stack = whole.load("resnet18")
+    live = dict(zip((step.name for step in stack.steps), alive(stack.steps), strict=True))
+    photo, conv1, pooled = 4 * 224 * 224 * 3, 4 * 112 * 112 * 64, 4 * 56 * 56 * 64
+    assert live["conv1"] == photo + conv1
+    assert live["maxpool"] == conv1 + pooled
+    assert live["layer1.0.conv1"] == 2 * pooled
+    assert live["layer1.0.conv2"] == 3 * pooled  # the way around still waits
+    assert live["layer1.0"] == 2 * pooled  # written over the first summand
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm"),
+    [("resnet18", "im2row"), ("squeezenet1_0", "winograd_4x4"), ("squeezenet1_0", "fft")],
+)
+def test_memory_is_what_is_really_allocated(name, algorithm):
+    stack, *_ = small(name)
+    stack.prepare(algorithm, backend="cpu").run(PHOTO)  # weights made, kernels compiled before we count
+    tracemalloc.start()
+    try:
+        ready = stack.prepare(algorithm, backend="cpu")
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        features = ready.run(PHOTO)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    model = sum(ready.memory.values())
+    assert model <= held <= 1.01 * model + 300_000  # the rest is Python's own: plans, steps, functions
+    assert peak - held <= features.nbytes + 20_000, "a run allocates nothing large"
+    assert ready.profile(PHOTO, rounds=1).peak_bytes == model
+
+
+def test_layers_of_one_shape_share_a_workspace():
+    plans = whole.load("resnet18", size=SIZE).prepare("im2row", backend="cpu").plans
+    one, same, other = (plans[f"layer{name}"] for name in ("1.0.conv1", "1.1.conv2", "2.0.conv2"))
+    assert one.workspace is same.workspace
+    assert one.workspace is not other.workspace
+
+
+# -- profile, algorithms by layer, mistakes ----------------------------------------------------------------
+
+
+def test_profile():
+    stack, *_ = small("squeezenet1_0")
+    ready = stack.prepare({"features.0": "im2row"}, backend="cpu")
+    profile = ready.profile(PHOTO, rounds=3)
+    assert [one.step for one in profile.spent] == list(stack.steps)
+    assert [one.step for one in profile.layers] == list(stack.layers)
+    assert all(one.seconds > 0 for one in profile.spent)
+    assert profile.seconds == pytest.approx(profile.between + sum(one.seconds for one in profile.layers))
+    first = profile.layers[0]
+    assert (first.algorithm, first.step.name) == ("im2row", "features.0")
+    assert first.workspace == ready.plans["features.0"].cost.workspace_bytes
+    assert first.bytes == first.live + first.workspace
+    assert profile.peak.bytes == max(one.bytes for one in profile.spent)
+    assert "SqueezeNet 1.0" in str(profile)
+
+
+WRONG = {
+    "network='vgg16'": lambda: whole.load("vgg16"),
+    "size=0": lambda: whole.load("resnet18", size=0),
+    "expected P >= 1": lambda: whole.load("squeezenet1_0", size=5),
+    "less than its window": lambda: whole.load("squeezenet1_0", size=9),
+    "algorithm='fastest'": lambda: small("resnet18")[0].prepare("fastest"),
+    "layer 'conv9'": lambda: small("resnet18")[0].prepare({"conv9": "direct"}),
+    "backend='gpu'; a whole network": lambda: small("resnet18")[0].prepare(backend="gpu"),
+    "from 0 to 255; expected 0 to 1": lambda: ready().run(np.rint(PHOTO * 255 / PHOTO.max())),
+    "from nan to nan": lambda: ready().run(PHOTO * np.float32("nan")),
+    "axis 1 is 63": lambda: ready().run(PHOTO[:, 1:]),
+    "dtype float64": lambda: ready().run(PHOTO.astype(np.float64)),
+}
+
+
+@cache
+def ready():
+    return small("resnet18")[0].prepare(backend="cpu")
+
+
+@pytest.mark.parametrize("says", WRONG)
+def test_mistakes_are_named(says, monkeypatch):
+    monkeypatch.setattr(
+        "convlab.whole.prepared.choose_backend", lambda name: "cpu" if name == "auto" else name
+    )
+    with pytest.raises(ConvError) as refused:
+        WRONG[says]()
+    assert says in str(refused.value)
+
+
+# -- against PyTorch ---------------------------------------------------------------------------------------
+
+
+def test_a_contest_of_whole_networks():
+    assert [(case.network, case.layer, case.problem.H) for case in stacks()] == [
+        (name, "whole", 224) for name in NAMES
+    ]
+    problem = replace(networks.load("squeezenet1_0").layers[0].problem, H=40, W=33)
+    contest = StackContest(Case("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9))
+    contest.enter_ours(("auto", "im2row"))
+    with Rivals(other=False) as rivals:
+        contest.enter_rivals(rivals)
+    rows = contest.rows("stacks")
+    there = {"auto", "im2row"} | {rival.name for rival in rivals.here if "torch" in rival.name}
+    assert {row.candidate for row in rows} == there
+    assert {row.candidate for row in rows if row.ours} == {"auto", "im2row"}
+    assert {(row.network, row.layer, row.problem) for row in rows} == {("squeezenet1_0", "whole", problem)}
