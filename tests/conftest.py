@@ -14,7 +14,11 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMB
 
 import pytest  # noqa: E402
 
-BOOK = {"test_notebooks.py", "test_site.py"}  # the files whose tests want every notebook executed
+BOOK = {
+    "test_notebooks.py",
+    "test_prose.py",
+    "test_site.py",
+}  # the files whose tests want every notebook executed
 
 
 def pytest_ignore_collect(collection_path, config):

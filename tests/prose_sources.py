@@ -1,0 +1,188 @@
+"""Where the numbers in the prose come from that no cell shows: worked out here, given, or told by others.
+
+Each line is a passage as it stands in the text. Beside it stands the same passage, written with the library's
+own numbers, or why no number has to be worked out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, factorial
+
+import numpy as np
+
+from convlab import ALGORITHMS, ConvProblem
+from convlab.algorithms.indirect import indirection_buffer
+from convlab.gpu.lanes.requests import BANKS, SECTOR, WARP, WORD
+from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED
+from convlab.gpu.tiled.choose import TILES
+from convlab.networks import load
+from convlab.units import bytes_text
+
+WORDS = {2: "two", 3: "three", 4: "four", 8: "eight", 9: "nine", 100: "a hundred", 1000: "a thousand"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A number that others found: who, as the text names them."""
+
+    by: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """A number that nobody works out here: an example, a question, what another program says."""
+
+    why: str
+
+
+def word(value: float) -> str:
+    """Return a whole number as a word."""
+    return WORDS[int(value)] if value == int(value) else f"{value:g}"
+
+
+def about(value: float) -> str:
+    """Return a number with one digit as a word: 107 is about a hundred."""
+    return WORDS[int(float(f"{value:.0e}"))]
+
+
+def factor(value: float) -> str:
+    """Return how people say so many times: twice, half."""
+    return {2: "twice", 0.5: "half"}[float(f"{value:.0e}")]
+
+
+def dozens(value: float) -> str:
+    """Return the order of a large number: hundreds, thousands, billions."""
+    names = {2: "hundreds", 3: "thousands", 6: "millions", 9: "billions"}
+    return names[max(power for power in names if 10**power <= value)]
+
+
+FIRST = load("resnet18")["conv1"].problem
+SECOND = load("resnet18")["layer1.0.conv1"].problem
+LAST = load("resnet18")["layer4.1.conv2"].problem
+H100 = MULTIPROCESSORS["sm_90"]
+PLAIN = 4 * 4 * SECOND.R * SECOND.S  # products of a tile of 4 x 4, tap by tap
+HANGING = 6 * ceil(LAST.P / 6)  # rows that tiles of 6 x 6 cover there
+HYPOTHETICAL = Given("an interviewer's example")
+
+
+def products(m: int) -> int:
+    """Multiplications of one Winograd tile of m x m outputs, one channel."""
+    return (m + SECOND.R - 1) ** 2
+
+
+def fft_over(taps: int, fewer: int) -> float:
+    """Operations of a transform with so many taps beside those with fewer: the layer of notebook 07."""
+    layers = (ConvProblem(1, 56, 56, 32, 32, n, n, padding=n // 2) for n in (taps, fewer))
+    more, less = (ALGORITHMS["fft"].flops(problem) for problem in layers)
+    return more / less
+
+
+SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
+    "README": {
+        "a photograph of 588 KiB.": lambda: f"a photograph of {bytes_text(FIRST.x_bytes)}.",
+        "a matrix of 7.03 MiB.": lambda: (
+            f"a matrix of {bytes_text(ALGORITHMS['im2col'].workspace_bytes(FIRST))}."
+        ),
+        "about 0.7 GB": Given("what pip downloads for requirements-gpu.txt"),
+    },
+    "00": {
+        "billions of these multiplications": lambda: (
+            f"{dozens(load('resnet18').macs)} of these multiplications"
+        ),
+        "2.25 times fewer": lambda: f"{4 * SECOND.R * SECOND.S / products(2)} times fewer",
+    },
+    "01": {
+        "5040 orders of seven loops": lambda: f"{factorial(len('nkpqrsc'))} orders of seven loops",
+        "a hundred times the time": HYPOTHETICAL,
+    },
+    "02": {
+        "The picture is there nine times": lambda: f"The picture is there {word(9)} times",
+        "copied nine times comes back nine times as large": lambda: (
+            "copied {0} times comes back {0} times as large".format(word(SECOND.R * SECOND.S))
+        ),
+        "half as much again": Given("the cell below asks for it"),
+        "writes nine times the input": lambda: (
+            f"writes {word(ALGORITHMS['im2row'].workspace_bytes(SECOND) / SECOND.x_bytes)} times the input"
+        ),
+    },
+    "03": {
+        "Say 90 percent of the roof": Given("how busy is busy"),
+        "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
+    },
+    "04": {
+        "With pointers of eight bytes, as in C, it is twice as large": lambda: (
+            "With pointers of eight bytes, as in C, it is "
+            f"{factor(8 / indirection_buffer(FIRST).itemsize)} as large"
+        ),
+        "up to 62 % more speed": Told("paper"),
+        "half as high and half as wide": lambda: "{0} as high and {0} as wide".format(
+            factor(FIRST.P / FIRST.H)
+        ),
+        "layers where C · K is at most 2048": Told("oneDNN"),
+        "Your new kernel is 30 % faster": HYPOTHETICAL,
+    },
+    "05": {
+        "hundreds of threads read it": lambda: (
+            f"{dozens(max(tile.threads for tiles in TILES.values() for tile in tiles))} of threads read it"
+        ),
+    },
+    "06": {
+        "cost 2.25 times fewer": lambda: f"cost {4 * SECOND.R * SECOND.S / products(2)} times fewer",
+        "a pixel meets a weight, and that happens four times": lambda: (
+            f"a pixel meets a weight, and that happens {word(2 + 3 - 1)} times"
+        ),
+        "need 36 products instead of 144: four times fewer": lambda: (
+            f"need {products(4)} products instead of {PLAIN}: {word(PLAIN / products(4))} times fewer"
+        ),
+        "12 x 12 outputs where 7 x 7 are wanted: two thirds of the work": lambda: (
+            f"{HANGING} x {HANGING} outputs where {LAST.P} x {LAST.P} are wanted: "
+            f"{word(round(3 * (1 - (LAST.P / HANGING) ** 2)))} thirds of the work"
+        ),
+        "is used four times only": lambda: f"is used {word(ceil(LAST.P / 4) ** 2)} times only",
+    },
+    "07": {
+        "31 x 31 costs a hundred times as much as one of 3 x 3": lambda: (
+            f"31 x 31 costs {about(31**2 / 3**2)} times as much as one of 3 x 3"
+        ),
+        "it costs about twice as much": lambda: f"it costs about {factor(fft_over(31, 3))} as much",
+        "three quarters of the gain": Given("the next sentence answers"),
+    },
+    "10": {
+        "sectors of 32 bytes: eight numbers": lambda: (
+            f"sectors of {SECTOR} bytes: {word(SECTOR / WORD)} numbers"
+        ),
+        "32 neighbours, 128 bytes": lambda: f"{WARP} neighbours, {WARP * WORD} bytes",
+        "Four times the bytes": lambda: f"{word(16 / WORD).capitalize()} times the bytes",
+        "moves eight times what it wants": lambda: f"moves {word(SECTOR / WORD)} times what it wants",
+        "of 32 banks. Word i of 4 bytes": lambda: f"of {BANKS} banks. Word i of {WORD} bytes",
+        "a thousand times in a row": Given("as often as you like"),
+    },
+    "11": {"Shared memory is 48 KB": lambda: f"Shared memory is {MOST_SHARED // 1024} KB"},
+    "12": {
+        "It is cut two times": Given("the next sentences name them"),
+        "8 neighbouring columns but two times four": lambda: (
+            f"8 neighbouring columns but {word(8 / (16 / WORD))} times {word(16 / WORD)}"
+        ),
+        "carries twice as many numbers": Given("pieces of 16 instead of 8"),
+        "2048 threads, 65536 registers, 32 blocks, and 228 KiB of shared memory": lambda: (
+            f"{H100.threads} threads, {REGISTERS} registers, {H100.blocks} blocks, and "
+            f"{bytes_text(H100.shared_bytes)} of shared memory"
+        ),
+        "takes 1024 bytes for each block": lambda: f"takes {SHARED_RESERVED} bytes for each block",
+    },
+    "13": {
+        "im2col + GEMM by up to 62 %": Told("Dukhan 2019"),
+        "Indirection gave 30 % on a phone's processor": HYPOTHETICAL,
+    },
+    "14": {
+        "a copy of 16 bytes begins on a boundary of 16 bytes": lambda: (
+            "a copy of {0} bytes begins on a boundary of {0} bytes".format(4 * WORD)
+        ),
+        "from here to there, 16 bytes": lambda: f"from here to there, {4 * WORD} bytes",
+        "eight rows of 16 bytes": lambda: f"{word(8)} rows of {4 * WORD} bytes",
+        "copies of 16 bytes": lambda: f"copies of {4 * np.dtype(np.float32).itemsize} bytes",
+        "the same layer three times": Given("the cell below runs it in three types"),
+    },
+}
