@@ -275,6 +275,7 @@ def environment():
     clean["PIP_USER"] = "0"
     # Compiled kernels go where they are deleted together with the packages that compiled them.
     clean.setdefault("NUMBA_CACHE_DIR", str(VENV / "numba-cache"))
+    clean.setdefault("CONVLAB_CACHE_DIR", str(VENV / "convlab-cache"))
     return clean
 
 

@@ -27,6 +27,14 @@ from convlab.problem import ConvProblem
 
 __version__ = "0.1.0"
 
+
+def autotune(problems, *, threads: int = 1, on_problem=lambda problem: None) -> dict:
+    """Time the promising algorithms, and let "auto" choose by that: see `convlab.measure.autotune`."""
+    from convlab.measure.autotune import autotune  # when it is wanted: it needs Numba
+
+    return autotune(problems, threads=threads, on_problem=on_problem)
+
+
 __all__ = [
     "ALGORITHMS",
     "BACKENDS",
@@ -38,6 +46,7 @@ __all__ = [
     "ShapeError",
     "UnsupportedError",
     "WorkspaceError",
+    "autotune",
     "col2im",
     "conv2d",
     "conv2d_nchw",

@@ -1,27 +1,33 @@
-"""Which algorithm: the one that was asked for, if it serves and fits, or a good one for "auto"."""
+"""Which algorithm: the one that was asked for, if it serves and fits, or the best one for "auto".
+
+On backend "cpu" the best is the one that was measured to be (`convlab.autotune`), else the one that the model
+predicts to be (`convlab.measure.predict`, from this machine's measured speeds). The other backends have no
+such model, and follow a rule.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
-from convlab.units import bytes_text
+from convlab.units import bytes_text, time_text
 
 _NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
 
-# Where no special case serves. As plain NumPy a copy and one product are quicker than many small ones.
-_GENERAL = {
-    "numpy": ("im2row", "indirect"),
-    "cpu": ("indirect", "im2row"),
-    "gpu": ("implicit_gemm", "precomputed_gemm", "im2row"),
-}
+ALIKE = 1.03  # predictions that lie so near each other say nothing about who is the faster
+
+# The rule, where there is no model. As plain NumPy a copy and one product are quicker than many small ones.
+_SPECIAL = ("pointwise", "depthwise")
+_GENERAL = {"numpy": ("im2row", "indirect"), "gpu": ("implicit_gemm", "precomputed_gemm", "im2row")}
 
 
-def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory) -> Algorithm:
-    """Return the algorithm that is wanted, or a good one for "auto".
+def choose(
+    problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory
+) -> tuple[Algorithm, str]:
+    """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
     Raises
     ------
@@ -37,10 +43,13 @@ def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: 
     def fits(algorithm):
         return not memory.shortage(problem, algorithm, backend)
 
+    why = "it was asked for"
     if wanted == "auto":
-        order = [ALGORITHMS[name] for name in ("pointwise", "depthwise", *_GENERAL[backend], "direct")]
-        serving = [algorithm for algorithm in order if serves(algorithm)]
+        order, why = ranked(problem, backend, memory.threads)
+        serving = [ALGORITHMS[name] for name in order if serves(ALGORITHMS[name])]
         wanted = next(filter(fits, serving), serving[0])
+        if wanted.name != serving[0].name:
+            why = f"of those that fit into the memory, {why}"
     algorithm = wanted if isinstance(wanted, Algorithm) else ALGORITHMS[wanted]
     if not serves(algorithm):
         reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
@@ -58,7 +67,67 @@ def choose(problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: 
                 else "no algorithm would fit: make the batch N smaller"
             )
         )
-    return algorithm
+    return algorithm, why
+
+
+def ranked(problem: ConvProblem, backend: str, threads: int) -> tuple[list[str], str]:
+    """Return the names of algorithms, the best first, and why that is the best.
+
+    Not all of them need serve the problem.
+    """
+    if backend != "cpu":
+        return [*_SPECIAL, *_GENERAL[backend], "direct"], f"it is the rule on backend {backend!r}"
+    from convlab.measure import known
+
+    if measured := known.seconds(problem, threads):
+        order, seconds = _fastest_first(measured)
+        others = [name for name in predicted(problem, threads) if name not in order]  # if those do not fit
+        return order + others, f"it was the fastest of {len(order)} that were measured here, {seconds}"
+    seconds = predicted(problem, threads)
+    _, words = _fastest_first(seconds)
+    order, alike = order_of(seconds, problem, threads), len(_alike(seconds))
+    if alike == 1:
+        return order, f"it is predicted to be the fastest of {len(order)}, {words}"
+    return order, f"of the {alike} predicted to be about the fastest, {words}, it rounds and allocates least"
+
+
+def order_of(seconds: dict[str, float], problem: ConvProblem, threads: int = 1) -> list[str]:
+    """Return the names of algorithms with predicted seconds, the one to choose first.
+
+    Where predictions are alike, the least rounding decides, then the least workspace.
+    """
+    alike = sorted(_alike(seconds), key=lambda name: _burden(ALGORITHMS[name], problem, threads))
+    return list(dict.fromkeys(alike + sorted(seconds, key=seconds.get)))
+
+
+def _alike(seconds: dict[str, float]) -> list[str]:
+    best = min(seconds.values())
+    return [name for name in seconds if seconds[name] <= ALIKE * best]
+
+
+def _burden(algorithm: Algorithm, problem: ConvProblem, threads: int) -> tuple[float, int]:
+    """Return what counts where the times are alike: rounding, then bytes."""
+    return algorithm.rounding, algorithm.workspace_bytes(problem, "cpu", threads)
+
+
+def _fastest_first(seconds: dict[str, float]) -> tuple[list[str], str]:
+    """Return the names in order, and the times of the first two in words."""
+    order = sorted(seconds, key=seconds.get)
+    first, *rest = (f"{time_text(seconds[name])} ({name})" for name in order[:2])
+    return order, " before ".join((first, *rest))
+
+
+@lru_cache(4096)
+def predicted(problem: ConvProblem, threads: int = 1) -> dict[str, float]:
+    """Return the predicted seconds of every algorithm that serves a problem on backend "cpu"."""
+    from convlab.measure import known
+    from convlab.measure.predict import predict
+
+    return {
+        name: predict(problem, algorithm, known.speeds(), threads).seconds
+        for name, algorithm in ALGORITHMS.items()
+        if "cpu" in algorithm.forms and not algorithm.supports(problem)
+    }
 
 
 class Memory:

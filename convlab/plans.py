@@ -49,7 +49,9 @@ def conv2d(
     stride, padding, dilation, groups
         As in `ConvProblem`.
     algorithm : str or Algorithm
-        A name from `ALGORITHMS`, "auto", or an algorithm that is not in the table.
+        A name from `ALGORITHMS`, an algorithm that is not in the table, or "auto": the one that is predicted
+        to be the fastest on this machine, or was measured to be (`autotune`). That may be a transform
+        (Winograd, FFT), which rounds more than a plain sum does and spreads NaN; who minds names another.
     backend : str
         "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba), "gpu" (Numba CUDA, on
         an NVIDIA GPU) or "auto": "cpu" where Numba is installed.
@@ -149,7 +151,10 @@ def prepare(problem, w, bias, algorithm, backend, threads, output, copied, made=
         check_array("bias", bias, (problem.K,), "(K,)", (problem.dtype,))
     backend, threads = choose_backend(backend), check_threads(threads)
     memory = Memory(problem.y_bytes if output is None else output, copied, threads, device)
-    return (made or Plan)(problem, w, bias, choose(problem, algorithm, backend, memory), backend, threads)
+    chosen, why = choose(problem, algorithm, backend, memory)
+    prepared = (made or Plan)(problem, w, bias, chosen, backend, threads)
+    prepared.why = why
+    return prepared
 
 
 class Plan:
@@ -159,6 +164,8 @@ class Plan:
     ----------
     problem : ConvProblem
     algorithm : Algorithm
+    why : str
+        Why it is this algorithm, in words.
     backend : str
     threads : int
     workspace : dict of str to ndarray

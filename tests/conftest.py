@@ -71,3 +71,18 @@ def executed(tmp_path_factory):
         return notebook, time.monotonic() - start
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept(tmp_path_factory):
+    """Keep what is known of this machine in a folder of the tests' own, and let it be `SPEEDS`."""
+    from known_machine import SPEEDS
+
+    from convlab.measure import known
+
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONVLAB_CACHE_DIR", str(folder))
+        known.forget()
+        known.write(speeds=SPEEDS)
+        yield folder

@@ -278,12 +278,3 @@ def test_a_changed_tile_is_not_hidden_by_the_cache(tmp_path):
     jit = package / "jit.py"
     jit.write_text(jit.read_text().replace("to, source_, args[4]", "to, source_, args[4].type(0)"))
     assert run() == "[0. 0. 0. 0.]\n"  # copy_run now copies nothing
-
-
-@pytest.mark.parametrize("backend", ["numpy", "cpu"])
-def test_auto_takes_the_special_case_first(backend):
-    general = {"numpy": "im2row", "cpu": "indirect"}[backend]
-    expected = {"plain": general, "pointwise": "pointwise", "pointwise, stride": general}
-    for name, algorithm in expected.items():
-        _, w, _ = arrays(CASES[name])
-        assert plan(CASES[name], w, backend=backend).algorithm.name == algorithm

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import convlab
 from convlab.errors import ConvError
+from convlab.measure import known
 from convlab.measure.contest import Rivals
 from convlab.measure.machine import Machine
 from convlab.measure.other_blas import kernel
 from convlab.measure.parts import Parts, Step
 from convlab.measure.rivals import RIVALS
-from convlab.measure.roofs import Roofs
 from convlab.measure.saved import Measurement, write
 
 INTERRUPTED = "interrupted"
@@ -96,7 +96,7 @@ def header(command: str, rivals: Rivals) -> dict:
         "complete": False,
         "convlab": convlab.__version__,
         "machine": Machine.here().as_dict(),
-        "roofs": Roofs.here().as_dict(),
+        **known.measure(quick=False),  # roofs and paces
         "blas": {"NumPy": kernel(), "NumPy, other kernel": rivals.other.kernel if rivals.other else None},
         "skipped": rivals.skipped,
     }

@@ -79,6 +79,11 @@ def convolutions() -> list[Case]:
     return of_network("resnet18") + of_network("squeezenet1_0")
 
 
+def other_networks() -> list[Case]:
+    """Return the distinct layers of VGG-16 and the MobileNets."""
+    return [case for name in ("vgg16", "mobilenet_v1", "mobilenet_v2") for case in of_network(name)]
+
+
 def depthwise() -> list[Case]:
     """Return MobileNetV1's distinct depthwise layers, padded on both sides.
 
@@ -112,7 +117,7 @@ def check_words(words: str) -> None:
     ------
     ParameterError
     """
-    everything = product() + convolutions() + depthwise() + five_by_five()
+    everything = product() + convolutions() + depthwise() + other_networks() + five_by_five()
     if not select(everything, words):
         kinds = "; ".join(sorted({case.kind for case in everything}))
         raise ParameterError(

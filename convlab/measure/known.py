@@ -3,9 +3,9 @@
     speeds      roofs and paces, measured once, in about a second
     measured    for a problem that was tuned: the seconds of every algorithm that was tried
 
-One small file, for the machine that wrote it. A file that another machine wrote (a home folder may be shared),
-that is of another version, or that is no such file at all, is not used: what it would say is measured anew. A
-folder that cannot be written to costs that second in every process, and nothing else.
+One small file, for the machine that wrote it. A file that another machine wrote (a home folder may be
+shared), that is of another version, or that is no such file at all, is not used: what it would say is
+measured anew. A folder that cannot be written to costs that second in every process, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import convlab
+from convlab.algorithms.passes import PACES
 from convlab.measure import readings
 from convlab.measure.predict import Speeds
 from convlab.measure.timing import on_one_core
@@ -60,16 +61,16 @@ def speeds() -> Speeds:
     with suppress(TypeError, ValueError, KeyError, AttributeError):
         return checked(Speeds.of(found["roofs"], found["paces"]))
     measured = measure()
-    _keep(speeds=measured)
+    write(speeds=measured)
     return Speeds.of(measured["roofs"], measured["paces"])
 
 
-def measure() -> dict:
-    """Measure the roofs and paces of this machine, on a core of its own where the system offers that."""
+def measure(*, quick: bool = True) -> dict[str, dict]:
+    """Measure the roofs and the paces of this machine, with the effort of `Roofs.here`."""
     from convlab.measure.paces import Paces
     from convlab.measure.roofs import Roofs
 
-    roofs = Roofs.here(quick=True)
+    roofs = Roofs.here(quick=quick)
     with on_one_core():
         return {"roofs": roofs.as_dict(), "paces": Paces.here(roofs.flops).as_dict()}
 
@@ -79,12 +80,13 @@ def checked(known: Speeds) -> Speeds:
 
     Raises
     ------
-    ValueError
+    KeyError, TypeError, ValueError
+        If one is missing, is no number, or is not above 0.
     """
     rates = [known.flops, known.flops_all, known.threads, *(speed for _, speed in known.memory)]
     if not all(math.isfinite(rate) and rate > 0 for rate in rates):
         raise ValueError("a speed is not above 0")
-    if not all(math.isfinite(pace) and pace >= 0 for pace in known.paces.values()):
+    if not all(math.isfinite(known.paces[name]) and known.paces[name] >= 0 for name in PACES):
         raise ValueError("a pace is below 0")
     return known
 
@@ -97,13 +99,15 @@ def seconds(problem: ConvProblem, threads: int) -> dict[str, float] | None:
 def keep(problem: ConvProblem, threads: int, found: dict[str, float]) -> None:
     """Keep what `convlab.autotune` measured."""
     _measured()[key(problem, threads)] = found
-    _keep(measured=_good(_read().get("measured")) | {key(problem, threads): found})
+    write(measured=_good(_read().get("measured")) | {key(problem, threads): found})
 
 
 def forget() -> None:
     """Forget what this process has read or measured; what is on disk stays."""
-    speeds.cache_clear()
-    _measured.cache_clear()
+    from convlab.choose import predicted
+
+    for function in (speeds, _measured, predicted):
+        function.cache_clear()
 
 
 def key(problem: ConvProblem, threads: int) -> str:
@@ -143,7 +147,7 @@ def _read() -> dict:
     return kept
 
 
-def _keep(**changes) -> None:
+def write(**changes) -> None:
     """Write the file, with some of it changed; it is whole at any moment."""
     kept = {"schema": SCHEMA, "machine": machine()} | _read() | changes
     aside = folder() / f"{FILE}.{os.getpid()}.part"

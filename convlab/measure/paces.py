@@ -75,11 +75,7 @@ def _tile(flops: float) -> float:
     """Return the seconds of a tile whose sums have one term, less the multiply-adds of that."""
     from convlab.tile import tile_for
 
-    tile, few, many = (
-        tile_for("float32"),
-        8,
-        256,
-    )  # tiles: either way, what they read and write stays in a cache
+    tile, few, many = tile_for("float32"), 8, 256  # tiles: what they read and write stays in a cache
     seconds = {}
     for count in (few, many):
         problem = ConvProblem(1, count * tile.rows, 1, 1, tile.cols, 1, 1)

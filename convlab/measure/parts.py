@@ -3,7 +3,9 @@
     product     the register tile against the FMA peak of this core
     layers      ResNet-18 and SqueezeNet 1.0, one thread: all our algorithms, all rivals
     depthwise   MobileNetV1's depthwise layers, likewise
-    threads     the same networks on all cores: the best of ours, and the rivals that can use them
+    networks    VGG-16 and the MobileNets, one thread: all our algorithms
+    autotune    all five networks: what `convlab.autotune` finds, to be held against the parts above
+    threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the rivals
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
     first       the first call in a fresh process
 
@@ -20,6 +22,7 @@ from math import inf
 import numpy as np
 
 from convlab.measure import cases, readings
+from convlab.measure.autotune import timed
 from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Effort, Rivals
 from convlab.measure.first_call import first_call
@@ -36,11 +39,13 @@ CORES_TOO = ("torch", "torch channels_last", "oneDNN prepacked")
 # How long each part may take, a layer; and just enough to see the picture.
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
+    "networks": Effort(rounds=7, budget=0.6),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
+    "networks": Effort(rounds=5, budget=0.3, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
     "paper": Effort(rounds=15, budget=0.5, slow=inf),
 }
@@ -85,6 +90,9 @@ class Parts:
         steps = [Step("product", case.name, self._product) for case in self._chosen(cases.product)]
         steps += [self._step("layers", case, self._layer) for case in layers]
         steps += [self._step("depthwise", case, self._layer) for case in self._chosen(cases.depthwise)]
+        others = self._chosen(cases.other_networks)
+        steps += [self._step("networks", case, self._ours) for case in others]
+        steps += [self._step("autotune", case, self._autotune) for case in layers + others]
         if self._cores > 1:
             steps += [self._step("threads", case, self._threads) for case in layers]
         for cache in ("warm", "cold"):
@@ -127,6 +135,15 @@ class Parts:
             contest.enter_ours()
             contest.enter_rivals(self.rivals)
             return self._rows(contest, part)
+
+    def _ours(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
+        with alone(1):
+            contest = Contest(case, self._effort["networks"])
+            contest.enter_ours()
+            return self._rows(contest, part)
+
+    def _autotune(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
+        return timed(case)
 
     def _threads(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
         """Let the two algorithms compete that were the fastest on this layer with one thread."""

@@ -12,9 +12,10 @@ roofline's (Williams, Waterman & Patterson 2009), pass by pass.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.base import Algorithm
+from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.passes import Pass, Stream
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
@@ -87,8 +88,14 @@ def predict(problem: ConvProblem, algorithm: str | Algorithm, speeds: Speeds, th
     algorithm = algorithm if isinstance(algorithm, Algorithm) else ALGORITHMS[algorithm]
     if reason := algorithm.supports(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    parts = tuple(_part(one, problem, speeds, threads) for one in algorithm.forms["cpu"].passes())
+    parts = tuple(_part(one, problem, speeds, threads) for one in _passes(algorithm.forms["cpu"]))
     return Prediction(speeds.paces["call"] + sum(part.seconds for part in parts), parts)
+
+
+@lru_cache
+def _passes(form: Form) -> tuple[Pass, ...]:
+    """Return a form's passes; reading their formulas takes longer than working them out."""
+    return form.passes()
 
 
 def _part(one: Pass, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:

@@ -1,0 +1,287 @@
+"""Which algorithm "auto" takes: predicted or measured; what is kept on disk, and is safe from bad files."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import CASES, arrays
+from known_machine import SPEEDS
+
+import convlab
+from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan
+from convlab.algorithms.passes import PACES
+from convlab.choose import ALIKE, order_of, predicted
+from convlab.measure import autotune as tuning
+from convlab.measure import known
+from convlab.measure.predict import Speeds, predict
+
+RESNET = networks.load("resnet18")
+LAYER = RESNET["layer1.0.conv1"].problem
+SMALL = ConvProblem(1, 9, 7, 4, 6, 3, 3)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of its own, and nothing known."""
+    monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
+    known.forget()
+    yield tmp_path
+    known.forget()
+
+
+def speeds(**changes):
+    """Return the tests' machine, changed: roofs by their name, paces by theirs."""
+    roofs, paces = dict(SPEEDS["roofs"]), dict(SPEEDS["paces"])
+    for name, value in changes.items():
+        (paces if name in paces else roofs)[name] = value
+    return Speeds.of(roofs, paces)
+
+
+def prepared(problem, **options):
+    return plan(problem, np.zeros(problem.w_shape, problem.dtype), backend="cpu", **options)
+
+
+# -- the model -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
+    problems = [p for p in CASES.values() if not ALGORITHMS[algorithm].supports(p)]
+    for problem in problems:
+        found = predict(problem, algorithm, speeds())
+        assert found.seconds > SPEEDS["paces"]["call"]
+        assert all(math.isfinite(part.seconds) and part.seconds > 0 for part in found.parts), problem
+        least = 0 if "winograd" in algorithm or "fft" in algorithm else problem.flops / 100e9
+        assert found.seconds >= least
+        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].passes() for name in one.begins} <= set(
+            PACES
+        )
+
+
+def test_a_prediction_is_what_its_passes_say():
+    """A 1x1 layer, worked out by hand: whole tiles on one core, the weights in L1."""
+    problem = ConvProblem(1, 14, 14, 64, 64, 1, 1)
+    (one,) = predict(problem, "pointwise", speeds()).parts
+    from convlab.tile import tile_for
+
+    tile = tile_for("float32")
+    tiles = -(-196 // tile.rows)
+    assert one.computing == pytest.approx(2 * tiles * tile.rows * 64 * 64 / 100e9)
+    assert one.beginning == pytest.approx(tiles * (64 // tile.cols) * 15e-9)
+    pixels, weights = 196 * 64 * 4, 64 * 64 * 4
+    blocks = -(-tiles // 8)
+    assert one.moving == pytest.approx(pixels / 100e9 + blocks * weights / 200e9 + pixels / 100e9)
+    assert one.seconds == max(one.computing, one.moving) + one.beginning
+    assert predict(problem, "pointwise", speeds()).seconds == one.seconds + 4e-6
+
+
+def test_slower_roofs_mean_longer_predictions():
+    for algorithm in ("indirect", "im2row", "winograd_4x4", "fft"):
+        before = predict(LAYER, algorithm, speeds()).seconds
+        for slower in ({"flops": 50e9}, {"call": 1.0}):
+            assert predict(LAYER, algorithm, speeds(**slower)).seconds > before
+    slow = {level: [size, speed / 1000] for level, (size, speed) in SPEEDS["roofs"]["copies"].items()}
+    found = predict(LAYER, "im2row", speeds(copies=slow))
+    assert {part.bound for part in found.parts} == {"moving"}
+
+
+def test_threads_share_the_work_but_not_the_call():
+    one, two = (predict(LAYER, "indirect", speeds(), threads) for threads in (1, 2))
+    assert two.seconds - 4e-6 == pytest.approx((one.seconds - 4e-6) / 2, rel=0.1)
+    fill = [predict(LAYER, "im2row", speeds(), threads).parts[0].seconds for threads in (1, 2)]
+    assert fill[0] == fill[1]  # done by one of them
+
+
+def test_what_cannot_be_predicted_is_refused():
+    with pytest.raises(convlab.UnsupportedError, match="pointwise"):
+        predict(LAYER, "pointwise", speeds())
+
+
+# -- auto ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (LAYER, {"winograd_4x4"}),
+        (RESNET["layer4.0.conv2"].problem, {"winograd_2x2", "winograd_4x4"}),
+        (RESNET["layer2.0.conv1"].problem, {"indirect", "precomputed_gemm"}),
+        (ConvProblem(1, 28, 28, 128, 128, 1, 1), {"pointwise"}),
+        (ConvProblem(1, 28, 28, 128, 128, 3, 3, padding=1, groups=128), {"depthwise"}),
+    ],
+    ids=lambda value: str(value),
+)
+def test_auto_by_the_model(problem, expected):
+    made = prepared(problem)
+    assert made.algorithm.name in expected
+    best, *_ = sorted(predicted(problem).values())
+    assert predicted(problem)[made.algorithm.name] <= ALIKE * best
+    assert "predicted to be" in made.why
+    assert prepared(problem, algorithm="im2row").why == "it was asked for"
+
+
+def test_where_predictions_are_alike_the_gentler_one_is_taken():
+    seconds = {"winograd_6x6": 1.00, "indirect": 1.02, "im2row": 1.01, "winograd_2x2": 1.01, "direct": 1.5}
+    assert order_of(seconds, SMALL) == ["indirect", "im2row", "winograd_2x2", "winograd_6x6", "direct"]
+    assert order_of(seconds | {"indirect": 1.04, "im2row": 1.04}, SMALL)[0] == "winograd_2x2"
+
+
+@pytest.mark.parametrize(("case", "expected"), [("plain", "im2row"), ("pointwise", "pointwise")])
+def test_auto_by_rule(case, expected):
+    _, w, _ = arrays(CASES[case])
+    made = plan(CASES[case], w, backend="numpy")
+    assert made.algorithm.name == expected
+    assert "rule" in made.why
+
+
+def test_auto_in_double_precision_and_on_more_threads():
+    for problem, threads in ((replace(LAYER, dtype="float64"), 1), (LAYER, 2)):
+        assert prepared(problem, threads=threads).algorithm.name.startswith("winograd")
+
+
+# -- autotune ------------------------------------------------------------------------------------------------
+
+
+def test_autotune_is_believed_from_then_on_and_kept(folder):
+    known.write(speeds=SPEEDS)
+    asked = []
+    found = convlab.autotune([SMALL, SMALL], on_problem=asked.append)
+    assert asked == [SMALL]
+    assert list(found[SMALL].values()) == sorted(found[SMALL].values())
+    assert set(found[SMALL]) <= set(predicted(SMALL))
+    assert prepared(SMALL).algorithm.name == next(iter(found[SMALL]))
+    slowest = list(found[SMALL])[-1]
+    known.keep(SMALL, 1, {slowest: 1e-9, "direct": 1.0})
+    known.forget()  # as another process would begin
+    assert known.seconds(SMALL, 1) == {slowest: 1e-9, "direct": 1.0}
+    made = prepared(SMALL)
+    assert made.algorithm.name == slowest
+    assert re.search(
+        rf"fastest of 2 that were measured here, .* \({slowest}\) before .* \(direct\)", made.why
+    )
+    assert "predicted" in prepared(SMALL, threads=2).why
+    assert known.seconds(LAYER, 1) is None
+
+
+def test_autotune_checks_what_it_times(folder, monkeypatch):
+    known.write(speeds=SPEEDS)
+    form = ALGORITHMS["indirect"].forms["cpu"]
+
+    def wrong(problem, x, packed, workspace, y, threads):
+        y[...] = 1
+
+    monkeypatch.setitem(ALGORITHMS["indirect"].forms, "cpu", replace(form, run=wrong))
+    with pytest.raises(convlab.ConvError, match=r"indirect on autotune .* is wrong"):
+        tuning.autotune(SMALL)
+    assert known.seconds(SMALL, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [("resnet18", {}, "holds a str"), ([SMALL, 3], {}, "holds a int"), (SMALL, {"threads": 0}, "threads=0")],
+)
+def test_autotune_refuses_what_is_no_problem(given, options, words):
+    with pytest.raises(ParameterError, match=words):
+        convlab.autotune(given, **options)
+
+
+# -- what is kept on disk ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Stand in for a second of measuring; count how often it was done."""
+    calls = []
+    monkeypatch.setattr(known, "measure", lambda: calls.append(1) or SPEEDS)
+    return calls
+
+
+def test_speeds_are_measured_once(folder, measured):
+    first = known.speeds()
+    known.forget()
+    assert known.speeds() == first == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert len(measured) == 1
+    assert [file.name for file in folder.iterdir()] == [known.FILE]
+
+
+def _changed(**changes):
+    return lambda kept: json.dumps(kept | changes)
+
+
+BAD = {
+    "empty": lambda kept: "",
+    "cut off": lambda kept: json.dumps(kept)[:-40],
+    "binary": lambda kept: "\x00\xff",
+    "a list": lambda kept: "[1, 2]",
+    "of another schema": _changed(schema=99),
+    "of another machine": _changed(machine={"processor": "Z80"}),
+    "speeds are text": _changed(speeds="fast"),
+    "no roofs": _changed(speeds={"paces": SPEEDS["paces"]}),
+    "a roof of 0": _changed(speeds=SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 0}}),
+    "a roof that is no number": _changed(speeds=SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": math.nan}}),
+    "a pace is text": _changed(speeds=SPEEDS | {"paces": SPEEDS["paces"] | {"call": "4"}}),
+    "a pace is missing": _changed(speeds=SPEEDS | {"paces": {"call": 1.0}}),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_file_is_measured_anew_and_replaced(folder, measured, what):
+    known.write(speeds=SPEEDS)
+    file = folder / known.FILE
+    file.write_text(BAD[what](json.loads(file.read_text())), encoding="utf-8")
+    known.forget()
+    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert len(measured) == 1
+    known.forget()
+    known.speeds()
+    assert len(measured) == 1
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["text", {}, {"no such": 1.0}, {"direct": -1.0}, {"direct": math.nan}, {"direct": "1"}, [1.0]],
+    ids=str,
+)
+def test_bad_measured_times_are_left_out(folder, entry):
+    good = {known.key(LAYER, 1): {"indirect": 1.0}}
+    known.write(speeds=SPEEDS, measured=good | {known.key(SMALL, 1): entry})
+    known.forget()
+    assert known.seconds(SMALL, 1) is None
+    assert known.seconds(LAYER, 1) == {"indirect": 1.0}
+    prepared(SMALL)
+
+
+def test_a_measured_algorithm_that_does_not_serve_is_passed_over(folder):
+    known.write(speeds=SPEEDS, measured={known.key(SMALL, 1): {"pointwise": 1e-9}})
+    known.forget()
+    assert prepared(SMALL).algorithm.name != "pointwise"
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeypatch, measured):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path / "file" / "below"))
+    known.forget()
+    assert prepared(SMALL).algorithm.name
+    convlab.autotune(SMALL)
+    assert known.seconds(SMALL, 1)  # in this process
+    known.forget()
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_where_it_is_kept(monkeypatch, platform, tmp_path):
+    for name in ("CONVLAB_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(known.sys, "platform", platform)
+    monkeypatch.setattr(known.Path, "home", lambda: tmp_path)
+    assert known.folder().name == "convlab"
+    assert tmp_path in known.folder().parents
+
+
+def test_measuring_finds_speeds_that_a_machine_can_have(folder):
+    found = known.measure()
+    known.checked(Speeds.of(found["roofs"], found["paces"]))
+    assert set(found["paces"]) == set(PACES)
+    assert found["paces"]["call"] > found["paces"]["tile"] > 0
