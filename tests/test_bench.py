@@ -12,6 +12,8 @@ from cases import CASES
 from typer.testing import CliRunner
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, plan
+from convlab.algorithms.passes import PACES
+from convlab.choose import predicted
 from convlab.cli import app
 from convlab.measure import bench, cases, contest, other_blas, paper, parts, readings, rivals, roofs, saved
 from convlab.measure import first_call as first_call_module
@@ -25,6 +27,7 @@ SQUARE = Case("tiny", "square", ConvProblem(1, 9, 7, 4, 20, 3, 3, padding=1), 2)
 POINT = Case("tiny", "point", ConvProblem(1, 5, 6, 8, 16, 1, 1))
 STRIDED = Case("tiny", "strided", ConvProblem(1, 9, 8, 5, 7, 1, 1, stride=2))
 DEPTH = Case("tiny", "depth", ConvProblem(1, 6, 7, 5, 5, 3, 3, padding=1, groups=5))
+OTHER = Case("other", "wide", ConvProblem(1, 6, 7, 3, 32, 3, 3))
 BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
 
 
@@ -35,6 +38,7 @@ def tiny(monkeypatch):
         "product": [Case("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
         "convolutions": [SQUARE, POINT],
         "depthwise": [DEPTH],
+        "other_networks": [OTHER],
         "five_by_five": [STRIDED],
     }.items():
         monkeypatch.setattr(cases, name, lambda group=group: group)
@@ -44,7 +48,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(readings, "threads", lambda: 2)
     monkeypatch.setattr(readings, "caches", lambda: {1: 1 << 12, 2: 1 << 15})
     known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
-    monkeypatch.setattr(roofs.Roofs, "here", lambda: known)
+    monkeypatch.setattr(roofs.Roofs, "here", lambda quick: known)
     monkeypatch.setattr(contest, "OtherBlas", no_other)
     row = saved.Row("first", "tiny", "square", 1, SQUARE.problem, "conv2d", True, 1, 1, Timing(1, 1, 1))
     monkeypatch.setattr(parts, "first_call", lambda case: [row])
@@ -69,7 +73,9 @@ def test_a_whole_run(tiny, tmp_path):
     assert run.header["complete"]
     assert run.header["command"] == "convlab bench cpu"
     assert run.header["blas"]["NumPy"] == other_blas.kernel()
-    assert {row.part for row in run.rows} == {"product", "layers", "depthwise", "threads", "paper", "first"}
+    assert {row.part for row in run.rows} == {
+        *("product", "layers", "depthwise", "networks", "autotune", "threads", "paper", "first")
+    }
     serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
     here = [name for name, rival in RIVALS.items() if not rival.missing()]
     square = [row for row in run.part("layers") if row.layer == "square"]
@@ -78,6 +84,11 @@ def test_a_whole_run(tiny, tmp_path):
     assert {row.count for row in square} == {2}
     assert {row.candidate for row in run.part("product")} >= {"gemm", "FMA peak", "NumPy"}
     assert {row.threads for row in run.part("threads")} == {2}
+    assert set(run.header["paces"]) == set(PACES)
+    assert {row.layer for row in run.part("networks")} == {"wide"}
+    assert {row.layer for row in run.part("autotune")} == {"wide", "square", "point"}
+    for row in run.part("autotune"):
+        assert row.candidate in predicted(row.problem)
     for cache in ("warm", "cold"):
         three = {(row.layer, row.candidate) for row in run.part("paper", cache=cache)}
         assert {("square", name) for name in (paper.COPYING, paper.INDIRECT, paper.PRODUCT)} <= three
@@ -159,14 +170,15 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
     assert "interrupted" in done.stderr
     run = saved.read(tmp_path / "run.csv")
     assert not run.header["complete"]
-    assert {row.part for row in run.rows} == {"product", "layers", "depthwise", "threads"}
+    before = {"product", "layers", "depthwise", "networks", "autotune", "threads"}
+    assert {row.part for row in run.rows} == before
     assert "indirect" in done.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--layers", "vgg"], "--layers='vgg' chooses no layer"),
+        (["--layers", "alexnext"], "--layers='alexnext' chooses no layer"),
         (["--layers", "x" * 5000], "chooses no layer"),
         (["--save", "{tmp}"], "is a folder; expected a file"),
         (["--save", "{tmp}/file/run.csv"], "expected a folder that can be written to"),

@@ -247,5 +247,5 @@ def test_layers_are_chosen_by_name_or_class():
     assert len(cases.select(layers, "resnet18")) == 11
     assert [case.layer for case in cases.select(layers, "7x7")] == ["conv1", "features.0"]
     cases.check_words("Layer1.0.conv1")
-    with pytest.raises(ConvError, match=r"--layers='vgg' chooses no layer; expected .*3x3 stride 1"):
-        cases.check_words("vgg")
+    with pytest.raises(ConvError, match=r"--layers='alexnext' chooses no layer; expected .*3x3 stride 1"):
+        cases.check_words("alexnext")
