@@ -308,10 +308,23 @@ def _report_measurement(measurement, path: Path, stopped: str | None) -> None:
     for table in report.tables(measurement):
         print(table.title)
         _table(table.columns, table.rows)
-    print("\n".join([*report.notes(measurement), f"saved in {path}"]))
+    print("\n".join([*report.notes(measurement), _kept(measurement, path)]))
     if stopped:
         print(f"convlab: {stopped}", file=sys.stderr)
         raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
+
+
+def _kept(measurement, path: Path) -> str:
+    """Say what of a measurement is on the disk: less than was measured where that became full."""
+    from convlab.measure import saved
+
+    try:
+        count = len(saved.read(path).rows)
+    except ConvError:
+        return "nothing could be saved"
+    if count < len(measurement.rows):
+        return f"{count} of {len(measurement.rows)} timings could be saved in {path}"
+    return f"saved in {path}"
 
 
 def _measurement_file(save: Path | None, kind: str) -> Path:

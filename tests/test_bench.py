@@ -15,7 +15,19 @@ from convlab import ALGORITHMS, ConvError, ConvProblem, plan
 from convlab.algorithms.passes import PACES
 from convlab.choose import predicted
 from convlab.cli import app
-from convlab.measure import bench, cases, contest, other_blas, paper, parts, readings, rivals, roofs, saved
+from convlab.measure import (
+    bench,
+    cases,
+    cgroups,
+    contest,
+    other_blas,
+    paper,
+    parts,
+    readings,
+    rivals,
+    roofs,
+    saved,
+)
 from convlab.measure import first_call as first_call_module
 from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Effort, Rivals, material
@@ -173,6 +185,84 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
     before = {"product", "layers", "depthwise", "networks", "autotune", "threads"}
     assert {row.part for row in run.rows} == before
     assert "indirect" in done.output
+
+
+# -- machines that tell or allow little, disks that are full -------------------------------------------------
+
+
+def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(readings, "threads", lambda: 1)
+    alone = roofs.Roofs(1e11, 1e11, 1, {"memory": (1 << 10, 1e11)})
+    monkeypatch.setattr(roofs.Roofs, "here", lambda quick: alone)
+    done = convlab("--quick", "--no-rivals", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert run.header["complete"]
+    assert {row.threads for row in run.rows} == {1}
+    assert "threads" not in {row.part for row in run.rows}
+    assert "on one core\n" in done.output
+
+
+@pytest.mark.parametrize(("quota", "says"), [(1.0, "all cores are 1."), (0.5, "even one thread is paused")])
+def test_a_quota_is_kept_to_and_told(tiny, tmp_path, monkeypatch, quota, says):
+    monkeypatch.setattr(cgroups, "cpu_quota", lambda: quota)
+    done = convlab("--layers", "point", "--no-rivals", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert {row.threads for row in run.rows} == {1}
+    assert run.header["machine"]["cpu_quota"] == quota
+    assert f"The container allows {quota:g} of 2 processors: {says}" in done.output
+
+
+def test_without_known_caches_nothing_is_called_cold(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(readings, "caches", lambda: {})
+    done = convlab("--layers", "point", "--no-rivals", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert run.part("paper", cache="warm")
+    assert {row.cache for row in run.rows} == {"warm"}
+    assert "The sizes of the caches are not known" in done.output
+    x, w, _, _ = material(POINT.problem)
+    with pytest.raises(ConvError, match="the size of no cache"):
+        paper.Rotation(plan(POINT.problem, w, algorithm="indirect", backend="cpu"), x, w)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize(("first", "says"), [(1, "nothing could be saved"), (3, "timings could be saved in")])
+def test_a_full_disk_ends_the_run_and_says_what_is_kept(tiny, tmp_path, monkeypatch, first, says):
+    path, count = tmp_path / "run.csv", 0
+
+    def write(where, measurement):
+        nonlocal count
+        count += 1
+        if count >= first:
+            where.with_name(where.name + ".part").symlink_to("/dev/full")
+        saved.write(where, measurement)
+
+    monkeypatch.setattr(bench, "write", write)
+    done = convlab("--no-rivals", "--save", path)
+    assert done.exit_code == 1
+    assert "No space left on device; make room there" in done.stderr
+    assert says in done.output
+    assert "saved in " not in done.output.replace(says, "")
+    assert [file.name for file in tmp_path.iterdir()] == (["run.csv"] if first > 1 else [])
+    if first > 1:
+        assert saved.read(path).rows
+
+
+@pytest.mark.parametrize("moment", ["the roofs", "the file"])
+def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, monkeypatch, moment):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    if moment == "the roofs":
+        monkeypatch.setattr(roofs.Roofs, "here", interrupt)
+    else:
+        monkeypatch.setattr(saved.os, "replace", interrupt)
+    done = convlab("--no-rivals", "--save", tmp_path / "run.csv")
+    assert done.exit_code not in (0, 2)
+    assert "Traceback" not in done.output
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from convlab.gpu import toolkit
 from convlab.measure import cgroups, nvidia, readings
-from convlab.measure.machine import Machine, memory_at_hand
+from convlab.measure.machine import Machine, cores_at_hand, memory_at_hand
 
 GIB = 2**30
 
@@ -119,6 +119,16 @@ def test_more_used_than_allowed_leaves_nothing(container, free):
 def test_cpu_quota(container, membership, files, quota):
     container(membership, files)
     assert cgroups.cpu_quota() == quota
+
+
+@pytest.mark.parametrize(
+    ("threads", "quota", "cores"),
+    [(8, None, 8), (8, "250000 100000", 2), (8, "50000 100000", 1), (2, "400000 100000", 2), (None, None, 1)],
+)
+def test_no_more_cores_are_at_hand_than_the_container_allows(container, monkeypatch, threads, quota, cores):
+    container(V2, {"app/cpu.max": quota} if quota else {})
+    monkeypatch.setattr(readings, "threads", lambda: threads)
+    assert cores_at_hand() == cores
 
 
 def test_memory_is_read_without_psutil(monkeypatch, tmp_path, container):

@@ -130,6 +130,12 @@ class Machine:
         return asdict(self) | {"gpus": [asdict(gpu) for gpu in self.gpus]}
 
 
+def cores_at_hand() -> int:
+    """Return how many threads can run at once: where a container has a quota, fewer than the machine has."""
+    threads, quota = readings.threads() or 1, cgroups.cpu_quota()
+    return threads if quota is None else max(1, min(threads, int(quota)))
+
+
 def memory_at_hand() -> int | None:
     """Return the bytes of memory a program can take right now; None if that cannot be known.
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from convlab.algorithms.im2row import im2row
 from convlab.aligned import aligned_empty
+from convlab.errors import ParameterError
 from convlab.measure import readings
 from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Effort
@@ -30,7 +31,6 @@ from convlab.plans import Plan, plan
 from convlab.problem import ConvProblem
 
 COPYING, INDIRECT, PRODUCT = "im2row + GEMM", "indirect", "GEMM alone"
-_ORDINARY_CACHE = 32 << 20  # bytes, where the last cache's size is not known
 
 
 def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
@@ -84,7 +84,9 @@ class Rotation:
     """
 
     def __init__(self, first: Plan, x: np.ndarray, w: np.ndarray, beyond: int | None = None):
-        beyond = beyond or max(readings.caches().values(), default=_ORDINARY_CACHE)
+        beyond = beyond or max(readings.caches().values(), default=0)
+        if not beyond:
+            raise ParameterError("beyond=None; expected bytes, for this machine tells the size of no cache")
         table = first.workspace.get("offsets")
         each = first.packed.nbytes + first.problem.y_bytes + (0 if table is None else table.nbytes)
         self.count = 1 + -(-beyond // each)

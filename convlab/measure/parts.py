@@ -26,6 +26,7 @@ from convlab.measure.autotune import timed
 from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Effort, Rivals
 from convlab.measure.first_call import first_call
+from convlab.measure.machine import cores_at_hand
 from convlab.measure.paper import compare_three
 from convlab.measure.rivals import Call
 from convlab.measure.roofs import multiply_add
@@ -82,7 +83,7 @@ class Parts:
 
     def __post_init__(self):
         self._effort = QUICK if self.quick else FULL
-        self._cores = readings.threads() or 1
+        self._cores = cores_at_hand()
 
     def steps(self) -> list[Step]:
         """Return the steps, in order."""
@@ -95,7 +96,8 @@ class Parts:
         steps += [self._step("autotune", case, self._autotune) for case in layers + others]
         if self._cores > 1:
             steps += [self._step("threads", case, self._threads) for case in layers]
-        for cache in ("warm", "cold"):
+        # Nobody knows when a cache is cold whose size the system does not tell.
+        for cache in ("warm", "cold") if readings.caches() else ("warm",):
             steps += [self._step("paper", case, partial(self._paper, cache)) for case in layers + fives]
         if layers:
             steps.append(Step("first", "a fresh process", lambda rows: first_call(layers[0])))

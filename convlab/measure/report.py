@@ -43,6 +43,7 @@ def notes(measurement: Measurement) -> list[str]:
     lines = [f"processor      {processor}", roofs.describe()]
     for row in measurement.part("first"):
         lines.append(f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included.")
+    lines += _unknown(machine)
     for name, reason in header["skipped"].items():
         lines.append(f"skipped: {name}: {reason}")
     for name, layers in header["left out"].items():
@@ -54,6 +55,19 @@ def notes(measurement: Measurement) -> list[str]:
         )
     if not header["complete"]:
         lines.append("This run was cut short: the tables show what had been measured.")
+    return lines
+
+
+def _unknown(machine: dict) -> list[str]:
+    """Return what the system did not tell or does not allow, where a number depends on it."""
+    lines, quota = [], machine.get("cpu_quota")
+    if not any(machine.get(name) for name in ("l1d", "l2", "l3")):
+        lines.append("The sizes of the caches are not known: no copy in them, and none of the cold timings.")
+    if quota is not None and quota < (machine.get("threads") or 1):
+        meaning = f"all cores are {int(quota)}"
+        if quota < 1:
+            meaning = "even one thread is paused now and then, and long calls more often than short ones"
+        lines.append(f"The container allows {quota:g} of {machine['threads']} processors: {meaning}.")
     return lines
 
 

@@ -10,7 +10,6 @@ machine, never taken from a datasheet.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ import numpy as np
 
 from convlab.jit import copy_run, njit
 from convlab.measure import readings
+from convlab.measure.machine import cores_at_hand
 from convlab.tile import Tile, accumulate, spaced, store, tile_for, zeros
 from convlab.units import bytes_text, count_text
 
@@ -34,7 +34,7 @@ class Roofs:
     flops, flops_all : float
         Floating-point operations (float32) a second, of one core and of `threads` of them together.
     threads : int
-        Hardware threads this process may use.
+        Hardware threads this process may use at once.
     copies : dict of str to (int, float)
         Level of memory to (bytes of one array, bytes a second). As in STREAM a copied byte counts twice: it
         is read and it is written.
@@ -48,7 +48,7 @@ class Roofs:
     @classmethod
     def here(cls, *, quick: bool = False) -> Roofs:
         """Measure the roofs of this machine; takes about two seconds, or a quarter of that."""
-        threads = readings.threads() or os.cpu_count() or 1
+        threads = cores_at_hand()
         rounds = 15 if quick else 60
         return cls(
             flops=multiply_adds(1, rounds),
@@ -60,11 +60,8 @@ class Roofs:
     def describe(self) -> str:
         """Return the roofs as two lines of text."""
         copies = ", ".join(f"{level} {bytes_text(speed)}/s" for level, (_, speed) in self.copies.items())
-        return (
-            f"multiply-adds  {count_text(self.flops)}FLOP/s on one core, "
-            f"{count_text(self.flops_all)}FLOP/s on {self.threads}\n"
-            f"copies         {copies}"
-        )
+        more = f", {count_text(self.flops_all)}FLOP/s on {self.threads}" if self.threads > 1 else ""
+        return f"multiply-adds  {count_text(self.flops)}FLOP/s on one core{more}\ncopies         {copies}"
 
     def as_dict(self) -> dict:
         """Return the roofs as plain values, ready for JSON."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from convlab.errors import ConvError
-from convlab.measure import readings
+from convlab.measure.machine import cores_at_hand
 from convlab.measure.roofs import copy_sizes, copy_speed, multiply_adds
 from convlab.measure.tables import Table
 from convlab.units import bytes_text, count_text
@@ -159,7 +159,7 @@ def compiled(compiler: str) -> Iterator[Loops]:
 def compare(c: Loops) -> list[Beside]:
     """Measure every roof, ours and C's in turns: what disturbs meets both."""
     found = []
-    for threads in sorted({1, readings.threads() or 1}):
+    for threads in sorted({1, cores_at_hand()}):
         on = "one core" if threads == 1 else f"{threads} cores"
         ours = partial(multiply_adds, threads, 60 // _TURNS)
         rates = _in_turns(ours, partial(ours, loop=c.multiply_add))

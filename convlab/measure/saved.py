@@ -154,11 +154,12 @@ def write(path: Path, measurement: Measurement) -> None:
             file.writelines(row.line for row in measurement.rows)
         os.replace(aside, path)
     except OSError as error:
-        with suppress(OSError):
-            aside.unlink()
         raise UnwritableError(
             f"{str(path)!r} cannot be written: {error.strerror}; make room there, or save to another folder"
         ) from None
+    finally:  # whatever ends it: a full disk, or the reader's Ctrl-C
+        with suppress(OSError):
+            aside.unlink()
 
 
 class UnwritableError(ConvError):
@@ -176,8 +177,8 @@ def read(path: Path) -> Measurement:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
         header = json.loads("".join(line[1:] for line in lines if line.startswith("#")))
-        if header.pop("schema") != SCHEMA:
-            raise ValueError("of another schema")
+        if (schema := header.pop("schema")) != SCHEMA:
+            raise ValueError(f"another schema, {schema!r}")
         return Measurement(header, _rows(line for line in lines if not line.startswith("#")))
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a file of measurements") from None

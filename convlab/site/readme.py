@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from convlab.course.notebooks import ROOT
+from convlab.errors import ConvError
 from convlab.files import data_path
 from convlab.site.errors import BuildError
 
@@ -106,7 +107,7 @@ def main() -> int:
     try:
         if update(README, renewed(README.read_text(encoding="utf-8")).encode()):
             print("changed: README.md")
-    except BuildError as error:
+    except (BuildError, ConvError) as error:
         print(f"convlab: {error}", file=sys.stderr)
         failed = True
     for name, draw in PICTURES.items():
