@@ -6,6 +6,7 @@ from math import sqrt
 
 import pytest
 from cases import CASES
+from measurement_schema import complaints, described
 
 from convlab import ConvError, ConvProblem
 from convlab.files import data_path
@@ -199,21 +200,52 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_the_description_names_every_column_and_key():
     text = data_path("measurements", "README.md").read_text()
-    keys, columns = text.partition("## The rows")[::2]
-    assert tuple(re.findall(r"^\| `(\w+)` \|", columns, re.MULTILINE)) == COLUMNS
-    named = set(re.findall(r"`([\w ]+)`", keys))
-    assert {"schema", "what", "command", "date", "convlab", "blas", *HEADER} <= named
+    keys, columns, _ = described()
+    assert tuple(columns) == COLUMNS
+    assert {"schema", "what", "command", "date", "convlab", "blas", *HEADER} <= keys["convlab bench cpu"]
     assert f"| `schema` | {saved.SCHEMA}:" in text
 
 
-@pytest.mark.parametrize("path", sorted(data_path("measurements").glob("*.csv")), ids=lambda path: path.name)
-def test_stored_measurements_can_be_read(path):
+STORED = sorted(data_path("measurements").glob("*.csv"))
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
+def test_stored_measurements_are_as_described(path):
+    assert list(complaints(path)) == []
     run = saved.read(path)
     assert run.rows
-    assert run.header["complete"]
     assert run.header["machine"]["processor"]
     assert not re.search(r"/(home|root|tmp|work)/", path.read_text())
     assert report.tables(run)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"schema": 1', '"schema": 2', "its schema is 2"),
+        ('"what": "convlab bench cpu"', '"what": "convlab bench"', "nothing is said of 'convlab bench'"),
+        ('"skipped": ', '"skept": ', "of the key 'skept'"),
+        ('"skipped": ', '"skept": ', "lacks the key 'skipped'"),
+        ('"complete": true', '"complete": false', "not complete"),
+        ("+00:00", "", "no time zone"),
+        ('"l1d": ', '"l1": ', "no Machine has 'l1'"),
+        ('"flops_all": ', '"flops_both": ', "'flops_all' is missing"),
+        ('"flops": ', '"flops": -', "a roof is not above 0"),
+        (",median,", ",mean,", "its columns are"),
+        ("layers,resnet18,conv1,", "layer,resnet18,conv1,", "of the part 'layer'"),
+        (",warm,", ",tepid,", "of the cache 'tepid'"),
+        ("7x7 stride 2,", "7x7 stride 1,", "by its sizes '7x7 stride 2'"),
+        ("float32,direct,1,1,", "float32,direct,yes,0,", "ours is 0 or 1"),
+        ("float32,direct,1,1,warm,20,", "float32,direct,1,1,warm,20,-", "no times"),
+        ("float32,direct,1,1,warm,20,", "float32,direct,1,1,warm,", "not as many cells"),
+    ],
+)
+def test_what_is_not_as_described_is_found(tmp_path, old, new, says):
+    text = data_path("measurements", "zen4_cpu.csv").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "run.csv"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert any(says in complaint for complaint in complaints(path))
 
 
 # -- the layers --------------------------------------------------------------------------------------------
