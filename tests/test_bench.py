@@ -38,6 +38,7 @@ from convlab.measure.timing import Timing, check_output, take_turns
 SQUARE = Case("tiny", "square", ConvProblem(1, 9, 7, 4, 20, 3, 3, padding=1), 2)
 POINT = Case("tiny", "point", ConvProblem(1, 5, 6, 8, 16, 1, 1))
 STRIDED = Case("tiny", "strided", ConvProblem(1, 9, 8, 5, 7, 1, 1, stride=2))
+PICTURE = Case("squeezenet1_0", "whole", ConvProblem(1, 32, 35, 3, 96, 7, 7, stride=2))
 DEPTH = Case("tiny", "depth", ConvProblem(1, 6, 7, 5, 5, 3, 3, padding=1, groups=5))
 OTHER = Case("other", "wide", ConvProblem(1, 6, 7, 3, 32, 3, 3))
 BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
@@ -52,6 +53,7 @@ def tiny(monkeypatch):
         "depthwise": [DEPTH],
         "other_networks": [OTHER],
         "five_by_five": [STRIDED],
+        "stacks": [PICTURE],
     }.items():
         monkeypatch.setattr(cases, name, lambda group=group: group)
     for efforts in (parts.FULL, parts.QUICK):
@@ -85,9 +87,8 @@ def test_a_whole_run(tiny, tmp_path):
     assert run.header["complete"]
     assert run.header["command"] == "convlab bench cpu"
     assert run.header["blas"]["NumPy"] == other_blas.kernel()
-    assert {row.part for row in run.rows} == {
-        *("product", "layers", "depthwise", "networks", "autotune", "threads", "paper", "first")
-    }
+    every = "product layers depthwise networks autotune threads paper stacks first"
+    assert {row.part for row in run.rows} == set(every.split())
     serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
     here = [name for name, rival in RIVALS.items() if not rival.missing()]
     square = [row for row in run.part("layers") if row.layer == "square"]

@@ -132,6 +132,18 @@ def test_report_of_the_paper_and_of_the_product():
     assert re.search(r"gemm \| 1\.25 s \| .* \| 80\.0%", text)
 
 
+def test_report_of_whole_networks():
+    rows = [
+        row(name, seconds, "whole", part="stacks") for name, seconds in (("torch", 3.0), ("indirect", 1.5))
+    ]
+    assert "Whole networks" not in text_of(Measurement(HEADER, rows)), "without auto there is no ratio"
+    rows.append(row("auto", 1.2, "whole", part="stacks", ours=True))
+    text = text_of(Measurement(HEADER, rows))
+    assert (
+        "net | auto | 1.20 s | 1.00×\nnet | indirect | 1.50 s | 1.25×\nnet | torch | 3.00 s | 2.50×" in text
+    )
+
+
 def test_report_names_who_is_missing_and_why():
     notes = "\n".join(report.notes(Measurement(HEADER, [*TABLE, row("conv2d", 0.5, part="first")])))
     assert "skipped: SciPy: SciPy is not installed" in notes

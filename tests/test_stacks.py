@@ -1,18 +1,24 @@
 """Whole networks: put together as they should be, the same answer from every algorithm, little memory."""
 
+import io
+import re
 import tracemalloc
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from convlab import ALGORITHMS, ConvError, networks, whole
+from convlab import ALGORITHMS, ConvError, networks, progress, whole
 from convlab.figures import photograph
-from convlab.measure.cases import Case
+from convlab.figures.stack import bars_of, draw, finding
+from convlab.measure.cases import Case, stacks
 from convlab.measure.contest import Effort, Rivals
-from convlab.measure.stacks import StackContest, stacks
+from convlab.measure.stacks import StackContest
 from convlab.measure.torch_stack import in_torch
+from convlab.units import bytes_text, time_text
 from convlab.whole.arrays import alive, last_reads, share
 from convlab.whole.fusion import late
 from convlab.whole.glue import GLUE
@@ -150,6 +156,10 @@ def test_the_compiled_glue_is_the_numpy_form(dtype):
         np.testing.assert_array_equal(*summed)
         np.testing.assert_array_equal(*ended)
         np.testing.assert_array_equal(ended[0], np.maximum(x + bias, floor))
+    rows = [np.empty((2, 5), dtype) for _ in range(2)]
+    for glue, out in zip((one, two), rows, strict=True):
+        glue.normalise(z[0, :2, 0], bias, z[1, 0, 0], out)
+    np.testing.assert_array_equal(*rows)
     means = [np.empty((2, 1, 1, 5), dtype) for _ in range(2)]
     one.mean(z, means[0])
     two.mean(z, means[1])
@@ -225,7 +235,7 @@ def test_layers_of_one_shape_share_a_workspace():
     assert one.workspace is not other.workspace
 
 
-# -- profile, algorithms by layer, mistakes ----------------------------------------------------------------
+# -- profile, picture, progress, mistakes -------------------------------------------------------------------
 
 
 def test_profile():
@@ -242,6 +252,39 @@ def test_profile():
     assert first.bytes == first.live + first.workspace
     assert profile.peak.bytes == max(one.bytes for one in profile.spent)
     assert "SqueezeNet 1.0" in str(profile)
+
+
+def test_picture_of_a_profile():
+    stack, *_ = small("squeezenet1_0")
+    profile = stack.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
+    bars = bars_of(profile)
+    assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
+    picture = draw(profile)
+    assert Image.open(io.BytesIO(picture.png)).width > 1000
+    for one in profile.layers:
+        assert f"{one.step.name} by {one.algorithm}" in picture.alt
+    assert bytes_text(profile.memory["packed weights"]) in picture.alt
+    assert time_text(profile.seconds) in finding(profile)
+
+
+def test_progress_is_shown_in_a_notebook_and_goes_away(monkeypatch):
+    assert list(progress.shown([1, 2], "working")) == [1, 2]
+    pages = []
+    handle = SimpleNamespace(update=lambda page: pages.append(page.data))
+    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", lambda page, display_id: pages.append(page.data) or handle)
+    assert list(progress.shown(["a", "b"], 'x & "y"')) == ["a", "b"]
+    assert [re.search(r'value="(\d)" max="2"', page)[1] for page in pages[:3]] == ["0", "1", "2"]
+    assert 'aria-label="x &amp; &quot;y&quot;"' in pages[0]
+    assert pages[3:] == [""]
+    assert list(progress.shown(["a"], "hidden", show=False)) == ["a"]
+    assert len(pages) == 4
+
+
+def test_progress_on_a_terminal_leaves_nothing_behind(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert list(progress.shown(range(3), "working")) == [0, 1, 2]
+    assert not capsys.readouterr().out
 
 
 WRONG = {

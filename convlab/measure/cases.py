@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from convlab import networks
+from convlab import networks, whole
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 
@@ -105,6 +105,11 @@ def five_by_five() -> list[Case]:
     return there or [Case(*name.split(), problem) for name, problem in _LIKE.items()]
 
 
+def stacks() -> list[Case]:
+    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
+    return [Case(name, "whole", whole.load(name).layers[0].problem) for name in whole.names()]
+
+
 def select(cases: Iterable[Case], words: str) -> list[Case]:
     """Return the cases whose name or class holds `words`, e.g. "resnet18" or "3x3 stride 1"."""
     return [case for case in cases if words.lower() in f"{case.name} {case.kind}".lower()]
@@ -117,7 +122,7 @@ def check_words(words: str) -> None:
     ------
     ParameterError
     """
-    everything = product() + convolutions() + depthwise() + other_networks() + five_by_five()
+    everything = product() + convolutions() + depthwise() + other_networks() + five_by_five() + stacks()
     if not select(everything, words):
         kinds = "; ".join(sorted({case.kind for case in everything}))
         raise ParameterError(

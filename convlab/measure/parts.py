@@ -7,6 +7,7 @@
     autotune    all five networks: what `convlab.autotune` finds, to be held against the parts above
     threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the rivals
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
+    stacks      ResNet-18 and SqueezeNet 1.0 as a whole, from the photo to the features, one thread
     first       the first call in a fresh process
 
 Each part is a list of steps, a second or two each.
@@ -31,6 +32,7 @@ from convlab.measure.paper import compare_three
 from convlab.measure.rivals import Call
 from convlab.measure.roofs import multiply_add
 from convlab.measure.saved import Row
+from convlab.measure.stacks import StackContest
 from convlab.measure.summary import by_layer
 from convlab.measure.timing import alone, timer
 
@@ -43,12 +45,14 @@ FULL = {
     "networks": Effort(rounds=7, budget=0.6),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
+    "stacks": Effort(rounds=9, most=15, budget=4.0),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
     "networks": Effort(rounds=5, budget=0.3, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
     "paper": Effort(rounds=15, budget=0.5, slow=inf),
+    "stacks": Effort(rounds=5, budget=0.0),
 }
 
 
@@ -99,6 +103,8 @@ class Parts:
         # Nobody knows when a cache is cold whose size the system does not tell.
         for cache in ("warm", "cold") if readings.caches() else ("warm",):
             steps += [self._step("paper", case, partial(self._paper, cache)) for case in layers + fives]
+        wholes = cases.select(cases.stacks(), self.words)
+        steps += [self._step("stacks", case, self._stack) for case in wholes]
         if layers:
             steps.append(Step("first", "a fresh process", lambda rows: first_call(layers[0])))
         return steps
@@ -160,6 +166,13 @@ class Parts:
     def _paper(self, cache: str, part: str, case: Case, rows: list[Row]) -> list[Row]:
         with alone(1):
             return compare_three(case, self._effort["paper"], cache)
+
+    def _stack(self, part: str, case: Case, rows: list[Row]) -> list[Row]:
+        with alone(1):
+            contest = StackContest(case, self._effort["stacks"])
+            contest.enter_ours()
+            contest.enter_rivals(self.rivals)
+            return self._rows(contest, part)
 
     def _rows(self, contest: Contest, part: str) -> list[Row]:
         rows = contest.rows(part)

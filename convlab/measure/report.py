@@ -27,7 +27,7 @@ def tables(measurement: Measurement) -> list[Table]:
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
-    found.append(_paper(measurement))
+    found += [_stacks(measurement), _paper(measurement)]
     return [table for table in found if table.rows]
 
 
@@ -142,6 +142,21 @@ def _paper(measurement: Measurement) -> Table:
         "Indirect over im2row + GEMM: how much faster, one thread",
         ("class", "warm", "from … to", "GEMM alone", "cold"),
         lines,
+    )
+
+
+def _stacks(measurement: Measurement) -> Table:
+    """Return the time of every candidate, and how many times as fast as that our "auto" is."""
+    rows = measurement.part("stacks")
+    auto = {row.network: row.seconds for row in rows if row.candidate == "auto"}
+    return Table(
+        "Whole networks, one photo, one thread: how many times as fast auto is as ...",
+        ("", "", "time", "auto"),
+        [
+            (row.network, row.candidate, time_text(row.seconds), ratio_2(row.seconds / auto[row.network]))
+            for row in sorted(rows, key=lambda row: (row.network, row.seconds))
+            if row.network in auto
+        ],
     )
 
 

@@ -47,7 +47,8 @@ class Row:
     Attributes
     ----------
     part : str
-        Which question the row belongs to: "product", "layers", "depthwise", "threads", "paper", "first".
+        Which question the row belongs to: "product", "layers", "depthwise", "threads", "paper",
+        "stacks", "first".
     network, layer : str
     count : int
         Layers of the network with this shape.

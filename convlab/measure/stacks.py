@@ -11,18 +11,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from convlab import whole
-from convlab.measure.cases import Case
 from convlab.measure.contest import Contest, Rivals
 from convlab.measure.rivals import Call
 from convlab.measure.torch_stack import in_torch
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
 LAYOUTS = {"torch": False, "torch channels_last": True}  # rival, and whether its arrays are NHWC
-
-
-def stacks() -> list[Case]:
-    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Case(name, "whole", whole.load(name).layers[0].problem) for name in whole.names()]
 
 
 class StackContest(Contest):

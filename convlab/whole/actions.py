@@ -49,8 +49,12 @@ class Actions:
             self.all.append(make(step, [arrays[name] for name in step.takes], arrays[step.name]))
 
     def _normalise(self, step, takes, y):
-        glue, (mean, spread) = self._glue, (np.asarray(numbers, y.dtype) for numbers in (MEAN, SPREAD))
-        return lambda: glue.normalise(self.photo, mean, spread, y)
+        N, H, W, C = step.shape
+        glue, rows = self._glue, (N * H, W * C)
+        mean, spread = (np.tile(np.asarray(numbers, y.dtype), W) for numbers in (MEAN, SPREAD))  # (W*C,)
+        scale = 1 / spread
+        y = y.reshape(rows)
+        return lambda: glue.normalise(self.photo.reshape(rows), mean, scale, y)
 
     def _conv(self, step, takes, y):
         glue, (x,), ready = self._glue, takes, self._plans[step.name]

@@ -23,10 +23,14 @@ MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # -- the NumPy form ----------------------------------------------------------------------------------------
 
 
-def _normalise(photo: np.ndarray, mean: np.ndarray, spread: np.ndarray, y: np.ndarray) -> None:
-    """Write the photo (N, H, W, 3), from 0 to 1, into y with mean 0 and spread 1, as ImageNet has them."""
+def _normalise(photo: np.ndarray, mean: np.ndarray, scale: np.ndarray, y: np.ndarray) -> None:
+    """Write the photo, from 0 to 1, into y with mean 0 and spread 1, as ImageNet has them.
+
+    Both are given as (N*H, W*3), mean and scale, which is 1 / spread, as (W*3,): one long row is quicker
+    than many of three.
+    """
     np.subtract(photo, mean, out=y)
-    y /= spread
+    y *= scale
 
 
 def _finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
@@ -69,10 +73,10 @@ def _mean(x: np.ndarray, y: np.ndarray) -> None:
 
 
 @njit
-def _normalise_kernel(photo, mean, spread, y):  # photo and y (pixels, 3)
+def _normalise_kernel(photo, mean, scale, y):  # photo and y (N*H, W*3)
     for i in range(photo.shape[0]):
-        for c in range(photo.shape[1]):
-            y[i, c] = (photo[i, c] - mean[c]) / spread[c]
+        for c in range(mean.size):
+            y[i, c] = (photo[i, c] - mean[c]) * scale[c]
 
 
 @njit
@@ -145,7 +149,7 @@ GLUE = {
         normalise=_normalise, finish=_finish, place=_place, add=_add, max_pool=_max_pool, mean=_mean
     ),
     "cpu": SimpleNamespace(
-        normalise=lambda photo, mean, spread, y: _normalise_kernel(_pixels(photo), mean, spread, _pixels(y)),
+        normalise=_normalise_kernel,
         finish=lambda y, bias, floor: _finish_kernel(_pixels(y), bias, floor),
         place=lambda x, bias, floor, y, first: _place_kernel(_pixels(x), bias, floor, _pixels(y), first),
         add=lambda y, x, bias, floor: _add_kernel(_pixels(y), _pixels(x), bias, floor),

@@ -73,7 +73,7 @@ class Prepared:
             If the photos do not fit.
         """
         self.stack.check_photo(photo)
-        self._actions.photo = photo
+        self._actions.photo = np.ascontiguousarray(photo)
         for action in self._actions.all:
             action()
         return self._last.reshape(len(photo), -1).copy()
