@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ from convlab.figures.winograd import text, tile_of
 from convlab.gpu import lanes
 from convlab.gpu.accesses import ACCESSES
 from convlab.gpu.tiling import Tiling
+from convlab.measure.points import point
 from convlab.tile_bounds import TileBounds
 from convlab.units import bytes_text, ratio_text
 from convlab.widgets import (
@@ -30,6 +32,7 @@ from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
     RegisterTile,
+    RooflineExplorer,
     SlidingWindow,
     Spectra,
     TileByTile,
@@ -38,6 +41,7 @@ from convlab.widgets import (
     WinogradTile,
 )
 from convlab.widgets.base import stylesheet
+from convlab.widgets.roofline_data import shaped
 
 WIDGETS = [getattr(convlab.widgets, name) for name in convlab.widgets.__all__]
 
@@ -96,6 +100,14 @@ def widget(request):
         (TilingExplorer, {"batch": 2}, "batch='2'; expected one of 1, 8, 32"),
         (TilingExplorer, {"gpu": "TPU"}, "gpu='TPU'; expected one of A100"),
         (TilingExplorer, {"tiling": Tiling(block_m=100)}, "block_m='100'; expected one of 8, 16"),
+        (RooflineExplorer, {"machine": "abacus"}, "machine='abacus'; expected one of zen4_cpu, amd_epyc"),
+        (RooflineExplorer, {"machine": "here"}, "machine='here'"),
+        (RooflineExplorer, {"algorithm": "magic"}, "algorithm='magic'; expected one of direct"),
+        (RooflineExplorer, {"layer": "conv9"}, "resnet18 has no layer 'conv9'"),
+        (RooflineExplorer, {"layer": 20}, "layer=20; expected an integer from 0 to 19"),
+        (RooflineExplorer, {"batch": 0}, "batch=0"),
+        (RooflineExplorer, {"C": -1}, "C=-1; expected an integer from 0 to 4096"),
+        (RooflineExplorer, {"R": 12}, "R=12; expected an integer from 0 to 11"),
         (ChannelMixing, {"channels": 100}, "channels='100'; expected one of 16, 64, 256, 512"),
         (ChannelMixing, {"groups": 3}, "groups=3; expected one of 1, 2, 4, 8, 16, 256"),
         (ChannelMixing, {"groups": True}, "groups=True"),
@@ -269,7 +281,7 @@ def test_nothing_is_asked_of_the_network(widget):
 
 
 def test_page_carries_the_present_state(widget):
-    names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k"}
+    names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k", RooflineExplorer: "K"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     value = "4" if name == "split_k" else 3
     setattr(widget, name, value)
@@ -452,3 +464,36 @@ def test_tiling_explorer_says_what_holds_it_up():
     assert "49 blocks for the 108" in TilingExplorer(batch=1, gpu="A100", tiling=Tiling(64, 64)).still().alt
     assert "has 32" in TilingExplorer(tiling=Tiling(8, 8)).still().alt
     assert "shared memory; 49152 is the most" in TilingExplorer(tiling=Tiling(256, 256, 32)).still().alt
+
+
+def test_the_roofline_explorer_says_what_holds_a_layer_up():
+    widget = RooflineExplorer()
+    line, one = widget.line, widget.point
+    assert one.speed == pytest.approx(line.ceiling(one)) == pytest.approx(line.adds.rate)
+    alt = widget.still().alt
+    assert alt.startswith(
+        "layer1.0.conv1 with indirect: at most 115 GFLOP/s, by the multiply-adds. Roofs of AMD EPYC"
+    )
+    assert "indirect, at most" in alt
+    assert RooflineExplorer(machine="nvidia_t4", algorithm="im2row").bound == "the memory"
+    refused = RooflineExplorer(layer="conv1", algorithm="winograd_2x2")
+    assert refused.point is None
+    assert "winograd_2x2 does not serve conv1: the filter is 7x7" in refused.still().alt
+
+
+def test_the_roofline_explorer_shows_this_machine_first():
+    here = replace(RooflineExplorer().line, machine="this machine")
+    layer = networks.load("resnet18")["layer1.0.conv1"]
+    took = point(layer.problem, "im2row", 3e-3, layer=layer.name)
+    widget = RooflineExplorer(here=here, measured=[took], algorithm="im2row")
+    assert widget.line.machine == "this machine"
+    assert f"im2row {took.speed / 1e9:.1f} GFLOP/s" in widget.still().alt  # the point that was measured
+    assert next(iter(widget.machines)) == "here"
+
+
+def test_a_depthwise_layer_stays_one():
+    own = networks.load("mobilenet_v1")["conv_dw_7"].problem
+    wider = shaped(own, 2, C=48, K=7, R=5)
+    assert (wider.C, wider.K, wider.groups, wider.N) == (48, 48, 48, 2)
+    assert (wider.P, wider.Q) == (own.P, own.Q)
+    assert shaped(own, 1) == own

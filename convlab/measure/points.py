@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-from convlab.algorithms import ALGORITHMS
+from convlab.algorithms import ALGORITHMS, Algorithm, Formula
 from convlab.errors import ParameterError
 from convlab.measure.saved import Row
 from convlab.problem import ConvProblem
@@ -32,7 +32,8 @@ class Point:
     moved : int
         Bytes that are counted as read and written.
     size : int
-        Bytes it works on: x, y, packed weights, workspace. They decide which memory it lives in.
+        Bytes it works on: x, y, weights as the algorithm wants them, workspace. They decide which memory it
+        lives in.
     """
 
     layer: str
@@ -67,6 +68,14 @@ class Point:
 def once(problem: ConvProblem) -> int:
     """Return the bytes of x, w and y."""
     return problem.x_bytes + problem.w_bytes + problem.y_bytes
+
+
+def weights_of(algorithm: Algorithm) -> Formula:
+    """Return the bytes of an algorithm's weights as a formula: what the NumPy form packs.
+
+    Fast forms fill up the last vector of a panel beside; a page without Python could not know how much.
+    """
+    return algorithm.form("numpy").packed_bytes
 
 
 def point(
@@ -107,7 +116,8 @@ def point(
     if algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
         done, counted = cost.flops, cost.bytes_moved
-        size = problem.x_bytes + problem.y_bytes + cost.packed_bytes + cost.workspace_bytes
+        weights = weights_of(ALGORITHMS[algorithm])(problem)
+        size = problem.x_bytes + problem.y_bytes + weights + cost.workspace_bytes
     return Point(layer, algorithm, problem, seconds, done, counted if moved is None else moved, size)
 
 

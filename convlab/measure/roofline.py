@@ -107,7 +107,7 @@ class Roofline:
         if share < ENOUGH:
             return f"nothing it touches: {share:.0%} of its roof, {where}; the rest is waiting and loops"
         above = "the roof was measured at another moment" if name == ADDS else "some bytes come from nearer"
-        return f"{where}: {share:.0%} of that roof" + (f"; {above}" if share > 1 else "")
+        return f"{where}: {share:.0%} of that roof" + (f"; {above}" if share > 1.005 else "")
 
 
 # -- whose roofs -------------------------------------------------------------------------------------------
@@ -130,6 +130,7 @@ def of_machine(roofs: Mapping, machine: Mapping, *, name: str | None = None) -> 
         for level, fact in LEVELS.items()
         if not machine.get(fact)
     }
+    missing |= dict.fromkeys(LEVELS.keys() - roofs["copies"].keys() - missing.keys(), "not measured")
     memories = tuple(
         Roof(level, speed, holds=machine[LEVELS[level]] if level in LEVELS else inf)
         for level, (_, speed) in roofs["copies"].items()

@@ -5,6 +5,7 @@ from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.indirection_explorer import IndirectionExplorer
 from convlab.widgets.memory_blowup import MemoryBlowup
 from convlab.widgets.register_tile import RegisterTile
+from convlab.widgets.roofline_explorer import RooflineExplorer
 from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.spectra import Spectra
 from convlab.widgets.tile_by_tile import TileByTile
@@ -18,6 +19,7 @@ __all__ = [
     "IndirectionExplorer",
     "MemoryBlowup",
     "RegisterTile",
+    "RooflineExplorer",
     "SlidingWindow",
     "Spectra",
     "TileByTile",

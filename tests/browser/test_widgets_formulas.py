@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
 from convlab.gpu import tiling
 from convlab.gpu.tiling import GPUS, Tiling
+from convlab.measure.points import once, point
 from convlab.tile_bounds import TileBounds
 from convlab.widgets import (
     ChannelMixing,
@@ -29,6 +31,7 @@ from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
     RegisterTile,
+    RooflineExplorer,
     SlidingWindow,
     Spectra,
     TileByTile,
@@ -158,6 +161,8 @@ def test_numbers_as_text(javascript):
     ratios = [n / 8 for n in range(1, 1000)] + [
         rng.random() * 10**k for k in range(-3, 4) for _ in range(100)
     ]
+    seconds = [rng.random() * 10**k for k in range(-9, 3) for _ in range(60)]
+    assert javascript(SlidingWindow(), "m.timeText(d)", seconds) == [units.time_text(t) for t in seconds]
     assert javascript(SlidingWindow(), "m.ratioText(d)", ratios) == [
         units.ratio_text(value) for value in ratios
     ]
@@ -408,6 +413,56 @@ def test_what_a_tiling_takes_and_saves(javascript):
         assert {name: held[name] for name in expected} == expected
         assert held["limitedBy"] == there.limited_by
     assert 30 < refused < len(given) - 30
+
+
+def test_where_a_layer_stands_under_the_roofs(javascript):
+    """Bytes, operations, ceiling and words of the roofline explorer, over layers bent at random."""
+    rng, shown = random.Random(15), RooflineExplorer()
+    given = []
+    for _ in range(500):
+        name = rng.choice(networks.names())
+        given.append(
+            {
+                "network": list(networks.names()).index(name),
+                "layer": rng.randrange(len(networks.load(name))),
+                "batch": rng.choice([1, 2, 16, 256]),
+                "C": rng.choice([0, rng.randint(1, 2048)]),
+                "K": rng.choice([0, rng.randint(1, 2048)]),
+                "R": rng.randint(0, 11),
+                "machine": rng.choice(list(shown.machines)),
+                "algorithm": rng.randrange(len(convlab.ALGORITHMS)),
+                "slower": 10 ** rng.uniform(-0.02, 2),
+            }
+        )
+    state = json.dumps({"catalogue": shown.catalogue, "machines": shown.machines, "no": shown.refusals})
+    body = f"""((all) => {{ const machine = all.machines[d.machine], algorithm = m.ALGORITHMS[d.algorithm];
+        const problem = m.shaped(all.catalogue[d.network].layers[d.layer], d);
+        const here = m.standing(machine, algorithm, problem);
+        return [m.refusal(all.no, algorithm, problem) ?? null, m.letters(problem), here,
+          m.bound(here, machine, (d.slower * here.flops) / here.ceiling)]; }})({state})"""
+    refused = 0
+    for one, (why, sizes, here, words) in zip(given, javascript(shown, body, given), strict=True):
+        shown.network = networks.names()[one["network"]]
+        shown.algorithm = list(convlab.ALGORITHMS)[one["algorithm"]]
+        for name in ("layer", "batch", "C", "K", "R", "machine"):
+            setattr(shown, name, one[name])
+        problem, line = shown.problem, shown.line
+        assert sizes == problem.letters, one
+        assert why == convlab.ALGORITHMS[shown.algorithm].supports(problem), one
+        if why:
+            refused += 1
+            continue
+        backend = shown.machines[one["machine"]]["backend"]
+        there = point(problem, shown.algorithm, 1.0, backend=backend)
+        expected = {"done": there.done, "moved": there.moved, "once": once(problem), "flops": problem.flops}
+        assert {name: here[name] for name in expected} == expected, one
+        assert here["home"]["name"] == line.home(there.size).name, one
+        for name, number in (("counted", there.counted), ("intensity", there.intensity)):
+            assert here[name] == pytest.approx(number, rel=1e-12), one
+        assert here["ceiling"] == pytest.approx(shown.point.speed, rel=1e-12), one
+        slower = replace(shown.point, seconds=shown.point.seconds * one["slower"])
+        assert words == line.bound(slower), one
+    assert 50 < refused < 450
 
 
 def test_sums_of_a_tile(javascript):

@@ -19,11 +19,12 @@ from convlab.figures.picture import Picture
 from convlab.figures.winograd import text, tile_of
 from convlab.gpu.tiling import traffic
 from convlab.index_map import IndexMap
-from convlab.units import bytes_text, count_text, ratio_text
+from convlab.units import bytes_text, count_text, ratio_text, time_text
 from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
     RegisterTile,
+    RooflineExplorer,
     SlidingWindow,
     Spectra,
     TileByTile,
@@ -49,6 +50,7 @@ CELLS = (
     "Spectra()",
     "TilingExplorer()",
     "WarpMicroscope()",
+    "RooflineExplorer()",
 )
 
 
@@ -296,6 +298,46 @@ def test_a_tiling_by_keyboard_and_its_bytes(page):
     widget.get_by_text("This block does not start").wait_for()
     trouble = widget.locator(".cl-tiling-trouble").text_content()
     assert "a block would have 16 threads, and a warp has 32" in trouble
+
+
+def test_a_point_moves_under_the_roofs(page):
+    widget, shown = page.locator(".cl-roofline"), RooflineExplorer()
+    now, title = widget.locator(".cl-costs tr.cl-now"), widget.locator(".cl-title")
+
+    def said():
+        one = shown.point
+        return (
+            f"{bytes_text(one.moved)}{one.counted:.3g}{count_text(one.speed)}FLOP/s{time_text(one.seconds)}"
+        )
+
+    assert now.text_content().endswith(said())
+    assert "measured" in widget.locator(".cl-costs").text_content()
+    dot = widget.locator("circle.cl-stands")
+    before = float(dot.get_attribute("cx"))
+    widget.get_by_role("slider", name="K, filters").focus()
+    for _ in range(6):
+        page.keyboard.press("ArrowLeft")
+    shown.K = 8
+    widget.get_by_text("a layer like layer1.0.conv1").wait_for()
+    assert now.text_content().endswith(said())
+    assert float(dot.get_attribute("cx")) < before  # fewer filters: less work for each byte
+    assert widget.locator("circle.cl-trail").count() > 4
+    assert widget.locator(".cl-costs tr").count() == 3  # nobody measured a layer like it
+    widget.get_by_role("combobox", name="machine").select_option("nvidia_h200")
+    shown.machine = "nvidia_h200"
+    widget.get_by_text("nobody measured it here").wait_for()
+    assert now.text_content().endswith(said())
+    assert widget.locator(".cl-roof.cl-promised").count() == 2
+    widget.get_by_role("combobox", name="network").select_option("mobilenet_v1")
+    widget.get_by_role("combobox", name="layer").select_option(label="conv_dw_7")
+    widget.get_by_role("combobox", name="algorithm").select_option("depthwise")
+    title.get_by_text("conv_dw_7 with depthwise").wait_for()
+    assert widget.get_by_role("slider", name="K, filters").is_disabled()
+    widget.get_by_role("combobox", name="algorithm").select_option("winograd_4x4")
+    widget.get_by_role("slider", name="R, rows").focus()
+    page.keyboard.press("ArrowRight")
+    title.get_by_text("winograd_4x4 does not serve a layer like conv_dw_7").wait_for()
+    assert "the filter is 5x5; winograd_4x4 needs 3x3" in widget.text_content()
 
 
 def test_network_and_batch(page):

@@ -35,6 +35,9 @@ export function ratioText(value) {
   return `${fixed(value, value >= 99.95 ? 0 : value >= 0.995 ? 1 : 2)}×`;
 }
 
+/** A duration with three significant digits: "1.23 ms". */
+export const timeText = (seconds) => inUnits(seconds * 1e9, 1000, ["ns", "µs", "ms", "s"], three);
+
 /** A whole number with its digits in threes: "7,375,872". */
 export const digits = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 

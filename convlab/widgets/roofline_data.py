@@ -1,0 +1,155 @@
+"""What the roofline explorer knows: machines, layers, every algorithm's cost model, refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from math import isfinite
+
+from convlab import networks
+from convlab.algorithms import ALGORITHMS
+from convlab.files import data_path
+from convlab.measure import datasheets, saved
+from convlab.measure.points import Point, weights_of
+from convlab.measure.roofline import Roofline, of_datasheet, of_machine
+from convlab.measure.saved import Row
+from convlab.problem import ConvProblem
+
+HERE = "here"
+_CHANNELS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+STEPS = {"C": _CHANNELS, "K": _CHANNELS, "R": (1, 3, 5, 7, 9, 11)}  # of the sliders
+MOST_TAPS = 11
+_PARTS = ("layers", "depthwise", "networks")  # of a measurement: a layer at a time, warm
+_ANY = 7919  # a prime: where a reason says it, it means the number of channels
+
+Times = dict[str, dict[ConvProblem, dict[str, float]]]  # machine, layer, algorithm: seconds
+
+
+def shaped(own: ConvProblem, batch: int, C: int = 0, K: int = 0, R: int = 0) -> ConvProblem:
+    """Return a layer with other channels, filters or taps; with other taps it is padded to the same size."""
+    channels, taps = C or own.C, R or own.R
+    sides = ((taps - 1) // 2, taps // 2)
+    return replace(
+        own,
+        N=batch,
+        C=channels,
+        K=channels * own.K // own.C if own.groups > 1 else K or own.K,
+        groups=channels if own.groups > 1 else 1,
+        R=taps,
+        S=R or own.S,
+        padding=own.padding if taps == own.R else (sides, sides),
+    )
+
+
+# -- machines ----------------------------------------------------------------------------------------------
+
+
+def machines(here: Roofline | None, measured: Sequence[Point]) -> tuple[dict[str, Roofline], Times]:
+    """Return the roofs of all machines, this one first if it was measured, and what took how long there."""
+    lines, times = ({HERE: here}, {HERE: times_of(measured)}) if here else ({}, {})
+    for file in sorted(data_path("measurements").glob("*.csv")):
+        run = saved.read(file)
+        if run.header["what"] != "convlab bench cpu":
+            continue
+        name = f"{run.header['machine']['processor']}, measured {run.header['date'][:10]}"
+        lines[file.stem] = of_machine(run.header["roofs"], run.header["machine"], name=name)
+        rows = [row for part in _PARTS for row in run.part(part, ours=True, threads=1, cache="warm")]
+        times[file.stem] = times_of(rows)
+    for name in datasheets.names():
+        lines[name] = of_datasheet(datasheets.load(name))
+    return lines, times
+
+
+def times_of(measured: Iterable[Point | Row]) -> dict[ConvProblem, dict[str, float]]:
+    """Return seconds by layer and algorithm."""
+    found: dict[ConvProblem, dict[str, float]] = {}
+    for one in measured:
+        name = one.algorithm if isinstance(one, Point) else one.candidate
+        found.setdefault(one.problem, {})[name] = one.seconds
+    return found
+
+
+def backend_of(machine: str) -> str:
+    """Return whose cost model counts on a machine: "cpu" or "gpu"."""
+    sheet = datasheets.load(machine) if machine in datasheets.names() else None
+    return "gpu" if sheet and sheet.kind == "GPU" else "cpu"
+
+
+def plain(key: str, line: Roofline) -> dict:
+    """Return a machine's roofs as the page takes them."""
+    return {
+        **{"name": line.machine, "measured": line.adds.measured, "backend": backend_of(key)},
+        **{"flops": line.adds.rate, "more": [[roof.name, roof.rate] for roof in line.more]},
+        "memories": [
+            {"name": roof.name, "rate": roof.rate, "holds": roof.holds if isfinite(roof.holds) else None}
+            for roof in line.memories
+        ],
+        "missing": line.missing,
+        "source": "" if line.adds.measured else datasheets.load(key).source,
+    }
+
+
+# -- layers ------------------------------------------------------------------------------------------------
+
+
+def network_data(name: str, times: Times) -> dict:
+    """Return a network's layers as the page takes them, each with what was measured of it."""
+    network = networks.load(name)
+    letters = ("H", "W", "C", "K", "R", "S", "stride", "padding", "dilation", "groups")
+    layers = [
+        {"name": layer.name, **{letter: getattr(layer.problem, letter) for letter in letters}}
+        | {"seconds": {key: found[layer.problem] for key, found in times.items() if layer.problem in found}}
+        for layer in network
+    ]
+    return {"name": name, "title": network.title, "layers": layers}
+
+
+@lru_cache
+def refusals() -> dict[str, dict[str, str]]:
+    """Return why algorithms refuse layers: {what it depends on: {algorithm: reason}}."""
+    own = {layer.problem for name in networks.names() for layer in networks.load(name)}
+    shapes = {
+        shaped(replace(problem, C=_ANY, K=_ANY, groups=1), 1, R=taps)
+        for problem in own
+        for taps in range(MOST_TAPS + 1)
+    }
+    found = {}
+    for problem, deep in product(shapes, (False, True)):
+        one = replace(problem, groups=_ANY) if deep else problem
+        reasons = {name: algorithm.supports(one) for name, algorithm in ALGORITHMS.items()}
+        found[_key(one)] = {
+            name: reason.replace(str(_ANY), "{C}") for name, reason in reasons.items() if reason
+        }
+    return found
+
+
+def _key(problem: ConvProblem) -> str:
+    """Return what a refusal depends on: the window, and whether channels mix."""
+    window = [problem.R, problem.S, problem.stride, problem.padding, problem.groups == problem.C]
+    return json.dumps(window, separators=(",", ":"))
+
+
+# -- the cost model ----------------------------------------------------------------------------------------
+
+
+def cost_table() -> str:
+    """Return the cost model of `ALGORITHMS` as JavaScript: each formula in words and as a function."""
+    lines = ["export const ALGORITHMS = ["]
+    for algorithm in ALGORITHMS.values():
+        cpu, gpu = algorithm.form("cpu"), algorithm.form("gpu")
+        formulas = {
+            **{"flops": algorithm.flops, "cpu": cpu.bytes_moved, "gpu": gpu.bytes_moved},
+            **{"weights": weights_of(algorithm), "workspace": cpu.workspace_bytes},
+        }
+        facts = {"name": algorithm.name, "summary": algorithm.summary}
+        facts |= {f"{name}Text": str(formulas[name]) for name in ("flops", "cpu", "gpu")}
+        fields = [f"{key}: {json.dumps(fact, ensure_ascii=False)}" for key, fact in facts.items()]
+        fields += [
+            f"{name}: ({{ N, H, W, C, K, R, S, P, Q, G, b }}) => {{ {formula.javascript} }}"
+            for name, formula in formulas.items()
+        ]
+        lines.append(f"  {{ {', '.join(fields)} }},")
+    return "\n".join([*lines, "];\n"])

@@ -1,0 +1,144 @@
+"""The roofline explorer: a layer as a point under the roofs of a machine, and what holds it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import traitlets
+
+from convlab import networks
+from convlab.algorithms import ALGORITHMS
+from convlab.checks import check_whole
+from convlab.figures import roofline as picture
+from convlab.figures.picture import Picture
+from convlab.measure.points import Point, point
+from convlab.measure.roofline import Roofline
+from convlab.problem import ConvProblem
+from convlab.units import count_text
+from convlab.widgets import roofline_data as data
+from convlab.widgets.base import Choice, Live, Whole, check_choice
+
+
+class RooflineExplorer(Live):
+    """A layer under the roofs of a machine: where it stands by the cost model, and by the clock.
+
+    Parameters
+    ----------
+    network : str
+        One of `convlab.networks.names()`.
+    layer : str or int
+        By name or position.
+    algorithm : str
+    batch : int
+        Images, 1 to 4096.
+    C, K, R : int
+        Channels, filters, and rows and columns of a filter, in place of the layer's own; 0 for those. A
+        depthwise layer stays depthwise: K and the groups follow C.
+    machine : str, optional
+        A datasheet (`datasheets.names()`) or a saved measurement, by the name of its file, or "here". By
+        default "here" if it is given, else the first measurement.
+    here : Roofline, optional
+        The roofs of this machine, `convlab.measure.roofline.here()`.
+    measured : sequence of Point
+        What was measured on this machine.
+
+    Raises
+    ------
+    ConvError
+        If one of these does not exist, or is out of range.
+
+    Examples
+    --------
+    >>> RooflineExplorer(layer="conv1", machine="nvidia_t4").bound
+    'the multiply-adds'
+    """
+
+    source = ("roofline.js", "roofline_explorer.js")
+    network = Choice(networks.names())
+    layer = Whole(0, 999, 0)
+    batch = Whole(1, 4096, 1)
+    algorithm = Choice(tuple(ALGORITHMS), "indirect")
+    C, K, R = Whole(0, 4096, 0), Whole(0, 4096, 0), Whole(0, data.MOST_TAPS, 0)
+    machine = traitlets.Unicode().tag(sync=True)
+    machines = traitlets.Dict().tag(sync=True)
+    catalogue = traitlets.List().tag(sync=True)
+    refusals = traitlets.Dict().tag(sync=True)
+    steps = traitlets.Dict(data.STEPS).tag(sync=True)
+
+    def __init__(
+        self,
+        network: str = "resnet18",
+        layer: str | int = "layer1.0.conv1",
+        *,
+        algorithm: str = "indirect",
+        batch: int = 1,
+        C: int = 0,
+        K: int = 0,
+        R: int = 0,
+        machine: str | None = None,
+        here: Roofline | None = None,
+        measured: Sequence[Point] = (),
+    ):
+        loaded = networks.load(network)
+        if not isinstance(layer, str):
+            check_whole("layer", layer, 0, len(loaded) - 1)
+        at = loaded.layers.index(loaded[layer])
+        self._lines, self._times = data.machines(here, measured)
+        super().__init__(
+            **{"network": network, "layer": at, "algorithm": algorithm},
+            **{"batch": batch, "C": C, "K": K, "R": R},
+            machine=next(iter(self._lines)) if machine is None else machine,
+            machines={key: data.plain(key, line) for key, line in self._lines.items()},
+            catalogue=[data.network_data(name, self._times) for name in networks.names()],
+            refusals=data.refusals(),
+        )
+
+    @traitlets.validate("machine")
+    def _is_machine(self, proposal):
+        return check_choice("machine", proposal.value, self._lines)
+
+    @property
+    def line(self) -> Roofline:
+        """The roofs that are shown now."""
+        return self._lines[self.machine]
+
+    @property
+    def problem(self) -> ConvProblem:
+        """The layer that is shown now."""
+        layers = networks.load(self.network).layers
+        own = layers[min(self.layer, len(layers) - 1)].problem
+        return data.shaped(own, self.batch, self.C, self.K, self.R)
+
+    @property
+    def point(self) -> Point | None:
+        """Where the layer stands by the model, as near to the roofs as it can come; None if it is refused."""
+        problem = self.problem
+        if ALGORITHMS[self.algorithm].supports(problem):
+            return None
+        one = point(problem, self.algorithm, 1.0, backend=data.backend_of(self.machine))
+        return replace(one, seconds=problem.flops / self.line.ceiling(one))
+
+    @property
+    def bound(self) -> str:
+        """What holds it up there."""
+        name = max(self.line.shares(self.point).items(), key=lambda one: one[1])[0]
+        return f"the {name}"
+
+    def module(self) -> str:
+        """Return the JavaScript, with the cost model of every algorithm written into it."""
+        return data.cost_table() + super().module()
+
+    def draw(self) -> Picture:
+        """Return a picture of the present state."""
+        layers = networks.load(self.network).layers
+        name = layers[min(self.layer, len(layers) - 1)].name
+        one, line = self.point, self.line
+        if one is None:
+            reason = ALGORITHMS[self.algorithm].supports(self.problem)
+            return picture.draw(line, title=f"{self.algorithm} does not serve {name}: {reason}")
+        title = f"{name} with {self.algorithm}: at most {count_text(one.speed)}FLOP/s, by {self.bound}"
+        seconds = self._times.get(self.machine, {}).get(self.problem, {}).get(self.algorithm)
+        took = [replace(one, seconds=seconds)] if seconds else []
+        most = replace(one, algorithm=f"{self.algorithm}, at most")
+        return picture.draw(line, [most, *took], title=title)
