@@ -12,7 +12,7 @@ import convlab
 from convlab.files import data_path
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.timing import Timing
-from convlab.site import readme
+from convlab.site import one_layer, readme
 from convlab.site.errors import BuildError
 from convlab.site.results import markdown
 from convlab.units import bytes_text
@@ -71,7 +71,10 @@ def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("<!-- convlab: lottery -->\n<!-- end -->", "no block is called 'lottery'; expected results"),
+        (
+            "<!-- convlab: lottery -->\n<!-- end -->",
+            "no block is called 'lottery'; expected roofline, results",
+        ),
         ("<!-- convlab: results -->\n", "has no end"),
         ("<!-- convlab: results -->\n\n<!-- convlab: results -->\n<!-- end -->", "'results' has no end"),
         ("here <!-- convlab: results --> <!-- end -->", "a line of its own"),
@@ -109,12 +112,12 @@ def test_the_command_says_what_it_could_not_make(tmp_path, monkeypatch, capsys):
     def no_browser():
         raise BuildError("no browser found")
 
-    page, table = tmp_path / "README.md", readme.results()
+    page, table = tmp_path / "README.md", (readme.roofline(), readme.results())
     page.write_text(README.replace("<!-- end -->", "an old line\n<!-- end -->"), encoding="utf-8")
     monkeypatch.setattr(readme, "README", page)
     monkeypatch.setattr(readme, "data_path", lambda *parts: tmp_path / parts[-1])
     monkeypatch.setattr(readme, "PICTURES", {"one.png": lambda: png("red"), "two.png": no_browser})
-    monkeypatch.setitem(readme.BLOCKS, "results", lambda: table)
+    monkeypatch.setattr(readme, "BLOCKS", {"roofline": lambda: table[0], "results": lambda: table[1]})
     assert readme.main() == 1
     told = capsys.readouterr()
     assert told.out.splitlines() == ["changed: README.md", "changed: data/pictures/one.png"]
@@ -157,7 +160,7 @@ def test_results_are_told_by_network_and_class():
     )
     caption, _, table = markdown(run, "data/a.csv").partition("\n\n")
     assert "as fast as NumPy 2.1: the best" in caption
-    assert "Measured on 1 March 2026, on one core (A chip, AVX2)" in caption
+    assert "measured on A chip (AVX2), 1 March 2026." in caption
     assert "[The file](data/a.csv)" in caption
     assert table.splitlines() == [
         "| | layers | NumPy |",
@@ -167,3 +170,17 @@ def test_results_are_told_by_network_and_class():
         "| 3x3 stride 1 | 3 | 4.00× (2.00×) |",
         "| **SqueezeNet 1.0** | 5 | – |",
     ]
+
+
+def test_the_main_picture_says_the_same_on_every_machine(monkeypatch):
+    (run, *_) = readme.cpu_runs().values()
+    here = one_layer.markdown(run, "a.png")
+    monkeypatch.setattr(
+        one_layer, "points", lambda rows: pytest.fail("this counts with this processor's tile")
+    )
+    assert one_layer.markdown(run, "a.png") == here
+    monkeypatch.undo()
+    drawn, fastest = one_layer.picture(run), min(one_layer._rows(run), key=lambda row: row.seconds)
+    assert here.startswith(f"![{drawn.alt.split('. ')[0]}. ")
+    speed = fastest.problem.flops / fastest.seconds / 1e9
+    assert f"Points, in GFLOP/s: {fastest.candidate} {speed:.0f}, " in here

@@ -24,19 +24,33 @@ _BLOCK = re.compile(r"(<!-- convlab: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTAL
 _BEGIN = re.compile(r"<!-- convlab:")
 
 
-def results() -> str:
-    """Return the tables of all saved runs of `convlab bench cpu`."""
+def cpu_runs() -> dict:
+    """Return all saved runs of `convlab bench cpu`, by the names of their files."""
     from convlab.measure import saved
+
+    runs = {path.name: saved.read(path) for path in sorted(data_path("measurements").glob("*.csv"))}
+    return {name: run for name, run in runs.items() if run.header["what"] == "convlab bench cpu"}
+
+
+def results() -> str:
+    """Return the tables of all saved runs."""
     from convlab.site.results import markdown
 
-    paths = sorted(data_path("measurements").glob("*.csv"))
-    runs = {path.name: saved.read(path) for path in paths}
-    found = [
-        markdown(run, f"data/measurements/{name}")
-        for name, run in runs.items()
-        if run.header["what"] == "convlab bench cpu"
-    ]
-    return "\n\n".join(found)
+    return "\n\n".join(markdown(run, f"data/measurements/{name}") for name, run in cpu_runs().items())
+
+
+def roofline() -> str:
+    """Return the place of the first run's roofline in the page, and what it shows."""
+    from convlab.site.one_layer import markdown
+
+    return markdown(next(iter(cpu_runs().values())), "data/pictures/roofline.png")
+
+
+def roofline_picture() -> bytes:
+    """Return that roofline."""
+    from convlab.site.one_layer import picture
+
+    return picture(next(iter(cpu_runs().values()))).png
 
 
 def memory_explorer() -> bytes:
@@ -48,8 +62,11 @@ def memory_explorer() -> bytes:
         return photograph(browser, MemoryBlowup(algorithm="im2col"))
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"results": results}
-PICTURES: dict[str, Callable[[], bytes]] = {"memory_explorer.png": memory_explorer}
+BLOCKS: dict[str, Callable[[], str]] = {"roofline": roofline, "results": results}
+PICTURES: dict[str, Callable[[], bytes]] = {
+    "roofline.png": roofline_picture,
+    "memory_explorer.png": memory_explorer,
+}
 
 
 def renewed(text: str) -> str:

@@ -34,6 +34,14 @@ def markdown(run: Measurement, source: str) -> str:
     return "\n".join([_caption(run, source), "", head, *(f"| {' | '.join(line)} |" for line in lines)])
 
 
+def where_and_when(header: dict) -> str:
+    """Return the machine and the day of a run: "on a chip (AVX2), 1 March 2026"."""
+    machine, date = header["machine"], datetime.fromisoformat(header["date"])
+    processor = machine["processor"] or "an unknown processor"
+    vectors = f" ({machine['instruction_set']})" if machine["instruction_set"] else ""
+    return f"on {processor}{vectors}, {date.day} {date:%B %Y}"
+
+
 def _line(
     label: str, rows: list[Row], rivals: dict[str, tuple[str, ...]], bold: bool = False
 ) -> tuple[str, ...]:
@@ -49,8 +57,7 @@ def _line(
 
 def _caption(run: Measurement, source: str) -> str:
     header = run.header
-    machine, date = header["machine"], datetime.fromisoformat(header["date"])
-    versions = machine["libraries"]
+    versions = header["machine"]["libraries"]
     libraries = " and ".join(
         f"{title} {versions[name]}"
         for name, title in (("torch", "PyTorch"), ("numpy", "NumPy"))
@@ -59,8 +66,8 @@ def _caption(run: Measurement, source: str) -> str:
     better = ", the faster of two kernels of its BLAS" if header["blas"].get("NumPy, other kernel") else ""
     return (
         f"How many times as fast as {libraries}{better}: the best of our algorithms on each layer, and in "
-        f"brackets `{ALONE}` alone. Measured on {date.day} {date:%B %Y}, on one core "
-        f"({machine['processor']}, {machine['instruction_set']}), one picture at a time, in float32. "
+        f"brackets `{ALONE}` alone. One core, one picture at a time, float32, measured "
+        f"{where_and_when(header)}. "
         "Geometric means, a layer counted as often as its network runs it. "
         f"[The file]({source}) has all of it; `convlab bench cpu` measures your machine."
     )
