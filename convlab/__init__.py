@@ -7,6 +7,8 @@
 (1, 8, 8, 16)
 """
 
+from typing import TYPE_CHECKING
+
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
@@ -25,14 +27,10 @@ from convlab.layouts import conv2d_nchw, from_nchw, to_nchw
 from convlab.plans import Plan, conv2d, plan
 from convlab.problem import ConvProblem
 
+if TYPE_CHECKING:
+    from convlab.measure.autotune import autotune
+
 __version__ = "0.1.0"
-
-
-def autotune(problems, *, threads: int = 1, on_problem=lambda problem: None) -> dict:
-    """Time the promising algorithms, and let "auto" choose by that: see `convlab.measure.autotune`."""
-    from convlab.measure.autotune import autotune  # when it is wanted: it needs Numba
-
-    return autotune(problems, threads=threads, on_problem=on_problem)
 
 
 __all__ = [
@@ -58,3 +56,11 @@ __all__ = [
     "plan",
     "to_nchw",
 ]
+
+
+def __getattr__(name: str):
+    if name == "autotune":  # what measures is imported when it is wanted
+        from convlab.measure.autotune import autotune
+
+        return autotune
+    raise AttributeError(f"module 'convlab' has no attribute {name!r}")
