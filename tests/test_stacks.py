@@ -92,7 +92,7 @@ def test_the_tolerance_sees_a_mistake_in_any_layer(name):
             other = whole.load(name, size=SIZE)
             vars(other)["weights"] = stack.weights | {step.name: wrong}
             error = np.abs(other.prepare("indirect", backend="cpu").run(PHOTO) - reference).max()
-            assert error > 10 * limit, step.name
+            assert error > 25 * limit, step.name
 
 
 @pytest.mark.parametrize("channels_last", [False, True])

@@ -106,7 +106,10 @@ class Prepared:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes that are held from now on: "arrays" between the layers, "workspace", "packed weights"."""
+        """Bytes that are held from now on: "arrays" between the layers, "workspace", "packed weights".
+
+        The weights as they were before packing belong to the stack, and are not counted.
+        """
         workspaces = {id(array): array for one in self.plans.values() for array in one.workspace.values()}
         return {
             "arrays": self._array_bytes,

@@ -175,7 +175,7 @@ class Stack:
         exact = load(self.network.name, size=(H, W), batch=self.photo_shape[0], dtype="float64")
         return exact.prepare("im2row", backend="numpy", progress=False).run(photo.astype(np.float64))
 
-    def tolerance(self, reference: np.ndarray, rounding: float = 1.0, factor: float = 8) -> float:
+    def tolerance(self, reference: np.ndarray, rounding: float = 1.0, factor: float = 2) -> float:
         """Return how far rounding alone may lead from the reference.
 
         A sum of n rounded products is off by eps * sqrt(n) of its size (see `convlab.reference.tolerance`).
@@ -188,7 +188,7 @@ class Stack:
         rounding : float
             The largest `Algorithm.rounding` of those in use.
         factor : float
-            Room for the worst of many numbers.
+            Room for the worst of many numbers; little, for each is the mean over many pixels.
         """
         products = sum(step.problem.gemm[2] for step in self.layers)
         size = sqrt(np.mean(np.square(reference)))
