@@ -37,6 +37,29 @@ def _changes_input(x, w, stride, padding):
     return y
 
 
+def _times(seconds, chosen):
+    """Return for each layer (all times, the chosen one's)."""
+    return [(times, times[name]) for times, name in zip(seconds, chosen, strict=True)]
+
+
+def _cheapest(seconds, convert):
+    """Return the least time of a chain, layer by layer: the best that ends in each layout."""
+    best = dict.fromkeys(seconds[0], 0)
+    for times in seconds:
+        best = {a: times[a] + min(best[b] + convert * (a != b) for b in best) for a in times}
+    return min(best.values())
+
+
+def _greedy(seconds, convert, look):
+    """Return the time of a chain in which each layer takes what is best for it alone, or after the last."""
+    total, at = 0, None
+    for times in seconds:
+        price = {layout: times[layout] + convert * (at not in (None, layout)) for layout in times}
+        chosen = min(times, key=price.get if look else times.get)
+        total, at = total + price[chosen], chosen
+    return total
+
+
 # exercise -> {name of the mistake: the wrong answer}
 WRONG = {
     "output_size": {
@@ -189,6 +212,34 @@ WRONG = {
         "forgets y": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (_moved(H, W, C, R, S) - 4 * H * W * C),
         "forgets w": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (8 * H * W * C),
         "sums over channels": lambda H, W, C, R, S: C * _flops(H, W, C, R, S) / _moved(H, W, C, R, S),
+    },
+    "pass_seconds": {
+        "adds what happens at once": lambda f, m, p, s, n, e: f / p + m / s + n * e,
+        "takes the faster half": lambda f, m, p, s, n, e: min(f / p, m / s) + n * e,
+        "forgets what is begun": lambda f, m, p, s, n, e: max(f / p, m / s),
+        "counts beginnings once": lambda f, m, p, s, n, e: max(f / p, m / s) + e * (n > 0),
+        "hides beginnings behind the rest": lambda f, m, p, s, n, e: max(f / p, m / s, n * e),
+        "looks at the operations only": lambda f, m, p, s, n, e: f / p + n * e,
+    },
+    "regret": {
+        "takes the arithmetic mean": lambda t, c: np.mean([a / min(s.values()) for s, a in _times(t, c)]),
+        "compares the sums": lambda t, c: sum(a for _, a in _times(t, c)) / sum(min(s.values()) for s in t),
+        "is upside down": lambda t, c: (
+            np.prod([min(s.values()) / a for s, a in _times(t, c)]) ** (1 / len(t))
+        ),
+        "compares with the worst": lambda t, c: (
+            np.prod([a / max(s.values()) for s, a in _times(t, c)]) ** (1 / len(t))
+        ),
+        "forgets the root": lambda t, c: np.prod([a / min(s.values()) for s, a in _times(t, c)]),
+        "tells the worst layer": lambda t, c: max(a / min(s.values()) for s, a in _times(t, c)),
+    },
+    "cheapest_chain": {
+        "forgets to convert": lambda t, c: sum(min(one.values()) for one in t),
+        "takes the best of each layer": lambda t, c: _greedy(t, c, look=False),
+        "decides step by step": lambda t, c: _greedy(t, c, look=True),
+        "stays in one layout": lambda t, c: min(sum(one[layout] for one in t) for layout in t[0]),
+        "converts once": lambda t, c: min(_cheapest(t, c), sum(min(one.values()) for one in t) + c),
+        "converts before every layer": lambda t, c: _cheapest(t, c) + c,
     },
     "pack": {
         "does not fill up with zeros": lambda b, cols: _pack(b, cols, fill=b[:, -1:]),
@@ -465,6 +516,10 @@ def test_right_answers_written_another_way():
     assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
     assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good
     assert check("pack", _pack).good
+    assert check("pass_seconds", lambda f, m, p, s, n, e: max(f / p, m / s) + n * e).good
+    root = lambda t, c: np.exp(np.mean([np.log(a / min(s.values())) for s, a in _times(t, c)]))  # noqa: E731
+    assert check("regret", root).good
+    assert check("cheapest_chain", _cheapest).good
     assert check("buffer", _offsets).good
     assert check("through_the_buffer", _run_through).good
     assert check("places", lambda o, image, size: (o + image * size + 1) * (o >= 0) - 1).good
