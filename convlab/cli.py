@@ -321,7 +321,7 @@ def _kept(measurement, path: Path) -> str:
     try:
         count = len(saved.read(path).rows)
     except ConvError:
-        return "nothing could be saved"
+        return f"nothing could be saved in {path}"
     if count < len(measurement.rows):
         return f"{count} of {len(measurement.rows)} timings could be saved in {path}"
     return f"saved in {path}"
