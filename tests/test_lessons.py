@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import product_mistakes
 import pytest
+import roofline_mistakes
 from kernel_mistakes import KERNELS
 
 from convlab import ConvError, conv2d
@@ -453,7 +454,7 @@ def _pq(H, W, R, S, s, p):
     return ((H + 2 * p - R) // s + 1) * ((W + 2 * p - S) // s + 1)
 
 
-WRONG |= product_mistakes.WRONG
+WRONG |= product_mistakes.WRONG | roofline_mistakes.WRONG
 KERNELS |= product_mistakes.KERNELS
 
 
@@ -475,9 +476,9 @@ def test_wrong_kernels_are_caught_in_their_own_words(name, mistake):
     assert words in repr(note)
 
 
-@pytest.mark.parametrize("name", product_mistakes.RIGHT)
-def test_right_answers_of_the_products(name):
-    assert check(name, product_mistakes.RIGHT[name]).good
+@pytest.mark.parametrize(("name", "answer"), (product_mistakes.RIGHT | roofline_mistakes.RIGHT).items())
+def test_right_answers_in_other_words(name, answer):
+    assert check(name, answer).good
 
 
 @pytest.mark.parametrize("name", KERNELS)

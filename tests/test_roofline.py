@@ -13,6 +13,7 @@ from convlab.figures import roofline as picture
 from convlab.files import data_path
 from convlab.measure import datasheets, saved
 from convlab.measure.gpu.roofs import DeviceRoofs
+from convlab.measure.live import measure_layer
 from convlab.measure.points import once, point, points
 from convlab.measure.roofline import of_datasheet, of_device, of_machine
 
@@ -197,3 +198,25 @@ def test_lanes_may_count_the_bytes_of_a_gpu():
     one = point(small, "direct", 1e-6, backend="gpu", moved=counted)
     assert one.counted == small.flops / counted
     assert one.counted < one.intensity  # it asks for more than each number once
+
+
+# -- here and now ------------------------------------------------------------------------------------------
+
+
+def test_a_layer_is_measured_by_those_who_serve_it():
+    small = ConvProblem(1, 6, 6, 4, 8, 5, 5, padding=2)
+    found = measure_layer(small, ["indirect", "winograd_2x2", "im2row"], layer="small", rounds=3)
+    assert [(one.layer, one.algorithm) for one in found] == [("small", "indirect"), ("small", "im2row")]
+    assert all(0 < one.seconds < 1 for one in found)
+
+
+def test_a_wrong_output_is_not_timed(monkeypatch):
+    form = ALGORITHMS["im2row"].forms["cpu"]
+
+    def wrong(problem, x, packed, workspace, y, threads):
+        form.run(problem, x, packed, workspace, y, threads)
+        y[0, 0, 0, 0] += 1
+
+    monkeypatch.setitem(ALGORITHMS["im2row"].forms, "cpu", replace(form, run=wrong))
+    with pytest.raises(ConvError, match="im2row is wrong"):
+        measure_layer(ConvProblem(1, 6, 6, 4, 8, 3, 3), ["im2row"], rounds=1)

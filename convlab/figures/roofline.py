@@ -135,8 +135,10 @@ def _roofs(ax, line: Roofline, name: str) -> None:
             linewidth=1.8 if first else 1.0, linestyle="-" if roof.measured else (0, (5, 3)),
         )  # fmt: skip
         words = " ".join(filter(None, (name, roof.name, rate_text(roof))))
+        below = roof is not line.adds and roof.rate < 1.3 * line.adds.rate  # two names have no room above
         ax.annotate(
-            words, (right, height), xytext=(-2, 2), textcoords="offset points", ha="right", va="bottom",
+            words, (right, height), xytext=(-2, -3 if below else 2), textcoords="offset points",
+            ha="right", va="top" if below else "bottom",
             fontsize=8, color=LIGHT["ink" if first else "muted"],
         )  # fmt: skip
 

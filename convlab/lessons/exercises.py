@@ -10,7 +10,15 @@ from convlab.algorithms.im2row import im2row
 from convlab.algorithms.precomputed_gemm import deltas
 from convlab.algorithms.winograd import matrices
 from convlab.index_map import IndexMap
-from convlab.lessons import choosing, gpu_kernels, gpu_lanes, gpu_products, indirection, multiplying
+from convlab.lessons import (
+    choosing,
+    gpu_kernels,
+    gpu_lanes,
+    gpu_products,
+    indirection,
+    multiplying,
+    rooflines,
+)
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.problem import ConvProblem
@@ -332,4 +340,4 @@ EXERCISES: dict[str, Exercise | KernelExercise] = {
     ),
 }
 EXERCISES |= multiplying.EXERCISES | indirection.EXERCISES | gpu_lanes.EXERCISES | gpu_kernels.EXERCISES
-EXERCISES |= gpu_products.EXERCISES | choosing.EXERCISES
+EXERCISES |= gpu_products.EXERCISES | rooflines.EXERCISES | choosing.EXERCISES
