@@ -9,8 +9,7 @@ to know where each one begins. So the copy is replaced by this table, the *indir
 a pixel and a tap, C times less than the matrix. Taps on padding are led to one shared row of zeros.
 
 The table holds distances, not addresses. So it is good for every image of a batch, every group of channels
-and every new input of the same size: each adds its own start. Only another size of the picture makes it
-stale, and another height only in part. Padding must be recognised *before* the start is added.
+and every new input of the same size: each adds its own start, unless the tap is on padding.
 
 Dukhan 2019, "The Indirect Convolution Algorithm", arXiv:1907.02129; laid out as XNNPACK does: tile by tile,
 in a tile tap by tap, in a tap pixel by pixel. *Indirect* has a buffer of places; *implicit* GEMM has none.
@@ -36,10 +35,8 @@ def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> n
     Parameters
     ----------
     problem : ConvProblem
-    rows : int
-        Output pixels in a tile.
-    first : int
-        Leave out so many tiles at the beginning.
+    rows, first : int
+        Output pixels in a tile; tiles to leave out at the beginning.
 
     Returns
     -------
@@ -69,16 +66,20 @@ def refuses(problem: ConvProblem) -> str | None:
     return f"one image has {size} numbers, the offsets reach {LARGEST}" if size > LARGEST else None
 
 
-def _allocate(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
-    zeros = np.zeros(problem.C // problem.groups, problem.dtype)
-    return {"offsets": indirection_buffer(problem, rows), "outside": zeros}
+def _allocate(problem: ConvProblem, rows: int | None = None) -> dict[str, np.ndarray]:
+    if rows is None:  # those of the register tile
+        from convlab.tile import tile_for
+
+        rows = tile_for(problem.dtype).rows
+    outside = np.zeros(problem.C // problem.groups, problem.dtype)  # what a tap on padding reads
+    return {"offsets": indirection_buffer(problem, rows), "outside": outside}
 
 
 def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[str, np.ndarray], str]:
     """Return the buffer for a picture of another size, and how much of it had to be made anew.
 
-    Distances count rows of W pixels, so another width changes all of them. Another height changes those
-    windows only that reach the lower edge, old or new. The batch changes none.
+    Another width changes every distance. Another height changes those of windows only that reach the lower
+    edge, old or new. The batch changes none.
     """
     if (old.H, old.W) == (new.H, new.W):
         return workspace, "nothing"
@@ -110,14 +111,10 @@ zeros, listed, accumulate, store = late("convlab.tile", "zeros", "listed", "accu
 (whole_panels,) = late("convlab.gemm", "whole_panels")
 
 
-def _tile(problem: ConvProblem):
+def _run_cpu(problem, x, panels, workspace, y, threads):
     from convlab.tile import tile_for
 
-    return tile_for(problem.dtype)
-
-
-def _run_cpu(problem, x, panels, workspace, y, threads):
-    tile, (_, filters, _) = _tile(problem), problem.gemm
+    tile, (_, filters, _) = tile_for(problem.dtype), problem.gemm
     channels, pixels, offsets = problem.C // problem.groups, problem.P * problem.Q, workspace["offsets"]
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
     sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
@@ -137,25 +134,21 @@ def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, 
 
 @njit
 def _block(low, high, left, right, tile, x, offsets, outside, panels, y, g, sizes):
-    image, pixels, taps, channels, filters, y_row = sizes
-    tiles = len(offsets)  # of one image
+    (image, pixels, taps, channels, filters, y_row), tiles = sizes, len(offsets)  # tiles of one image
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
         for _ in range(low, high):
             m = i * tile.rows
-            sums = zeros(tile)
-            q = g * panels.shape[1] + k * taps * channels
+            sums, q = zeros(tile), g * panels.shape[1] + k * taps * channels
             for t in range(taps):
                 if outside is not None and _all_outside(offsets, i, t, tile.rows):  # nothing to add
                     q += channels * tile.cols
                     continue
-                places = (i * taps + t) * tile.rows
-                rows = listed(tile, x, n * image + g * channels, offsets, places, outside)
+                rows = listed(tile, x, n * image + g * channels, offsets, (i * taps + t) * tile.rows, outside)
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
-            at = (n * pixels + m) * y_row + g * filters + k
-            store(tile, sums, y, at, y_row, pixels - m, filters - k)
+            store(tile, sums, y, (n * pixels + m) * y_row + g * filters + k, y_row, pixels - m, filters - k)
             n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
 
@@ -174,8 +167,7 @@ def _shared(parts, tile, x, offsets, outside, panels, y, g, sizes):
         _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes)
 
 
-# x is read once a tap, from wherever it lies; beside it the table, w and y.
-TRAFFIC = "(N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b + "
+TRAFFIC = "(N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b + "  # x once a tap, w, y; and the table:
 
 ALGORITHM = Algorithm(
     name="indirect",
@@ -196,7 +188,7 @@ ALGORITHM = Algorithm(
             workspace_bytes=Formula("ceil(P*Q/MR)*MR * R*S * 4 + C/G * b"),
             packed_bytes=panel_bytes,
             pack=pack_panels,
-            allocate=lambda problem, threads: _allocate(problem, _tile(problem).rows),
+            allocate=lambda problem, threads: _allocate(problem),
             resize=resize,
             passes=lambda: (through_a_table(rows="N * ceil(P*Q/MR)*MR"),),
         ),

@@ -22,6 +22,7 @@ from pathlib import Path
 import convlab
 from convlab.algorithms.passes import PACES
 from convlab.measure import readings
+from convlab.measure.machine import cores_at_hand
 from convlab.measure.predict import Speeds
 from convlab.measure.timing import on_one_core
 from convlab.problem import ConvProblem
@@ -48,7 +49,7 @@ def machine() -> dict[str, str]:
     return {
         "processor": str(readings.processor()),
         "target": str(readings.compiler_target()),
-        "threads": str(readings.threads()),
+        "threads": str(cores_at_hand()),
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "convlab": convlab.__version__,
     }
