@@ -58,8 +58,8 @@ def bar(done: int, total: int, label: str) -> str:
     """Return the bar as HTML."""
     label = html.escape(label, quote=True)
     return (
-        f'<div class="convlab-progress"><progress aria-label="{label}" value="{done}" max="{total}"></progress> '
-        f"{label}: {done} of {total}</div>"
+        f'<div class="convlab-progress"><progress aria-label="{label}" value="{done}" max="{total}">'
+        f"</progress> {label}: {done} of {total}</div>"
     )
 
 

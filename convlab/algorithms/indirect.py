@@ -125,8 +125,7 @@ def _run_cpu(problem, x, panels, workspace, y, threads):
 
 @njit
 def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes):
-    whole = whole_panels(right, tile)
-    rest = x, offsets, outside, panels, y, g, sizes
+    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, y, g, sizes)
     for low in range(first, end, TILES):
         _block(low, min(low + TILES, end), left, whole, tile, *rest)
         _block(low, min(low + TILES, end), whole, right, tile.narrow, *rest)
