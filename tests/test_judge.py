@@ -1,0 +1,88 @@
+"""The model held against measured times: ratios, the worst first, and what it costs to believe a choice."""
+
+from dataclasses import replace
+
+import pytest
+from known_machine import SPEEDS
+
+from convlab import ConvProblem, networks
+from convlab.algorithms import ALGORITHMS
+from convlab.measure import judge
+from convlab.measure.predict import Speeds, predict
+from convlab.measure.saved import Measurement, Row
+from convlab.measure.timing import Timing
+
+KNOWN = Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+LAYERS = [networks.load("resnet18")[name].problem for name in ("conv1", "layer1.0.conv1", "layer2.0.conv1")]
+
+
+def row(layer, problem, candidate, seconds, part="layers", network="a"):
+    timing = Timing(seconds, seconds, seconds)
+    return Row(part, network, layer, 1, problem, candidate, True, 1, 9, timing)
+
+
+def foretold(part="layers", times=lambda name: 1.0, network="a"):
+    """Return rows whose times are the predicted ones, times a factor of the algorithm."""
+    return [
+        row(str(i), p, name, predict(p, name, KNOWN).seconds * times(name), part, network)
+        for i, p in enumerate(LAYERS)
+        for name, algorithm in ALGORITHMS.items()
+        if not algorithm.supports(p)
+    ]
+
+
+def test_times_that_were_foretold():
+    judged = judge.judge(foretold(), KNOWN)
+    assert [one.ratio for one in judged] == pytest.approx([1] * len(judged))
+    assert judge.mean_ratio(judged) == pytest.approx(1)
+    found = judge.regret(foretold(), judge.by_model(KNOWN))
+    assert (found.layers, found.worst) == (3, pytest.approx(1, abs=0.03))
+
+
+def test_times_that_were_not():
+    slower = foretold(times=lambda name: {"fft": 4.0, "direct": 0.25}.get(name, 1.0))
+    grouped = judge.by_algorithm(judge.judge(slower, KNOWN))
+    assert list(grouped) == [name for name in ALGORITHMS if name in grouped]
+    assert judge.mean_ratio(grouped["fft"]) == pytest.approx(0.25)
+    assert judge.mean_ratio(grouped["direct"]) == pytest.approx(4)
+    errors = [one.error for name in ("fft", "direct") for one in grouped[name]]
+    assert errors == pytest.approx([4] * len(errors))
+    mixed = [replace(one, timing=Timing(*[one.seconds * (1 + i)] * 3)) for i, one in enumerate(slower[:4])]
+    worst = judge.by_algorithm(judge.judge(mixed, KNOWN))
+    assert all(group[0].error == max(one.error for one in group) for group in worst.values())
+
+
+def test_regret_is_the_price_of_a_choice():
+    one, other = LAYERS[:2]
+    rows = [row("x", one, "direct", 8.0), row("x", one, "indirect", 2.0)]
+    rows += [row("y", other, "direct", 3.0), row("y", other, "indirect", 3.0)]
+    found = judge.regret(rows, lambda group: "direct")
+    assert (found.mean, found.worst, found.worst_layer) == (2.0, 4.0, "a x")
+    assert judge.regret(rows, lambda group: "indirect").mean == 1
+    assert judge.regret(rows, lambda group: "fft") is None
+
+
+def test_autotune_is_held_against_other_times():
+    """What it measured decides; what it costs is read in the rows it did not see."""
+    seen = [row("x", LAYERS[0], "direct", 1.0, "autotune"), row("x", LAYERS[0], "indirect", 2.0, "autotune")]
+    held = [row("x", LAYERS[0], "direct", 3.0), row("x", LAYERS[0], "indirect", 2.0)]
+    found = judge.regret([*held, row("z", LAYERS[1], "direct", 1.0)], judge.by_autotune(seen))
+    assert (found.mean, found.layers) == (1.5, 1)
+
+
+def test_reasons_name_the_pass_and_what_it_waits_for():
+    (one,) = judge.judge([row("x", LAYERS[1], "winograd_4x4", 1e-3)], KNOWN)
+    assert one.reason == "multiply: computing"
+    depthwise = ConvProblem(1, 14, 14, 512, 512, 3, 3, padding=1, groups=512)
+    (one,) = judge.judge([row("x", depthwise, "im2row", 1e-3)], KNOWN)
+    assert one.reason.endswith("beginning")
+
+
+def test_each_layer_of_a_network_counts_once():
+    run = Measurement({"roofs": SPEEDS["roofs"]}, foretold() + foretold("networks") + foretold("threads"))
+    assert len(judge.rows_of(run)) == len(foretold())
+    run.rows += foretold("networks", network="b")
+    assert len(judge.rows_of(run)) == 2 * len(foretold())
+    assert judge.speeds_of(run) is None  # a file from before paces were measured
+    run.header["paces"] = SPEEDS["paces"]
+    assert judge.speeds_of(run) == KNOWN
