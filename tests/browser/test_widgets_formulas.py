@@ -438,16 +438,20 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
     body = f"""((all) => {{ const machine = all.machines[d.machine], algorithm = m.ALGORITHMS[d.algorithm];
         const problem = m.shaped(all.catalogue[d.network].layers[d.layer], d);
         const here = m.standing(machine, algorithm, problem);
-        return [m.refusal(all.no, algorithm, problem) ?? null, m.letters(problem), here,
+        return [m.refusal(all.no, algorithm, problem) ?? null, m.letters(problem),
+          m.bare(machine, problem), here,
           m.bound(here, machine, (d.slower * here.flops) / here.ceiling)]; }})({state})"""
     refused = 0
-    for one, (why, sizes, here, words) in zip(given, javascript(shown, body, given), strict=True):
+    for one, (why, sizes, bare, here, words) in zip(given, javascript(shown, body, given), strict=True):
         shown.network = networks.names()[one["network"]]
         shown.algorithm = list(convlab.ALGORITHMS)[one["algorithm"]]
         for name in ("layer", "batch", "C", "K", "R", "machine"):
             setattr(shown, name, one[name])
         problem, line = shown.problem, shown.line
         assert sizes == problem.letters, one
+        intensity = problem.flops / once(problem)
+        best = line.attainable(intensity, line.home(once(problem)))
+        assert bare == pytest.approx({"intensity": intensity, "best": best}, rel=1e-12)
         assert why == convlab.ALGORITHMS[shown.algorithm].supports(problem), one
         if why:
             refused += 1

@@ -29,13 +29,24 @@ export function standing(machine, algorithm, problem) {
   const flops = 2 * N * P * Q * K * ((R * S * C) / G);
   const [done, moved, once] = [algorithm.flops(sizes), algorithm[machine.backend](sizes), x + w + y];
   const size = x + y + algorithm.weights(sizes) + algorithm.workspace(sizes);
-  const home = machine.memories.find(({ holds }) => holds !== null && size <= holds) ?? machine.memories.at(-1);
+  const home = homeOf(machine, size);
   const [adds, fed] = [machine.flops * (flops / done), home.rate * (flops / moved)];
   return {
     flops, done, moved, once, size, home, adds, fed, saves: flops / done,
     intensity: flops / once, counted: flops / moved, ceiling: Math.min(adds, fed), byAdds: adds <= fed,
   };
 }
+
+/** Where a layer itself stands, each number moved once, whatever the algorithm. */
+export function bare(machine, problem) {
+  const { N, C, K, R, S, P, Q, G } = letters(problem);
+  const { x, w, y } = tensorBytes(problem);
+  const intensity = (2 * N * P * Q * K * ((R * S * C) / G)) / (x + w + y);
+  return { intensity, best: Math.min(machine.flops, homeOf(machine, x + w + y).rate * intensity) };
+}
+
+/** The nearest memory that holds so many bytes. */
+const homeOf = ({ memories }, size) => memories.find(({ holds }) => holds !== null && size <= holds) ?? memories.at(-1);
 
 const nameOf = (home) => (/^L\d/.test(home.name) ? `the ${home.name} cache` : `the ${home.name}`);
 

@@ -1,10 +1,5 @@
 // The roofline explorer: a layer as a point under the roofs of a machine. ALGORITHMS is written by Python.
 
-const [LEFT, RIGHT] = [2 ** -4, 2 ** 12]; // FLOPs a byte: all layers of the networks, and room to move
-
-const speedText = (rate) => `${countText(rate)}FLOP/s`;
-const intensityText = (value) => (fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0));
-
 function build(page) {
   const [catalogue, machines] = [page.data("catalogue"), page.data("machines")];
   const [steps, refusals] = [page.data("steps"), page.data("refusals")];
@@ -82,17 +77,19 @@ function build(page) {
     const name = untouched ? layer.name : `a layer like ${layer.name}`;
     const broken = whyNot(problem) ?? refusal(refusals, algorithm, problem);
     const here = broken ? null : standing(machine, algorithm, problem);
+    const alone = whyNot(problem) ? null : bare(machine, problem);
     const seconds = untouched ? layer.seconds[state.machine]?.[algorithm.name] : undefined;
     const followed = `${state.network} ${state.layer} ${state.machine} ${state.algorithm}`; // its path as sliders move
     if (followed !== path) [trail, path] = [[], followed];
-    drawChart(page, chart, machine, algorithm, here, seconds, trail);
+    drawChart(page, chart, machine, algorithm, here ?? alone, seconds, trail);
     if (here) trail = [...trail, [here.counted, here.ceiling]].slice(-40);
     most.textContent = `at most, as ${algorithm.name} moves its bytes`;
     took.style.display = seconds ? "" : "none";
     legend.style.display = broken ? "none" : "";
     if (broken) {
       title.textContent = `${algorithm.name} does not serve ${name}`;
-      story.textContent = `${broken}. Choose another algorithm, or other sizes.`;
+      const itself = alone ? ` The layer itself has ${intensityText(alone.intensity)} FLOPs for each byte: the ring.` : "";
+      story.textContent = `${broken}. Choose another algorithm, or other sizes.${itself}`;
       for (const part of [costs, formulas]) part.replaceChildren();
       return;
     }
@@ -133,92 +130,11 @@ function table(machine, algorithm, here, seconds) {
     [bytesText(bytes), intensityText(intensity), speedText(speed), timeText(here.flops / speed)].map((text) => html("td", {}, text)));
   const best = Math.min(here.adds, here.home.rate * here.intensity);
   return html("table", { class: "cl-costs" },
-    html("thead", {}, html("tr", {}, ["", "bytes", "FLOPs per byte", "FLOPs a second", "time"].map((text) => html("th", { scope: "col" }, text)))),
+    html("thead", {}, html("tr", {}, html("td"), ["bytes", "FLOPs per byte", "FLOPs a second", "time"].map((text) => html("th", { scope: "col" }, text)))),
     html("tbody", {},
       line("at most, every number moved once", here.once, here.intensity, best),
       line(`at most, as ${algorithm.name} moves them`, here.moved, here.counted, here.ceiling, "cl-now"),
       ...(seconds ? [line("measured", here.moved, here.counted, here.flops / seconds)] : [])));
-}
-
-// -- the picture ---------------------------------------------------------------------------------------------
-
-function drawChart(page, chart, machine, algorithm, here, seconds, trail) {
-  const wide = page.width() - 34;
-  const [width, height, left, bottom, top] = [wide, clamp(wide * 0.5, 260, 400), 46, 34, 10];
-  const narrow = wide < 520;
-  const [low, high] = [Math.min(machine.flops / 2 ** 8, machine.memories.at(-1).rate * LEFT / 2), machine.flops * 2 ** 3];
-  const scale = (value, from, to) => Math.log2(clamp(value, from, to) / from) / Math.log2(to / from);
-  const px = (intensity) => left + (width - left - 6) * scale(intensity, LEFT, RIGHT);
-  const py = (speed) => height - bottom - (height - bottom - top) * scale(speed, low, high);
-  const point = (x, y) => `${x.toFixed(2)} ${y.toFixed(2)}`;
-  const label = (x, y, text, more = {}) => svg("text", { x, y, class: "cl-note-text", ...more }, text);
-  const dashed = machine.measured ? "" : " cl-promised";
-
-  const powers = (from, to) => {
-    const all = [];
-    for (let value = 10 ** Math.ceil(Math.log10(from)); value <= to; value *= 10) all.push(value);
-    return all;
-  };
-  const grid = [
-    ...powers(LEFT, RIGHT).flatMap((value) => [
-      svg("path", { d: `M${point(px(value), top)}V${height - bottom}`, class: "cl-rule" }),
-      svg("text", { x: px(value), y: height - bottom + 12, class: "cl-tick", "text-anchor": "middle" }, `${Number(value.toPrecision(1))}`)]),
-    ...powers(low, high).flatMap((value) => [
-      svg("path", { d: `M${point(left, py(value))}H${width - 6}`, class: "cl-rule" }),
-      svg("text", { x: left - 6, y: py(value), class: "cl-tick", "text-anchor": "end" }, countText(value).replace(/\.0+ /, " "))]),
-    label(width - 6, height - 3, "FLOPs for each byte", { "text-anchor": "end" }),
-    label(left + 6, top + 10, "FLOPs a second"),
-  ];
-
-  const roofs = machine.memories.flatMap(({ name, rate }, i) => {
-    const [begin, end] = [Math.max(LEFT, low / rate), machine.flops / rate];
-    const share = 0.25 + 0.4 * (i % 2);
-    const at = begin ** (1 - share) * end ** share;
-    const angle = (Math.atan2(py(end * rate) - py(begin * rate), px(end) - px(begin)) * 180) / Math.PI;
-    const text = narrow ? name : `${name} ${countText(rate)}B/s`;
-    const home = here && here.home.name === name ? " cl-home" : "";
-    return [
-      svg("path", { d: `M${point(px(begin), py(begin * rate))}L${point(px(end), py(end * rate))}`, class: `cl-roof${dashed}${home}` }),
-      svg("text", { transform: `translate(${point(px(at), py(at * rate))}) rotate(${angle.toFixed(1)})`, y: 4, class: "cl-roof-name", "text-anchor": "middle" }, text)];
-  });
-  const first = Math.min(...machine.memories.map(({ rate }) => machine.flops / rate));
-  const flat = (speed, name, kind) => [
-    svg("path", { d: `M${point(px(first), py(speed))}H${width - 6}`, class: `cl-roof ${kind}${dashed}` }),
-    label(width - 8, py(speed) - 5, narrow ? name.replace("multiply-adds", "adds") : `${name} ${speedText(speed)}`, { "text-anchor": "end", class: "cl-roof-name" })];
-  for (const [name, rate] of machine.more) {
-    if (rate > 1.3 * machine.flops && rate < high && !narrow) roofs.push(...flat(rate, name, ""));
-  }
-  roofs.push(...flat(machine.flops, "multiply-adds", "cl-flat"));
-  if (here && Math.abs(here.saves - 1) > 0.02) roofs.push(...flat(here.adds, `roof of ${algorithm.name}`, "cl-own-roof"));
-
-  const marks = [];
-  if (here) {
-    const [x, y] = [px(here.counted), py(here.ceiling)];
-    const once = px(here.intensity);
-    const best = py(Math.min(here.adds, here.home.rate * here.intensity));
-    marks.push(
-      ...trail.map(([intensity, speed]) => svg("circle", { cx: px(intensity).toFixed(2), cy: py(speed).toFixed(2), r: 2, class: "cl-trail" })),
-      svg("path", { d: `M${point(x, y)}V${height - bottom}`, class: "cl-drop" }),
-      svg("circle", { cx: once.toFixed(2), cy: best.toFixed(2), r: 5, class: "cl-once" }),
-      svg("circle", { cx: x.toFixed(2), cy: y.toFixed(2), r: 7, class: "cl-stands" }),
-    );
-    if (seconds) {
-      const fast = py(here.flops / seconds);
-      marks.push(
-        svg("path", { d: `M${point(x, y)}V${fast.toFixed(2)}`, class: "cl-gap" }),
-        svg("path", { d: `M${point(x - 6, fast)}l6 -6l6 6l-6 6z`, class: "cl-took" }));
-    }
-  }
-  const words = here
-    ? `A point at ${intensityText(here.counted)} FLOPs a byte, at most ${speedText(here.ceiling)}; with each number moved once ${intensityText(here.intensity)} FLOPs a byte` +
-      (seconds ? `; measured ${speedText(here.flops / seconds)}` : "")
-    : "No point: the algorithm does not serve the layer";
-  const lines = machine.memories.map(({ name, rate }) => `${name} ${countText(rate)}B/s`).join(", ");
-  chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  chart.setAttribute("width", width);
-  chart.setAttribute("height", height);
-  chart.setAttribute("aria-label", `Roofline of ${machine.name}: multiply-adds ${speedText(machine.flops)}, ${lines}. ${words}.`);
-  chart.replaceChildren(...grid, ...roofs, ...marks);
 }
 
 const NAMES = ["network", "layer", "batch", "algorithm", "C", "K", "R", "machine"];
