@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, plan
-from convlab.algorithms.winograd import FILTERS, TILES, amplification, transform_weights
-from convlab.algorithms.winograd_error import measured_error
+from convlab.algorithms.winograd_error import amplification, measured_error
+from convlab.algorithms.winograd_fast import FILTERS, TILES
+from convlab.algorithms.winograd_tiles import transform_weights
 from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
 from convlab.reference import reference
 

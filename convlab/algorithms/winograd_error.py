@@ -1,14 +1,27 @@
-"""The error laboratory: what rounding does to Winograd's convolution, measured against float64.
+"""The error laboratory: what rounding does to Winograd's convolution, foretold, and measured against float64.
 
-Every stage is computed and rounded in the type under test: V, U, M and y. For float16 the sums themselves are
-kept in float32, as matrix units of graphics cards do, so only what is stored is rounded.
+What is foretold comes from the matrices alone: how large the numbers are that cancel. To measure it, every
+stage is computed and rounded in the type under test: V, U, M and y. For float16 the sums themselves are kept
+in float32, as matrix units of graphics cards do, so only what is stored is rounded.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.winograd import matrices
+from convlab.algorithms.winograd_transforms import matrices
+
+
+def amplification(m: int, points=None) -> float:
+    """Return how large the numbers are that cancel in one output, beside the output itself.
+
+    With inputs and weights of size 1, V[e] * U[e] is about norm(BT[e]) * norm(G[e]) large in each dimension.
+    AT takes n of them to a result that is the square root of 3 large; their rounding errors stay behind.
+    Errors add up like independent numbers, in squares.
+    """
+    AT, G, BT = matrices(m, points)
+    sizes = np.linalg.norm(BT, axis=1) * np.linalg.norm(G, axis=1)  # (n,)
+    return float(np.max(AT**2 @ sizes**2) / 3)  # two dimensions: the root of a square
 
 
 def measured_error(m: int, points=None, dtype="float32", C: int = 64, K: int = 16, tiles: int = 36) -> float:

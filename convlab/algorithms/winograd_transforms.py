@@ -27,6 +27,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from convlab.errors import ParameterError
 
 Matrix = tuple[tuple[Fraction, ...], ...]  # rows of exact numbers
@@ -98,6 +100,11 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
     G.append([Fraction(i == r - 1) for i in range(r)])
     BT.append(with_roots(points))
     return Transforms(_matrix(zip(*AT, strict=True)), _matrix(G), _matrix(BT))
+
+
+def matrices(m: int, points=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (AT, G, BT) of F(m, 3) as float64 arrays."""
+    return tuple(np.array(matrix, np.float64) for matrix in transforms(m, points))
 
 
 def with_roots(roots: Iterable[Fraction]) -> list[Fraction]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from convlab.algorithms.winograd import tile_grid, transform_weights
+from convlab.algorithms.winograd_tiles import tile_grid, transform_weights
 from convlab.algorithms.winograd_transforms import in_steps, transforms
 from convlab.gpu import _cuda, many_products
 from convlab.gpu._cuda import cuda, uint32

@@ -1,0 +1,187 @@
+"""Winograd's convolution, the fast form: a block of tiles goes through all three steps inside the cache.
+
+    for each block of TILES tiles:
+        V = the transform of the windows under them                read from x where they lie
+        for FILTERS filters at a time:
+            M[:, e] = V[:, e] @ U[e]  for all places e             on the register tile
+            y of these tiles = the transform of M, backwards
+
+The formula, in `convlab.algorithms.winograd`, transforms all windows, then multiplies them all: V and M are
+many times as large as the picture, and travel to the memory and back. Here a block's V and M stay. The
+transforms happen in registers, on a vector of channels or filters (`convlab.transform`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache, partial
+
+import numpy as np
+
+from convlab.algorithms.base import Form, Formula
+from convlab.algorithms.passes import Pass, product, stream
+from convlab.algorithms.winograd_tiles import few_transformed, tile_count, transform_operations
+from convlab.algorithms.winograd_transforms import in_steps, transforms
+from convlab.aligned import aligned_empty
+from convlab.jit import late, njit, prange
+from convlab.problem import ConvProblem
+
+TILES = 56  # in a block: so many transformed windows stay in the cache for all filters
+FILTERS = 64  # so many products of each tile are held before they are transformed back
+LANES = 16  # of the widest vector, float32 on AVX-512
+
+read, both_sides, write = late("convlab.transform", "read", "both_sides", "write")
+(gemm_part,) = late("convlab.gemm", "gemm_part")
+
+
+@njit
+def _convolve(first, end, left, right, kinds, arrays, sizes, V, M):
+    """Compute the tiles first..end, counted through the whole batch, of the filters left..right."""
+    V, M = V[0], M[0]  # this thread's
+    tile, forward, backward = kinds
+    x, panels, y, outside = arrays
+    _, _, C, _, _, K, _, _, groups = sizes
+    channels, filters = C // groups, K // groups
+    places = forward.outputs**2
+    for g in range(groups):
+        for low in range(first, end, TILES):
+            count = min(TILES, end - low)
+            _transform_windows(forward, backward, low, count, g * channels, channels, x, sizes, V, outside)
+            for k in range(left, right, FILTERS):
+                width = min(FILTERS, right - k)
+                for e in range(places):  # M[:, e] = V[:, e] @ U[e]
+                    a, u, out = V[e * channels :], panels[g * places + e, k * channels :], M[e * FILTERS :]
+                    a_row, out_row = places * channels, places * FILTERS
+                    gemm_part(0, count, 0, width, tile, a, a_row, 1, u, out, out_row, count, width, channels)
+                _transform_products(backward, low, count, g * filters + k, width, M, y, sizes, outside)
+
+
+@njit
+def _transform_windows(forward, backward, low, count, first, channels, x, sizes, V, outside):
+    """V[t, e, c] = (BT d B)[e], where d is the window under tile low + t; channels from `first` on."""
+    H, W, C, P, Q, _, top, left, _ = sizes
+    m, n = backward.outputs, forward.inputs
+    down, across = -(-P // m), -(-Q // m)
+    for t in range(count):
+        image, place = divmod(low + t, down * across)
+        row, col = place // across * m - top, place % across * m - left
+        inside = -row, H - row, -col, W - col  # the rest of the window reads zeros
+        start = ((image * H + row) * W + col) * C + first
+        for c in range(0, channels, forward.lanes):
+            cells = read(forward, x, start + c, W * C, C, inside, outside, channels - c)
+            cells = both_sides(forward, cells)
+            at = t * n * n * channels + c
+            write(forward, cells, V, at, n * channels, channels, n, n, channels - c)
+
+
+@njit
+def _transform_products(backward, low, count, k, width, M, y, sizes, outside):
+    """Write y = AT M A for the filters k..k + width of the tiles, as far as they lie in the picture."""
+    _, _, _, P, Q, K, _, _, _ = sizes
+    m, n = backward.outputs, backward.inputs
+    down, across = -(-P // m), -(-Q // m)
+    everything = 0, n, 0, n
+    for t in range(count):
+        image, place = divmod(low + t, down * across)
+        p, q = place // across * m, place % across * m
+        start = ((image * P + p) * Q + q) * K + k
+        for c in range(0, width, backward.lanes):
+            at = t * n * n * FILTERS + c
+            cells = read(backward, M, at, n * FILTERS, FILTERS, everything, outside, width - c)
+            cells = both_sides(backward, cells)
+            write(backward, cells, y, start + c, Q * K, K, P - p, Q - q, width - c)
+
+
+@njit(parallel=True)
+def _shared(parts, kinds, arrays, sizes, V, M):
+    for i in prange(len(parts)):
+        first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _convolve(first, end, left, right, kinds, arrays, sizes, V[i : i + 1], M[i : i + 1])
+
+
+def _run(m, problem, x, panels, workspace, y, threads):
+    from convlab.threads import spread
+    from convlab.tile import tile_for
+
+    tiles, filters = tile_count(m, problem), problem.K // problem.groups
+    tile = tile_for(problem.dtype, rows=min(tiles, TILES))
+    kinds = tile, *_transforms_in_registers(m, problem.dtype)
+    arrays = x.reshape(-1), panels, y.reshape(-1), workspace["outside"]
+    (top, _), (left, _) = problem.padding
+    sizes = *x.shape[1:], *y.shape[1:], top, left, problem.groups
+    # With many filters each thread takes its share of them, and transforms all windows for itself: that is
+    # little beside the products, and divides evenly where a handful of tiles does not.
+    by_filters = filters >= threads * FILTERS
+    rows, cols = (tiles, tiles if by_filters else tile.rows), (filters, tile.cols if by_filters else filters)
+    arrays = kinds, arrays, sizes, workspace["V"], workspace["M"]
+    spread(threads, rows, cols, _convolve, _shared, *arrays)
+
+
+@lru_cache
+def _transforms_in_registers(m: int, dtype: str):
+    """Return BT and AT as types for the kernels."""
+    from convlab.tile import tile_for
+    from convlab.transform import Transform
+
+    AT, _, BT = transforms(m)
+    return tuple(Transform(in_steps(matrix), tile_for(dtype).lanes, dtype) for matrix in (BT, AT))
+
+
+def _allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    cells = (m + 2) ** 2 * min(TILES, tile_count(m, problem))
+    return {
+        "V": aligned_empty((threads, cells * problem.C // problem.groups), problem.dtype),
+        "M": aligned_empty((threads, cells * FILTERS), problem.dtype),
+        "outside": np.zeros(LANES, problem.dtype),
+    }
+
+
+def _pack(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    from convlab.gemm import empty_panels, put
+
+    places, channels = (m + 2) ** 2, w.shape[3]
+    panels = empty_panels(problem.groups * places, problem.K // problem.groups, channels, w.dtype)
+    for g, k, U in few_transformed(m, problem, w):
+        put(panels[g * places : (g + 1) * places], channels, U, k)
+    return panels
+
+
+def _packed_bytes(m: int, problem: ConvProblem) -> int:
+    from convlab.gemm import packed_bytes
+
+    groups = problem.groups
+    return packed_bytes(groups * (m + 2) ** 2, problem.K // groups, problem.C // groups, problem.dtype)
+
+
+def _passes(m: int) -> tuple[Pass, ...]:
+    into, back = transform_operations(m)
+    cells, parts = (m + 2) ** 2, {"tiles": f"N*ceil(P/{m})*ceil(Q/{m})"}
+    held = f"min(tiles, {TILES}) * {cells}"  # V and M of a block
+    windows = stream(f"2 * tiles*{cells}*C*b", f"{held}*C/G*b", parts)
+    products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*{FILTERS}*b", parts)
+    weights = f"{cells}*K*C/G*b"
+    lines = f"ceil(tiles/{TILES})"  # blocks of tiles
+    multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", calls="0", parts=parts)
+    again = stream(f"{lines} * {weights}", weights, parts)
+    # Additions alone are half of what multiply-adds count as.
+    return (
+        Pass("transform windows", Formula(f"2*tiles*{into}*ceil(C/G/VL)*VL*G", parts), (windows,)),
+        replace(multiply, streams=(again,)),
+        Pass("transform back", Formula(f"2*tiles*{back}*ceil(K/G/VL)*VL*G", parts), (products,)),
+    )
+
+
+def fast_form(m: int) -> Form:
+    """Return the form for tiles of m x m outputs."""
+    cells, tiles = (m + 2) ** 2, f"N*ceil(P/{m})*ceil(Q/{m})"
+    windows, weights = f"{tiles}*{cells}*C", f"{cells}*K*C/G"
+    return Form(
+        run=partial(_run, m),
+        # V and M stay in the cache; the weights are read once for each block of tiles.
+        bytes_moved=Formula(f"({windows} + ceil({tiles}/{TILES})*{weights} + N*P*Q*K) * b"),
+        workspace_bytes=Formula(f"(threads*{cells}*min({tiles}, {TILES})*(C/G + {FILTERS}) + {LANES}) * b"),
+        packed_bytes=partial(_packed_bytes, m),
+        pack=partial(_pack, m),
+        allocate=partial(_allocate, m),
+        passes=lambda: _passes(m),
+    )
