@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm import walk
+from convlab.algorithms.precomputed_walk import walk
 from convlab.checks import check_whole
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem

@@ -19,9 +19,8 @@ from convlab import (
     implicit_gemm,
     plan,
 )
-from convlab.algorithms import precomputed_gemm
 from convlab.algorithms.implicit_gemm import blocked, gather
-from convlab.algorithms.precomputed_gemm import deltas, in_walking_order, tables, walk
+from convlab.algorithms.precomputed_walk import BLOCK_C, deltas, in_walking_order, tables, walk
 from convlab.index_map import LAYOUTS, IndexMap
 from convlab.measure import machine
 from convlab.reference import reference
@@ -235,8 +234,8 @@ def test_three_deltas_are_all_there_are(problem, block_c):
 @pytest.mark.parametrize(
     "problem",
     [
-        ConvProblem(1, 6, 5, precomputed_gemm.BLOCK_C * 2 + 9, 5, 3, 2, padding=1),
-        ConvProblem(2, 5, 6, precomputed_gemm.BLOCK_C * 6, 6, 2, 3, padding=(0, 2), groups=3, dilation=2),
+        ConvProblem(1, 6, 5, BLOCK_C * 2 + 9, 5, 3, 2, padding=1),
+        ConvProblem(2, 5, 6, BLOCK_C * 6, 6, 2, 3, padding=(0, 2), groups=3, dilation=2),
     ],
 )
 def test_channels_of_several_blocks(backend, problem):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_gemm import deltas
+from convlab.algorithms.precomputed_walk import deltas
 from convlab.gpu import lanes, precomputed_gemm
 from convlab.gpu._cuda import cuda, float32
 from convlab.gpu.lanes import Trace

@@ -1,7 +1,7 @@
 """Precomputed implicit GEMM on a GPU: the tiled product walks by deltas.
 
     A[m, piece] = x[starts[m] + distance] where bit `tap` of masks[m] says so, else 0
-    distance   += next_s, next_r or next_c         the three deltas of `convlab.algorithms.precomputed_gemm`
+    distance   += next_s, next_r or next_c         the three deltas of `convlab.algorithms.precomputed_walk`
 
 A piece of K is one tap and block_k channels. So all threads are at the same tap at the same time; one of
 three numbers, known when the kernel is started and kept in constant memory with its other arguments, moves
@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm import deltas, walk
+from convlab.algorithms.precomputed_walk import deltas, walk
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current

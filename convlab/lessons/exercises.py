@@ -7,8 +7,8 @@ import numpy as np
 from convlab.algorithms.formula import fast_size
 from convlab.algorithms.im2col import im2col
 from convlab.algorithms.im2row import im2row
-from convlab.algorithms.precomputed_gemm import deltas
-from convlab.algorithms.winograd import matrices
+from convlab.algorithms.precomputed_walk import deltas
+from convlab.algorithms.winograd_transforms import matrices
 from convlab.index_map import IndexMap
 from convlab.lessons import (
     choosing,

@@ -14,7 +14,7 @@ import convlab
 from convlab import ConvProblem, ShapeError, blocks, networks, units
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_gemm import deltas, walk
+from convlab.algorithms.precomputed_walk import deltas, walk
 from convlab.algorithms.winograd_transforms import transforms
 from convlab.figures import spectra
 from convlab.figures.filling import matrix_of

@@ -11,7 +11,7 @@ from nbconvert import HTMLExporter
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
-from convlab.algorithms.precomputed_gemm import deltas
+from convlab.algorithms.precomputed_walk import deltas
 from convlab.blocks import count
 from convlab.figures.memory import MEMORIES
 from convlab.figures.mixing import cost_of, mixing_layer
