@@ -13,31 +13,29 @@ columns, as many as the padded picture, and what lies behind the picture is zero
 needs half of the frequencies only: the others are their conjugates.
 
 Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" (2013), arXiv:1312.5851.
+The transforms are in `fft_transforms`, the fast form of the product in `fft_fast`, the costs in `fft_costs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
-from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.algorithms.base import Algorithm, Form
+from convlab.algorithms.fft_costs import costs, gpu_form_of
+from convlab.algorithms.fft_fast import allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
 from convlab.algorithms.fft_transforms import (
-    CHUNK,
+    allocate,
     as_complex,
     backward,
     chunks,
+    few_spectra,
     forward,
     rounding,
-    spectra_of,
 )
 from convlab.algorithms.formula import fast_size
-from convlab.algorithms.passes import Pass, nothing, product, stream
-from convlab.aligned import aligned_empty
-from convlab.gpu.forms import gpu_form
 from convlab.problem import ConvProblem
-
-_AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 
 
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
@@ -81,141 +79,10 @@ def pack(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray
     F, channels = size[0] * (size[1] // 2 + 1), problem.C // problem.groups
     shape = F, problem.groups, channels, problem.K // problem.groups
     packed = np.empty(shape, np.result_type(w.dtype, 1j))
-    for g, k, c, spectra in _few_spectra(problem, w, size, corner):
+    for g, k, c, spectra in few_spectra(problem, w, size, corner):
         _, filters, channels = spectra.shape
         packed[:, g, c : c + channels, k : k + filters] = spectra.swapaxes(1, 2)
     return packed
-
-
-def _few_spectra(problem: ConvProblem, w: np.ndarray, size, corner) -> Iterator:
-    """Yield (g, k, c, spectra) until all filters are transformed.
-
-    The spectra (F, filters, channels) are those of filters k, channels c and following of group g. They
-    are in double precision and many times as large as the filters, so they come a few at a time.
-    """
-    filters, channels = problem.K // problem.groups, problem.C // problem.groups
-    few = max(1, _AT_ONCE // (size[0] * size[1]))
-    step_k = min(few, filters, 4)
-    step_c = few // step_k
-    for g in range(problem.groups):
-        group = w[g * filters : (g + 1) * filters]
-        for k in range(0, filters, step_k):
-            for c in range(0, channels, step_c):
-                some = group[k : k + step_k, :, :, c : c + step_c]
-                yield g, k, c, spectra_of(some, size, corner)
-
-
-def allocate(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:
-    """Return two buffers, each large enough for the spectra of a chunk of pictures, before and after."""
-    numbers = min(pictures, CHUNK) * size[0] * (size[1] + 2) * max(problem.C, problem.K)
-    return {name: aligned_empty((numbers,), problem.dtype) for name in ("here", "there")}
-
-
-# -- the fast form -----------------------------------------------------------------------------------------
-#
-# The transforms are NumPy's in both forms. The product is most of the work, and is done on the register tile.
-
-
-def multiply_cpu(problem, spectra, panels, workspace, threads) -> np.ndarray:
-    """Return the same products, from panels of `pack_cpu`."""
-    from convlab.complex_gemm import complex_gemm
-
-    products = as_complex(workspace["here"], (*spectra.shape[:3], problem.K))
-    complex_gemm(spectra, panels, products, problem.groups, workspace["offsets"], workspace["four"], threads)
-    return products
-
-
-def pack_cpu(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
-    """Return the conjugate spectra of all filters in `complex_gemm`'s panels."""
-    from convlab.complex_gemm import Panels
-
-    filters, F = problem.K // problem.groups, size[0] * (size[1] // 2 + 1)
-    panels = Panels(F, problem.groups, filters, w.shape[3], w.dtype.name)
-    for g, k, c, spectra in _few_spectra(problem, w, size, corner):
-        panels.fill(g, k, c, spectra)
-    return panels.array
-
-
-def panel_bytes(problem: ConvProblem, size) -> int:
-    """Return the bytes of `pack_cpu`'s panels."""
-    from convlab.gemm import packed_bytes
-
-    matrices = size[0] * (size[1] // 2 + 1) * problem.groups
-    return packed_bytes(matrices, 2 * problem.K // problem.groups, problem.C // problem.groups, problem.dtype)
-
-
-def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dict[str, np.ndarray]:
-    """Return the two buffers, and what `complex_gemm` needs."""
-    from convlab.complex_gemm import scratch
-
-    few = min(pictures, CHUNK)
-    return allocate(problem, pictures, size) | scratch(
-        few, problem.K // problem.groups, threads, problem.dtype
-    )
-
-
-# -- what it costs -----------------------------------------------------------------------------------------
-
-
-def costs(pictures: str, parts: dict[str, str], h: str, p: str) -> dict[str, Formula]:
-    """Return the formulas of an algorithm that transforms so many pictures of rows x 2*half numbers.
-
-    `parts` names `rows` and `half`. Of a picture, the first h rows hold numbers and p are wanted back. By
-    convention, a transform of n complex numbers takes 5 n log2(n) operations, one of n real numbers half of
-    that. The transforms of the filters are done once, by `pack`, and not counted.
-    """
-    row, column = "5*half * log2(2*half)", "(half+1) * 5*rows * log2(rows)"
-    transforms = f"C*({h} * {row} + {column}) + K*({p} * {row} + {column})"
-    spectrum = "rows*(2*half+2)"  # half+1 columns of complex numbers
-    passes = f"2*(2*half+2) * (({h}+rows)*C + ({p}+2*rows)*K)"  # each written, and read again
-    traffic = f"N*H*W*C + {pictures} * {passes} + ceil({pictures}/{CHUNK}) * {spectrum}*C*K/G + N*P*Q*K"
-    space = f"2 * few * {spectrum} * max(C, K) * b"
-    some = parts | {"few": f"min({pictures}, {CHUNK})"}
-    return {
-        "flops": Formula(f"{pictures} * ({transforms} + 8*rows*(half+1) * C*K/G)", parts),
-        "bytes_moved": Formula(f"({traffic}) * b", parts),
-        "numpy": Formula(space, some),
-        "cpu": Formula(f"{space} + ceil(2*few/MR)*MR * 8 + threads * 4*few*K/G * b", some),
-        "packed": Formula(f"{spectrum} * C*K/G * b", parts),
-        "passes": (
-            Pass(
-                "transform there and back",
-                streams=(stream(f"{pictures} * {passes} * b", f"few*{spectrum}*C*b", some),),
-                begins={"transform": Formula(f"{pictures} * ({transforms})", parts)},
-                shared=False,
-            ),
-            product(
-                f"2*{pictures}",
-                "2*K/G",
-                "C/G",
-                times="rows*(half+1)*G",
-                a=nothing,
-                parts=parts,
-                calls=f"ceil({pictures}/{CHUNK}) - 1",
-                number=f"{pictures}*rows*(half+1)*K*4",
-            ),
-        ),
-        # On a GPU all pictures go at once, cut out and then as spectra, and a complex weight is four numbers.
-        "gpu": Formula(f"{pictures} * (rows*2*half*C + {spectrum}*K) * b", parts),
-        "gpu packed": Formula("rows*(half+1)*2*C * ceil(2*K/G/4)*4 * b", parts),
-        "gpu bytes": Formula(
-            f"(N*H*W*C + {pictures} * ({passes} + rows*2*half*(C+K)) + 2*{spectrum}*C*K/G + N*P*Q*K) * b",
-            parts,
-        ),
-    }
-
-
-def gpu_form_of(kind: str, costs: dict[str, Formula], packs_for: Callable) -> Form:
-    """Return the form that transforms on a GPU: "whole" pictures or "tiles"."""
-    return gpu_form(
-        "fft",
-        parts=("pack", "allocate"),
-        bound=(kind,),
-        bytes_moved=costs["gpu bytes"],
-        workspace_bytes=costs["gpu"],
-        packed_bytes=costs["gpu packed"],
-        packs_for=packs_for,
-    )
 
 
 def _transform(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:

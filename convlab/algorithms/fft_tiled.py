@@ -20,19 +20,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form
-from convlab.algorithms.fft import (
-    allocate,
-    allocate_cpu,
-    costs,
-    gpu_form_of,
-    multiply,
-    multiply_cpu,
-    pack,
-    pack_cpu,
-    panel_bytes,
-    refuses,
-)
-from convlab.algorithms.fft_transforms import as_real, backward, chunks, forward, rounding
+from convlab.algorithms.fft import multiply, pack, refuses
+from convlab.algorithms.fft_costs import costs, gpu_form_of
+from convlab.algorithms.fft_fast import allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
+from convlab.algorithms.fft_transforms import allocate, as_real, backward, chunks, forward, rounding
 from convlab.algorithms.formula import fast_size
 from convlab.problem import ConvProblem
 
