@@ -10,12 +10,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from known_machine import SPEEDS
 from PIL import Image
 
 import convlab
 from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.blocks import in_order, walked
+from convlab.choose import order_of
 from convlab.figures import memory, microscope
 from convlab.figures.filling import matrix_of
 from convlab.figures.mixing import cost_of, mixing_layer
@@ -23,14 +25,17 @@ from convlab.figures.winograd import text, tile_of
 from convlab.gpu import lanes
 from convlab.gpu.accesses import ACCESSES
 from convlab.gpu.tiling import Tiling
+from convlab.measure import known, saved
 from convlab.measure.points import point
+from convlab.measure.predict import predict
 from convlab.tile_bounds import TileBounds
-from convlab.units import bytes_text, ratio_text
+from convlab.units import bytes_text, ratio_text, time_text
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
     IndirectionExplorer,
     MemoryBlowup,
+    PredictedTimes,
     RegisterTile,
     RooflineExplorer,
     SlidingWindow,
@@ -39,6 +44,7 @@ from convlab.widgets import (
     TilingExplorer,
     WarpMicroscope,
     WinogradTile,
+    predicted_data,
 )
 from convlab.widgets.base import stylesheet
 from convlab.widgets.roofline_data import shaped
@@ -108,6 +114,16 @@ def widget(request):
         (RooflineExplorer, {"batch": 0}, "batch=0"),
         (RooflineExplorer, {"C": -1}, "C=-1; expected an integer from 0 to 4096"),
         (RooflineExplorer, {"R": 12}, "R=12; expected an integer from 0 to 11"),
+        (PredictedTimes, {"network": "own"}, "network='own'; expected one of resnet18"),
+        (PredictedTimes, {"layer": "conv9"}, "layer='conv9'; expected one of conv1"),
+        (PredictedTimes, {"layer": 99}, "layer=99; expected an integer from 0"),
+        (PredictedTimes, {"batch": 3}, "batch='3'; expected one of 1, 2, 4"),
+        (PredictedTimes, {"machine": "there"}, "machine='there'; expected one of here"),
+        (PredictedTimes, {"slower": "all"}, "slower='all'; expected one of nothing, computing"),
+        (PredictedTimes, {"own": {"R": 4}}, "own['R']=4; expected one of 1, 3, 5"),
+        (PredictedTimes, {"own": {"C": np.ones(2)}}, "own['C']=array([1., 1.])"),
+        (PredictedTimes, {"own": {"S": 3}}, "own={'S': 3}; expected a dict with some of H, C"),
+        (PredictedTimes, {"own": 5}, "own=5; expected a dict"),
         (ChannelMixing, {"channels": 100}, "channels='100'; expected one of 16, 64, 256, 512"),
         (ChannelMixing, {"groups": 3}, "groups=3; expected one of 1, 2, 4, 8, 16, 256"),
         (ChannelMixing, {"groups": True}, "groups=True"),
@@ -240,6 +256,53 @@ def test_register_tile_says_what_holds_it_up():
     assert RegisterTile(9, 3, units=1).bounds == TileBounds(9, 3, units=1)
 
 
+def test_predicted_times_are_those_of_the_model():
+    shown = PredictedTimes("resnet18", "layer4.0.conv2", batch=2)
+    assert shown.problem == ConvProblem(2, 7, 7, 512, 512, 3, 3, padding=1)
+    shown.slower = "moving"
+    slow = predict(shown.problem, "im2row", shown.speeds)
+    computed, moved = (sum(getattr(part, kind) for part in slow.parts) for kind in ("computing", "moving"))
+    plain = predict(shown.problem, "im2row", known.speeds())
+    assert moved == pytest.approx(10 * sum(part.moving for part in plain.parts))
+    assert computed == sum(part.computing for part in plain.parts)
+    alt = shown.still().alt
+    assert f"im2row {time_text(slow.seconds)}: fill the matrix {time_text(slow.parts[0].seconds)}" in alt
+    seconds = {
+        name: predict(shown.problem, name, shown.speeds).seconds
+        for name, algorithm in predicted_data.on_cpu().items()
+        if not algorithm.supports(shown.problem)
+    }
+    assert f"the model chooses {order_of(seconds, shown.problem)[0]}, " in alt
+    assert "pointwise: the filter is 3x3" in alt
+    for what, factor in (("computing", 10), ("beginning", 10), ("nothing", 1)):
+        shown.slower = what
+        now = predict(shown.problem, "direct", shown.speeds).parts[0]
+        then = predict(shown.problem, "direct", known.speeds()).parts[0]
+        assert getattr(now, what, 1.0) == pytest.approx(factor * getattr(then, what, 1.0))
+    own = PredictedTimes(own={"R": 5, "C": 128, "depthwise": True, "stride": np.int64(2)})
+    assert own.problem == ConvProblem(1, 56, 56, 128, 128, 5, 5, stride=2, padding=2, groups=128)
+    assert "your layer: the model chooses depthwise" in own.still().alt
+
+
+def test_saved_machines_can_be_chosen(tmp_path, monkeypatch):
+    machine = {"processor": "Old One"}
+    older = saved.Measurement({"machine": machine, "roofs": SPEEDS["roofs"]})
+    roofs = SPEEDS["roofs"] | {"flops": 1e9}
+    newer = saved.Measurement({"machine": machine, "roofs": roofs, "paces": SPEEDS["paces"]})
+    saved.write(tmp_path / "older.csv", older)
+    saved.write(tmp_path / "newer.csv", newer)
+    monkeypatch.setattr(predicted_data, "data_path", lambda *parts: tmp_path)
+    predicted_data._saved.cache_clear()
+    try:
+        shown = PredictedTimes(machine="newer")
+        assert {name: words for name, (words, _) in shown.machines.items() if name != "here"} == {
+            "newer": "newer: Old One"
+        }
+        assert shown.speeds.flops == shown.machines["newer"][1]["flops"] == 1e9
+    finally:
+        predicted_data._saved.cache_clear()
+
+
 def test_still_has_every_algorithm_here_and_at_its_peak():
     network = networks.load("resnet18", batch=4)
     chosen = network["layer3.0.conv1"]
@@ -282,6 +345,7 @@ def test_nothing_is_asked_of_the_network(widget):
 
 def test_page_carries_the_present_state(widget):
     names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k", RooflineExplorer: "K"}
+    names = {MemoryBlowup: "batch", PredictedTimes: "layer", Spectra: "zeros", TilingExplorer: "split_k"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     value = "4" if name == "split_k" else 3
     setattr(widget, name, value)

@@ -119,6 +119,11 @@ class Formula:
         return f"{self._javascript_parts}return Math.round({self.text});"
 
     @property
+    def javascript_quick(self) -> str:
+        """The body of another one, that rounds as little as `quick`."""
+        return f"{self._javascript_parts}return {self.text};"
+
+    @property
     def javascript_values(self) -> str:
         """The body of another one, that returns the parts by their names."""
         return f"{self._javascript_parts}return {{{', '.join(self.parts)}}};"

@@ -4,6 +4,7 @@ from convlab.widgets.channel_mixing import ChannelMixing
 from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.indirection_explorer import IndirectionExplorer
 from convlab.widgets.memory_blowup import MemoryBlowup
+from convlab.widgets.predicted_times import PredictedTimes
 from convlab.widgets.register_tile import RegisterTile
 from convlab.widgets.roofline_explorer import RooflineExplorer
 from convlab.widgets.sliding_window import SlidingWindow
@@ -18,6 +19,7 @@ __all__ = [
     "Im2colFills",
     "IndirectionExplorer",
     "MemoryBlowup",
+    "PredictedTimes",
     "RegisterTile",
     "RooflineExplorer",
     "SlidingWindow",

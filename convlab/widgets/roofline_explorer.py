@@ -54,7 +54,7 @@ class RooflineExplorer(Live):
     'the multiply-adds'
     """
 
-    source = ("roofline.js", "roofline_chart.js", "roofline_explorer.js")
+    source = ("refusals.js", "roofline.js", "roofline_chart.js", "roofline_explorer.js")
     network = Choice(networks.names())
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)

@@ -16,20 +16,24 @@ from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_walk import deltas, walk
 from convlab.algorithms.winograd_transforms import transforms
-from convlab.figures import spectra
+from convlab.choose import ALIKE, order_of
+from convlab.figures import prediction, spectra
 from convlab.figures.filling import matrix_of
 from convlab.figures.indirection import rebuilt
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
 from convlab.gpu import tiling
 from convlab.gpu.tiling import GPUS, Tiling
+from convlab.measure import known
 from convlab.measure.points import once, point
+from convlab.measure.predict import predict
 from convlab.tile_bounds import TileBounds
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
     IndirectionExplorer,
     MemoryBlowup,
+    PredictedTimes,
     RegisterTile,
     RooflineExplorer,
     SlidingWindow,
@@ -38,6 +42,7 @@ from convlab.widgets import (
     TilingExplorer,
     WinogradTile,
 )
+from convlab.widgets.predicted_data import SLOWER, on_cpu, own_problem, slowed
 
 pytestmark = pytest.mark.browser
 
@@ -467,6 +472,66 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
         slower = replace(shown.point, seconds=shown.point.seconds * one["slower"])
         assert words == line.bound(slower), one
     assert 50 < refused < 450
+
+
+def test_predicted_times_and_their_order(javascript):
+    """Seconds, what they go to, and who is chosen, over random problems and machines."""
+    widget, served = PredictedTimes(), on_cpu()
+    given = []
+    for number, raw in enumerate(problems(200, seed=15, largest=112)):
+        raw |= {"dtype": "float32", "N": 1 + raw["N"] % 5}
+        if problem := accepted(raw):
+            reasons = {name: one.supports(problem) for name, one in served.items()}
+            refused = {name: reason for name, reason in reasons.items() if reason}
+            given.append({"problem": raw, "refused": refused, "slower": SLOWER[number % 4]})
+    speeds = json.dumps(widget.machines["here"][1])
+    body = f"""(({{ ranked, chosen }}) => [
+          ranked.map((r) => [r.name, r.seconds, r.parts, r.parts.map(m.boundOf), r.parts.map(m.spent)]),
+          chosen.name, m.axisEnd(ranked.map((r) => r.seconds))]
+        )(m.ranking(m.letters(d.problem), m.slowed({speeds}, d.slower), d.refused, {ALIKE}))"""
+    for one, (ranked, chosen, end) in zip(given, javascript(widget, body, given), strict=True):
+        problem, machine = ConvProblem(**one["problem"]), slowed(known.speeds(), one["slower"])
+        expected = {name: predict(problem, name, machine) for name in served if name not in one["refused"]}
+        seconds = {name: one.seconds for name, one in expected.items()}
+        order = sorted(seconds, key=seconds.get)
+        assert [name for name, *_ in ranked] == order, one
+        assert chosen == order_of(seconds, problem)[0], one
+        assert end == pytest.approx(prediction.axis_end(sorted(seconds.values())), rel=1e-9)
+        for name, total, parts, bounds, goes in ranked:
+            assert total == pytest.approx(seconds[name], rel=1e-9)
+            for found, part in zip(parts, expected[name].parts, strict=True):
+                assert found.pop("name") == part.name
+                assert found == pytest.approx({what: getattr(part, what) for what in found}, rel=1e-9)
+            assert bounds == [part.bound for part in expected[name].parts]
+            kinds = [[kind for kind, _ in prediction.spent(part)] for part in expected[name].parts]
+            assert [[kind for kind, _ in pieces] for pieces in goes] == kinds
+
+
+def test_layers_and_reasons_of_predicted_times(javascript):
+    """What the page takes for the layer, and for refused, is what the library does."""
+    widget, rng = PredictedTimes(), random.Random(16)
+    states = [  # beyond its last layer a network stays at that
+        {"network": name, "layer": layer, "batch": "2"}
+        for name in networks.names()
+        for layer in range(widget.limits["layer"][1] + 1)
+    ]
+    names = ("C", "R", "stride", "depthwise")  # a reason may depend on these
+    for numbers in itertools.product(*(widget.choices[name] for name in names)):
+        own = dict(zip(names, numbers, strict=True))
+        own |= {name: rng.choice(widget.choices[name]) for name in "HK"}
+        states.append({"network": "own", "own": own, "batch": rng.choice(["1", "32"])})
+    data = {name: getattr(widget, name) for name in ("catalogue", "refusals")}
+    body = f"((all) => [all.problem, all.refused])(m.shownOf({{ ...{json.dumps(data)}, ...d }}))"
+    for state, (shown, refused) in zip(states, javascript(widget, body, states), strict=True):
+        if state["network"] == "own":
+            problem = own_problem(state["own"], int(state["batch"]))
+        else:
+            widget.network, widget.layer, widget.batch = (state[n] for n in ("network", "layer", "batch"))
+            problem = widget.problem
+        shown.pop("name")
+        assert ConvProblem(**shown) == problem
+        reasons = {name: one.supports(problem) for name, one in on_cpu().items()}
+        assert refused == {name: reason for name, reason in reasons.items() if reason}
 
 
 def test_sums_of_a_tile(javascript):

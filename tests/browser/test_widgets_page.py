@@ -16,13 +16,17 @@ from convlab.blocks import count
 from convlab.figures.memory import MEMORIES
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.picture import Picture
+from convlab.figures.prediction import passes_text
 from convlab.figures.winograd import text, tile_of
 from convlab.gpu.tiling import traffic
 from convlab.index_map import IndexMap
+from convlab.measure import known
+from convlab.measure.predict import predict
 from convlab.units import bytes_text, count_text, ratio_text, time_text
 from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
+    PredictedTimes,
     RegisterTile,
     RooflineExplorer,
     SlidingWindow,
@@ -51,6 +55,7 @@ CELLS = (
     "TilingExplorer()",
     "WarpMicroscope()",
     "RooflineExplorer()",
+    "PredictedTimes()",
 )
 
 
@@ -338,6 +343,63 @@ def test_a_point_moves_under_the_roofs(page):
     page.keyboard.press("ArrowRight")
     title.get_by_text("winograd_4x4 does not serve a layer like conv_dw_7").wait_for()
     assert "the filter is 5x5; winograd_4x4 needs 3x3" in widget.text_content()
+
+
+def test_predicted_times_by_keyboard(page):
+    widget, shown = page.locator(".convlab.cl-predicted"), PredictedTimes()
+    title, rows = widget.locator(".cl-title"), widget.locator(".cl-line")
+
+    def first():
+        return shown.still().alt.partition(". ")[0]
+
+    def words(name):
+        return passes_text(name, predict(shown.problem, name, shown.speeds))
+
+    assert title.text_content() == first()
+    served = [one for one in shown.still().alt.partition("These do not")[0].split("; ")]
+    assert rows.count() == len(served)
+    assert rows.filter(has_text="chosen").count() == 1
+    widget.get_by_role("combobox", name="layer", exact=True).select_option("layer4.0.conv2")
+    widget.get_by_role("radio", name="moving").check()
+    widget.get_by_text("caches and memory ten times slower").wait_for()
+    shown = PredictedTimes(layer="layer4.0.conv2", slower="moving")
+    assert title.text_content() == first()
+    looked = widget.get_by_role("radio", name="im2row")
+    looked.focus()
+    page.keyboard.press("Space")
+    widget.get_by_text(words("im2row")).wait_for()
+    page.keyboard.press("ArrowDown")  # the list is in the order of the bars
+    widget.get_by_text(words("implicit_gemm")).wait_for()
+    table = widget.get_by_role("row", name="fill the matrix").locator("td").all_text_contents()
+    part = predict(shown.problem, "implicit_gemm", shown.speeds).parts[0]
+    assert table == ["0", *(time_text(t) for t in (part.moving, part.beginning, part.seconds))]
+
+    widget.get_by_role("slider", name="R = S, taps").focus()
+    page.keyboard.press("ArrowLeft")
+    widget.get_by_text("your layer: the model chooses").wait_for()
+    own = {"H": 7, "C": 512, "K": 512, "R": 1}
+    shown = PredictedTimes(own=own, slower="moving")
+    assert title.text_content() == first()
+    refused = widget.locator(".cl-refused").text_content()
+    for name, algorithm in ALGORITHMS.items():
+        assert (algorithm.supports(shown.problem) or name) in refused or name not in refused
+    assert "winograd_2x2: the filter is 1x1" in refused
+    widget.get_by_role("radio", name="one each").check()
+    widget.get_by_text("512 groups").wait_for()
+    shown = PredictedTimes(own=own | {"depthwise": True}, slower="moving")
+    assert title.text_content() == first()
+    assert widget.get_by_role("slider", name="K, filters").is_disabled()
+
+
+def test_a_pass_under_the_pointer(page):
+    widget = page.locator(".convlab.cl-predicted")
+    row = widget.locator(".cl-line").filter(has=page.get_by_role("radio", name="winograd_2x2"))
+    row.locator(".cl-pass").nth(2).hover()
+    part = predict(PredictedTimes().problem, "winograd_2x2", known.speeds()).parts[1]
+    widget.get_by_text(f"winograd_2x2, multiply: {time_text(part.computing)} computing").wait_for()
+    widths = [one["width"] for one in map(lambda i: row.locator(".cl-pass").nth(i).bounding_box(), (1, 2))]
+    parts = predict(PredictedTimes().problem, "winograd_2x2", known.speeds()).parts
+    assert widths[1] / widths[0] == pytest.approx(parts[1].seconds / parts[0].seconds, rel=0.2)
 
 
 def test_network_and_batch(page):

@@ -29,14 +29,14 @@ export const bytesText = (count) =>
 export const countText = (count) =>
   inUnits(count, 1000, ["", "k", "M", "G", "T"], (value) => `${Number(value.toPrecision(6))}`);
 
+/** A duration with three significant digits: "1.23 ms". */
+export const timeText = (seconds) => inUnits(seconds * 1e9, 1000, ["ns", "µs", "ms", "s"], three);
+
 /** A ratio: "12.2×", "0.06×", "278×". */
 export function ratioText(value) {
   if (value > 0 && value < 0.005) return "< 0.01×";
   return `${fixed(value, value >= 99.95 ? 0 : value >= 0.995 ? 1 : 2)}×`;
 }
-
-/** A duration with three significant digits: "1.23 ms". */
-export const timeText = (seconds) => inUnits(seconds * 1e9, 1000, ["ns", "µs", "ms", "s"], three);
 
 /** A whole number with its digits in threes: "7,375,872". */
 export const digits = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -15,12 +15,6 @@ export function shaped(layer, { batch, C, K, R }) {
   };
 }
 
-/** Why an algorithm refuses a problem; undefined if it serves it. */
-export function refusal(refusals, algorithm, { R, S, stride, padding, groups, C }) {
-  const reasons = refusals[JSON.stringify([R, S, stride, padding, groups === C])] ?? {};
-  return reasons[algorithm.name]?.replace("{C}", C / groups);
-}
-
 /** Where a problem stands under a machine's roofs: its intensities, and the ceiling of the algorithm. */
 export function standing(machine, algorithm, problem) {
   const sizes = letters(problem);

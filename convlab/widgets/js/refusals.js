@@ -1,0 +1,7 @@
+// Which algorithms refuse a layer: `refusals()` of convlab/widgets/roofline_data.py, looked up.
+
+/** Why an algorithm refuses a problem; undefined if it serves it. */
+export function refusal(refusals, algorithm, { R, S, stride, padding, groups, C }) {
+  const reasons = refusals[JSON.stringify([R, S, stride, padding, groups === C])] ?? {};
+  return reasons[algorithm.name]?.replace("{C}", C / groups);
+}

@@ -1,0 +1,153 @@
+"""What the predicted times know: layers, machines, and every algorithm's passes as JavaScript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from math import isfinite
+from numbers import Integral
+
+from convlab import networks
+from convlab.algorithms import ALGORITHMS, Algorithm
+from convlab.algorithms.formula import LETTERS
+from convlab.choose import ALIKE
+from convlab.errors import ParameterError
+from convlab.files import data_path
+from convlab.measure import known, readings, saved
+from convlab.measure.judge import speeds_of
+from convlab.measure.predict import Speeds
+from convlab.problem import ConvProblem
+
+HERE = "here"
+SLOWER = ("nothing", "computing", "moving", "beginning")
+
+
+def _distinct(network: str) -> dict[str, ConvProblem]:
+    """Return the layers of a network that differ, by the first name of each."""
+    names = {}
+    for layer in networks.load(network):
+        names.setdefault(layer.problem, layer.name)
+    return {name: problem for problem, name in names.items()}
+
+
+LAYERS = {network: _distinct(network) for network in networks.names()}
+
+
+def _sizes(letter: str) -> tuple[int, ...]:
+    """Return the sizes that occur in the networks."""
+    return tuple(sorted({getattr(p, letter) for layers in LAYERS.values() for p in layers.values()}))
+
+
+# The numbers of an own layer; H and W, R and S are the same, its padding is R // 2.
+CHOICES = {"H": _sizes("H"), "C": _sizes("C"), "K": _sizes("K"), "R": (1, 3, 5, 7, 9, 11), "stride": (1, 2)}
+CHOICES["depthwise"] = (False, True)
+
+
+def own_numbers(given: Mapping[str, int]) -> dict[str, int]:
+    """Return all numbers of an own layer, or say which is none of its choices."""
+    numbers = {"H": 56, "C": 64, "K": 64, "R": 3, "stride": 1, "depthwise": False}
+    if not isinstance(given, Mapping) or not given.keys() <= numbers.keys():
+        raise ParameterError(f"own={given!r}; expected a dict with some of {', '.join(numbers)}")
+    for name, number in given.items():
+        if not isinstance(number, Integral) or number not in CHOICES[name]:
+            words = ", ".join(map(str, CHOICES[name]))
+            raise ParameterError(f"own[{name!r}]={number!r}; expected one of {words}")
+        numbers[name] = type(numbers[name])(number)
+    return numbers
+
+
+def own_problem(own: Mapping[str, int], batch: int) -> ConvProblem:
+    """Return an own layer; depthwise filters are as many as the channels."""
+    H, C, K, R, stride, depthwise = (own[name] for name in CHOICES)
+    filters, groups = (C, C) if depthwise else (K, 1)
+    return ConvProblem(batch, H, H, C, filters, R, R, stride=stride, padding=R // 2, groups=groups)
+
+
+def catalogue() -> dict:
+    """Return the networks as the page takes them: titles, and layers that differ."""
+    names = ("H", "W", "C", "K", "R", "S", "stride", "padding", "dilation", "groups")
+    return {
+        network: {
+            "title": networks.load(network).title,
+            "layers": [
+                {"name": name} | {size: getattr(problem, size) for size in names}
+                for name, problem in layers.items()
+            ],
+        }
+        for network, layers in LAYERS.items()
+    }
+
+
+# -- machines ---------------------------------------------------------------------------------------------
+
+
+def machines() -> dict[str, tuple[str, Speeds]]:
+    """Return the machines with measured speeds: their names in words, and the speeds."""
+    return {HERE: (f"here: {readings.processor() or 'this processor'}", known.speeds())} | _saved()
+
+
+@lru_cache
+def _saved() -> dict[str, tuple[str, Speeds]]:
+    """Return the machines of the course's measurements; runs on a GPU, and old ones, have no paces."""
+    found = {}
+    for path in sorted(data_path("measurements").glob("*.csv")):
+        measurement = saved.read(path)
+        if speeds := speeds_of(measurement):
+            found[path.stem] = f"{path.stem}: {measurement.header['machine']['processor']}", speeds
+    return found
+
+
+def plain(speeds: Speeds) -> dict:
+    """Return speeds as JSON can hold them: the last memory has room for all, which is None."""
+    memory = [[room if isfinite(room) else None, speed] for room, speed in speeds.memory]
+    return {"flops": speeds.flops, "memory": memory, "paces": speeds.paces}
+
+
+def slowed(speeds: Speeds, what: str) -> Speeds:
+    """Return the same machine, ten times slower in one of `SLOWER`."""
+    if what == "computing":
+        return replace(speeds, flops=speeds.flops / 10, flops_all=speeds.flops_all / 10)
+    if what == "moving":
+        return replace(speeds, memory=tuple((room, speed / 10) for room, speed in speeds.memory))
+    if what == "beginning":
+        return replace(speeds, paces={name: 10 * pace for name, pace in speeds.paces.items()})
+    return speeds
+
+
+# -- the model --------------------------------------------------------------------------------------------
+
+
+def on_cpu() -> dict[str, Algorithm]:
+    """Return the algorithms that the model knows: those with a fast form for the CPU."""
+    return {name: algorithm for name, algorithm in ALGORITHMS.items() if "cpu" in algorithm.forms}
+
+
+def model_table() -> str:
+    """Return every pass of every algorithm as JavaScript: `COUNTS` are formulas, `MODELS` refer to them."""
+    bodies: dict[str, int] = {}
+
+    def number(body: str) -> int:
+        return bodies.setdefault(body, len(bodies))
+
+    models = []
+    for name, algorithm in on_cpu().items():
+        form = algorithm.forms["cpu"]
+        passes = [
+            {
+                "name": one.name,
+                "flops": number(one.flops.javascript_quick),
+                "streams": [
+                    [number(stream.size.javascript_quick), number(stream.holds.javascript_quick)]
+                    for stream in one.streams
+                ],
+                "begins": {what: number(often.javascript_quick) for what, often in one.begins.items()},
+            }
+            for one in form.passes()
+        ]
+        facts = {"name": name, "summary": algorithm.summary, "rounding": algorithm.rounding, "passes": passes}
+        models.append(facts | {"workspace": number(form.workspace_bytes.javascript)})
+    functions = "".join(f"  ({{ {', '.join(LETTERS)} }}) => {{ {body} }},\n" for body in bodies)
+    table = json.dumps(models, ensure_ascii=False)
+    return f"const ALIKE = {ALIKE};\nconst COUNTS = [\n{functions}];\nexport const MODELS = {table};\n"
