@@ -345,7 +345,7 @@ def test_nothing_is_asked_of_the_network(widget):
 
 def test_page_carries_the_present_state(widget):
     names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k", RooflineExplorer: "K"}
-    names = {MemoryBlowup: "batch", PredictedTimes: "layer", Spectra: "zeros", TilingExplorer: "split_k"}
+    names |= {PredictedTimes: "layer"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     value = "4" if name == "split_k" else 3
     setattr(widget, name, value)
