@@ -95,6 +95,15 @@ def test_threads_share_the_work_but_not_the_call():
     assert fill[0] == fill[1]  # done by one of them
 
 
+def test_a_machine_whose_caches_are_not_known():
+    """Then everything comes from memory, as far as the model knows."""
+    far = {"memory": SPEEDS["roofs"]["copies"]["memory"]}
+    known, unknown = predict(LAYER, "im2row", speeds()), predict(LAYER, "im2row", speeds(copies=far))
+    for one, other in zip(known.parts, unknown.parts, strict=True):
+        assert other.moving > one.moving
+        assert other.computing == one.computing
+
+
 def test_what_cannot_be_predicted_is_refused():
     with pytest.raises(convlab.UnsupportedError, match="pointwise"):
         predict(LAYER, "pointwise", speeds())
