@@ -58,7 +58,7 @@ class PredictedTimes(Live):
     (64, 5, 5, 256)
     """
 
-    source = ("refusals.js", "prediction.js", "predicted_times.js")
+    source = ("refusals.js", "prediction.js", "predicted_bars.js", "predicted_times.js")
     network = Choice((*networks.names(), OWN))
     layer = Whole(0, max(map(len, LAYERS.values())) - 1, 0)
     own = traitlets.Dict().tag(sync=True)
