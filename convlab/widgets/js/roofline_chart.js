@@ -50,7 +50,7 @@ function drawChart(page, chart, machine, algorithm, here, seconds, trail) {
     svg("path", { d: `M${point(px(first), py(speed))}H${width - 6}`, class: `cl-roof ${kind}${dashed}` }),
     label(width - 8, py(speed) - 5, narrow ? name.replace("multiply-adds", "adds") : `${name} ${speedText(speed)}`, { "text-anchor": "end", class: "cl-roof-name" })];
   for (const [name, rate] of machine.more) {
-    if (rate > 1.3 * machine.flops && rate < high && !narrow) roofs.push(...flat(rate, name, ""));
+    if (machine.measured && rate > 1.3 * machine.flops && rate < high && !narrow) roofs.push(...flat(rate, name, ""));
   }
   roofs.push(...flat(machine.flops, "multiply-adds", "cl-flat"));
   if (here?.ceiling && Math.abs(here.saves - 1) > 0.02) roofs.push(...flat(here.adds, `roof of ${algorithm.name}`, "cl-own-roof"));
