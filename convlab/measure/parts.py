@@ -42,7 +42,7 @@ CORES_TOO = ("torch", "torch channels_last", "oneDNN prepacked")
 # How long each part may take, a layer; and just enough to see the picture.
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
-    "networks": Effort(rounds=7, budget=0.6),
+    "networks": Effort(rounds=7, budget=0.6, patience=2.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
     "stacks": Effort(rounds=9, most=15, budget=4.0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from convlab.measure import judge_tables
 from convlab.measure.paper import COPYING, INDIRECT, PRODUCT
 from convlab.measure.parts import PEAK
 from convlab.measure.roofs import Roofs
@@ -27,7 +28,7 @@ def tables(measurement: Measurement) -> list[Table]:
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
-    found += [_stacks(measurement), _paper(measurement)]
+    found += [_stacks(measurement), _paper(measurement), *judge_tables.tables(measurement)]
     return [table for table in found if table.rows]
 
 
