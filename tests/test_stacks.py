@@ -50,6 +50,10 @@ def test_every_convolution_of_the_network_runs_once_in_order(name):
     assert read == {step.name for step in stack.steps[:-1]}, "every array but the last is read"
 
 
+def test_a_stack_says_what_it_is():
+    assert repr(whole.load("resnet18", batch=2)) == "<ResNet-18: 20 convolutions, photos (2, 224, 224, 3)>"
+
+
 def test_shapes_of_feature_maps_are_those_of_the_papers():
     shapes = {name: {step.name: step.shape for step in whole.load(name).steps} for name in NAMES}
     assert shapes["resnet18"]["layer4.1"] == (1, 7, 7, 512)

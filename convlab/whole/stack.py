@@ -69,7 +69,7 @@ def load(name: str, *, size: int | tuple[int, int] = 224, batch: int = 1, dtype:
     return Stack(network, tuple(trace.steps))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stack:
     """A network that can be run.
 
@@ -83,6 +83,9 @@ class Stack:
 
     network: Network
     steps: tuple[Step, ...]
+
+    def __repr__(self) -> str:
+        return f"<{self.title}: {len(self.layers)} convolutions, photos {self.photo_shape}>"
 
     @property
     def title(self) -> str:
