@@ -10,7 +10,9 @@ from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu import trouble
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
-from convlab.gpu.tensor_core import ROUND, product, product_blocks
+from convlab.gpu.tensor_core import product_blocks
+from convlab.gpu.tensor_core_product import product
+from convlab.gpu.words import ROUND
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
 TROUBLE = trouble.of_assembly()
