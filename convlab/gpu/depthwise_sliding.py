@@ -1,0 +1,115 @@
+"""The fast depthwise kernel: a thread slides down a patch of pixels, with weights and sums in registers.
+
+    for each line of pixels under the patch:
+        load it                                         a pixel is loaded once
+        add each pixel to every sum that wants it       times its weight
+
+A thread has the R*S weights of its channels, and the sums of rows x cols outputs. With four channels a
+thread, every request of a warp is 512 bytes in a row.
+
+All loops are written out (`convlab.gpu.unroll`): there is a kernel for each size of filter, stride and patch.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.gpu import _cuda
+from convlab.gpu._cuda import cuda
+from convlab.gpu._cuda import uint32 as U
+from convlab.gpu.ptx import load4, store4
+from convlab.gpu.unroll import unrolled
+
+THREADS = 256
+REGISTERS = 128  # two blocks on a multiprocessor
+
+
+@lru_cache
+def sliding(dtype, R: int, S: int, stride=(1, 1), dilation=(1, 1), patch=(4, 4), vector: int = 4):
+    """Return the kernel for `patch` outputs of `vector` channels a thread, 4 or 1; x, w and y are flat.
+
+    w is (R, S, K). A vector of 4 needs K = C, a multiple of 4; a dilation needs a patch of (1, 1).
+    """
+    number = getattr(_cuda, dtype)
+    rows, cols = patch
+    lines, columns = (rows - 1) * stride[0] + R, (cols - 1) * stride[1] + S  # pixels under a patch
+    step_p, step_q, step_r, step_s = *stride, *dilation
+    taps, outputs, width = R * S * vector, rows * cols * vector, columns * vector
+
+    @cuda.jit(device=True, forceinline=True)
+    def load(x, at, inside):
+        zero = number(0)
+        if vector == 4:
+            return load4(x, at) if inside else (zero, zero, zero, zero)
+        return x[at] if inside else zero, zero, zero, zero
+
+    @cuda.jit(device=True, forceinline=True)
+    def add(r, line, pixels, sums, weights):
+        i = U(U(line - r) // U(step_p))  # the outputs that see this line of pixels with row r of the filter
+        if U(line - r) == U(i * U(step_p)) and i < rows:
+            for s in range(S):
+                for j in range(cols):
+                    for k in range(vector):
+                        o, t, u = U(i * U(cols) + U(j)), U(r * U(S) + U(s)), U(j * step_q + s)
+                        sums[U(o * U(vector) + U(k))] += (
+                            pixels[U(u * U(vector) + U(k))] * weights[U(t * U(vector) + U(k))]
+                        )
+
+    add_everywhere = unrolled(add, R)
+
+    @cuda.jit(device=True, forceinline=True)
+    def take(line, x, at, row, col, H, W, C, pixels, sums, weights):
+        down = U(line * U(step_r))
+        if U(row + down) < H:  # a row above the picture is a very large one
+            for u in range(columns):
+                along = U(u * step_s)
+                a, b, c, d = load(x, U(at + U(U(U(down * W) + along) * C)), U(col + along) < W)
+                pixels[U(u * vector)] = a
+                if vector == 4:
+                    pixels[U(4 * u + 1)] = b
+                    pixels[U(4 * u + 2)] = c
+                    pixels[U(4 * u + 3)] = d
+            add_everywhere(U(0), line, pixels, sums, weights)
+
+    take_all = unrolled(take, lines)
+
+    @cuda.jit(device=True, forceinline=True)
+    def put(o, y, at, p, q, P, Q, K, sums):
+        i, j = U(o // U(cols)), U(o % U(cols))
+        if U(p + i) < P and U(q + j) < Q:
+            here, s = U(at + U(U(U(i * Q) + j) * K)), U(o * U(vector))
+            if vector == 4:
+                store4(y, here, sums[s], sums[U(s + U(1))], sums[U(s + U(2))], sums[U(s + U(3))])
+            else:
+                y[here] = sums[s]
+
+    put_all = unrolled(put, rows * cols)
+
+    @cuda.jit(max_registers=REGISTERS)
+    def sliding(x, w, y, H, W, C, K, P, Q, m, top, left, across, down, total):
+        weights = cuda.local.array(taps, number)  # (R, S, vector)
+        sums = cuda.local.array(outputs, number)  # (rows, cols, vector)
+        pixels = cuda.local.array(width, number)  # (columns, vector), of one line
+        i = U(U(cuda.blockIdx.x) * U(THREADS) + cuda.threadIdx.x)
+        if i < total:
+            rest, v = divmod(i, U(K // U(vector)))  # neighbouring threads: neighbouring channels
+            rest, tile_q = divmod(rest, across)
+            n, tile_p = divmod(rest, down)
+            p, q, k = U(tile_p * U(rows)), U(tile_q * U(cols)), U(v * U(vector))
+            for t in range(R * S):
+                if vector == 4:
+                    a, b, c, d = load4(w, U(U(U(t) * K) + k))
+                    weights[U(4 * t)] = a
+                    weights[U(4 * t + 1)] = b
+                    weights[U(4 * t + 2)] = c
+                    weights[U(4 * t + 3)] = d
+                else:
+                    weights[U(t)] = w[U(U(U(t) * K) + k)]
+            for o in range(outputs):
+                sums[U(o)] = number(0)
+            row, col = U(U(p * U(step_p)) - top), U(U(q * U(step_q)) - left)
+            at = U(U(U(U(U(n * H) + row) * W) + col) * C + U(k // m))
+            take_all(U(0), x, at, row, col, H, W, C, pixels, sums, weights)
+            put_all(U(0), y, U(U(U(U(U(n * P) + p) * Q) + q) * K + k), p, q, P, Q, K, sums)
+
+    return sliding
