@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from convlab import ConvProblem
-from convlab.gpu import depthwise, filter_patch, gemm, im2row, trouble
+from convlab.gpu import depthwise_sliding, filter_patch, gemm_tiles, im2row, trouble
 from convlab.gpu.assembly import assemble
 
 TROUBLE = trouble.of_assembly()
@@ -36,15 +36,15 @@ def test_filter_of_7x7(arch):
 
 
 def test_depthwise_of_3x3(arch):
-    kernel = depthwise.sliding("float32", 3, 3)
+    kernel = depthwise_sliding.sliding("float32", 3, 3)
     built = assemble(kernel, *[FLAT] * 3, *[1] * 12, arch=arch)
     check(built, 128, loads=6 * 6 + 9, stores=16)
     assert built.multiply_adds == 4 * 4 * 4 * 9
-    assert built.occupancy(depthwise.THREADS).blocks == 2
+    assert built.occupancy(depthwise_sliding.THREADS).blocks == 2
 
 
 def test_register_tile_of_the_product(arch):
-    built = assemble(gemm.register_tile("float32", "k", True, True), *[FLAT] * 3, *[1] * 8, arch=arch)
+    built = assemble(gemm_tiles.register_tile("float32", "k", True, True), *[FLAT] * 3, *[1] * 8, arch=arch)
     check(built, 128, loads=2, stores=4)
     loop = built.main_loop
     assert loop.multiply_adds == 16 * 16

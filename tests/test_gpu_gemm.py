@@ -8,7 +8,7 @@ from lane_counts import count, traced, window
 from convlab import ConvProblem, plan
 from convlab.algorithms.im2col import im2col
 from convlab.algorithms.im2row import im2row
-from convlab.gpu import gemm
+from convlab.gpu import gemm, gemm_tiles
 from convlab.gpu import im2col as columns
 from convlab.gpu import im2row as rows
 from convlab.gpu.device import simulated
@@ -46,7 +46,7 @@ def test_small_products_take_small_tiles_and_rows_the_tuned_ones():
     large = ConvProblem(1, 64, 64, 4, 64, 1, 1)
     for problem, along, kernel in ((BLOCK, "k", "product"), (BLOCK, "m", "shared_tile")):
         assert multiply(problem, along, None).kernel == kernel
-    assert large.gemm[0] * large.gemm[1] >= gemm.FEW * gemm.BLOCK**2
+    assert large.gemm[0] * large.gemm[1] >= gemm.FEW * gemm_tiles.BLOCK**2
 
 
 @pytest.mark.parametrize("along", "km")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from convlab.algorithms.direct import loop_arguments
-from convlab.gpu import _cuda, gemm
+from convlab.gpu import _cuda, gemm, gemm_tiles
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
@@ -93,7 +93,7 @@ RUNGS = (
         "The matrix is written out, then multiplied in 16 x 16 tiles that lie in shared memory.",
         "Each number of the matrix is fetched once for 16 filters; two reads of shared memory for each sum.",
         partial(run, way="shared"),
-        gemm.shared_tile,
+        gemm_tiles.shared_tile,
         pack,
     ),
     Rung(
@@ -101,7 +101,7 @@ RUNGS = (
         "A thread reads four numbers of a column and four of a row, and multiplies each with each.",
         "Half a read of shared memory for each multiply-add; each number is fetched once for 64 filters.",
         partial(run, way="registers"),
-        gemm.register_tile,
+        gemm_tiles.register_tile,
         pack,
     ),
     Rung(
