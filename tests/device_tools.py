@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from convlab.gpu.device import Simulator
+from convlab.gpu.simulator import Simulator
 
 
 class Held:

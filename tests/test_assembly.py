@@ -11,8 +11,8 @@ import pytest
 from convlab.errors import ConvError, ParameterError, UnsupportedError
 from convlab.gpu import _cuda, toolkit, trouble
 from convlab.gpu._cuda import cuda, float32, uint32
+from convlab.gpu.arguments import as_launched
 from convlab.gpu.assembly import assemble
-from convlab.gpu.device import as_launched
 from convlab.gpu.flow import loops, main_loop
 from convlab.gpu.occupancy import occupancy
 from convlab.gpu.ptx import load4, store4

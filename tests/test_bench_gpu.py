@@ -26,7 +26,8 @@ from convlab import ALGORITHMS
 from convlab.cli import app
 from convlab.errors import ConvError
 from convlab.gpu import roofs as kernels
-from convlab.gpu.device import Gpu, as_launched, simulated
+from convlab.gpu.arguments import as_launched
+from convlab.gpu.device import Gpu, simulated
 from convlab.measure import cases as networks
 from convlab.measure import report, saved
 from convlab.measure.contest import Effort

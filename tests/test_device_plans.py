@@ -12,7 +12,7 @@ from test_gpu_forms import FORMS
 import convlab.measure.machine
 from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
-from convlab.gpu import device as device_module
+from convlab.gpu import driver
 from convlab.gpu.device import Gpu, simulated, using
 
 PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
@@ -296,5 +296,5 @@ def test_how_the_gpu_is_asked(monkeypatch):
     assert Gpu().adopt(x) is x
     assert Gpu().free() == 1000  # what Numba has put by is given back first
     for home, held_here in ((0, False), (1, True), (None, True)):
-        monkeypatch.setattr(device_module, "home_of", lambda pointer, home=home: home)
+        monkeypatch.setattr(driver, "home_of", lambda pointer, home=home: home)
         assert Gpu().holds(64) is held_here

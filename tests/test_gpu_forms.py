@@ -7,7 +7,8 @@ from device_tools import Counting
 
 from convlab import ALGORITHMS, UnsupportedError, plan
 from convlab.gpu import many_products
-from convlab.gpu.device import as_launched, using
+from convlab.gpu.arguments import as_launched
+from convlab.gpu.device import using
 from convlab.gpu.tiled.tile import Tile
 
 FEW_ROWS = Tile(4, 16, 4, 4, 4)

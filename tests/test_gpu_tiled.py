@@ -12,8 +12,9 @@ from convlab.algorithms.implicit_gemm import blocked
 from convlab.errors import ParameterError
 from convlab.gpu import gemm, implicit_gemm, indirect, lanes, precomputed_gemm, trouble
 from convlab.gpu.assembly import assemble
-from convlab.gpu.device import Simulator, simulated, using
+from convlab.gpu.device import simulated, using
 from convlab.gpu.implicit_gemm import RUNGS, rung
+from convlab.gpu.simulator import Simulator
 from convlab.gpu.tiled import launch
 from convlab.gpu.tiled.choose import TILES, choose, instructions, judge, tile_of
 from convlab.gpu.tiled.index_map import index_map

@@ -8,7 +8,6 @@ import pytest
 from convlab import ConvError
 from convlab.gpu import lanes
 from convlab.gpu._cuda import cuda, float32, float64, int32, uint32
-from convlab.gpu.device import Simulator
 from convlab.gpu.mma import (
     cp_async16_zfill,
     cp_async_commit,
@@ -20,6 +19,7 @@ from convlab.gpu.mma import (
     tf32,
 )
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.simulator import Simulator
 
 ALL = 0xFFFFFFFF
 

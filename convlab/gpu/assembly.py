@@ -127,7 +127,7 @@ def assemble(
     if found := trouble.of_assembly():
         raise UnsupportedError(f"kernels cannot be compiled to machine code here: {found}")
     from convlab.gpu import _cuda
-    from convlab.gpu.device import as_launched
+    from convlab.gpu.arguments import as_launched
 
     options = _cuda.kernel_options(kernel)
     launch_bounds = options.get("launch_bounds") if launch_bounds is None else launch_bounds

@@ -8,8 +8,10 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm
 from convlab.gpu import lanes
-from convlab.gpu.device import Simulator, as_launched, using
+from convlab.gpu.arguments import as_launched
+from convlab.gpu.device import using
 from convlab.gpu.lanes import Trace
+from convlab.gpu.simulator import Simulator
 from convlab.problem import ConvProblem
 
 SECTOR = 32  # bytes

@@ -9,10 +9,9 @@ from pathlib import Path
 
 NO_DEVICE = 100  # CUresult's CUDA_ERROR_NO_DEVICE
 PCI = Path("/sys/bus/pci/devices")
-NVIDIA, DISPLAY = (
-    "0x10de",
-    "0x03",
-)  # on the bus: the vendor, and how the class of a graphics device begins
+NVIDIA = "0x10de"  # the vendor, on the bus
+DISPLAY = "0x03"  # how the class of a graphics device begins there
+DEVICE_ORDINAL = 9  # CUpointer_attribute's CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,16 @@ def ask() -> Driver | None:
         cuda.cuGetErrorString(error, ctypes.byref(text))
     major, rest = divmod(served.value, 1000)
     return Driver((major, rest // 10), error, (text.value or b"").decode(errors="replace"))
+
+
+def home_of(pointer: int) -> int | None:
+    """Return the number of the device whose memory an address lies in; None if the driver does not say."""
+    cuda = library()
+    if cuda is None:
+        return None
+    ordinal = ctypes.c_int()
+    refused = cuda.cuPointerGetAttribute(ctypes.byref(ordinal), DEVICE_ORDINAL, ctypes.c_uint64(pointer))
+    return None if refused else ordinal.value
 
 
 def on_the_bus() -> bool:

@@ -15,8 +15,9 @@ from importlib.util import find_spec
 import numpy as np
 
 from convlab.errors import UnsupportedError
-from convlab.gpu.device import Simulator, current
+from convlab.gpu.device import current
 from convlab.gpu.refusals import in_words
+from convlab.gpu.simulator import Simulator
 
 
 class NumPyTransforms:

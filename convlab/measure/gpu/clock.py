@@ -17,7 +17,8 @@ from math import nan
 import numpy as np
 
 from convlab.gpu import roofs
-from convlab.gpu.device import Gpu, Simulator
+from convlab.gpu.device import Gpu
+from convlab.gpu.simulator import Simulator
 from convlab.measure.timing import Timer, Timing
 
 UNTIMED = Timing(nan, nan, nan)

@@ -1,0 +1,33 @@
+"""What a kernel is launched with: whole numbers as uint32, and no array too large for them to count.
+
+Numba takes a Python int as an int64. But a GPU's own arithmetic is that of 32 bits, and kernels work out many
+places in arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.errors import UnsupportedError
+
+COUNTED = (1 << 32) - (1 << 10)  # numbers of an array, and room for the threads of a last block
+
+
+def as_launched(value):
+    """Return an argument as kernels get it: whole numbers as uint32, in tuples too, everything else as it is.
+
+    One type for all sizes: a kernel is compiled once, and its arithmetic is the hardware's own, 32 bits.
+
+    Raises
+    ------
+    UnsupportedError
+        If an array has more numbers than 32 bits can count.
+    """
+    if isinstance(value, tuple):
+        return tuple(map(as_launched, value))
+    if getattr(value, "size", 0) > COUNTED:
+        raise UnsupportedError(
+            f"an array of {value.size:,} numbers; kernels count with 32 bits, up to {COUNTED:,}: "
+            "make the batch N smaller"
+        )
+    return np.uint32(value) if isinstance(value, (int, np.integer)) else value
