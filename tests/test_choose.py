@@ -121,7 +121,7 @@ def test_what_cannot_be_predicted_is_refused():
         (ConvProblem(1, 28, 28, 128, 128, 1, 1), {"pointwise"}),
         (ConvProblem(1, 28, 28, 128, 128, 3, 3, padding=1, groups=128), {"depthwise"}),
     ],
-    ids=lambda value: str(value),
+    ids=("3x3", "3x3, few pixels", "3x3, stride 2", "1x1", "depthwise"),
 )
 def test_auto_by_the_model(problem, expected):
     made = prepared(problem)
