@@ -5,7 +5,9 @@ usage: python3 lab.py [command] [arguments]
 
   start     set up what is needed (once), then open the course in the browser; the default.
             `start 02` opens that notebook, `start 02 --fresh` a fresh copy of it beside yours
-  test      run the checks and the tests; with arguments, only pytest with those arguments
+  test      run the checks and the tests of all that a learner uses; `test --all` also drives the course in
+            a browser and tries the tools it is built and measured with; with other arguments, only pytest
+            with those
   site      build the course as a static site in site/
   doctor    say what this machine has, what is missing, and the command that adds it
   setup     only set up; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs
@@ -300,17 +302,20 @@ def site(arguments):
 
 def test(arguments):
     """Run the checks and the tests; every check runs, also after one has failed."""
-    if arguments:
+    everything = arguments == ["--all"]
+    if arguments and not everything:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
     notebooks = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
     checks = [
         ("ruff check", ["-m", "ruff", "check"]),
         ("ruff format --check", ["-m", "ruff", "format", "--check"]),
         ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
-        # Three processes for two cores: a browser waits half of its time. Some tests stay together, see
+        # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
         # tests/conftest.py; the longest come first.
         ("pytest -n 3", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"]),
     ]
+    if not everything:
+        checks[-1][1].extend(["-m", "not browser and not workshop"])
     failed = []
     for title, command in checks:
         if "nbstripout" in command and not notebooks:

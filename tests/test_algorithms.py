@@ -90,6 +90,7 @@ def test_a_run_allocates_nothing_else(algorithm, backend):
         assert min(problem.x_bytes, problem.y_bytes) > slack
 
 
+@pytest.mark.workshop
 def test_compiled_forms_allocate_nothing_inside(tmp_path):
     """No kernel's machine code calls Numba's allocator (checked in a fresh process, with a cold cache)."""
     script = """

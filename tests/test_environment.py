@@ -130,4 +130,4 @@ def test_continuous_integration_runs_the_one_command():
     assert lines[0] == "#!/usr/bin/env bash"
     assert "set -euo pipefail" in lines
     # With the compiler for GPUs, so that no test of machine code is skipped there.
-    assert lines[-2:] == ['"$python" lab.py setup --gpu', 'exec "$python" lab.py test']
+    assert lines[-2:] == ['"$python" lab.py setup --gpu', 'exec "$python" lab.py test --all']

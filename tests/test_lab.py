@@ -357,14 +357,17 @@ def test_exit_code_is_the_commands(ready):
     assert ready.run("doctor", FAIL="doctor").returncode == 7
 
 
-def test_test_runs_every_check_in_order(ready):
-    done = ready.run("test")
+@pytest.mark.parametrize(
+    ("typed", "less"), [(["test"], " -m not browser and not workshop"), (["test", "--all"], "")]
+)
+def test_test_runs_every_check_in_order(ready, typed, less):
+    done = ready.run(*typed)
     assert done.returncode == 0
     assert ready.ran() == [
         "-m ruff check",
         "-m ruff format --check",
         "-m nbstripout --verify --keep-id notebooks/00_first.ipynb",
-        "-m pytest -n 3 --no-loadscope-reorder",
+        "-m pytest -n 3 --no-loadscope-reorder" + less,
     ]
     assert all(call.split(" | ")[1] == str(ready.root) for call in ready.calls)
 

@@ -18,6 +18,8 @@ from convlab.site.__main__ import main
 from convlab.site.pages import front_page, title_and_line
 from convlab.site.publish import MARKER
 
+pytestmark = pytest.mark.workshop
+
 
 def small_course(folder):
     """Write a course of two notebooks, beside it a learner's scratch that is none of it."""
