@@ -38,9 +38,9 @@ from convlab.measure.gpu.contest import Attempts, DeviceContest, DeviceLost, all
 from convlab.measure.rivals import Call
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.timing import Timing
+from convlab.reference import reference, reference_at
 
 pytestmark = pytest.mark.workshop
-from convlab.reference import reference, reference_at
 
 BRIEF = Effort(rounds=1, most=1, budget=0.0)
 TINY = parts.TINY_LAYER
