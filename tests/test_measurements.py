@@ -239,7 +239,7 @@ def test_stored_measurements_are_as_described(path):
         ('"skipped": ', '"skept": ', "of the key 'skept'"),
         ('"skipped": ', '"skept": ', "lacks the key 'skipped'"),
         ('"complete": true', '"complete": false', "not complete"),
-        ("+00:00", "", "no time zone"),
+        (r"\+00:00", "", "no time zone"),
         ('"l1d": ', '"l1": ', "no Machine has 'l1'"),
         ('"flops_all": ', '"flops_both": ', "'flops_all' is missing"),
         ('"flops": ', '"flops": -', "a roof is not above 0"),
@@ -248,15 +248,16 @@ def test_stored_measurements_are_as_described(path):
         (",warm,", ",tepid,", "of the cache 'tepid'"),
         ("7x7 stride 2,", "7x7 stride 1,", "by its sizes '7x7 stride 2'"),
         ("float32,direct,1,1,", "float32,direct,yes,0,", "ours is 0 or 1"),
-        ("float32,direct,1,1,warm,20,", "float32,direct,1,1,warm,20,-", "no times"),
-        ("float32,direct,1,1,warm,20,", "float32,direct,1,1,warm,", "not as many cells"),
+        (r"(float32,direct,1,1,warm,\d+,)", r"\1-", "no times"),
+        (r"(float32,direct,1,1,warm,)\d+,", r"\1", "not as many cells"),
     ],
 )
 def test_what_is_not_as_described_is_found(tmp_path, old, new, says):
     text = data_path("measurements", "zen4_cpu.csv").read_text(encoding="utf-8")
-    assert old in text
+    changed, found = re.subn(old, new, text, count=1)
+    assert found
     path = tmp_path / "run.csv"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    path.write_text(changed, encoding="utf-8")
     assert any(says in complaint for complaint in complaints(path))
 
 

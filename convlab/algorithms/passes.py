@@ -95,7 +95,7 @@ def product(
     parts : dict of str to str, optional
         Named parts of the expressions.
     begins : str
-        What is begun beside a tile for each MR rows and two vectors of filters.
+        How often something else is begun, by its name in `PACES`.
     """
     rows = rows or f"ceil(({M})/MR)*MR"
     panels, tiles = f"ceil(({N})/(2*VL))", f"({rows})/MR"
@@ -118,7 +118,6 @@ def product(
 
 
 nothing = stream("0")  # what is in the nearest cache anyway
-
 
 # Windows are copied in runs: the taps of a line together, or one by one where groups lie between them.
 RUNS = "N*P*Q*R * max(1, min(1, G-1)*S*G)"

@@ -59,7 +59,7 @@ def machine() -> dict[str, str]:
 def speeds() -> Speeds:
     """Return the speeds of this machine: kept ones, or measured now and kept."""
     found = _read().get("speeds")
-    with suppress(TypeError, ValueError, KeyError, AttributeError):
+    with suppress(TypeError, ValueError, LookupError, AttributeError):
         return checked(Speeds.of(found["roofs"], found["paces"]))
     measured = measure()
     write(speeds=measured)

@@ -45,9 +45,9 @@ class Speeds:
     @classmethod
     def of(cls, roofs: dict, paces: dict) -> Speeds:
         """Return the speeds of a machine whose roofs and paces were measured, as they are saved."""
-        # Half of a level is other data; an array and its copy were twice `size`, and lay in it.
-        levels = [(4 * size, speed) for name, (size, speed) in roofs["copies"].items() if name != "memory"]
-        levels.append((float("inf"), roofs["copies"]["memory"][1]))
+        # The arrays that were copied are a quarter of their cache, see `roofs.copy_sizes`.
+        levels = [(4 * size, speed) for size, speed in roofs["copies"].values()]
+        levels[-1] = float("inf"), levels[-1][1]  # the last one is the memory, which holds all
         return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), paces)
 
     def moves(self, stream: Stream, problem: ConvProblem, threads: int) -> float:
