@@ -70,12 +70,14 @@ def test_autotune_is_held_against_other_times():
     assert (found.mean, found.layers) == (1.5, 1)
 
 
-def test_reasons_name_the_pass_and_what_it_waits_for():
-    (one,) = judge.judge([row("x", LAYERS[1], "winograd_4x4", 1e-3)], KNOWN)
-    assert one.reason == "multiply: computing"
+def test_the_longest_pass_is_named():
     depthwise = ConvProblem(1, 14, 14, 512, 512, 3, 3, padding=1, groups=512)
-    (one,) = judge.judge([row("x", depthwise, "im2row", 1e-3)], KNOWN)
-    assert one.reason.endswith("beginning")
+    for problem, name, longest in (
+        (LAYERS[1], "im2row", "multiply"),
+        (depthwise, "im2row", "fill the matrix"),
+    ):
+        (one,) = judge.judge([row("x", problem, name, 1e-3)], KNOWN)
+        assert one.pass_name == longest
 
 
 def test_each_layer_of_a_network_counts_once():

@@ -42,10 +42,9 @@ class Judged:
         return max(self.ratio, 1 / self.ratio)
 
     @property
-    def reason(self) -> str:
-        """Where the model sees the time go: the longest pass, and what that is spent on."""
-        part = max(self.prediction.parts, key=lambda part: part.seconds)
-        return f"{part.name}: {part.bound}"
+    def pass_name(self) -> str:
+        """The pass that the model thinks the longest."""
+        return max(self.prediction.parts, key=lambda part: part.seconds).name
 
 
 def speeds_of(measurement: Measurement) -> Speeds | None:

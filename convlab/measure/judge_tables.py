@@ -35,9 +35,9 @@ def errors(judged: list[Judged]) -> Table:
     for name, group in by_algorithm(judged).items():
         ratios, worst = [one.ratio for one in group], group[0]
         spread = f"{min(ratios):.2f} … {max(ratios):.2f}"
-        where = f"{worst.row.network} {worst.row.layer} ({worst.reason})"
-        lines.append((name, str(len(group)), f"{mean_ratio(group):.2f}", spread, where))
-    columns = ("", "layers", "mean", "from … to", "furthest off, and where the model sees the time go")
+        where = f"{worst.row.network} {worst.row.layer} ({worst.pass_name})"
+        lines.append((name, f"{mean_ratio(group):.2f}", spread, where))
+    columns = ("", "mean", "from … to", "furthest off (its longest pass)")
     return Table("Predicted time over measured time", columns, lines)
 
 
