@@ -122,7 +122,7 @@ class Lab:
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((p) => p.textContent)"
         begun_and_over = "(all) => all.some((p) => /[0-9]/.test(p)) && !all.includes('[*]:')"
-        page.wait_for_function(f"() => ({begun_and_over})({prompts})", timeout=120_000)
+        page.wait_for_function(f"() => ({begun_and_over})({prompts})", timeout=300_000)
         page.get_by_text("| Idle").first.wait_for(timeout=30_000)
         never_ran = [prompt for prompt in page.evaluate(prompts) if not any(map(str.isdigit, prompt))]
         assert never_ran == [], f"{len(never_ran)} cells were not run"
