@@ -305,6 +305,7 @@ def test(arguments):
     everything = arguments == ["--all"]
     if arguments and not everything:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
+    less = [] if everything else ["-m", "not browser and not workshop"]
     notebooks = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
     checks = [
         ("ruff check", ["-m", "ruff", "check"]),
@@ -312,10 +313,8 @@ def test(arguments):
         ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
         # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
         # tests/conftest.py; the longest come first.
-        ("pytest -n 3", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"]),
+        ("pytest -n 3", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + less),
     ]
-    if not everything:
-        checks[-1][1].extend(["-m", "not browser and not workshop"])
     failed = []
     for title, command in checks:
         if "nbstripout" in command and not notebooks:

@@ -77,6 +77,12 @@ def ranked(problem: ConvProblem, backend: str, threads: int) -> tuple[list[str],
     """
     if backend != "cpu":
         return [*_SPECIAL, *_GENERAL[backend], "direct"], f"it is the rule on backend {backend!r}"
+    return ranked_on_cpu(problem, threads)
+
+
+@lru_cache(4096)
+def ranked_on_cpu(problem: ConvProblem, threads: int) -> tuple[list[str], str]:
+    """Return the same for backend "cpu"; worked out once, for every `conv2d` asks."""
     from convlab.measure import known
 
     if measured := known.seconds(problem, threads):

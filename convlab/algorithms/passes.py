@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from convlab.algorithms.formula import Formula
+from convlab.threads import TILES
 
 NOTHING = Formula("0")
 LINE = 64  # bytes of a cache line
-TILES = 8  # tiles of rows that go through all panels of weights together, as in `convlab.threads`
 
 # What may be begun, and what a number costs beyond multiply-adds and bytes: see `convlab.measure.paces`.
 PACES = ("call", "tile", "run", "number", "transform")

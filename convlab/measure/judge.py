@@ -13,7 +13,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.choose import order_of
 from convlab.measure.predict import Prediction, Speeds, predict
 from convlab.measure.saved import Measurement, Row
-from convlab.measure.summary import Ratio, by_layer, fastest, geomean
+from convlab.measure.summary import Ratio, by_layer, fastest, geomean, over_layers
 
 PARTS = ("layers", "depthwise", "networks")  # of `convlab bench cpu`: one thread, all our algorithms
 
@@ -93,12 +93,8 @@ def regret(rows: Iterable[Row], chosen: Callable[[list[Row]], str]) -> Ratio | N
     for (network, layer), group in by_layer(rows).items():
         times = {row.candidate: row.seconds for row in group}
         if (name := chosen(group)) in times:
-            ratios.append((times[name] / min(times.values()), f"{network} {layer}"))
-    if not ratios:
-        return None
-    best, worst = min(ratios), max(ratios)
-    mean = geomean((ratio, 1) for ratio, _ in ratios)
-    return Ratio(mean, worst[0], worst[1], best[0], best[1], len(ratios))
+            ratios.append((times[name] / min(times.values()), 1, f"{network} {layer}"))
+    return over_layers(ratios, lowest_is_worst=False)
 
 
 def by_model(speeds: Speeds) -> Callable[[list[Row]], str]:

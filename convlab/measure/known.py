@@ -99,15 +99,18 @@ def seconds(problem: ConvProblem, threads: int) -> dict[str, float] | None:
 
 def keep(problem: ConvProblem, threads: int, found: dict[str, float]) -> None:
     """Keep what `convlab.autotune` measured."""
+    from convlab.choose import ranked_on_cpu
+
+    ranked_on_cpu.cache_clear()
     _measured()[key(problem, threads)] = found
     write(measured=_good(_read().get("measured")) | {key(problem, threads): found})
 
 
 def forget() -> None:
     """Forget what this process has read or measured; what is on disk stays."""
-    from convlab.choose import predicted
+    from convlab.choose import predicted, ranked_on_cpu
 
-    for function in (speeds, _measured, predicted):
+    for function in (speeds, _measured, predicted, ranked_on_cpu):
         function.cache_clear()
 
 

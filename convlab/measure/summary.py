@@ -85,9 +85,14 @@ def speedup(
         mine, theirs = fastest(group, ours), fastest(group, rivals)
         if mine and theirs:
             ratios.append((theirs.seconds / mine.seconds, mine.count, f"{network} {layer}"))
+    return over_layers(ratios)
+
+
+def over_layers(ratios: Collection[tuple[float, int, str]], *, lowest_is_worst: bool = True) -> Ratio | None:
+    """Return what (ratio, how often it counts, layer) come to; None if there are none."""
     if not ratios:
         return None
-    worst, best = min(ratios), max(ratios)
+    worst, best = sorted((min(ratios), max(ratios)), reverse=not lowest_is_worst)
     mean = geomean((ratio, count) for ratio, count, _ in ratios)
     return Ratio(mean, worst[0], worst[2], best[0], best[2], len(ratios))
 
