@@ -13,7 +13,7 @@ import numpy as np
 from convlab.aligned import aligned_empty
 from convlab.jit import njit, prange
 from convlab.threads import TILES, spread
-from convlab.tile import accumulate, spaced, store, tile_for, zeros
+from convlab.tile import accumulate, prefetch, spaced, store, tile_for, zeros
 
 
 def pack(w: np.ndarray) -> np.ndarray:
@@ -101,18 +101,21 @@ def whole_panels(right, tile):
 
 
 @njit
-def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
-    """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's."""
+def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead=None):
+    """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's.
+
+    With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next.
+    """
     whole = whole_panels(right, tile)
     block = TILES * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)
-        _block(low, high, left, whole, tile, a, a_row, a_k, panels, y, y_row, M, N, K)
-        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, y, y_row, M, N, K)
+        _block(low, high, left, whole, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead)
+        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, y, y_row, M, N, K, ahead)
 
 
 @njit
-def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead):
     for n in range(left, right, tile.cols):  # a panel of filters
         for m in range(low, high, tile.rows):  # a tile of pixels
             sums = zeros(tile)
@@ -120,6 +123,8 @@ def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, 
             q = n * K
             for k in range(K):
                 sums = accumulate(tile, sums, rows, k * a_k, panels, q)
+                if ahead is not None:
+                    prefetch(tile, panels, q + ahead)
                 q += tile.cols
             store(tile, sums, y, m * y_row + n, y_row, M - m, N - n)
 

@@ -137,6 +137,13 @@ def store_below(builder, value, pointer, mask):
     builder.call(write, [value, pointer, ir.IntType(32)(4), mask])
 
 
+def prefetch(builder, pointer):
+    """Ask for the cache line of `pointer`: to be read (0), kept in the second cache (2), as data (1)."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    ask = _intrinsic(builder, "prefetch", ir.VoidType(), [byte, number, number, number], byte)
+    builder.call(ask, [builder.bitcast(pointer, byte), number(0), number(2), number(1)])
+
+
 def _intrinsic(builder, name, returns, takes, *overloads):
     """Declare LLVM's intrinsic `name` for these types, e.g. llvm.fmuladd.v16f32."""
 

@@ -12,7 +12,8 @@ only do so if the running sums stay in registers. Compilers do not keep an array
 `accumulate` is called once for each k of a matrix product: one number of every row meets a vector of weights.
 The rows may begin anywhere; `tile_rows.py` has other ways to say where. A sum that is done in pieces begins
 with `load` instead of `zeros`: it takes up the sums that `store` left. A depthwise convolution, where every
-column has numbers of its own, has `slide` instead of `accumulate` (`tile_slide.py`).
+column has numbers of its own, has `slide` instead of `accumulate` (`tile_slide.py`). Weights that come from
+far away can be asked for before they are wanted, with `prefetch`.
 
 There is no second kernel for what is left over at the edges. Rows past the last one (`count` are left) repeat
 it: the same sums are computed, and stored, twice. Columns past the last one (`width` are left) are computed
@@ -30,14 +31,17 @@ from numba.extending import intrinsic
 from convlab import llvm
 from convlab.llvm import INT
 from convlab.tile_rows import at_most, listed, masked, spaced, within
-from convlab.tile_types import Tile, tile_for, vector_bytes
+from convlab.tile_types import Tile, heights, rows_computed, tile_for, vector_bytes
 
 __all__ = [
     "Tile",
     "accumulate",
+    "heights",
     "listed",
     "load",
     "masked",
+    "prefetch",
+    "rows_computed",
     "spaced",
     "store",
     "tile_for",
@@ -76,6 +80,22 @@ def accumulate(typing, tile, sums, rows, c, w, q):
         return sums_
 
     return sums(tile, sums, rows, types.intp, w, types.intp), generate
+
+
+@intrinsic
+def prefetch(typing, tile, w, q):
+    """Ask for w[q : q + cols] to be brought from far memory into the second cache, and do not wait for it.
+
+    A guess costs nothing but its place in the queue: there need be no such weights.
+    """
+
+    def generate(context, builder, signature, args):
+        _, w_, q_ = args
+        for j in range(tile.vectors):
+            llvm.prefetch(builder, llvm.address(context, builder, w, w_, q_, INT(j * tile.lanes)))
+        return context.get_dummy_value()
+
+    return types.none(tile, w, types.intp), generate
 
 
 @intrinsic

@@ -60,6 +60,25 @@ def vector_bytes() -> int:
 
 
 @lru_cache
+def heights() -> tuple[int, ...]:
+    """Return the rows that a tile may have on this processor, the usual number first.
+
+    Notes
+    -----
+    7 rows (14 of 32 registers) on AVX-512 and ARM, where 7 divides the 7, 14, 28 and 56 rows of real
+    networks; 6 rows (12 of 16 registers) on other x86 processors. The other heights are for matrices of few
+    rows. None is below 4: so many sums are needed until the first can take its next product.
+    """
+    has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
+    return (7, 8, 9, 4) if has_32_registers else (6, 4)
+
+
+def rows_computed(rows: int, height: int) -> int:
+    """Return the rows that tiles of one height compute: the last one is computed whole."""
+    return -(-rows // height) * height
+
+
+@lru_cache
 def tile_for(dtype="float32", rows: int | None = None) -> Tile:
     """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
 
@@ -67,16 +86,9 @@ def tile_for(dtype="float32", rows: int | None = None) -> Tile:
     ----------
     dtype : dtype
     rows : int, optional
-        Rows of the matrix, if they are few: an eighth row is taken where 8 fit them better than 7.
-
-    Notes
-    -----
-    7 rows (14 of 32 registers) on AVX-512 and ARM, where 7 divides the 7, 14, 28 and 56 rows of real
-    networks; 6 rows (12 of 16 registers) on other x86 processors.
+        Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
     """
-    has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
-    heights = (7, 8) if has_32_registers else (6,)
-    height = min(heights, key=lambda height: -(-(rows or 0) // height) * height)  # rows computed; 7 if alike
+    height = min(heights(), key=lambda height: rows_computed(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
     return Tile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, plan
 from convlab.algorithms.winograd_error import amplification, measured_error
-from convlab.algorithms.winograd_fast import FILTERS, TILES
+from convlab.algorithms.winograd_fast import TILES
 from convlab.algorithms.winograd_tiles import transform_weights
 from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
 from convlab.reference import reference
+from convlab.tile import tile_for
 
+COLS = tile_for().cols
 SIZES = (2, 4, 6)
 size = pytest.mark.parametrize("m", SIZES)
 
@@ -123,11 +125,13 @@ def test_refuses_with_a_reason(sizes, reason):
     ]
     + [
         {"H": 3, "W": 20, "C": 1, "K": 1},
-        {"H": 20, "W": 3, "C": 33, "K": FILTERS + 1},
-        {"N": 2, "H": 17, "W": 15, "C": 17, "K": 2 * FILTERS + 37},
+        {"H": 20, "W": 3, "C": 33, "K": COLS + 1},
+        {"N": 2, "H": 17, "W": 15, "C": 17, "K": 5 * COLS + 5},
         {"N": 3, "H": 32, "W": 31, "C": 6, "K": 4, "groups": 2},  # more than one block of tiles
-        {"H": 11, "W": 13, "C": 40, "K": 4 * FILTERS, "groups": 2, "padding": ((5, 0), (0, 4))},
+        {"H": 11, "W": 13, "C": 40, "K": 8 * COLS, "groups": 2, "padding": ((5, 0), (0, 4))},
         {"H": 13, "W": 13, "C": 24, "K": 70, "padding": 1, "dtype": "float64"},
+        {"H": 7, "W": 7, "C": 20, "K": 40, "padding": 1},  # few tiles: a register tile of another height
+        {"H": 14, "W": 14, "C": 20, "K": 40, "padding": 1, "dtype": "float64"},
     ],
     ids=str,
 )

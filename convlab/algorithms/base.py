@@ -71,6 +71,8 @@ class Form:
         ``pack(problem, w)`` returns a copy of the weights in the layout `run` wants. Done once, by `plan`.
     allocate : callable
         ``allocate(problem, threads)`` returns the named arrays of the workspace. Done once, by `plan`.
+    scratch : tuple of str
+        Those of them that a run writes before it reads them. Layers that never run at once can share them.
     resize : callable, optional
         ``resize(old, new, workspace)`` returns the workspace of another size of the input, and how much of
         it was made anew: "nothing", "part" or "all". Without it all of it is.
@@ -87,6 +89,7 @@ class Form:
     packed_bytes: Callable[[ConvProblem], int] = WEIGHTS
     pack: Callable[[ConvProblem, np.ndarray], Any] = _copy
     allocate: Callable[[ConvProblem, int], dict[str, np.ndarray]] = _nothing
+    scratch: tuple[str, ...] = ()
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
     packs_for: Callable[[ConvProblem], Any] | None = None
     passes: Callable[[], tuple[Pass, ...]] | None = None

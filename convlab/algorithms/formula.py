@@ -10,6 +10,7 @@ from convlab.problem import ConvProblem
 
 LETTERS = tuple("NHWCKRSPQGb")
 CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
+_OF_A_TILE = ("MR", "VL", "tiled")
 
 
 def fast_size(least) -> int:
@@ -30,6 +31,13 @@ def fast_size(least) -> int:
     return best
 
 
+def tiled_rows(rows) -> int:
+    """Return the rows that are computed for so many, if the register tile has the height that fits them."""
+    from convlab.tile import heights, rows_computed
+
+    return min(rows_computed(rows, height) for height in heights())
+
+
 _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
     "const fast = (least) => { let best = Infinity; "
     "for (let five = 1; five < best; five *= 5) { for (let three = five; three < best; three *= 3) { "
@@ -45,8 +53,9 @@ def _log2(value) -> Fraction:
     return Fraction(log2(value))
 
 
-_QUICK = {"__builtins__": {}, "ceil": ceil, "max": max, "min": min, "log2": log2, "fast": fast_size}
-_FUNCTIONS = {"ceil": _ceil, "max": max, "min": min, "log2": _log2, "fast": fast_size}
+_ALIKE = {"max": max, "min": min, "fast": fast_size, "tiled": tiled_rows}
+_QUICK = {"__builtins__": {}, "ceil": ceil, "log2": log2} | _ALIKE
+_FUNCTIONS = {"ceil": _ceil, "log2": _log2} | _ALIKE
 
 
 class Formula:
@@ -56,10 +65,10 @@ class Formula:
     ----------
     text : str
         An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
-        ``+ - * /``, ``ceil``, ``max`` and ``min``, ``log2``, and ``fast`` (`fast_size`); MR is the rows of
-        this processor's register tile, `threads` the threads of a run. It is valid Python and valid
-        JavaScript alike, so that an interactive figure computes the very number that the library computes.
-
+        ``+ - * /``, ``ceil``, ``max`` and ``min``, ``log2``, ``fast`` (`fast_size`) and ``tiled``
+        (`tiled_rows`); MR is the rows of this processor's register tile, `threads` the threads of a run. It
+        is valid Python and valid JavaScript alike, so that an interactive figure computes the very number
+        that the library computes.
     parts : dict of str to str, optional
         Names for what is long or comes twice, each an expression of the letters and of the names before it.
 
@@ -90,7 +99,7 @@ class Formula:
             if isinstance(node, ast.Name):
                 if node.id not in known:
                     raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
-                self._tiled |= node.id in ("MR", "VL")
+                self._tiled |= node.id in _OF_A_TILE
                 self._fast |= node.id == "fast"
             elif not isinstance(node, (*self._allowed, ast.Load)):
                 raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
@@ -133,7 +142,16 @@ class Formula:
         known = self._constants(threads=1) | self.parts
         lines = "".join(f"const {name} = {value}; " for name, value in known.items())
         fast = _FAST_IN_JAVASCRIPT if self._fast else ""
-        return f"const {{ceil, max, min, log2}} = Math; {fast}{lines}"
+        return f"const {{ceil, max, min, log2}} = Math; {fast}{self._tiled_in_javascript}{lines}"
+
+    @property
+    def _tiled_in_javascript(self) -> str:
+        if not self._tiled:
+            return ""
+        from convlab.tile import heights
+
+        rows = ", ".join(f"ceil(rows / {height}) * {height}" for height in heights())
+        return f"const tiled = (rows) => min({rows}); "
 
     def _constants(self, threads: int) -> dict[str, int]:
         if not self._tiled:

@@ -178,6 +178,7 @@ ALGORITHM = Algorithm(
             packed_bytes=panel_bytes,
             pack=_pack,
             allocate=allocate,
+            scratch=("cols",),
             passes=_passes,
         ),
         "gpu": gpu_form(

@@ -155,6 +155,7 @@ ALGORITHM = Algorithm(
             packed_bytes=panel_bytes,
             pack=pack_panels,
             allocate=allocate,
+            scratch=("rows",),
             passes=lambda: (fill_pass(MATRIX.text), product()),
         ),
         "gpu": gpu_form(

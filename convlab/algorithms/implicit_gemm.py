@@ -145,6 +145,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 packed_bytes=panel_bytes,
                 pack=pack_panels,
                 allocate=allocate,
+                scratch=("scratch",),
                 passes=lambda: (fill_pass("N*P*Q*R*S*C*b", f"{scratch} * b"), product(a=nothing)),
             ),
             "gpu": gpu_form(

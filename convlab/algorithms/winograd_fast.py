@@ -2,13 +2,15 @@
 
     for each block of TILES tiles:
         V = the transform of the windows under them                read from x where they lie
-        for FILTERS filters at a time:
+        for each panel of filters, as wide as the register tile:
             M[:, e] = V[:, e] @ U[e]  for all places e             on the register tile
             y of these tiles = the transform of M, backwards
 
 The formula, in `convlab.algorithms.winograd`, transforms all windows, then multiplies them all: V and M are
 many times as large as the picture, and travel to the memory and back. Here a block's V and M stay. The
-transforms happen in registers, on a vector of channels or filters (`convlab.transform`).
+transforms happen in registers, on a vector of channels or filters (`convlab.transform`). U is packed in the
+order in which it is used, so all of it flows past as one stream: in the last layers of a network, of many
+filters and few pixels, that is what takes the time.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
 
 TILES = 56  # in a block: so many transformed windows stay in the cache for all filters
-FILTERS = 64  # so many products of each tile are held before they are transformed back
+FEW = 4  # tiles that are multiplied faster than their weights arrive: asking for those early gains nothing
 LANES = 16  # of the widest vector, float32 on AVX-512
 
 read, both_sides, write = late("convlab.transform", "read", "both_sides", "write")
@@ -43,17 +45,22 @@ def _convolve(first, end, left, right, kinds, arrays, sizes, V, M):
     _, _, C, _, _, K, _, _, groups = sizes
     channels, filters = C // groups, K // groups
     places = forward.outputs**2
+    a_row, out_row = places * channels, places * tile.cols
+    block = TILES // tile.rows * tile.rows
     for g in range(groups):
-        for low in range(first, end, TILES):
-            count = min(TILES, end - low)
+        for low in range(first, end, block):
+            count = min(block, end - low)
             _transform_windows(forward, backward, low, count, g * channels, channels, x, sizes, V, outside)
-            for k in range(left, right, FILTERS):
-                width = min(FILTERS, right - k)
+            for k in range(left, right, tile.cols):
+                width = min(tile.cols, right - k)
+                u = panels[g, k * a_row :]  # of these filters: all places, one after the other
+                size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)
+                ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
                 for e in range(places):  # M[:, e] = V[:, e] @ U[e]
-                    a, u, out = V[e * channels :], panels[g * places + e, k * channels :], M[e * FILTERS :]
-                    a_row, out_row = places * channels, places * FILTERS
-                    gemm_part(0, count, 0, width, tile, a, a_row, 1, u, out, out_row, count, width, channels)
-                _transform_products(backward, low, count, g * filters + k, width, M, y, sizes, outside)
+                    factors = V[e * channels :], a_row, 1, u[e * size :]
+                    target = M[e * tile.cols :], out_row
+                    gemm_part(0, count, 0, width, tile, *factors, *target, count, width, channels, ahead)
+                _transform_products(backward, tile, low, count, g * filters + k, width, M, y, sizes, outside)
 
 
 @njit
@@ -75,7 +82,7 @@ def _transform_windows(forward, backward, low, count, first, channels, x, sizes,
 
 
 @njit
-def _transform_products(backward, low, count, k, width, M, y, sizes, outside):
+def _transform_products(backward, tile, low, count, k, width, M, y, sizes, outside):
     """Write y = AT M A for the filters k..k + width of the tiles, as far as they lie in the picture."""
     _, _, _, P, Q, K, _, _, _ = sizes
     m, n = backward.outputs, backward.inputs
@@ -86,8 +93,8 @@ def _transform_products(backward, low, count, k, width, M, y, sizes, outside):
         p, q = place // across * m, place % across * m
         start = ((image * P + p) * Q + q) * K + k
         for c in range(0, width, backward.lanes):
-            at = t * n * n * FILTERS + c
-            cells = read(backward, M, at, n * FILTERS, FILTERS, everything, outside, width - c)
+            at = t * n * n * tile.cols + c
+            cells = read(backward, M, at, n * tile.cols, tile.cols, everything, outside, width - c)
             cells = both_sides(backward, cells)
             write(backward, cells, y, start + c, Q * K, K, P - p, Q - q, width - c)
 
@@ -104,14 +111,14 @@ def _run(m, problem, x, panels, workspace, y, threads):
     from convlab.tile import tile_for
 
     tiles, filters = tile_count(m, problem), problem.K // problem.groups
-    tile = tile_for(problem.dtype, rows=min(tiles, TILES))
+    tile = tile_for(problem.dtype, rows=tiles)
     kinds = tile, *_transforms_in_registers(m, problem.dtype)
     arrays = x.reshape(-1), panels, y.reshape(-1), workspace["outside"]
     (top, _), (left, _) = problem.padding
     sizes = *x.shape[1:], *y.shape[1:], top, left, problem.groups
     # With many filters each thread takes its share of them, and transforms all windows for itself: that is
     # little beside the products, and divides evenly where a handful of tiles does not.
-    by_filters = filters >= threads * FILTERS
+    by_filters = filters >= threads * 2 * tile.cols
     rows, cols = (tiles, tiles if by_filters else tile.rows), (filters, tile.cols if by_filters else filters)
     arrays = kinds, arrays, sizes, workspace["V"], workspace["M"]
     spread(threads, rows, cols, _convolve, _shared, *arrays)
@@ -128,10 +135,12 @@ def _transforms_in_registers(m: int, dtype: str):
 
 
 def _allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
-    cells = (m + 2) ** 2 * min(TILES, tile_count(m, problem))
+    from convlab.tile import tile_for
+
+    cells, tile = (m + 2) ** 2 * min(TILES, tile_count(m, problem)), tile_for(problem.dtype)
     return {
         "V": aligned_empty((threads, cells * problem.C // problem.groups), problem.dtype),
-        "M": aligned_empty((threads, cells * FILTERS), problem.dtype),
+        "M": aligned_empty((threads, cells * tile.cols), problem.dtype),
         "outside": np.zeros(LANES, problem.dtype),
     }
 
@@ -139,18 +148,19 @@ def _allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarra
 def _pack(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     from convlab.gemm import empty_panels, put
 
-    places, channels = (m + 2) ** 2, w.shape[3]
-    panels = empty_panels(problem.groups * places, problem.K // problem.groups, channels, w.dtype)
+    filters, length = problem.K // problem.groups, (m + 2) ** 2 * w.shape[3]
+    panels = empty_panels(problem.groups, filters, length, w.dtype)
     for g, k, U in few_transformed(m, problem, w):
-        put(panels[g * places : (g + 1) * places], channels, U, k)
+        rows = U.swapaxes(0, 1).reshape(1, -1, length)  # one for each filter: (n*n, C/G) in a row
+        put(panels[g : g + 1], length, rows, k)
     return panels
 
 
 def _packed_bytes(m: int, problem: ConvProblem) -> int:
     from convlab.gemm import packed_bytes
 
-    groups = problem.groups
-    return packed_bytes(groups * (m + 2) ** 2, problem.K // groups, problem.C // groups, problem.dtype)
+    groups, channels = problem.groups, problem.C // problem.groups
+    return packed_bytes(groups, problem.K // groups, (m + 2) ** 2 * channels, problem.dtype)
 
 
 def _passes(m: int) -> tuple[Pass, ...]:
@@ -158,10 +168,11 @@ def _passes(m: int) -> tuple[Pass, ...]:
     cells, parts = (m + 2) ** 2, {"tiles": f"N*ceil(P/{m})*ceil(Q/{m})"}
     held = f"min(tiles, {TILES}) * {cells}"  # V and M of a block
     windows = stream(f"2 * tiles*{cells}*C*b", f"{held}*C/G*b", parts)
-    products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*{FILTERS}*b", parts)
+    products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*2*VL*4", parts)
     weights = f"{cells}*K*C/G*b"
     lines = f"ceil(tiles/{TILES})"  # blocks of tiles
-    multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", calls="0", parts=parts)
+    rows = "tiled(tiles)"
+    multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", rows=rows, calls="0", parts=parts)
     again = stream(f"{lines} * {weights}", weights, parts)
     # Additions alone are half of what multiply-adds count as.
     return (
@@ -179,9 +190,11 @@ def fast_form(m: int) -> Form:
         run=partial(_run, m),
         # V and M stay in the cache; the weights are read once for each block of tiles.
         bytes_moved=Formula(f"({windows} + ceil({tiles}/{TILES})*{weights} + N*P*Q*K) * b"),
-        workspace_bytes=Formula(f"(threads*{cells}*min({tiles}, {TILES})*(C/G + {FILTERS}) + {LANES}) * b"),
+        # A row of M is as wide as a register tile: two vectors, of VL numbers of 4 bytes or half as many of 8.
+        workspace_bytes=Formula(f"threads*{cells}*min({tiles}, {TILES})*(C/G*b + 2*VL*4) + {LANES}*b"),
         packed_bytes=partial(_packed_bytes, m),
         pack=partial(_pack, m),
         allocate=partial(_allocate, m),
+        scratch=("V", "M"),
         passes=lambda: _passes(m),
     )

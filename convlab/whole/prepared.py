@@ -19,6 +19,7 @@ from convlab.whole.fusion import late
 from convlab.whole.glue import GLUE
 from convlab.whole.profile import Profile, Spent
 from convlab.whole.trace import Step
+from convlab.whole.workspaces import share
 
 if TYPE_CHECKING:
     from convlab.whole.stack import Stack
@@ -47,7 +48,7 @@ class Prepared:
         wanted = self._by_layer(algorithm)
         for step in shown(stack.layers, f"preparing {stack.title}", progress):
             self.plans[step.name] = self._plan(step, wanted[step.name])
-        self._share_workspaces()
+        self._workspace_total = share(self.plans.values())
         arrays, self._array_bytes = allocate(stack.steps)
         self._last = arrays[stack.steps[-1].name]
         waiting = late(stack.steps) if fused else {}
@@ -106,14 +107,13 @@ class Prepared:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes that are held from now on: "arrays" between the layers, "workspace", "packed weights".
+        """Bytes that are held from now on: "arrays" between the layers, "workspace" of all, "packed weights".
 
         The weights as they were before packing belong to the stack, and are not counted.
         """
-        workspaces = {id(array): array for one in self.plans.values() for array in one.workspace.values()}
         return {
             "arrays": self._array_bytes,
-            "workspace": sum(array.nbytes for array in workspaces.values()),
+            "workspace": self._workspace_total,
             "packed weights": sum(one.cost.packed_bytes + _kept(one) for one in self.plans.values()),
         }
 
@@ -144,12 +144,6 @@ class Prepared:
         except UnsupportedError:
             self.replaced[step.name] = ALGORITHMS[algorithm].supports(step.problem) or "it has no such form"
             return make(algorithm="auto")
-
-    def _share_workspaces(self) -> None:
-        """Let layers of one shape share a workspace: they never run at once, and its tables are the same."""
-        first: dict[tuple, Plan] = {}
-        for one in self.plans.values():
-            one.workspace = first.setdefault((one.problem, one.algorithm.name), one).workspace
 
     def _algorithm(self, step: Step) -> str | None:
         return self.plans[step.name].algorithm.name if step.does == "conv" else None
