@@ -33,6 +33,7 @@ CASES = {
         "depthwise, two filters a channel": {"C": 3, "K": 6, "groups": 3, "stride": 2},
         "one channel": {"C": 1, "K": 7},
         "three channels": {"C": 3, "R": 7, "S": 5, "stride": 2, "padding": 3},
+        "first layer": {"N": 2, "H": 15, "C": 3, "K": 37, "R": 7, "S": 6, "stride": 2, "padding": 3},
         "five channels, one filter": {"C": 5, "K": 1},
         "more filters than a tile": {"C": 3, "K": 37, "padding": 1},
         "pointwise": {"R": 1, "S": 1, "C": 8, "K": 9},
@@ -44,6 +45,7 @@ CASES = {
         "one output pixel": {"H": 3, "W": 3},
         "one of everything": {"H": 1, "W": 1, "C": 1, "K": 1, "R": 1, "S": 1},
         "two output pixels": {"H": 3, "W": 4, "K": 33},
+        "double precision, stride": {"dtype": "float64", "R": 5, "S": 4, "stride": 2, "padding": (0, 1)},
         "double precision": {"dtype": "float64", "padding": 1, "stride": (2, 1)},
         "double precision, groups": {"dtype": "float64", "groups": 2, "K": 34, "dilation": (1, 2)},
     }.items()
@@ -82,8 +84,8 @@ def assert_close(y, x, w, problem, bias=None, label="", rounding=1.0):
 def problems(draw, algorithm="direct", most_macs=20_000):
     """Draw a random problem that an algorithm serves, small enough for seven Python loops.
 
-    Some algorithms serve few: so what they all ask for (a 1x1 or 3x3 filter, steps of one, one channel a
-    group) is tried on purpose if the plain draw is refused.
+    Some algorithms serve few: so what they all ask for (a 1x1, 3x3 or large filter, steps of one or of two,
+    one channel a group) is tried on purpose if the plain draw is refused.
     """
 
     def integer(low, high):
@@ -112,6 +114,7 @@ def problems(draw, algorithm="direct", most_macs=20_000):
         {"R": 3, "S": 3, **steps},
         {"groups": channel, "K": channel * integer(1, 3)},
         {"R": 1, "S": 1, "padding": 0, **steps},
+        {"R": integer(5, 8), "S": integer(1, 8), "groups": 1, "stride": 2, "dilation": 1},
     ):
         try:
             problem = ConvProblem(**sizes | narrowed)

@@ -73,7 +73,8 @@ def test_a_run_allocates_nothing_else(algorithm, backend):
     large = {"N": 2, "H": 40, "W": 37, "C": 16, "K": 12, "R": 3, "S": 3, "padding": 1, "groups": 2}
     problem = ConvProblem(**(small if (algorithm, backend) == ("direct", "numpy") else large))
     if ALGORITHMS[algorithm].supports(problem):
-        others = ({"groups": 1}, {"R": 1, "S": 1, "padding": 0}, {"groups": 16, "K": 32})
+        first = {"groups": 1, "R": 5, "S": 5, "stride": 2, "K": 24}
+        others = ({"groups": 1}, {"R": 1, "S": 1, "padding": 0}, {"groups": 16, "K": 32}, first)
         problem = serving(algorithm, [ConvProblem(**large | other) for other in others])[0]
     x, w, _ = arrays(problem)
     out = np.empty(problem.y_shape, problem.dtype)

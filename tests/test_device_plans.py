@@ -73,6 +73,7 @@ SMALL = [
     ConvProblem(1, 5, 4, 4, 6, 3, 3, padding=1),
     ConvProblem(1, 5, 4, 4, 4, 3, 3, padding=1, groups=4),
     ConvProblem(1, 5, 4, 4, 6, 1, 1),
+    ConvProblem(1, 5, 4, 4, 6, 5, 4, padding=2, stride=2),
 ]
 EVERY = [*(ALGORITHMS[name] for name in FORMS), *map(tensor_core, KINDS)]
 

@@ -11,6 +11,7 @@ from convlab.algorithms import (
     indirect,
     pointwise,
     precomputed_gemm,
+    space_to_depth,
     winograd,
 )
 from convlab.algorithms.base import Algorithm, Cost, Form, Formula
@@ -25,6 +26,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         precomputed_gemm.ALGORITHM,
         indirect.ALGORITHM,
         *winograd.ALGORITHMS,
+        space_to_depth.ALGORITHM,
         fft.ALGORITHM,
         fft_tiled.ALGORITHM,
         depthwise.ALGORITHM,

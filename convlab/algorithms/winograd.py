@@ -27,7 +27,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.winograd_error import amplification
 from convlab.algorithms.winograd_fast import fast_form
-from convlab.algorithms.winograd_tiles import tile_grid, transform_operations, transform_weights
+from convlab.algorithms.winograd_tiles import TileTexts, tile_grid, tile_texts, transform_weights
 from convlab.algorithms.winograd_transforms import matrices
 from convlab.gpu.forms import gpu_form
 from convlab.problem import ConvProblem
@@ -46,9 +46,10 @@ def refuses(m: int, problem: ConvProblem) -> str | None:
 
 
 def _allocate_numpy(m: int, problem: ConvProblem) -> dict[str, np.ndarray]:
-    n, (down, across) = m + 2, tile_grid(m, problem)
+    overlap, (down, across) = problem.R - 1, tile_grid(m, problem)
+    n = m + overlap
     shapes = {
-        "padded": (problem.N, down * m + 2, across * m + 2, problem.C),
+        "padded": (problem.N, down * m + overlap, across * m + overlap, problem.C),
         "V": (n, n, problem.N, down, across, problem.C),
         "M": (n, n, problem.N, down, across, problem.K),
         "whole": (problem.N, down, m, across, m, problem.K),  # y, with what hangs over its edge
@@ -57,12 +58,13 @@ def _allocate_numpy(m: int, problem: ConvProblem) -> dict[str, np.ndarray]:
 
 
 def _run_numpy(m, problem, x, U, workspace, y, threads):
-    AT, _, BT = (matrix.astype(x.dtype) for matrix in matrices(m))
+    AT, _, BT = (matrix.astype(x.dtype) for matrix in matrices(m, r=problem.R))
     padded, V, M, whole = (workspace[name] for name in ("padded", "V", "M", "whole"))
     (top, _), (left, _) = problem.padding
     picture = padded[:, top : top + problem.H, left : left + problem.W]
     picture[...] = x[:, : picture.shape[1], : picture.shape[2]]  # no window reaches the rest
-    windows = sliding_window_view(padded, (m + 2, m + 2), axis=(1, 2))[:, ::m, ::m]  # (N, tiles, C, n, n)
+    n = len(BT)
+    windows = sliding_window_view(padded, (n, n), axis=(1, 2))[:, ::m, ::m]  # (N, tiles, C, n, n)
     places, groups, filters, channels = U.shape
 
     np.einsum("ia,jb,Npqcab->ijNpqc", BT, BT, windows, out=V)
@@ -75,43 +77,53 @@ def _run_numpy(m, problem, x, U, workspace, y, threads):
     y[...] = whole.reshape(N, down * m, across * m, K)[:, : problem.P, : problem.Q]
 
 
+def forms(m: int, per_tile: TileTexts) -> dict[str, Form]:
+    """Return the forms for tiles of m x m outputs, whose costs are given as texts."""
+    tiles, n, cells, *_ = per_tile
+    windows, products, weights = f"{tiles}*{cells}*C", f"{tiles}*{cells}*K", f"{cells}*K*C/G"
+    padded = f"N*(ceil(P/{m})*{m} + {n} - {m})*(ceil(Q/{m})*{m} + {n} - {m})*C"
+    return {
+        "numpy": Form(
+            run=partial(_run_numpy, m),
+            bytes_moved=Formula(f"(3*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
+            workspace_bytes=Formula(f"({padded} + {windows} + {products} + {tiles}*{m * m}*K) * b"),
+            packed_bytes=Formula(f"{weights} * b"),
+            pack=partial(transform_weights, m),
+            allocate=lambda problem, threads: _allocate_numpy(m, problem),
+        ),
+        "cpu": fast_form(m, per_tile),
+        "gpu": gpu_form(
+            "winograd",
+            parts=("pack", "allocate"),
+            bound=(m,),
+            # V and M are written by one kernel and read by the next.
+            bytes_moved=Formula(f"(N*H*W*C + 2*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
+            workspace_bytes=Formula(f"({windows} + {products}) * b"),
+            packed_bytes=Formula(f"{cells}*C * ceil(K/G/4)*4 * b"),
+        ),
+    }
+
+
+def flops(per_tile: TileTexts) -> Formula:
+    """Return the operations of a run."""
+    tiles, _, cells, into, back = per_tile
+    return Formula(f"{tiles} * (2*{cells}*K*C/G + {into}*C + {back}*K)")
+
+
 def _algorithm(m: int) -> Algorithm:
     """Return the algorithm for tiles of m x m outputs."""
-    n, tiles = m + 2, f"N*ceil(P/{m})*ceil(Q/{m})"
-    into, back = transform_operations(m)
-    flops = f"{tiles} * ({2 * n * n}*K*C/G + {into}*C + {back}*K)"
-    windows, products, weights = f"{tiles}*{n * n}*C", f"{tiles}*{n * n}*K", f"{n * n}*K*C/G"
-    padded = f"N*(ceil(P/{m})*{m} + 2)*(ceil(Q/{m})*{m} + 2)*C"
+    per_tile = tile_texts(m)
     return Algorithm(
         name=f"winograd_{m}x{m}",
-        summary=f"Transform tiles of {m}x{m} outputs: {n * n} multiplications instead of {9 * m * m}.",
+        summary=f"Transform tiles of {m}x{m} outputs: {(m + 2) ** 2} multiplications instead of {9 * m * m}.",
         source="Lavin & Gray 2015, arXiv:1509.09308",
         refuses=partial(refuses, m),
-        flops=Formula(flops),
+        flops=flops(per_tile),
         # Sums of C products instead of 9*C gather a third of the roundings, of numbers that much larger; the
         # transforms of pixels and weights add their own.
         rounding=1 + amplification(m) / 3,
         ieee=False,  # a tile's outputs are sums over the whole tile
-        forms={
-            "numpy": Form(
-                run=partial(_run_numpy, m),
-                bytes_moved=Formula(f"(3*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
-                workspace_bytes=Formula(f"({padded} + {windows} + {products} + {tiles}*{m * m}*K) * b"),
-                packed_bytes=Formula(f"{weights} * b"),
-                pack=partial(transform_weights, m),
-                allocate=lambda problem, threads: _allocate_numpy(m, problem),
-            ),
-            "cpu": fast_form(m),
-            "gpu": gpu_form(
-                "winograd",
-                parts=("pack", "allocate"),
-                bound=(m,),
-                # V and M are written by one kernel and read by the next.
-                bytes_moved=Formula(f"(N*H*W*C + 2*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
-                workspace_bytes=Formula(f"({windows} + {products}) * b"),
-                packed_bytes=Formula(f"{n * n}*C * ceil(K/G/4)*4 * b"),
-            ),
-        },
+        forms=forms(m, per_tile),
     )
 
 

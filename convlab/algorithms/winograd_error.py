@@ -12,16 +12,16 @@ import numpy as np
 from convlab.algorithms.winograd_transforms import matrices
 
 
-def amplification(m: int, points=None) -> float:
+def amplification(m: int, points=None, r: int = 3) -> float:
     """Return how large the numbers are that cancel in one output, beside the output itself.
 
     With inputs and weights of size 1, V[e] * U[e] is about norm(BT[e]) * norm(G[e]) large in each dimension.
-    AT takes n of them to a result that is the square root of 3 large; their rounding errors stay behind.
+    AT takes n of them to a result that is the square root of r large; their rounding errors stay behind.
     Errors add up like independent numbers, in squares.
     """
-    AT, G, BT = matrices(m, points)
+    AT, G, BT = matrices(m, points, r)
     sizes = np.linalg.norm(BT, axis=1) * np.linalg.norm(G, axis=1)  # (n,)
-    return float(np.max(AT**2 @ sizes**2) / 3)  # two dimensions: the root of a square
+    return float(np.max(AT**2 @ sizes**2) / r)  # two dimensions: the root of a square
 
 
 def measured_error(m: int, points=None, dtype="float32", C: int = 64, K: int = 16, tiles: int = 36) -> float:

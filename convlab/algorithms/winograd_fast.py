@@ -22,7 +22,7 @@ import numpy as np
 
 from convlab.algorithms.base import Form, Formula
 from convlab.algorithms.passes import Pass, product, stream
-from convlab.algorithms.winograd_tiles import few_transformed, tile_count, transform_operations
+from convlab.algorithms.winograd_tiles import TileTexts, few_transformed, tile_count, window_cells
 from convlab.algorithms.winograd_transforms import in_steps, transforms
 from convlab.aligned import aligned_empty
 from convlab.jit import late, njit, prange
@@ -112,7 +112,7 @@ def _run(m, problem, x, panels, workspace, y, threads):
 
     tiles, filters = tile_count(m, problem), problem.K // problem.groups
     tile = tile_for(problem.dtype, rows=tiles)
-    kinds = tile, *_transforms_in_registers(m, problem.dtype)
+    kinds = tile, *_transforms_in_registers(m, problem.R, problem.dtype)
     arrays = x.reshape(-1), panels, y.reshape(-1), workspace["outside"]
     (top, _), (left, _) = problem.padding
     sizes = *x.shape[1:], *y.shape[1:], top, left, problem.groups
@@ -125,22 +125,22 @@ def _run(m, problem, x, panels, workspace, y, threads):
 
 
 @lru_cache
-def _transforms_in_registers(m: int, dtype: str):
+def _transforms_in_registers(m: int, r: int, dtype: str):
     """Return BT and AT as types for the kernels."""
     from convlab.tile import tile_for
     from convlab.transform import Transform
 
-    AT, _, BT = transforms(m)
+    AT, _, BT = transforms(m, r=r)
     return tuple(Transform(in_steps(matrix), tile_for(dtype).lanes, dtype) for matrix in (BT, AT))
 
 
 def _allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     from convlab.tile import tile_for
 
-    cells, tile = (m + 2) ** 2 * min(TILES, tile_count(m, problem)), tile_for(problem.dtype)
+    block, tile = window_cells(m, problem) * min(TILES, tile_count(m, problem)), tile_for(problem.dtype)
     return {
-        "V": aligned_empty((threads, cells * problem.C // problem.groups), problem.dtype),
-        "M": aligned_empty((threads, cells * tile.cols), problem.dtype),
+        "V": aligned_empty((threads, block * problem.C // problem.groups), problem.dtype),
+        "M": aligned_empty((threads, block * tile.cols), problem.dtype),
         "outside": np.zeros(LANES, problem.dtype),
     }
 
@@ -148,7 +148,7 @@ def _allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarra
 def _pack(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     from convlab.gemm import empty_panels, put
 
-    filters, length = problem.K // problem.groups, (m + 2) ** 2 * w.shape[3]
+    filters, length = problem.K // problem.groups, window_cells(m, problem) * w.shape[3]
     panels = empty_panels(problem.groups, filters, length, w.dtype)
     for g, k, U in few_transformed(m, problem, w):
         rows = U.swapaxes(0, 1).reshape(1, -1, length)  # one for each filter: (n*n, C/G) in a row
@@ -160,12 +160,11 @@ def _packed_bytes(m: int, problem: ConvProblem) -> int:
     from convlab.gemm import packed_bytes
 
     groups, channels = problem.groups, problem.C // problem.groups
-    return packed_bytes(groups, problem.K // groups, (m + 2) ** 2 * channels, problem.dtype)
+    return packed_bytes(groups, problem.K // groups, window_cells(m, problem) * channels, problem.dtype)
 
 
-def _passes(m: int) -> tuple[Pass, ...]:
-    into, back = transform_operations(m)
-    cells, parts = (m + 2) ** 2, {"tiles": f"N*ceil(P/{m})*ceil(Q/{m})"}
+def _passes(m: int, per_tile: TileTexts) -> tuple[Pass, ...]:
+    cells, parts = per_tile.cells, {"tiles": per_tile.tiles}
     held = f"min(tiles, {TILES}) * {cells}"  # V and M of a block
     windows = stream(f"2 * tiles*{cells}*C*b", f"{held}*C/G*b", parts)
     products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*2*VL*4", parts)
@@ -176,25 +175,26 @@ def _passes(m: int) -> tuple[Pass, ...]:
     again = stream(f"{lines} * {weights}", weights, parts)
     # Additions alone are half of what multiply-adds count as.
     return (
-        Pass("transform windows", Formula(f"2*tiles*{into}*ceil(C/G/VL)*VL*G", parts), (windows,)),
+        Pass("transform windows", Formula(f"2*tiles*{per_tile.into}*ceil(C/G/VL)*VL*G", parts), (windows,)),
         replace(multiply, streams=(again,)),
-        Pass("transform back", Formula(f"2*tiles*{back}*ceil(K/G/VL)*VL*G", parts), (products,)),
+        Pass("transform back", Formula(f"2*tiles*{per_tile.back}*ceil(K/G/VL)*VL*G", parts), (products,)),
     )
 
 
-def fast_form(m: int) -> Form:
+def fast_form(m: int, per_tile: TileTexts) -> Form:
     """Return the form for tiles of m x m outputs."""
-    cells, tiles = (m + 2) ** 2, f"N*ceil(P/{m})*ceil(Q/{m})"
+    cells, tiles = per_tile.cells, per_tile.tiles
     windows, weights = f"{tiles}*{cells}*C", f"{cells}*K*C/G"
     return Form(
         run=partial(_run, m),
         # V and M stay in the cache; the weights are read once for each block of tiles.
         bytes_moved=Formula(f"({windows} + ceil({tiles}/{TILES})*{weights} + N*P*Q*K) * b"),
-        # A row of M is as wide as a register tile: two vectors, of VL numbers of 4 bytes or half as many of 8.
+        # A row of M is as wide as a register tile: two vectors, of VL numbers of 4 bytes or half as many of
+        # 8.
         workspace_bytes=Formula(f"threads*{cells}*min({tiles}, {TILES})*(C/G*b + 2*VL*4) + {LANES}*b"),
         packed_bytes=partial(_packed_bytes, m),
         pack=partial(_pack, m),
         allocate=partial(_allocate, m),
         scratch=("V", "M"),
-        passes=lambda: _passes(m),
+        passes=lambda: _passes(m, per_tile),
     )

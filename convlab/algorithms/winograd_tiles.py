@@ -9,7 +9,9 @@ the end. A form brings U into the layout that its products read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,11 +32,52 @@ def tile_count(m: int, problem: ConvProblem) -> int:
     return problem.N * down * across
 
 
-def transform_operations(m: int) -> tuple[int, int]:
+def window_cells(m: int, problem: ConvProblem) -> int:
+    """Return the pixels of a window, n * n: a tile's m outputs see n = m + r - 1 inputs, for r taps."""
+    return (m + problem.R - 1) ** 2
+
+
+def transform_operations(m: int, r: int = 3) -> tuple[int, int]:
     """Return the operations that transform one tile of one channel: its pixels there, its products back."""
-    n, (AT, _, BT) = m + 2, transforms(m)
+    n, (AT, _, BT) = m + r - 1, transforms(m, r=r)
     # Each matrix is applied to the n columns of a tile, then to its rows: n of them, or m on the way back.
     return operations(in_steps(BT)) * 2 * n, operations(in_steps(AT)) * (n + m)
+
+
+class TileTexts(NamedTuple):
+    """What a tile costs, as expressions for `Formula`.
+
+    Attributes
+    ----------
+    tiles : str
+        Tiles of a batch.
+    n, cells : str
+        Pixels of a window along an axis, and in all.
+    into, back : str
+        Operations that transform its pixels, and its products back: for each channel, for each filter.
+    """
+
+    tiles: str
+    n: str
+    cells: str
+    into: str
+    back: str
+
+
+def tile_texts(m: int, taps: tuple[int, ...] = (3,)) -> TileTexts:
+    """Return the texts for filters of some numbers of taps, e.g. (2, 3, 4), of which R says the one."""
+    into, back = zip(*(transform_operations(m, r) for r in taps), strict=True)
+    n = [m + r - 1 for r in taps]
+    every = [_text(numbers, taps) for numbers in (n, [one**2 for one in n], into, back)]
+    return TileTexts(f"N*ceil(P/{m})*ceil(Q/{m})", *every)
+
+
+def _text(numbers: Sequence[int], taps: tuple[int, ...]) -> str:
+    """Return the first number, or what must be added to it where R is larger."""
+    text = str(numbers[0])
+    for (before, after), r in zip(pairwise(numbers), taps[1:], strict=True):
+        text += f" + {after - before}*max(0, min(1, R - {r - 1}))"
+    return text if len(numbers) == 1 else f"({text})"
 
 
 def transform_weights(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
@@ -44,8 +87,8 @@ def transform_weights(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray
     -------
     ndarray, (n*n, groups, K/groups, C/groups)
     """
-    places, groups = (m + 2) ** 2, problem.groups
-    U = np.empty((places, groups, problem.K // groups, w.shape[3]), w.dtype)
+    groups = problem.groups
+    U = np.empty((window_cells(m, problem), groups, problem.K // groups, w.shape[3]), w.dtype)
     for g, k, some in few_transformed(m, problem, w):
         U[:, g, k : k + some.shape[1]] = some
     return U
@@ -56,7 +99,7 @@ def few_transformed(m: int, problem: ConvProblem, w: np.ndarray) -> Iterator[tup
 
     In double precision U is many times as large as the filters, so it comes a few filters at a time.
     """
-    _, G, _ = matrices(m)
+    _, G, _ = matrices(m, r=problem.R)
     filters = problem.K // problem.groups
     step = max(1, _AT_ONCE // (len(G) ** 2 * w.shape[3]))
     for g in range(problem.groups):

@@ -35,7 +35,7 @@ Matrix = tuple[tuple[Fraction, ...], ...]  # rows of exact numbers
 
 # Small numbers and their inverses and negatives: powers stay small, and a, -a share half of their sums.
 _POINTS = tuple(map(Fraction, ("0", "1", "-1", "2", "-2", "1/2", "-1/2")))
-POINTS = {m: _POINTS[: m + 1] for m in (2, 4, 6)}
+POINTS = {m: _POINTS[: m + 1] for m in (2, 4, 6)}  # for filters of three taps
 
 
 class Transforms(NamedTuple):
@@ -64,7 +64,8 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
     m : int
         Outputs of one tile, in one dimension.
     points : iterable of m + r - 2 distinct numbers, optional
-        Anything `Fraction` takes, e.g. "1/2"; infinity is added to them. By default those of `POINTS`.
+        Anything `Fraction` takes, e.g. "1/2"; infinity is added to them. By default the library's: for r = 3
+        those of `POINTS`.
     r : int
         Taps of the filter.
 
@@ -81,7 +82,7 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
     if points is None:
         if m not in tuple(POINTS):
             raise ParameterError(f"m={m!r} without points; expected one of {', '.join(map(str, POINTS))}")
-        points = POINTS[m]
+        points = _POINTS[: m + r - 2]
     points = tuple(map(Fraction, points))
     if len(points) != m + r - 2 or len(set(points)) != len(points):
         raise ParameterError(
@@ -102,9 +103,9 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
     return Transforms(_matrix(zip(*AT, strict=True)), _matrix(G), _matrix(BT))
 
 
-def matrices(m: int, points=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (AT, G, BT) of F(m, 3) as float64 arrays."""
-    return tuple(np.array(matrix, np.float64) for matrix in transforms(m, points))
+def matrices(m: int, points=None, r: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (AT, G, BT) of F(m, r) as float64 arrays."""
+    return tuple(np.array(matrix, np.float64) for matrix in transforms(m, points, r))
 
 
 def with_roots(roots: Iterable[Fraction]) -> list[Fraction]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from convlab.algorithms.winograd_tiles import tile_grid, transform_weights
+from convlab.algorithms.winograd_tiles import tile_grid, transform_weights, window_cells
 from convlab.algorithms.winograd_transforms import in_steps, transforms
 from convlab.gpu import _cuda, many_products
 from convlab.gpu._cuda import cuda, uint32
@@ -33,12 +33,12 @@ THREADS = 128
 
 
 @lru_cache
-def input_transform(m: int, dtype: str):
+def input_transform(m: int, dtype: str, r: int = 3):
     """Return the kernel(x, V, size, H, W, C, top, left, down, across); V has `size` * n * n numbers."""
-    n = m + 2
+    n = m + r - 1
     cells_of_window = n * n
     number = getattr(_cuda, dtype)
-    into = written_out(in_steps(transforms(m).BT), f"into_{m}x{m}", dtype)
+    into = written_out(in_steps(transforms(m, r=r).BT), f"into_{m}x{m}", dtype)
 
     @cuda.jit
     def into_places(x, V, size, H, W, C, top, left, down, across):
@@ -68,12 +68,12 @@ def input_transform(m: int, dtype: str):
 
 
 @lru_cache
-def output_transform(m: int, dtype: str):
+def output_transform(m: int, dtype: str, r: int = 3):
     """Return the kernel(M, y, size, P, Q, K, down, across); M has `size` * n * n numbers."""
-    n = m + 2
+    n = m + r - 1
     cells_of_window = n * n
     number = getattr(_cuda, dtype)
-    back = written_out(in_steps(transforms(m).AT), f"back_{m}x{m}", dtype)
+    back = written_out(in_steps(transforms(m, r=r).AT), f"back_{m}x{m}", dtype)
 
     @cuda.jit
     def into_pixels(M, y, size, P, Q, K, down, across):
@@ -109,7 +109,7 @@ def products_of(m: int, problem: ConvProblem) -> ConvProblem:
     down, across = tile_grid(m, problem)
     return many_products.as_convolution(
         problem.N * down * across,
-        (m + 2) ** 2 * problem.groups,
+        window_cells(m, problem) * problem.groups,
         problem.C // problem.groups,
         problem.K // problem.groups,
         problem.dtype,
@@ -140,13 +140,13 @@ def transform_windows(m: int, problem: ConvProblem, x, V) -> None:
     """Fill V (tiles, n*n, C) from x (N, H, W, C); flat arrays of the device."""
     (top, _), (left, _) = problem.padding
     sizes = problem.H, problem.W, problem.C, top, left, *tile_grid(m, problem)
-    _launch(input_transform(m, problem.dtype), x, V, V.size // (m + 2) ** 2, *sizes)
+    _launch(input_transform(m, problem.dtype, problem.R), x, V, V.size // window_cells(m, problem), *sizes)
 
 
 def transform_products(m: int, problem: ConvProblem, M, y) -> None:
     """Fill y (N, P, Q, K) from M (tiles, n*n, K); flat arrays of the device."""
     sizes = problem.P, problem.Q, problem.K, *tile_grid(m, problem)
-    _launch(output_transform(m, problem.dtype), M, y, M.size // (m + 2) ** 2, *sizes)
+    _launch(output_transform(m, problem.dtype, problem.R), M, y, M.size // window_cells(m, problem), *sizes)
 
 
 def _launch(kernel, source, target, size: int, *sizes) -> None:

@@ -1,0 +1,67 @@
+"""Space to depth on a GPU: fold the picture, then Winograd's three kernels.
+
+A thread writes one number of the folded picture. Neighbouring threads write neighbours, and read neighbours
+too: two pixels of a line lie side by side in x, and side by side in z.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+
+from convlab.algorithms.space_to_depth import M, fold_weights, folded
+from convlab.gpu import _cuda, winograd
+from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu.device import current
+from convlab.problem import ConvProblem
+
+U = uint32
+THREADS = 128
+
+
+@lru_cache
+def fold(dtype: str):
+    """Return the kernel(x, z, size, H, W, C, top, left, rows, columns); z (N, rows, columns, 2, 2, C)."""
+    number = getattr(_cuda, dtype)
+
+    @cuda.jit
+    def fold_blocks(x, z, size, H, W, C, top, left, rows, columns):
+        at = U(cuda.grid(1))
+        if at < size:
+            pair = U(C * U(2))  # the numbers of two pixels side by side
+            line = U(at // pair)
+            place = U(at % pair)
+            b = U(place // C)
+            c = U(place % C)
+            a = U(line % U(2))
+            block = U(line // U(2))
+            j = U(block % columns)
+            block = U(block // columns)
+            i = U(block % rows)
+            n = U(block // rows)
+            h = U(U(U(i * U(2)) + a) - top)  # above the picture it is very large
+            w = U(U(U(j * U(2)) + b) - left)
+            inside = h < H and w < W
+            z[at] = x[U(U(U(U(U(U(n * H) + h) * W) + w) * C) + c)] if inside else number(0)
+
+    return fold_blocks
+
+
+def pack(problem: ConvProblem, w):
+    """Return the transformed weights of the folded filters on the device."""
+    return winograd.pack(M, folded(problem), fold_weights(problem, w))
+
+
+def allocate(problem: ConvProblem, threads: int):
+    """Return the room for z (N, rows, columns, 4*C), V and M."""
+    inner = folded(problem)
+    z = current().empty((prod(inner.x_shape),), problem.dtype)
+    return {"z": z} | winograd.allocate(M, inner, threads)
+
+
+def run(problem: ConvProblem, x, packed, workspace, y, threads):
+    """Fold, transform, multiply, transform back."""
+    inner, z, (top, _), (left, _) = folded(problem), workspace["z"], *problem.padding
+    sizes = problem.H, problem.W, problem.C, top, left, inner.H, inner.W
+    current().launch(fold(problem.dtype), -(-z.size // THREADS), THREADS, x.reshape(-1), z, z.size, *sizes)
+    winograd.run(M, inner, z, packed, workspace, y, threads)
