@@ -15,37 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab import gemm
 from convlab.gemm import whole_panels
 from convlab.jit import njit, prange
 from convlab.threads import limited, parts
 from convlab.tile import accumulate, listed, store, tile_for, zeros
-
-
-class Panels:
-    """The weights of all frequencies and groups in panels as wide as a tile, filled a few at a time.
-
-    Parameters
-    ----------
-    F, groups, K, C : int
-        Frequencies; groups, and filters and channels of one group.
-    dtype : str
-        Of the real numbers.
-
-    Attributes
-    ----------
-    array : ndarray, (F * groups, C * padded 2K)
-        For each frequency and group, `gemm.pack`'s panels of the real columns.
-    """
-
-    def __init__(self, F: int, groups: int, K: int, C: int, dtype: str):
-        self.array = gemm.empty_panels(F * groups, 2 * K, C, dtype)
-        self._groups, self._channels = groups, C
-
-    def fill(self, g: int, k: int, c: int, w: np.ndarray) -> None:
-        """Write the complex weights (F, filters, channels) of filters k.., channels c.. of group g."""
-        columns = np.stack([w.real, w.imag], axis=2).reshape(len(w), -1, w.shape[2])  # c, d, c, d, ...
-        gemm.put(self.array[g :: self._groups], self._channels, columns, 2 * k, c)
 
 
 def scratch(M: int, K: int, threads: int, dtype: str) -> dict[str, np.ndarray]:
@@ -58,13 +31,13 @@ def scratch(M: int, K: int, threads: int, dtype: str) -> dict[str, np.ndarray]:
 
 
 def complex_gemm(a, panels, out, groups: int, offsets, four, threads: int = 1) -> None:
-    """Fill out (M, ..., K) with the products of a (M, ..., C) and `Panels`; the axes between are frequencies.
+    """Fill out (M, ..., K) with the products of a (M, ..., C) and w; the axes between are frequencies.
 
     Parameters
     ----------
     a, out : ndarray, complex, C-contiguous
-    panels : ndarray
-        `Panels.array`.
+    panels : ndarray, (F * groups, C * padded 2K)
+        For each frequency and group, `gemm.pack`'s panels of the real columns of w.
     groups : int
         Channels and filters are split into this many independent products.
     offsets, four : ndarray

@@ -207,6 +207,22 @@ def test_weights_are_rounded_once(m):
         assert U[e, 0, 1, 2] == pytest.approx(float(exact), rel=2**-23, abs=1e-12)
 
 
+@size
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_fast_form_packs_the_same_numbers(m, dtype):
+    """Two groups of 37 filters, so the last panel is not full; and more channels than go at a time."""
+    from convlab.gemm import empty_panels, put
+
+    problem = ConvProblem(1, 8, 8, 42, 74, 3, 3, groups=2, dtype=dtype)
+    w = arrays(problem)[1]
+    U = transform_weights(m, problem, w)  # (n*n, groups, K/groups, C/groups)
+    length = len(U) * 21
+    expected = empty_panels(2, 37, length, w.dtype)
+    put(expected, length, U.transpose(1, 2, 0, 3).reshape(2, 37, length))
+    packed = ALGORITHMS[f"winograd_{m}x{m}"].forms["cpu"].pack(problem, w)
+    np.testing.assert_allclose(packed, expected, rtol=np.finfo(dtype).eps, atol=1e-15)  # of doubles of size 1
+
+
 def test_the_laboratory_measures_what_the_library_does():
     """The error laboratory rounds as the fast form does, so their errors are of one size."""
     for m in SIZES:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.fft_transforms import CHUNK, allocate, as_complex, few_spectra
+from convlab.algorithms.fft_transforms import CHUNK, allocate, as_complex
+from convlab.algorithms.transform_pack import pack_transformed
 from convlab.problem import ConvProblem
 
 
@@ -24,14 +25,23 @@ def multiply_cpu(problem, spectra, panels, workspace, threads) -> np.ndarray:
 
 
 def pack_cpu(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
-    """Return the conjugate spectra of all filters in `complex_gemm`'s panels."""
-    from convlab.complex_gemm import Panels
+    """Return the conjugate spectra of all filters in panels for `complex_gemm`, (F * groups, numbers)."""
+    from convlab.gemm import empty_panels
+    from convlab.tile import tile_for
 
-    filters, F = problem.K // problem.groups, size[0] * (size[1] // 2 + 1)
-    panels = Panels(F, problem.groups, filters, w.shape[3], w.dtype.name)
-    for g, k, c, spectra in few_spectra(problem, w, size, corner):
-        panels.fill(g, k, c, spectra)
-    return panels.array
+    (rows, cols), (K, R, S, channels), groups = size, w.shape, problem.groups
+    F = rows * (cols // 2 + 1)
+    panels = empty_panels(F * groups, 2 * K // groups, channels, w.dtype)  # columns c, d, c, d, ...
+    waves = _waves(rows, rows, R, corner[0]), _waves(cols, cols // 2 + 1, S, corner[1])
+    spectra = panels.view(np.result_type(w.dtype, 1j))
+    pack_transformed(*waves, w, groups, spectra, tile_for(w.dtype).cols // 2)
+    return panels
+
+
+def _waves(n: int, frequencies: int, taps: int, before: int) -> np.ndarray:
+    """Return the conjugate waves exp(2 pi i f t / n), frequencies f by taps t = -before, 1 - before, ..."""
+    turns = np.outer(np.arange(frequencies), np.arange(taps) - before) % n  # whole turns change nothing
+    return np.exp(2j * np.pi / n * turns)
 
 
 def panel_bytes(problem: ConvProblem, size) -> int:

@@ -22,8 +22,9 @@ import numpy as np
 
 from convlab.algorithms.base import Form, Formula
 from convlab.algorithms.passes import Pass, product, stream
-from convlab.algorithms.winograd_tiles import TileTexts, few_transformed, tile_count, window_cells
-from convlab.algorithms.winograd_transforms import in_steps, transforms
+from convlab.algorithms.transform_pack import pack_transformed
+from convlab.algorithms.winograd_tiles import TileTexts, tile_count, window_cells
+from convlab.algorithms.winograd_transforms import in_steps, matrices, transforms
 from convlab.aligned import aligned_empty
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
@@ -146,14 +147,18 @@ def _allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarra
 
 
 def _pack(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    from convlab.gemm import empty_panels, put
+    from convlab.gemm import empty_panels
+    from convlab.tile import tile_for
 
-    filters, length = problem.K // problem.groups, window_cells(m, problem) * w.shape[3]
-    panels = empty_panels(problem.groups, filters, length, w.dtype)
-    for g, k, U in few_transformed(m, problem, w):
-        rows = U.swapaxes(0, 1).reshape(1, -1, length)  # one for each filter: (n*n, C/G) in a row
-        put(panels[g : g + 1], length, rows, k)
+    groups, G = problem.groups, _of_filters(m, problem.R)
+    panels = empty_panels(groups, problem.K // groups, len(G) ** 2 * w.shape[3], w.dtype)
+    pack_transformed(G, G, w, groups, panels, tile_for(w.dtype).cols)
     return panels
+
+
+@lru_cache
+def _of_filters(m: int, r: int) -> np.ndarray:
+    return matrices(m, r=r)[1]
 
 
 def _packed_bytes(m: int, problem: ConvProblem) -> int:
@@ -189,8 +194,7 @@ def fast_form(m: int, per_tile: TileTexts) -> Form:
         run=partial(_run, m),
         # V and M stay in the cache; the weights are read once for each block of tiles.
         bytes_moved=Formula(f"({windows} + ceil({tiles}/{TILES})*{weights} + N*P*Q*K) * b"),
-        # A row of M is as wide as a register tile: two vectors, of VL numbers of 4 bytes or half as many of
-        # 8.
+        # A row of M is as wide as a register tile: 2 vectors of VL numbers of 4 bytes or half as many of 8.
         workspace_bytes=Formula(f"threads*{cells}*min({tiles}, {TILES})*(C/G*b + 2*VL*4) + {LANES}*b"),
         packed_bytes=partial(_packed_bytes, m),
         pack=partial(_pack, m),
