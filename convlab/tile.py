@@ -25,10 +25,12 @@ TOMS 34(3), 2008), in its register-broadcast form.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
 from convlab import llvm
+from convlab.aligned import CACHE_LINE
 from convlab.llvm import INT
 from convlab.tile_rows import at_most, listed, masked, spaced, within
 from convlab.tile_types import Tile, heights, rows_computed, tile_for, vector_bytes
@@ -86,13 +88,15 @@ def accumulate(typing, tile, sums, rows, c, w, q):
 def prefetch(typing, tile, w, q):
     """Ask for w[q : q + cols] to be brought from far memory into the second cache, and do not wait for it.
 
-    A guess costs nothing but its place in the queue: there need be no such weights.
+    One request for each cache line. A guess costs nothing but its place in the queue: there need be no such
+    weights, nor memory where they would be.
     """
 
     def generate(context, builder, signature, args):
         _, w_, q_ = args
-        for j in range(tile.vectors):
-            llvm.prefetch(builder, llvm.address(context, builder, w, w_, q_, INT(j * tile.lanes)))
+        line = CACHE_LINE // np.dtype(tile.tile.dtype).itemsize  # numbers
+        for j in range(0, tile.cols, line):
+            llvm.prefetch(builder, llvm.address(context, builder, w, w_, q_, INT(j)))
         return context.get_dummy_value()
 
     return types.none(tile, w, types.intp), generate

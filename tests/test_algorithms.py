@@ -158,6 +158,27 @@ def test_a_plan_runs_again_and_again(algorithm, backend):
 
 
 @form
+def test_scratch_is_what_a_run_writes_before_it_reads_it(algorithm, backend):
+    """Spoiled between two runs it changes no bit of the answer; zeros that are no scratch do."""
+    declared = ALGORITHMS[algorithm].forms[backend].scratch
+    harmless, harmful = set(), set()
+    for problem in serving(algorithm, CASES.values()):
+        x, w, _ = arrays(problem)
+        for threads in (1, 2) if backend == "cpu" else (1,):
+            prepared = plan(problem, w, algorithm=algorithm, backend=backend, threads=threads)
+            expected = prepared(x)
+            for name, array in prepared.workspace.items():
+                if name not in declared and array.dtype.kind != "f":
+                    continue  # a table: wrong places may lie outside of x
+                kept = array.copy()
+                array[...] = np.nan if array.dtype.kind == "f" else 0
+                (harmless if np.array_equal(prepared(x), expected) else harmful).add(name)
+                array[...] = kept
+    assert harmful.isdisjoint(declared)
+    assert harmless - harmful == set(declared), "what no run reads before it writes is declared"
+
+
+@form
 def test_inputs_of_every_kind(algorithm, backend):
     problem = serving(algorithm, (CASES["different strides"], *CASES.values()))[0]
     x, w, bias = arrays(problem)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from convlab import ConvProblem
 from convlab.algorithms import ALGORITHMS, Formula
 from convlab.aligned import aligned_empty
+from convlab.tile import tile_for
 from convlab.units import bytes_text, count_text, ratio_text, time_text
 
 
@@ -106,6 +107,18 @@ def test_parts_of_a_formula_may_use_those_before_them():
     for wrong in ({"a": "c", "c": "N"}, {"a": "a"}, {"a": "N // 2"}):
         with pytest.raises(ValueError, match="in formula"):
             Formula("a", wrong)
+
+
+def test_rows_of_the_register_tile_that_fits_best():
+    """`tiled` counts what `tile_for` computes: in whole numbers, in fractions and in floating point."""
+    for rows in (1, 4, 5, 9, 16, 27, 45, 49, 50, 100, 3136):
+        problem = ConvProblem(rows, 1, 1, 1, 1, 1, 1)
+        height = tile_for(rows=rows).rows
+        computed = len(range(0, rows, height)) * height
+        for text in ("tiled(N)", "tiled(3*N/3)"):
+            assert Formula(text)(problem) == Formula(text).quick(problem) == computed, (text, rows)
+    assert "const tiled" in Formula("2 * tiled(N)").javascript
+    assert "const tiled" not in Formula("2 * N").javascript
 
 
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)

@@ -5,13 +5,15 @@ import re
 import tracemalloc
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from convlab import ALGORITHMS, ConvError, networks, progress, whole
+from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan, progress, whole
+from convlab.algorithms.implicit_gemm import blocked
 from convlab.figures import photograph
 from convlab.figures.stack import bars_of, draw, finding
 from convlab.measure.cases import Case, stacks
@@ -19,6 +21,7 @@ from convlab.measure.contest import Effort, Rivals
 from convlab.measure.stacks import StackContest
 from convlab.measure.torch_stack import in_torch
 from convlab.units import bytes_text, time_text
+from convlab.whole import workspaces
 from convlab.whole.arrays import alive, last_reads, share
 from convlab.whole.fusion import late
 from convlab.whole.glue import GLUE
@@ -237,6 +240,66 @@ def test_layers_of_one_shape_share_a_workspace():
     one, same, other = (plans[f"layer{name}"] for name in ("1.0.conv1", "1.1.conv2", "2.0.conv2"))
     assert one.workspace is same.workspace
     assert one.workspace is not other.workspace
+
+
+@cache
+def mixed():
+    """Return a small network made ready, whose layers are served by all algorithms in turn."""
+    stack, *_ = small("squeezenet1_0")
+    names = list(ALGORITHMS)
+    wanted = {step.name: names[place % len(names)] for place, step in enumerate(stack.layers)}
+    return stack.prepare(wanted, backend="cpu")
+
+
+def extent(array):
+    start = array.__array_interface__["data"][0]
+    return start, start + array.nbytes
+
+
+def test_one_piece_of_memory_is_the_scratch_of_all_layers():
+    plans = mixed().plans.values()
+    used = {one.algorithm.name for one in plans}
+    assert used >= {"im2row", "indirect", "winograd_4x4", "fft", "implicit_gemm"}
+    scratch, tables = [], {}
+    for one in plans:
+        form = one.algorithm.forms[one.backend]
+        fresh = form.allocate(one.problem, one.threads)
+        assert {name: (a.shape, a.dtype) for name, a in one.workspace.items()} == {
+            name: (a.shape, a.dtype) for name, a in fresh.items()
+        }
+        mine = sorted(extent(one.workspace[name]) for name in form.scratch)
+        assert all(start % 64 == 0 for start, _ in mine)
+        assert all(end <= start for (_, end), (start, _) in pairwise(mine)), "no two arrays of a plan overlap"
+        scratch += mine
+        kept = {name: one.workspace[name] for name in fresh.keys() - {*form.scratch}}
+        tables |= {extent(array): array.nbytes for array in kept.values()}
+        assert all(np.array_equal(array, fresh[name]) for name, array in kept.items())
+    low, high = min(start for start, _ in scratch), max(end for _, end in scratch)
+    ends = sorted(tables)
+    assert all(end <= start for (_, end), (start, _) in pairwise(ends))
+    assert all(end <= low or start >= high for start, end in ends)
+    assert mixed().memory["workspace"] == -(-(high - low) // 64) * 64 + sum(tables.values())
+
+
+def test_sharing_changes_no_bit_whatever_the_order():
+    ready = mixed()
+    features = ready.run(PHOTO)
+    bytes_left = workspaces.share(reversed(ready.plans.values()))
+    for one in ready.plans.values():
+        for name in one.algorithm.forms[one.backend].scratch:
+            one.workspace[name].view(np.uint8)[...] = 255  # NaN
+    assert np.array_equal(ready.run(PHOTO), features)
+    assert bytes_left == ready.memory["workspace"]
+
+
+def test_plans_of_one_problem_share_only_what_is_alike():
+    problem = ConvProblem(1, 20, 20, 8, 40, 3, 3, padding=1)
+    w = np.ones(problem.w_shape, np.float32)
+    kinds = [("winograd_4x4", 1), ("winograd_4x4", 2), (blocked(7, None, 9), 1), (blocked(70, None, 18), 1)]
+    plans = [plan(problem, w, algorithm=algorithm, backend="cpu", threads=n) for algorithm, n in kinds]
+    shapes = [{name: array.shape for name, array in one.workspace.items()} for one in plans]
+    workspaces.share(plans)
+    assert [{name: array.shape for name, array in one.workspace.items()} for one in plans] == shapes
 
 
 # -- profile, picture, progress, mistakes -------------------------------------------------------------------

@@ -5,16 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ConvError, ConvProblem, conv2d, plan
-from convlab.gemm import gemm, pack, packed_bytes
+from convlab import ConvError, ConvProblem, conv2d, plan, tile_types
+from convlab.algorithms.precomputed_walk import tables
+from convlab.aligned import CACHE_LINE
+from convlab.assembly import hottest_loop
+from convlab.gemm import _block, gemm, gemm_part, pack, packed_bytes
 from convlab.jit import njit
 from convlab.threads import check_threads, parts
 from convlab.tile import (
     Tile,
     accumulate,
+    heights,
     listed,
     load,
     masked,
+    rows_computed,
     spaced,
     store,
     tile_for,
@@ -69,7 +74,20 @@ def tiles():
         yield Tile(3, 2, 4, dtype)
 
 
-@pytest.mark.parametrize("tile", list(tiles()), ids=repr)
+def other_heights():
+    """Yield tiles of the heights for few rows; of each one vector wide in one dtype, two in the other."""
+    for i, height in enumerate(heights()[1:]):
+        wide, narrow = (
+            Tile(height, tile_for(dtype).vectors, tile_for(dtype).lanes, dtype)
+            for dtype in np.roll(["float32", "float64"], i).tolist()
+        )
+        yield from (wide, narrow.narrow)
+
+
+every_tile = pytest.mark.parametrize("tile", [*tiles(), *other_heights()], ids=repr)
+
+
+@every_tile
 def test_a_tile_that_is_not_full(tile):
     """Fewer rows and columns than the tile has: neither is read nor written beyond."""
     rng = np.random.default_rng(0)
@@ -87,7 +105,7 @@ def test_a_tile_that_is_not_full(tile):
             assert (y[count * width :] == 77).all()
 
 
-@pytest.mark.parametrize("tile", list(tiles()), ids=repr)
+@every_tile
 def test_a_sum_in_pieces_goes_on_where_it_was_left(tile):
     rng = np.random.default_rng(0)
     K = 5
@@ -102,8 +120,9 @@ def test_a_sum_in_pieces_goes_on_where_it_was_left(tile):
             assert (y[count * width :] == 77).all()
 
 
-def test_a_row_whose_bit_is_missing_is_never_read():
-    tile = tile_for()
+@pytest.mark.parametrize("height", [height for height in heights() if height <= 8])
+def test_a_row_whose_bit_is_missing_is_never_read(height):
+    tile = Tile(height, 2, tile_for().lanes)
     x = np.arange(1, 1 + 3 * tile.rows, dtype=np.float32)
     w, y = np.ones(tile.cols, np.float32), np.zeros(tile.rows * tile.cols, np.float32)
     for bits in range(1 << tile.rows):
@@ -115,9 +134,10 @@ def test_a_row_whose_bit_is_missing_is_never_read():
         np.testing.assert_array_equal(y.reshape(tile.rows, -1), expected[:, None].repeat(tile.cols, 1))
 
 
+@pytest.mark.parametrize("height", heights())
 @pytest.mark.parametrize("offsets_type", [np.int32, np.int64])
-def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type):
-    tile = tile_for()
+def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type, height):
+    tile = Tile(height, 2, tile_for().lanes)
     x = np.arange(1, 1 + 3 * tile.rows, dtype=np.float32)
     offsets = np.arange(tile.rows).astype(offsets_type)
     offsets[::2] = -1
@@ -172,6 +192,63 @@ def test_a_window_slides(window):
                 y = np.full(tile.rows * width, np.nan, tile.dtype)
                 _slide(tile, window, *places, outside, w.reshape(-1), width, y)
                 np.testing.assert_allclose(y.reshape(tile.rows, width), expected, rtol=1e-5, atol=1e-6)
+
+
+# -- how tall a tile is ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("machine", "vector", "registers"), [("x86_64", 64, 32), ("x86_64", 32, 16), ("arm64", 16, 32)]
+)
+def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, registers, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(tile_types, "vector_bytes", lambda: vector)
+    usual, *_ = known = heights.__wrapped__()
+    monkeypatch.setattr(tile_types, "heights", lambda: known)
+    assert 2 * max(known) + 2 + 1 <= registers  # sums, weights, one number of a row
+    assert min(known) >= 4
+    assert usual <= 8, "precomputed_gemm's masks have a bit for each row, in one byte"
+    assert tile_for.__wrapped__().rows == usual
+    for rows in range(1, 200):
+        computed = {height: len(range(0, rows, height)) * height for height in known}
+        assert computed == {height: rows_computed(rows, height) for height in known}
+        fewest = [height for height in known if computed[height] == min(computed.values())]
+        chosen = tile_for.__wrapped__("float64", rows)
+        assert chosen.rows == (usual if usual in fewest else fewest[0])
+        assert chosen.cols == 2 * vector // 8
+
+
+def test_a_mask_has_room_for_eight_rows():
+    problem = ConvProblem(1, 9, 7, 4, 6, 3, 3)
+    assert tables(problem, rows=8)["masks"].max() >= 1 << 7
+    with pytest.raises(AssertionError, match="one byte"):
+        tables(problem, rows=9)
+
+
+def requests(loop):
+    """Return how many instructions of a loop ask for memory ahead of its use, on x86 or ARM."""
+    return sum(line.startswith(("prefetch", "prfm")) for line in loop.lines)
+
+
+@njit(cache=False)
+def _plain(tile, a, panels, y):
+    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, y, tile.cols, tile.rows, tile.cols, 8)
+
+
+def test_weights_are_fetched_ahead_where_that_is_asked_for():
+    """One request for each cache line of weights, and no sum leaves its register for it."""
+    a, panels, y = np.ones((3, 1000), np.float32)
+    for height in (tile_for().rows, max(heights())):
+        tile = Tile(height, 2, tile_for().lanes)
+        given = tile, a, 8, 1, panels, y, tile.cols, height, tile.cols, 8
+        loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
+        lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
+        assert requests(loop) == lines * steps > 0
+        assert loop.spills == 0
+    assert requests(hottest_loop(_plain, tile_for(), a, panels, y)) == 0
+
+
+# -- the product -------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=150)

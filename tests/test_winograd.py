@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
+import numba
 import numpy as np
 import pytest
 from cases import arrays, assert_close
@@ -14,6 +15,7 @@ from convlab.algorithms.winograd_error import amplification, measured_error
 from convlab.algorithms.winograd_fast import TILES
 from convlab.algorithms.winograd_tiles import transform_weights
 from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
+from convlab.assembly import loops
 from convlab.reference import reference
 from convlab.tile import tile_for
 
@@ -233,3 +235,21 @@ def test_the_laboratory_measures_what_the_library_does():
     assert measured_error(1) < measured_error(4)
     assert measured_error(4, (0, 1, -1, "1/2", -2)) < measured_error(4) < measured_error(4, (0, 1, 2, 3, 4))
     assert measured_error(4, (0, 1, 1000, 2000, 3000), dtype="float16") == np.inf
+
+
+def test_weights_are_fetched_ahead_of_their_use(monkeypatch):
+    """Every loop over products asks for the weights of the next place, and keeps its sums in registers."""
+    problem, called = ConvProblem(1, 9, 9, 16, 16, 3, 3), []
+    x, w = np.ones(problem.x_shape, np.float32), np.ones(problem.w_shape, np.float32)
+    monkeypatch.setattr("convlab.threads.spread", lambda *given: called.append((given[3], given[5:])))
+    plan(problem, w, algorithm="winograd_2x2", backend="cpu")(x)
+    ((kernel, arguments),) = called
+    fresh = kernel.compiled_anew()
+    fresh.compile(tuple(numba.typeof(argument) for argument in (0, 9, 0, 16, *arguments)))
+    found = [loop for loop in loops(fresh.inspect_asm(fresh.signatures[0])) if loop.on_vectors]
+    rows = arguments[0][0].rows
+    assert sorted({loop.on_vectors % rows for loop in found}) == [0]
+    assert len(found) == 2, "of the wide tile and of the narrow one"
+    for loop in found:
+        assert "prefetch" in str(loop) or "prfm" in str(loop)
+        assert loop.spills == 0

@@ -72,7 +72,7 @@ class Form:
     allocate : callable
         ``allocate(problem, threads)`` returns the named arrays of the workspace. Done once, by `plan`.
     scratch : tuple of str
-        Those of them that a run writes before it reads them. Layers that never run at once can share them.
+        Names of those that a run writes before it reads them. Plans that never run at once can share them.
     resize : callable, optional
         ``resize(old, new, workspace)`` returns the workspace of another size of the input, and how much of
         it was made anew: "nothing", "part" or "all". Without it all of it is.

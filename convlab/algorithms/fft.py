@@ -24,8 +24,9 @@ import numpy as np
 
 from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.fft_costs import costs, gpu_form_of
-from convlab.algorithms.fft_fast import allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
+from convlab.algorithms.fft_fast import CPU_BUFFERS, allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
 from convlab.algorithms.fft_transforms import (
+    BUFFERS,
     allocate,
     as_complex,
     backward,
@@ -109,6 +110,7 @@ ALGORITHM = Algorithm(
             packed_bytes=COSTS["packed"],
             pack=lambda problem, w: pack(problem, w, *_transform(problem)),
             allocate=lambda problem, threads: allocate(problem, problem.N, transform_size(problem)),
+            scratch=BUFFERS,
             packs_for=_transform,
         ),
         "cpu": Form(
@@ -120,6 +122,7 @@ ALGORITHM = Algorithm(
             allocate=lambda problem, threads: allocate_cpu(
                 problem, threads, problem.N, transform_size(problem)
             ),
+            scratch=CPU_BUFFERS,
             packs_for=_transform,
             passes=lambda: COSTS["passes"],
         ),

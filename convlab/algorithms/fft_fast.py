@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.fft_transforms import CHUNK, allocate, as_complex
+from convlab.algorithms.fft_transforms import BUFFERS, CHUNK, allocate, as_complex
 from convlab.algorithms.transform_pack import pack_transformed
 from convlab.problem import ConvProblem
+
+CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # the arrays of the workspace
 
 
 def multiply_cpu(problem, spectra, panels, workspace, threads) -> np.ndarray:

@@ -22,8 +22,8 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.fft import multiply, pack, refuses
 from convlab.algorithms.fft_costs import costs, gpu_form_of
-from convlab.algorithms.fft_fast import allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
-from convlab.algorithms.fft_transforms import allocate, as_real, backward, chunks, forward, rounding
+from convlab.algorithms.fft_fast import CPU_BUFFERS, allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
+from convlab.algorithms.fft_transforms import BUFFERS, allocate, as_real, backward, chunks, forward, rounding
 from convlab.algorithms.formula import fast_size
 from convlab.problem import ConvProblem
 
@@ -126,6 +126,7 @@ ALGORITHM = Algorithm(
             packed_bytes=COSTS["packed"],
             pack=lambda problem, w: pack(problem, w, tile_size(problem)),
             allocate=lambda problem, threads: allocate(problem, _count(problem), tile_size(problem)),
+            scratch=BUFFERS,
             packs_for=tile_size,
         ),
         "cpu": Form(
@@ -137,6 +138,7 @@ ALGORITHM = Algorithm(
             allocate=lambda problem, threads: allocate_cpu(
                 problem, threads, _count(problem), tile_size(problem)
             ),
+            scratch=CPU_BUFFERS,
             packs_for=tile_size,
             passes=lambda: COSTS["passes"],
         ),

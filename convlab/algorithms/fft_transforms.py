@@ -17,6 +17,7 @@ from convlab.problem import ConvProblem
 
 _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are whole tiles of 7 rows and of 6
+BUFFERS = ("here", "there")
 
 # norm="ortho" divides by sqrt(n) in both directions. With NumPy's default the way there is computed in
 # double precision, through copies, whatever the dtype: it asks for a division by the integer 1.
@@ -80,7 +81,7 @@ def few_spectra(problem: ConvProblem, w: np.ndarray, size, corner) -> Iterator:
 def allocate(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:
     """Return two buffers, each large enough for the spectra of a chunk of pictures, before and after."""
     numbers = min(pictures, CHUNK) * size[0] * (size[1] + 2) * max(problem.C, problem.K)
-    return {name: aligned_empty((numbers,), problem.dtype) for name in ("here", "there")}
+    return {name: aligned_empty((numbers,), problem.dtype) for name in BUFFERS}
 
 
 def as_real(buffer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -32,7 +32,10 @@ def fast_size(least) -> int:
 
 
 def tiled_rows(rows) -> int:
-    """Return the rows that are computed for so many, if the register tile has the height that fits them."""
+    """Return the rows that are computed for so many, if the register tile has the height that fits best.
+
+    That is the height of `tile_for(rows=...)`. `rows` is any number, a `Fraction` too.
+    """
     from convlab.tile import heights, rows_computed
 
     return min(rows_computed(rows, height) for height in heights())
@@ -66,9 +69,9 @@ class Formula:
     text : str
         An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
         ``+ - * /``, ``ceil``, ``max`` and ``min``, ``log2``, ``fast`` (`fast_size`) and ``tiled``
-        (`tiled_rows`); MR is the rows of this processor's register tile, `threads` the threads of a run. It
-        is valid Python and valid JavaScript alike, so that an interactive figure computes the very number
-        that the library computes.
+        (`tiled_rows`); MR is the rows of this processor's register tile, VL the float32 numbers of its
+        vectors, `threads` the threads of a run. It is valid Python and valid JavaScript alike, so that an
+        interactive figure computes the very number that the library computes.
     parts : dict of str to str, optional
         Names for what is long or comes twice, each an expression of the letters and of the names before it.
 

@@ -77,6 +77,7 @@ def tables(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
         "starts", int64 (tiles * rows,), below 0 where the window begins before the picture;
         "masks", uint8 (tiles, R*S), whose bit i is for row i of the tile.
     """
+    assert rows <= 8, "a mask is one byte"
     index, M = IndexMap(problem), problem.gemm[0]
     tiles, (H, W) = -(-M // rows), (problem.H, problem.W)
     starts = np.empty(tiles * rows, np.int64)

@@ -90,6 +90,7 @@ def forms(m: int, per_tile: TileTexts) -> dict[str, Form]:
             packed_bytes=Formula(f"{weights} * b"),
             pack=partial(transform_weights, m),
             allocate=lambda problem, threads: _allocate_numpy(m, problem),
+            scratch=("V", "M", "whole"),
         ),
         "cpu": fast_form(m, per_tile),
         "gpu": gpu_form(

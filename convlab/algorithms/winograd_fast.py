@@ -29,7 +29,7 @@ from convlab.aligned import aligned_empty
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
 
-TILES = 56  # in a block: so many transformed windows stay in the cache for all filters
+TILES = 56  # in a block, at most: so many transformed windows stay in the cache for all filters
 FEW = 4  # tiles that are multiplied faster than their weights arrive: asking for those early gains nothing
 LANES = 16  # of the widest vector, float32 on AVX-512
 

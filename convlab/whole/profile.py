@@ -79,7 +79,7 @@ class Profile:
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes held while it ran: the arrays between layers, every workspace, all packed weights."""
+        """Bytes held while it ran: the arrays between layers, the workspace of all, all packed weights."""
         return sum(self.memory.values())
 
     def __str__(self) -> str:

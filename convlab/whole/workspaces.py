@@ -19,7 +19,8 @@ def share(plans: Iterable[Plan]) -> int:
     """Let plans that never run at once share what they can of their workspaces, and return the bytes left."""
     first: dict[tuple, Plan] = {}  # the first plan of each kind
     for one in plans:
-        one.workspace = first.setdefault((one.problem, one.algorithm.name), one).workspace
+        kind = one.problem, id(one.algorithm), one.backend, one.threads
+        one.workspace = first.setdefault(kind, one).workspace
     scratch = [_scratch(one) for one in first.values()]
     room = max((sum(map(_whole_lines, arrays.values())) for arrays in scratch), default=0)
     memory = aligned_empty((room,), np.uint8)

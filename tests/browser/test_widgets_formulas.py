@@ -221,6 +221,17 @@ def test_words_go_by_the_formula_not_by_the_name(javascript, monkeypatch):
     assert speak == {"im2row", "im2col", "copyist"}
 
 
+def test_functions_of_formulas(javascript):
+    """What Python adds to the functions of JavaScript, a page without Python computes too."""
+    served = [problem for raw in problems(200, seed=5) if (problem := accepted(raw))]
+    given = [problem.letters for problem in served]
+    for text in ("tiled(N*ceil(P/4)*ceil(Q/4))", "tiled(C*P/7)", "fast((Q+S-1)/2)", "log2(fast(P+R))"):
+        formula = Formula(text)
+        body = f"(({{ {', '.join(given[0])} }}) => {{ {formula.javascript_quick} }})(d)"
+        expected = [formula.quick(problem) for problem in served]
+        assert javascript(WinogradTile(), body, given) == pytest.approx(expected, rel=1e-14), text
+
+
 def test_digits_end_where_they_would_be_wrong(javascript):
     """Beyond 2^53 a browser's number no longer holds every digit: then only the rounded size is said."""
     size = {"C": 8192, "K": 1, "R": 31, "S": 31, "stride": 1, "padding": 15, "dilation": 1}
