@@ -11,8 +11,8 @@ from convlab.algorithms import (
     indirect,
     pointwise,
     precomputed_gemm,
-    space_to_depth,
     winograd,
+    winograd_s2d,
 )
 from convlab.algorithms.base import Algorithm, Cost, Form, Formula
 
@@ -26,7 +26,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         precomputed_gemm.ALGORITHM,
         indirect.ALGORITHM,
         *winograd.ALGORITHMS,
-        space_to_depth.ALGORITHM,
+        winograd_s2d.ALGORITHM,
         fft.ALGORITHM,
         fft_tiled.ALGORITHM,
         depthwise.ALGORITHM,

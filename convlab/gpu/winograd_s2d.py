@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from convlab.algorithms.space_to_depth import M, fold_weights, folded
+from convlab.algorithms.space_to_depth import fold_weights, folded
+from convlab.algorithms.winograd_s2d import M
 from convlab.gpu import _cuda, winograd
 from convlab.gpu._cuda import cuda, uint32
 from convlab.gpu.device import current
