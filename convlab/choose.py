@@ -3,6 +3,8 @@
 On backend "cpu" the best is the one that was measured to be (`convlab.autotune`), else the one that the model
 predicts to be (`convlab.measure.predict`, from this machine's measured speeds). The other backends have no
 such model, and follow a rule.
+
+A plan runs often: a run alone counts. `conv2d` runs once, and packs the weights before that: both count.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
 from convlab.units import bytes_text, time_text
 
-_NOT_WORTH_ASKING = 1 << 20  # bytes; below this the memory at hand is not looked up
+_NOT_WORTH_ASKING = 1 << 22  # bytes; to look up the memory at hand takes as long as a small convolution
 
 ALIKE = 1.03  # predictions that lie so near each other say nothing about who is the faster
 
@@ -25,9 +27,11 @@ _GENERAL = {"numpy": ("im2row", "indirect"), "gpu": ("implicit_gemm", "precomput
 
 
 def choose(
-    problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory
+    problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory, once: bool = False
 ) -> tuple[Algorithm, str]:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
+
+    With `once` it is the best one for a single run, before which the weights are packed.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def choose(
 
     why = "it was asked for"
     if wanted == "auto":
-        order, why = ranked(problem, backend, memory.threads)
+        order, why = ranked(problem, backend, memory.threads, once)
         serving = [ALGORITHMS[name] for name in order if serves(ALGORITHMS[name])]
         wanted = next(filter(fits, serving), serving[0])
         if wanted.name != serving[0].name:
@@ -70,31 +74,39 @@ def choose(
     return algorithm, why
 
 
-def ranked(problem: ConvProblem, backend: str, threads: int) -> tuple[list[str], str]:
+def ranked(problem: ConvProblem, backend: str, threads: int, once: bool) -> tuple[list[str], str]:
     """Return the names of algorithms, the best first, and why that is the best.
 
     Not all of them need serve the problem.
     """
     if backend != "cpu":
         return [*_SPECIAL, *_GENERAL[backend], "direct"], f"it is the rule on backend {backend!r}"
-    return ranked_on_cpu(problem, threads)
+    return ranked_on_cpu(problem, threads, once)
 
 
 @lru_cache(4096)
-def ranked_on_cpu(problem: ConvProblem, threads: int) -> tuple[list[str], str]:
-    """Return the same for backend "cpu"; worked out once, for every `conv2d` asks."""
+def ranked_on_cpu(problem: ConvProblem, threads: int, once: bool = False) -> tuple[list[str], str]:
+    """Return the same for backend "cpu"; kept, for every `conv2d` asks.
+
+    What was measured are runs. With `once` the predicted packing is added to them, and algorithms that
+    were too slow to be measured are predicted: with little to pack, they may be the best of all.
+    """
     from convlab.measure import known
 
-    if measured := known.seconds(problem, threads):
-        order, seconds = _fastest_first(measured)
-        others = [name for name in predicted(problem, threads) if name not in order]  # if those do not fit
-        return order + others, f"it was the fastest of {len(order)} that were measured here, {seconds}"
-    seconds = predicted(problem, threads)
+    measured, seconds = known.seconds(problem, threads) or {}, dict(predicted(problem, threads, once))
+    if measured and not once:
+        order, words = _fastest_first(measured)
+        others = [name for name in seconds if name not in order]  # if those do not fit
+        return order + others, f"it was the fastest of {len(order)} that were measured here, {words}"
+    for name in measured.keys() & seconds.keys():
+        seconds[name] += measured[name] - predicted(problem, threads)[name]
     _, words = _fastest_first(seconds)
+    what = ", packed and run" if once else ""
     order, alike = order_of(seconds, problem, threads), len(_alike(seconds))
     if alike == 1:
-        return order, f"it is predicted to be the fastest of {len(order)}, {words}"
-    return order, f"of the {alike} predicted to be about the fastest, {words}, it rounds and allocates least"
+        return order, f"it is predicted to be the fastest of {len(order)}{what}, {words}"
+    why = f"of the {alike} predicted to be about the fastest{what}, {words}, it rounds and allocates least"
+    return order, why
 
 
 def order_of(seconds: dict[str, float], problem: ConvProblem, threads: int = 1) -> list[str]:
@@ -124,13 +136,16 @@ def _fastest_first(seconds: dict[str, float]) -> tuple[list[str], str]:
 
 
 @lru_cache(4096)
-def predicted(problem: ConvProblem, threads: int = 1) -> dict[str, float]:
-    """Return the predicted seconds of every algorithm that serves a problem on backend "cpu"."""
+def predicted(problem: ConvProblem, threads: int = 1, once: bool = False) -> dict[str, float]:
+    """Return the predicted seconds of every algorithm that serves a problem on backend "cpu".
+
+    They are those of a run; with `once` also of what a plan does before the first.
+    """
     from convlab.measure import known
     from convlab.measure.predict import predict
 
     return {
-        name: predict(problem, algorithm, known.speeds(), threads).seconds
+        name: predict(problem, algorithm, known.speeds(), threads, once=once).seconds
         for name, algorithm in ALGORITHMS.items()
         if "cpu" in algorithm.forms and not algorithm.supports(problem)
     }
@@ -153,11 +168,11 @@ class Memory:
 
     def shortage(self, problem: ConvProblem, algorithm: Algorithm, backend: str) -> str | None:
         """Return why the arrays do not fit, or None if they do or it cannot be known."""
-        cost, keeps_w = algorithm.cost(problem, backend, self.threads), algorithm.forms[backend].packs_for
+        form = algorithm.forms[backend]
         parts = {
-            "workspace": cost.workspace_bytes,
-            "packed weights": cost.packed_bytes,
-            "a copy of w": problem.w_bytes if self.device is None and keeps_w else 0,
+            "workspace": form.workspace_bytes(problem, self.threads),
+            "packed weights": form.packed_bytes(problem),
+            "a copy of w": problem.w_bytes if self.device is None and form.packs_for else 0,
             "output": self.output,
             "a contiguous copy of x" if self.device is None else "a copy of x": self.copied,
         }

@@ -50,8 +50,9 @@ def conv2d(
         As in `ConvProblem`.
     algorithm : str or Algorithm
         A name from `ALGORITHMS`, an algorithm that is not in the table, or "auto": the one that is predicted
-        to be the fastest on this machine, or was measured to be (`autotune`). That may be a transform
-        (Winograd, FFT), which rounds more than a plain sum does and spreads NaN; who minds names another.
+        to be the fastest on this machine, packing the weights included; what `autotune` measured takes the
+        place of a predicted run. It may be a transform (Winograd, FFT), which rounds more than a plain sum
+        does and spreads NaN; who minds names another.
     backend : str
         "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba), "gpu" (Numba CUDA, on
         an NVIDIA GPU) or "auto": "cpu" where Numba is installed.
@@ -94,7 +95,7 @@ def conv2d(
         check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
     copied = 0 if x.flags.c_contiguous else problem.x_bytes
     output = problem.y_bytes if out is None else 0
-    return prepare(problem, w, bias, algorithm, backend, threads, output, copied)(x, out)
+    return prepare(problem, w, bias, algorithm, backend, threads, output, copied, once=True)(x, out)
 
 
 def plan(
@@ -115,7 +116,8 @@ def plan(
     bias : ndarray, (K,), optional
         With ``backend="gpu"`` both may also lie on the device.
     algorithm, backend, threads
-        As in `conv2d`.
+        As in `conv2d`; but for "auto" a run alone counts, predicted or measured: the weights are packed
+        once, and then the plan runs often.
 
     Returns
     -------
@@ -134,10 +136,13 @@ def plan(
     return prepare(problem, w, bias, algorithm, backend, threads, output=None, copied=0)
 
 
-def prepare(problem, w, bias, algorithm, backend, threads, output, copied, made=None, device=None) -> Plan:
+def prepare(
+    problem, w, bias, algorithm, backend, threads, output, copied, made=None, device=None, once=False
+) -> Plan:
     """Check, choose and pack; `output` and `copied` are bytes that running the plan will also allocate.
 
-    `made` and `device` are given where the plan is to run on a device: another class, other memory.
+    `made` and `device` are given where the plan is to run on a device: another class, other memory. With
+    `once` it will run once, so that "auto" counts the packing too.
     """
     if not isinstance(problem, ConvProblem):
         raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
@@ -151,7 +156,7 @@ def prepare(problem, w, bias, algorithm, backend, threads, output, copied, made=
         check_array("bias", bias, (problem.K,), "(K,)", (problem.dtype,))
     backend, threads = choose_backend(backend), check_threads(threads)
     memory = Memory(problem.y_bytes if output is None else output, copied, threads, device)
-    chosen, why = choose(problem, algorithm, backend, memory)
+    chosen, why = choose(problem, algorithm, backend, memory, once)
     prepared = (made or Plan)(problem, w, bias, chosen, backend, threads)
     prepared.why = why
     return prepared

@@ -12,5 +12,13 @@ SPEEDS = {
             "memory": [64 << 20, 20e9],
         },
     },
-    "paces": {"call": 4e-6, "tile": 15e-9, "run": 5e-9, "number": 1e-9, "transform": 0.1e-9},
+    "paces": {
+        "call": 4e-6,
+        "tile": 15e-9,
+        "run": 5e-9,
+        "number": 1e-9,
+        "transform": 0.1e-9,
+        "pack": 0.5e-9,
+        "place": 5e-9,
+    },
 }

@@ -11,7 +11,7 @@ from cases import CASES, arrays
 from known_machine import SPEEDS
 
 import convlab
-from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan
+from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan, plans
 from convlab.algorithms.passes import PACES
 from convlab.choose import ALIKE, order_of, predicted
 from convlab.measure import autotune as tuning
@@ -104,6 +104,26 @@ def test_a_machine_whose_caches_are_not_known():
         assert other.computing == one.computing
 
 
+def test_what_is_done_once_is_predicted_too():
+    """Plain panels and a table, worked out by hand; a transform puts each of its places into the panels."""
+    from convlab.tile import tile_for
+
+    problem, rows = ConvProblem(2, 14, 14, 64, 64, 3, 3, padding=1), tile_for("float32").rows
+    pack, table, run = predict(problem, "indirect", speeds(), once=True).parts
+    weights, entries = 64 * 64 * 9, -(-196 // rows) * rows * 9  # of one image
+    assert pack.seconds == pytest.approx(weights * 0.5e-9 + 2 * weights * 4 / 100e9)  # in L2
+    assert table.seconds == pytest.approx(entries * 5e-9)
+    assert predict(problem, "indirect", speeds()).parts == (run,)
+    pack, *_ = predict(problem, "winograd_4x4", speeds(), once=True).parts
+    assert pack.beginning == pytest.approx((weights + 64 * 64 * 36) * 0.5e-9)
+    for name in ALGORITHMS:  # every one says what it does once, in paces that are measured
+        served = [p for p in CASES.values() if not ALGORITHMS[name].supports(p)]
+        runs, whole = (
+            [predict(p, name, speeds(), once=once).seconds for p in served] for once in (False, True)
+        )
+        assert all(run < all_of_it < math.inf for run, all_of_it in zip(runs, whole, strict=True))
+
+
 def test_what_cannot_be_predicted_is_refused():
     with pytest.raises(convlab.UnsupportedError, match="pointwise"):
         predict(LAYER, "pointwise", speeds())
@@ -130,6 +150,36 @@ def test_auto_by_the_model(problem, expected):
     assert predicted(problem)[made.algorithm.name] <= ALIKE * best
     assert "predicted to be" in made.why
     assert prepared(problem, algorithm="im2row").why == "it was asked for"
+
+
+def chosen_by_conv2d(problem, monkeypatch, **options):
+    """Return the algorithm that conv2d takes, and why; nothing is run."""
+    made = []
+    monkeypatch.setattr(plans.Plan, "__call__", lambda self, x, out: made.append(self))
+    x, w = (np.zeros(shape, problem.dtype) for shape in (problem.x_shape, problem.w_shape))
+    convlab.conv2d(x, w, padding=problem.padding, backend="cpu", **options)
+    return made[0].algorithm.name, made[0].why
+
+
+def test_conv2d_counts_the_packing(monkeypatch):
+    """Much to pack for few pixels: Winograd's runs are short, but not with its weights packed before each."""
+    late = RESNET["layer4.0.conv2"].problem
+    name, why = chosen_by_conv2d(late, monkeypatch)
+    assert prepared(late).algorithm.name.startswith("winograd")
+    assert not name.startswith("winograd")
+    assert "packed and run" in why
+    assert "packed" not in prepared(late).why
+    assert chosen_by_conv2d(LAYER, monkeypatch)[0].startswith("winograd")  # few weights, many pixels
+
+
+def test_conv2d_adds_the_predicted_packing_to_measured_runs(monkeypatch, folder):
+    late = RESNET["layer4.0.conv2"].problem
+    known.write(speeds=SPEEDS)
+    known.keep(late, 1, {"winograd_2x2": 1e-5})  # the others were not worth trying
+    assert prepared(late).algorithm.name == "winograd_2x2"
+    assert not chosen_by_conv2d(late, monkeypatch)[0].startswith("winograd")
+    known.keep(late, 1, {"winograd_2x2": 1e-5, "implicit_gemm": 1e-5})
+    assert chosen_by_conv2d(late, monkeypatch)[0] == "implicit_gemm"
 
 
 def test_where_predictions_are_alike_the_gentler_one_is_taken():

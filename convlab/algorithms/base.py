@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from convlab.algorithms.formula import Formula
-from convlab.algorithms.passes import NOTHING, Pass
+from convlab.algorithms.passes import NOTHING, Pass, packing
 from convlab.backends import choose_backend
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
@@ -81,6 +81,8 @@ class Form:
         a transform. A plan of such a form keeps w, to pack it anew for another size.
     passes : callable, optional
         ``passes()`` returns what a run consists of, for `convlab.measure.predict`.
+    once : callable
+        ``once()`` returns the passes of what `plan` does once: `pack`, and `allocate` where it fills tables.
     """
 
     run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray, int], None]
@@ -93,6 +95,7 @@ class Form:
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
     packs_for: Callable[[ConvProblem], Any] | None = None
     passes: Callable[[], tuple[Pass, ...]] | None = None
+    once: Callable[[], tuple[Pass, ...]] = lambda: (packing(),)
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,7 @@ ALGORITHM = Algorithm(
             scratch=CPU_BUFFERS,
             packs_for=_transform,
             passes=lambda: COSTS["passes"],
+            once=lambda: COSTS["once"],
         ),
         "gpu": gpu_form_of("whole", COSTS, _transform),
     },

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from convlab.algorithms.base import Form, Formula
 from convlab.algorithms.fft_transforms import CHUNK
-from convlab.algorithms.passes import Pass, nothing, product, stream
+from convlab.algorithms.passes import Pass, nothing, packing, product, stream
 from convlab.gpu.forms import gpu_form
 
 
@@ -53,6 +53,9 @@ def costs(pictures: str, parts: dict[str, str], h: str, p: str) -> dict[str, For
                 number=f"{pictures}*rows*(half+1)*K*4",
             ),
         ),
+        # For each row of frequencies R taps of complex numbers, S times; then S for each frequency. A complex
+        # multiply-add is four, and a number in double precision is two.
+        "once": (packing(f"{spectrum}*K*C/G", "2*8*rows*(R + half+1)*S * K*C/G", parts),),
         # On a GPU all pictures go at once, cut out and then as spectra, and a complex weight is four numbers.
         "gpu": Formula(f"{pictures} * (rows*2*half*C + {spectrum}*K) * b", parts),
         "gpu packed": Formula("rows*(half+1)*2*C * ceil(2*K/G/4)*4 * b", parts),

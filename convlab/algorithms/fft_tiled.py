@@ -141,6 +141,7 @@ ALGORITHM = Algorithm(
             scratch=CPU_BUFFERS,
             packs_for=tile_size,
             passes=lambda: COSTS["passes"],
+            once=lambda: COSTS["once"],
         ),
         "gpu": gpu_form_of("tiles", COSTS, tile_size),
     },

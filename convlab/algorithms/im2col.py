@@ -17,7 +17,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2row import MATRIX, TRAFFIC, panel_bytes
-from convlab.algorithms.passes import LINE, Pass, product, stream
+from convlab.algorithms.passes import LINE, Pass, packing, product, stream
 from convlab.checks import check_array
 from convlab.gpu.forms import gpu_form
 from convlab.jit import njit
@@ -180,6 +180,7 @@ ALGORITHM = Algorithm(
             allocate=allocate,
             scratch=("cols",),
             passes=_passes,
+            once=lambda: (packing(), packing()),  # channels first, then panels
         ),
         "gpu": gpu_form(
             "im2col",

@@ -22,7 +22,7 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.algorithms.implicit_gemm import ONCE
-from convlab.algorithms.passes import through_a_table
+from convlab.algorithms.passes import packing, table_pass, through_a_table
 from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
@@ -190,6 +190,7 @@ ALGORITHM = Algorithm(
             allocate=lambda problem, threads: _allocate(problem),
             resize=resize,
             passes=lambda: (through_a_table(rows="N * ceil(P*Q/MR)*MR"),),
+            once=lambda: (packing(), table_pass("ceil(P*Q/MR)*MR * R*S")),
         ),
         "gpu": gpu_form(
             "indirect",

@@ -1,7 +1,8 @@
-"""What one run of an algorithm consists of: its passes, for the model that predicts its time.
+"""What an algorithm does: its passes, for the model that predicts its time.
 
     im2row:    fill the matrix     then    multiply
     Winograd:  transform windows   then    multiply    then    transform back
+    once:      pack the weights    and, for some,      work out a table
 
 A pass computes, and meanwhile streams of bytes flow past: the slower of the two decides. Some things cost a
 little each time they are begun, however little they do: a tile of sums, a run of bytes to copy. How fast all
@@ -17,10 +18,11 @@ from convlab.algorithms.formula import Formula
 from convlab.threads import TILES
 
 NOTHING = Formula("0")
+WEIGHTS = "K*R*S*C/G"
 LINE = 64  # bytes of a cache line
 
 # What may be begun, and what a number costs beyond multiply-adds and bytes: see `convlab.measure.paces`.
-PACES = ("call", "tile", "run", "number", "transform")
+PACES = ("call", "tile", "run", "number", "transform", "pack", "place")
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,33 @@ def product(
         begins={"tile": made(f"({times}) * {tiles} * {panels}"), "call": made(calls)}
         | {name: made(text) for name, text in begins.items()},
     )
+
+
+def packing(transformed: str | None = None, flops: str = "0", parts: dict[str, str] | None = None) -> Pass:
+    """Return the pass that lays the weights where a kernel reads them.
+
+    Parameters
+    ----------
+    transformed : str, optional
+        How many numbers they become, where they are transformed on the way; each is put into its place too.
+    flops : str
+        What transforms them.
+    parts : dict of str to str, optional
+        Named parts of both.
+    """
+    put = WEIGHTS if transformed is None else f"{WEIGHTS} + {transformed}"
+    return Pass(
+        "pack the weights",
+        flops=Formula(flops, parts),
+        streams=(stream(f"{WEIGHTS}*b"), stream(f"({transformed or WEIGHTS})*b", parts=parts)),
+        begins={"pack": Formula(put, parts)},
+        shared=False,
+    )
+
+
+def table_pass(places: str) -> Pass:
+    """Return the pass that works out a table of so many places in x."""
+    return Pass("work out the table", begins={"place": Formula(places)}, shared=False)
 
 
 nothing = stream("0")  # what is in the nearest cache anyway

@@ -18,7 +18,7 @@ import numpy as np
 from convlab.algorithms.base import Form, Formula
 from convlab.algorithms.im2row import panel_bytes
 from convlab.algorithms.implicit_gemm import TRAFFIC
-from convlab.algorithms.passes import through_a_table
+from convlab.algorithms.passes import packing, table_pass, through_a_table
 from convlab.algorithms.precomputed_walk import BLOCK_C, deltas, pieces, tables
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
@@ -111,4 +111,6 @@ FORM = Form(
     pack=_pack,
     allocate=_allocate,
     passes=lambda: (through_a_table(),),
+    # Packed piece by piece, in the order of the walk: as good as twice.
+    once=lambda: (packing(), packing(), table_pass("ceil(N*P*Q/MR)*MR * R*S")),
 )

@@ -21,7 +21,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from convlab.algorithms.base import Form, Formula
-from convlab.algorithms.passes import Pass, product, stream
+from convlab.algorithms.passes import Pass, packing, product, stream
 from convlab.algorithms.transform_pack import pack_transformed
 from convlab.algorithms.winograd_tiles import TileTexts, tile_count, window_cells
 from convlab.algorithms.winograd_transforms import in_steps, matrices, transforms
@@ -201,4 +201,6 @@ def fast_form(m: int, per_tile: TileTexts) -> Form:
         allocate=partial(_allocate, m),
         scratch=("V", "M"),
         passes=lambda: _passes(m, per_tile),
+        # R taps for each of n rows, S times; then S for each place. A number in double precision is two.
+        once=lambda: (packing(weights, f"2*2*{per_tile.n}*(R + {per_tile.n})*S * K*C/G"),),
     )

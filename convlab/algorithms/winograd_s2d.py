@@ -76,16 +76,19 @@ def _passes(form: Form) -> tuple[Pass, ...]:
         begins={"run": Formula(f"2*N*(P+{_R}-1)*(Q+{_R}-1)")},
         shared=False,
     )
-    rest = (
+    return fold, *_all_in_letters(form.passes())
+
+
+def _all_in_letters(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    return tuple(
         replace(
             one,
             flops=_in_letters(one.flops),
             streams=tuple(Stream(_in_letters(each.size), _in_letters(each.holds)) for each in one.streams),
             begins={name: _in_letters(count) for name, count in one.begins.items()},
         )
-        for one in form.passes()
+        for one in passes
     )
-    return fold, *rest
 
 
 def _packed_bytes(bytes_of):
@@ -111,6 +114,7 @@ def _form(form: Form, fold) -> Form:
         allocate=lambda problem, threads: _allocate(form, problem, threads),
         scratch=form.scratch,
         passes=form.passes and (lambda: _passes(form)),
+        once=lambda: _all_in_letters(form.once()),
     )
 
 

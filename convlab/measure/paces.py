@@ -4,6 +4,8 @@
     tile        begin and store a register tile
     run         begin to copy a run of neighbouring numbers
     number      take one number from a place of its own
+    pack        take one of the weights and put it where a kernel reads it
+    place       work out one entry of a table that says where numbers lie
     transform   one floating-point operation of a fast Fourier transform (by convention 5 n log2 n of them)
 
 They are measured with the library's own operations, where these do next to nothing else.
@@ -28,7 +30,7 @@ class Paces:
 
     Attributes
     ----------
-    call, tile, run, number, transform : float
+    call, tile, run, number, transform, pack, place : float
     """
 
     call: float
@@ -36,6 +38,8 @@ class Paces:
     run: float
     number: float
     transform: float
+    pack: float
+    place: float
 
     @classmethod
     def here(cls, flops: float) -> Paces:
@@ -46,6 +50,8 @@ class Paces:
             run=best(lambda: _runs(*_arrays(1 << 14), 1 << 10, 4)) / (1 << 10),
             number=best(lambda: _numbers(*_arrays(1 << 12), 1 << 6)) / (1 << 12),
             transform=_transform(),
+            pack=_pack(),
+            place=_place(),
         )
 
     def as_dict(self) -> dict:
@@ -110,3 +116,20 @@ def _transform() -> float:
     x = np.ones((lines // 64, n, 64), np.complex64)
     out = np.empty_like(x)
     return best(lambda: np.fft.fft(x, axis=1, norm="ortho", out=out)) / (lines * 5 * n * log2(n))
+
+
+def _pack() -> float:
+    """Return the seconds of a weight, of so many that they stay in a cache."""
+    from convlab.gemm import pack
+
+    w = np.ones((1, 64, 64 * 9), np.float32)
+    return best(lambda: pack(w)) / w.size
+
+
+def _place() -> float:
+    """Return the seconds of an entry of an indirection buffer."""
+    from convlab.algorithms.indirect import indirection_buffer
+    from convlab.tile import tile_for
+
+    problem, rows = ConvProblem(1, 42, 42, 8, 8, 3, 3, padding=1), tile_for("float32").rows
+    return best(lambda: indirection_buffer(problem, rows)) / indirection_buffer(problem, rows).size

@@ -3,6 +3,7 @@
     seconds of a pass = max(flops / peak, sum over streams of bytes / speed of the memory they come from)
                         + sum over what is begun of (how often * seconds of each)
     seconds of a run  = seconds of a call + sum over its passes
+    and if all is done for a single run, the weights are packed before it: passes as well
 
 The speeds are roofs and paces that were measured on a machine; nothing is fitted to the times of
 convolutions. What an algorithm's passes are stands in its own file. The idea of the slower half is the
@@ -77,25 +78,28 @@ class Part:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predicted seconds of one run, in all and pass by pass."""
+    """The predicted seconds, in all and pass by pass."""
 
     seconds: float
     parts: tuple[Part, ...]
 
 
-def predict(problem: ConvProblem, algorithm: str | Algorithm, speeds: Speeds, threads: int = 1) -> Prediction:
-    """Predict a run of an algorithm on backend "cpu"."""
+def predict(
+    problem: ConvProblem, algorithm: str | Algorithm, speeds: Speeds, threads: int = 1, *, once: bool = False
+) -> Prediction:
+    """Predict a run of an algorithm on backend "cpu"; with `once`, and what a plan does before the first."""
     algorithm = algorithm if isinstance(algorithm, Algorithm) else ALGORITHMS[algorithm]
     if reason := algorithm.supports(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    parts = tuple(_part(one, problem, speeds, threads) for one in _passes(algorithm.forms["cpu"]))
+    passes = _passes(algorithm.forms["cpu"], once)
+    parts = tuple(_part(one, problem, speeds, threads) for one in passes)
     return Prediction(speeds.paces["call"] + sum(part.seconds for part in parts), parts)
 
 
 @lru_cache
-def _passes(form: Form) -> tuple[Pass, ...]:
+def _passes(form: Form, once: bool) -> tuple[Pass, ...]:
     """Return a form's passes; reading their formulas takes longer than working them out."""
-    return form.passes()
+    return (*form.once(), *form.passes()) if once else form.passes()
 
 
 def _part(one: Pass, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:
