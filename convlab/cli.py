@@ -272,6 +272,18 @@ def bench_gpu(
     _report_measurement(measurement, path, stopped)
 
 
+@bench.command("speeds")
+def bench_speeds(
+    forget_tuned: Annotated[
+        bool, typer.Option("--forget-tuned", help="Also forget what convlab.autotune has measured.")
+    ] = False,
+) -> None:
+    """Measure anew the speeds by which "auto" chooses, and keep them; shown beside those known before."""
+    from convlab.measure.renew import renew
+
+    _table(("speed", "known before", "now"), renew(forget_tuned=forget_tuned))
+
+
 @bench.command("roofs")
 def bench_roofs() -> None:
     """Measure the roofs of this machine, in turns with the same loops in C where a compiler is found."""

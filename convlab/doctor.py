@@ -51,21 +51,30 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, and everything that was looked for on it."""
+    """The machine, everything that was looked for on it, and when its speeds were measured, if they were."""
 
     machine: Machine
     findings: tuple[Finding, ...]
+    speeds_at: str | None
 
     @cached_property
     def can_run(self) -> bool:
         """Whether everything the course requires is there."""
         return all(finding.found for finding in self.findings if finding.required)
 
+    @property
+    def speeds(self) -> str:
+        """What is known of the speeds by which "auto" chooses, in words."""
+        if self.speeds_at is None:
+            return "not measured yet; the first convolution does it"
+        return f"measured {self.speeds_at}; convlab bench speeds measures them anew"
+
     def describe(self) -> str:
         """Return the diagnosis as text: the machine, what is here, what is missing and how to get it."""
         lines = [self.machine.describe(), ""]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
+        lines += [f"speeds         {self.speeds}"]
         for finding in self.findings:
             if not finding.found:
                 kind = "required" if finding.required else "optional"
@@ -80,18 +89,20 @@ class Diagnosis:
             "can_run": self.can_run,
             "machine": self.machine.as_dict(),
             "findings": [asdict(finding) for finding in self.findings],
+            "speeds_at": self.speeds_at,
         }
 
 
 def examine() -> Diagnosis:
     """Look at everything the course uses; installs and changes nothing."""
     from convlab.doctor_gpu import gpu_findings
+    from convlab.measure import known
 
     machine = Machine.here()
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings))
+    return Diagnosis(machine, tuple(findings), known.measured_at())
 
 
 def required() -> list[str]:

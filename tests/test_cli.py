@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
+from known_machine import SPEEDS
 from typer.testing import CliRunner
 
 from convlab import doctor, networks
@@ -22,6 +23,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.cli import app
 from convlab.course import copies, notebooks, server
 from convlab.errors import WorkspaceError
+from convlab.measure import known
 from convlab.measure.machine import Machine
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -265,6 +267,34 @@ def test_doctor_knows_the_processor_that_numba_was_told(monkeypatch):
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
         assert (done.returncode, done.stderr) == (0, "")
         assert "haswell" in done.stdout
+
+
+def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
+    """They are shown beside those known before; what was tuned stays unless it is to go, too."""
+    slower = SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 50e9}}
+    measured = iter([SPEEDS, slower, SPEEDS])
+    monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(known, "measure", lambda: next(measured))
+    known.forget()
+    try:
+        assert "not measured yet" in convlab("doctor").stdout
+        problem = networks.load("resnet18")["conv1"].problem
+        known.keep(problem, 1, {"direct": 1.0})
+        assert "100 GFLOP/s" in convlab("bench", "speeds").stdout
+        lines = convlab("bench", "speeds").stdout.splitlines()
+        (line,) = (line for line in lines if "one core" in line)
+        assert line.split()[-4:] == ["100", "GFLOP/s", "50.0", "GFLOP/s"]
+        assert known.speeds().flops == 50e9
+        assert known.seconds(problem, 1) == {"direct": 1.0}
+        assert re.search(r"speeds +measured \d{4}-\d\d-\d\d \d\d:\d\d; ", convlab("doctor").stdout)
+        convlab("bench", "speeds", "--forget-tuned")
+        assert known.seconds(problem, 1) is None
+        known.forget()  # as another process would begin
+        assert known.speeds().flops == 100e9
+        assert known.seconds(problem, 1) is None
+    finally:
+        monkeypatch.undo()
+        known.forget()
 
 
 def test_doctor_fails_when_something_required_is_missing(monkeypatch):

@@ -16,6 +16,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -58,12 +59,31 @@ def machine() -> dict[str, str]:
 @lru_cache
 def speeds() -> Speeds:
     """Return the speeds of this machine: kept ones, or measured now and kept."""
+    if kept := kept_speeds():
+        return kept
+    measured = measure()
+    write(speeds=measured | {"at": datetime.now().isoformat(" ", "minutes")})
+    return Speeds.of(measured["roofs"], measured["paces"])
+
+
+def kept_speeds() -> Speeds | None:
+    """Return the speeds that are kept on disk; None if there are none that can be used."""
     found = _read().get("speeds")
     with suppress(TypeError, ValueError, LookupError, AttributeError):
         return checked(Speeds.of(found["roofs"], found["paces"]))
-    measured = measure()
-    write(speeds=measured)
-    return Speeds.of(measured["roofs"], measured["paces"])
+    return None
+
+
+def measured_at() -> str | None:
+    """Return when the kept speeds were measured, as text; None if none are kept."""
+    return str(_read()["speeds"].get("at", "some time ago")) if kept_speeds() else None
+
+
+def renew(*, forget_tuned: bool = False) -> None:
+    """Measure the speeds again and keep them; what `convlab.autotune` measured stays, unless asked."""
+    forget()
+    write(speeds=None, **({"measured": {}} if forget_tuned else {}))
+    speeds()
 
 
 def measure(*, quick: bool = True) -> dict[str, dict]:
