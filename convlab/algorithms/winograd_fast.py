@@ -55,7 +55,7 @@ def _convolve(first, end, left, right, kinds, arrays, sizes, V, M):
             for k in range(left, right, tile.cols):
                 width = min(tile.cols, right - k)
                 u = panels[g, k * a_row :]  # of these filters: all places, one after the other
-                size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)
+                size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)  # of one U[e]
                 ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
                 for e in range(places):  # M[:, e] = V[:, e] @ U[e]
                     factors = V[e * channels :], a_row, 1, u[e * size :]
