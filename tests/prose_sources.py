@@ -14,6 +14,7 @@ import numpy as np
 
 from convlab import ALGORITHMS, ConvProblem
 from convlab.algorithms.indirect import indirection_buffer
+from convlab.algorithms.space_to_depth import folded
 from convlab.gpu.lanes.requests import BANKS, SECTOR, WARP, WORD
 from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED
 from convlab.gpu.tiled.choose import TILES
@@ -139,6 +140,13 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "12 x 12 outputs where 7 x 7 are wanted: two thirds of the work": lambda: (
             f"{HANGING} x {HANGING} outputs where {LAST.P} x {LAST.P} are wanted: "
             f"{word(round(3 * (1 - (LAST.P / HANGING) ** 2)))} thirds of the work"
+        ),
+        "call a block one pixel of four times the channels": lambda: (
+            f"call a block one pixel of {word(folded(FIRST).C / FIRST.C)} times the channels"
+        ),
+        "7 x 7 taps become 4 x 4, of four times the channels": lambda: (
+            f"{FIRST.R} x {FIRST.S} taps become {folded(FIRST).R} x {folded(FIRST).S}, "
+            f"of {word(folded(FIRST).C / FIRST.C)} times the channels"
         ),
         "is used four times only": lambda: f"is used {word(ceil(LAST.P / 4) ** 2)} times only",
     },

@@ -252,7 +252,11 @@ def test_other_doors(call, words):
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 def test_a_plan_is_its_own(algorithm, backend):
     """What the caller changes after `plan` changes nothing, and no output may lie inside the plan."""
-    candidates = (ConvProblem(1, 3, 3, 1, 1, 1, 1), ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1))
+    candidates = (
+        ConvProblem(1, 3, 3, 1, 1, 1, 1),
+        ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1),
+        ConvProblem(1, 3, 3, 1, 1, 5, 5, padding=2, stride=2),
+    )
     problem = next(p for p in candidates if not ALGORITHMS[algorithm].supports(p))
     x, w, bias = np.ones(problem.x_shape, "f4"), np.ones(problem.w_shape, "f4"), np.ones(1, "f4")
     prepared = plan(problem, w, bias, algorithm=algorithm, backend=backend)
@@ -305,7 +309,8 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_limit_is_exact(monkeypatch, algorithm):
     """A plan is made with exactly the bytes it needs, and refused with one byte less."""
-    others = ({}, {"R": 1, "S": 1, "padding": 0}, {"groups": 64, "K": 64})
+    first_layer = {"R": 5, "S": 5, "stride": 2}
+    others = ({}, {"R": 1, "S": 1, "padding": 0}, {"groups": 64, "K": 64}, first_layer)
     problems = [replace(BIG, **other) for other in others]
     problem = next(p for p in problems if not ALGORITHMS[algorithm].supports(p))
     w, x = np.ones(problem.w_shape, np.float32), np.ones(problem.x_shape, np.float32)
@@ -319,7 +324,8 @@ def test_the_limit_is_exact(monkeypatch, algorithm):
         plan(problem, w, algorithm=algorithm, backend="cpu")
     # An output that is there already need not be allocated; a copy of x that is not contiguous must.
     out = np.empty(problem.y_shape, np.float32)
-    options = {"padding": problem.padding, "groups": problem.groups, "algorithm": algorithm, "out": out}
+    steps = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
+    options = steps | {"algorithm": algorithm, "out": out}
     conv2d(x, w, backend="cpu", **options)
     with pytest.raises(WorkspaceError, match=r"a contiguous copy of x 64\.0 MiB"):
         conv2d(x.swapaxes(1, 2), w, backend="cpu", **options)
