@@ -32,20 +32,21 @@ def pack_transformed(A, B, w: np.ndarray, groups: int, panels: np.ndarray, cols:
     cols : int
         Filters of a panel.
     """
-    filters = len(w) // groups
+    (K, R, S, _), row = w.shape, _CHANNELS * cols
+    taps = np.empty((S, R, row), w.dtype)
+    lines, sums = np.empty((S, row), A.dtype), np.empty(row, A.dtype)
+    filters = K // groups
     for g in range(groups):
-        _pack(panels, g, groups, np.ascontiguousarray(w[g * filters : (g + 1) * filters]), A, B, cols)
+        group = np.ascontiguousarray(w[g * filters : (g + 1) * filters])
+        _pack(panels, g, groups, group, A, B, cols, taps, lines, sums)
 
 
 @njit
-def _pack(panels, g, groups, w, A, B, cols):
+def _pack(panels, g, groups, w, A, B, cols, taps, lines, sums):
     """Fill one group's panels, some channels of one panel after the other."""
-    filters, R, S, channels = w.shape
+    filters, _, S, channels = w.shape
     together = len(A) * len(B) * groups // len(panels)  # places in one matrix
     padded = panels.shape[1] // (together * channels)
-    taps = np.empty((S, R, _CHANNELS * cols), w.dtype)
-    lines = np.empty((S, _CHANNELS * cols), A.dtype)  # row i of A @ g
-    sums = np.empty(_CHANNELS * cols, A.dtype)
     for left in range(0, filters, cols):
         width = min(cols, padded - left)
         for first in range(0, channels, _CHANNELS):
@@ -54,7 +55,7 @@ def _pack(panels, g, groups, w, A, B, cols):
             size = few * width  # numbers in a row: (c, k)
             for i in range(len(A)):
                 for s in range(S):
-                    _sum(lines[s, :size], A[i], taps[s], sums)
+                    _sum(lines[s, :size], A[i], taps[s], sums)  # row i of A @ g
                 for j in range(len(B)):
                     matrix, place = divmod(i * len(B) + j, together)
                     at = (left * together + place * width) * channels + first * width

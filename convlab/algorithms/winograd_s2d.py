@@ -42,7 +42,7 @@ def refuses(problem: ConvProblem) -> str | None:
     if problem.dilation != (1, 1):
         return f"the dilation is {problem.dilation}; {needs} 1, so that a tile's pixels are neighbours"
     if problem.groups != 1:
-        return f"there are {problem.groups} groups; {needs} one"
+        return f"the channels are in groups; {needs} all of them in one"
     return None
 
 
