@@ -14,7 +14,7 @@ from convlab.measure.saved import Measurement, Row
 from convlab.measure.timing import Timing
 from convlab.site import one_layer, readme
 from convlab.site.errors import BuildError
-from convlab.site.results import markdown
+from convlab.site.results import markdown, whole_networks
 from convlab.units import bytes_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,14 +130,25 @@ def test_the_command_says_what_it_could_not_make(tmp_path, monkeypatch, capsys):
 # -- the table of results, of a made-up run ------------------------------------------------------------------
 
 
+def row(network, problem, candidate, seconds, count=1, part="layers"):
+    timing = Timing(seconds, seconds, seconds)
+    ours = candidate in ("indirect", "winograd_4x4", "auto")
+    return Row(part, network, str(problem.R), count, problem, candidate, ours, 1, 9, timing)
+
+
+def test_whole_networks_are_told_where_pytorch_ran_them():
+    photo = convlab.ConvProblem(1, 224, 224, 3, 3, 1, 1)
+    ours = [row(name, photo, "auto", 0.01, part="stacks") for name in ("resnet18", "squeezenet1_0")]
+    theirs = row("squeezenet1_0", photo, "torch channels_last", 0.025, part="stacks")
+    assert whole_networks(Measurement({}, ours)) == []
+    empty, line = whole_networks(Measurement({}, [*ours, theirs]))
+    assert empty == ""
+    assert line.endswith("one core: SqueezeNet 1.0 10.0 ms, PyTorch 25.0 ms: **2.50×**.")
+
+
 def test_results_are_told_by_network_and_class():
     square = convlab.ConvProblem(1, 8, 8, 4, 32, 3, 3, padding=1)
     point = convlab.ConvProblem(1, 8, 8, 4, 16, 1, 1)
-
-    def row(network, problem, candidate, seconds, count=1):
-        timing = Timing(seconds, seconds, seconds)
-        ours = candidate in ("indirect", "winograd_4x4")
-        return Row("layers", network, str(problem.R), count, problem, candidate, ours, 1, 9, timing)
 
     run = Measurement(
         {

@@ -8,6 +8,7 @@ from convlab import networks
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.summary import NUMPY, by_layer, speedup
 from convlab.measure.tables import NOTHING, ratio_2
+from convlab.units import time_text
 
 PARTS = ("layers", "depthwise")  # where rivals take part, on one core
 RIVALS = {
@@ -15,7 +16,7 @@ RIVALS = {
     "oneDNN prepacked": ("oneDNN prepacked",),
     "NumPy": NUMPY,
 }
-ALONE = "indirect"
+ALONE, WHOLE = "indirect", "torch channels_last"
 
 
 def markdown(run: Measurement, source: str) -> str:
@@ -31,7 +32,25 @@ def markdown(run: Measurement, source: str) -> str:
         for kind in sorted(kinds) if len(kinds) > 1 else ():
             lines.append(_line(kind, [row for row in of_network if row.kind == kind], rivals))
     head = f"| | layers | {' | '.join(rivals)} |\n|---|{'--:|' * (1 + len(rivals))}"
-    return "\n".join([_caption(run, source), "", head, *(f"| {' | '.join(line)} |" for line in lines)])
+    table = [head, *(f"| {' | '.join(line)} |" for line in lines)]
+    return "\n".join([_caption(run, source), "", *table, *whole_networks(run)])
+
+
+def whole_networks(run: Measurement) -> list[str]:
+    """Return a line on the networks as a whole, with an empty one before it; none if PyTorch did not run."""
+    seconds = {(row.network, row.candidate): row.seconds for row in run.part("stacks")}
+    told = []
+    for network in dict.fromkeys(network for network, _ in seconds):
+        ours, theirs = seconds.get((network, "auto")), seconds.get((network, WHOLE))
+        if ours and theirs:
+            times = f"{time_text(ours)}, PyTorch {time_text(theirs)}: **{ratio_2(theirs / ours)}**"
+            told.append(f"{networks.load(network).title} {times}")
+    if not told:
+        return []
+    what = (
+        'Whole networks, from a photo to its features, `algorithm="auto"` beside PyTorch with channels last'
+    )
+    return ["", f"{what}, one core: {'; '.join(told)}."]
 
 
 def where_and_when(header: dict) -> str:
