@@ -143,7 +143,7 @@ def test_whole_networks_are_told_where_pytorch_ran_them():
     assert whole_networks(Measurement({}, ours)) == []
     empty, line = whole_networks(Measurement({}, [*ours, theirs]))
     assert empty == ""
-    assert line.endswith("one core: SqueezeNet 1.0 10.0 ms, PyTorch 25.0 ms: **2.50×**.")
+    assert line.endswith("last: SqueezeNet 1.0 10.0 ms, PyTorch 25.0 ms (**2.50×**).")
 
 
 def test_results_are_told_by_network_and_class():

@@ -43,14 +43,12 @@ def whole_networks(run: Measurement) -> list[str]:
     for network in dict.fromkeys(network for network, _ in seconds):
         ours, theirs = seconds.get((network, "auto")), seconds.get((network, WHOLE))
         if ours and theirs:
-            times = f"{time_text(ours)}, PyTorch {time_text(theirs)}: **{ratio_2(theirs / ours)}**"
+            times = f"{time_text(ours)}, PyTorch {time_text(theirs)} (**{ratio_2(theirs / ours)}**)"
             told.append(f"{networks.load(network).title} {times}")
     if not told:
         return []
-    what = (
-        'Whole networks, from a photo to its features, `algorithm="auto"` beside PyTorch with channels last'
-    )
-    return ["", f"{what}, one core: {'; '.join(told)}."]
+    what = 'Whole networks on one core, from a photo to its features, with `algorithm="auto"`'
+    return ["", f"{what}, and with PyTorch, channels last: {'; '.join(told)}."]
 
 
 def where_and_when(header: dict) -> str:
