@@ -91,11 +91,14 @@ def _all_in_letters(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
     )
 
 
-def _packed_bytes(bytes_of):
-    """Return the bytes of the folded weights: a formula if the bytes of others are one."""
-    if isinstance(bytes_of, Formula):
-        return _in_letters(bytes_of)
-    return lambda problem: bytes_of(folded(problem))
+def _costs(form: Form) -> dict:
+    """Return what a form costs that folds first: x is read, z is written and held, the rest is the other's."""
+    packed = form.packed_bytes
+    return {
+        "bytes_moved": Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(form.bytes_moved).text}"),
+        "workspace_bytes": Formula(f"{_Z}*b + {_in_letters(form.workspace_bytes).text}"),
+        "packed_bytes": _in_letters(packed) if isinstance(packed, Formula) else lambda p: packed(folded(p)),
+    }
 
 
 def _form(form: Form, fold) -> Form:
@@ -107,9 +110,7 @@ def _form(form: Form, fold) -> Form:
 
     return Form(
         run=run,
-        bytes_moved=Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(form.bytes_moved).text}"),
-        workspace_bytes=Formula(f"{_Z}*b + {_in_letters(form.workspace_bytes).text}"),
-        packed_bytes=_packed_bytes(form.packed_bytes),
+        **_costs(form),
         pack=lambda problem, w: form.pack(folded(problem), fold_weights(problem, w)),
         allocate=lambda problem, threads: _allocate(form, problem, threads),
         scratch=form.scratch,
@@ -135,9 +136,7 @@ ALGORITHM = Algorithm(
         "gpu": gpu_form(
             "winograd_s2d",
             parts=("pack", "allocate"),
-            bytes_moved=Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(_FORMS['gpu'].bytes_moved).text}"),
-            workspace_bytes=Formula(f"{_Z}*b + {_in_letters(_FORMS['gpu'].workspace_bytes).text}"),
-            packed_bytes=_in_letters(_FORMS["gpu"].packed_bytes),
+            **_costs(_FORMS["gpu"]),
         ),
     },
 )
