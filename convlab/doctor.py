@@ -51,11 +51,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, everything that was looked for on it, and when its speeds were measured, if they were."""
+    """The machine, what was looked for on it, when its speeds were measured, and what becomes of kernels."""
 
     machine: Machine
     findings: tuple[Finding, ...]
     speeds_at: str | None
+    kernels: str
 
     @cached_property
     def can_run(self) -> bool:
@@ -74,7 +75,7 @@ class Diagnosis:
         lines = [self.machine.describe(), ""]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
-        lines += [f"speeds         {self.speeds}"]
+        lines += [f"speeds         {self.speeds}", f"kernels        {self.kernels}"]
         for finding in self.findings:
             if not finding.found:
                 kind = "required" if finding.required else "optional"
@@ -90,6 +91,7 @@ class Diagnosis:
             "machine": self.machine.as_dict(),
             "findings": [asdict(finding) for finding in self.findings],
             "speeds_at": self.speeds_at,
+            "kernels": self.kernels,
         }
 
 
@@ -102,7 +104,7 @@ def examine() -> Diagnosis:
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings), known.measured_at())
+    return Diagnosis(machine, tuple(findings), known.measured_at(), _kernels())
 
 
 def required() -> list[str]:
@@ -151,6 +153,15 @@ def _numba_imports() -> Finding:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         return Finding("Numba's start", True, None, reason[0], install_command(*required()))
     return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
+
+
+def _kernels() -> str:
+    """Return where compiled kernels are kept, and whether that works, in words."""
+    try:
+        from convlab import kernel_cache
+    except Exception:  # `_numba_imports` says why
+        return "none are compiled: Numba does not start"
+    return kernel_cache.describe()
 
 
 def _notebooks() -> Finding:
