@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import convlab
+from convlab import another_python
 
 TESTS = "tests/test_on_gpu.py"
 SHARE = "CONVLAB_TEST_SHARE"  # "2/8": of every eight tests the third
@@ -39,7 +40,8 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
     if not (root / TESTS).exists() or not find_spec("pytest"):
         return "not run: they need a checkout and pytest"
     count = processes or max(1, min(MOST, (os.cpu_count() or 1) // 2))
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-v", "-p", "no:cacheprovider", TESTS]
+    asked = ["-m", "gpu", "-v", "-p", "no:cacheprovider", TESTS]
+    command = [sys.executable, *another_python.module("pytest"), *asked]
     logs = [log.with_name(f"{log.name}.{number}") for number in range(count)]
     running: list[subprocess.Popen] = []
     try:
