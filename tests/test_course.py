@@ -6,6 +6,7 @@ import os
 import nbformat
 import pytest
 
+from convlab import files
 from convlab.course import copies, folders, notebooks
 from convlab.errors import ParameterError
 
@@ -174,7 +175,7 @@ def meanwhile(monkeypatch, module, name, act):
     monkeypatch.setattr(module, name, interrupted)
 
 
-@pytest.mark.parametrize(("module", "name"), [(copies.shutil, "copyfile"), (copies.os, "replace")])
+@pytest.mark.parametrize(("module", "name"), [(copies.shutil, "copyfile"), (files.os, "replace")])
 def test_second_start_in_the_middle_of_a_copy(course, work, monkeypatch, module, name):
     meanwhile(monkeypatch, module, name, lambda: states(course, work))
     assert states(course, work) == {"00": "new", "01": "current"}
@@ -188,7 +189,7 @@ def test_second_start_while_the_record_is_written(course, work, monkeypatch):
     write(course / "01_loops.ipynb", "second, better")
     write(work / "01_loops.ipynb", "second", output="42 ms")
     meanwhile(monkeypatch, copies, "_write_record", lambda: states(course, work))
-    meanwhile(monkeypatch, copies.os, "replace", lambda: states(course, work))
+    meanwhile(monkeypatch, files.os, "replace", lambda: states(course, work))
     assert states(course, work)["01"] == "updated"
     assert text(work / "01_loops.ipynb") == "second, better"
     assert "42 ms" in (work / "earlier" / "01_loops.ipynb").read_text()
@@ -200,7 +201,7 @@ def test_copy_that_fails_leaves_no_draft(course, work, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr(copies.shutil, "copyfile", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(ParameterError, match="no space left; make room there"):
         states(course, work)
     assert list(work.iterdir()) == []
 
