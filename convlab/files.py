@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -97,7 +98,7 @@ def _sweep(path: Path) -> None:
     """Delete old drafts of a file: a process that is killed while it writes cannot."""
     with suppress(OSError):
         for name in os.listdir(path.parent):
-            if name.startswith(f".{path.name}.") and name.endswith(".part"):
+            if re.fullmatch(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part", name):
                 old = path.with_name(name)
                 if time.time() - old.stat().st_mtime > _LEFT_BEHIND:
                     old.unlink()

@@ -81,7 +81,11 @@ def test_changed_copy_is_never_overwritten(course, work):
     assert (work / "01_loops.ipynb").read_bytes() == mine
 
 
-@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"cells": [{}]}'])
+DEEP = "[" * 99_999
+ODD = '{"cells": [{"cell_type": "code", "source": "", "attachments": []}]}'
+
+
+@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"cells": [{}]}', ODD, f'{{"cells": {DEEP}'])
 def test_unreadable_copy_counts_as_changed(course, work, content):
     states(course, work)
     (work / "01_loops.ipynb").write_text(content)
@@ -98,7 +102,7 @@ def test_pasted_picture_counts_as_changed(course, work):
     assert states(course, work)["01"] == "yours"
 
 
-@pytest.mark.parametrize("record", [None, "not JSON", "[1]"])
+@pytest.mark.parametrize("record", [None, "not JSON", "[1]", DEEP, '{"01_loops.ipynb": 1' + 400 * "0" + "}"])
 def test_lost_record_never_costs_a_changed_copy(course, work, record):
     states(course, work)
     write(work / "01_loops.ipynb", "my answer")
@@ -107,6 +111,30 @@ def test_lost_record_never_costs_a_changed_copy(course, work, record):
         (work / copies.RECORD).write_text(record)
     assert states(course, work) == {"00": "current", "01": "behind"}
     assert text(work / "01_loops.ipynb") == "my answer"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_bytes(b"\xff\xfe")])
+@pytest.mark.parametrize("name", [copies.RECORD, "01_loops.ipynb"])
+def test_a_pipe_or_other_bytes_in_the_folder_are_no_trouble(course, work, name, make):
+    states(course, work)
+    (work / name).unlink()
+    make(work / name)
+    assert states(course, work)["01"] == ("current" if name == copies.RECORD else "yours")
+
+
+@pytest.mark.parametrize("name", [copies.RECORD, "earlier"])
+def test_what_stands_in_the_way_is_named(course, work, name):
+    states(course, work)
+    write(work / "01_loops.ipynb", "second", output="42 ms")
+    write(course / "01_loops.ipynb", "better")
+    if name == "earlier":
+        (work / name).write_text("a file")
+    else:
+        (work / name).unlink()
+        (work / name).mkdir()
+    with pytest.raises(ParameterError, match=rf"{name}.*cannot be written: .*; make room there"):
+        states(course, work)
+    assert text(work / "01_loops.ipynb") == "second"
 
 
 def test_deleted_copy_comes_back(course, work):
