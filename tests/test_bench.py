@@ -254,6 +254,22 @@ def test_a_full_disk_ends_the_run_and_says_what_is_kept(tiny, tmp_path, monkeypa
         assert saved.read(path).rows
 
 
+def test_a_file_that_comes_in_between_is_kept(tiny, tmp_path, monkeypatch):
+    path, write = tmp_path / "run.csv", saved.write
+
+    def meanwhile(where, measurement):
+        write(where, measurement)
+        if measurement.rows:
+            where.write_text("my thesis")
+
+    monkeypatch.setattr(bench, "write", meanwhile)
+    done = convlab("--no-rivals", "--save", path)
+    assert done.exit_code == 1
+    assert "run.csv' was written by another program while this one measured" in done.stderr
+    assert "nothing could be saved in" in done.output
+    assert path.read_text() == "my thesis"
+
+
 @pytest.mark.parametrize("moment", ["the roofs", "the file"])
 def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, monkeypatch, moment):
     def interrupt(*arguments, **options):

@@ -186,6 +186,21 @@ def test_run_refuses_a_page_that_is_none_of_ours(tmp_path, monkeypatch):
     assert page.read_text() == "<h1>mine</h1>"
 
 
+def test_a_page_that_came_while_the_notebook_ran_is_kept(tmp_path, monkeypatch):
+    import nbformat
+
+    notebook, page = tmp_path / "course" / "00_one.ipynb", tmp_path / "00_one.html"
+    notebook.parent.mkdir()
+    nbformat.write(nbformat.v4.new_notebook(), notebook)
+    monkeypatch.setattr(pages, "execute", lambda *args, **options: page.write_text("<h1>mine</h1>"))
+    assert "holds something else" in pages.make_page(notebook, tmp_path)
+    assert page.read_text() == "<h1>mine</h1>"
+    page.unlink()
+    monkeypatch.setattr(pages, "execute", lambda *args, **options: None)
+    for _ in range(2):  # the second time over its own
+        assert pages.make_page(notebook, tmp_path) is None
+
+
 # -- books -------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +305,7 @@ BROKEN = {
     "a processor of numbers": put('"processor": "[^"]*"', '"processor": [1]'),
     "a processor without an end": put('"processor": "[^"]*"', f'"processor": "{"x" * 100_000}"'),
     "a version that is a list": put('"torch": "[^"]*"', '"torch": [2]'),
+    "no processor": put('"processor"', '"chip"'),
     "a cache that is a word": numbered("l1d", '"small"'),
     "a cache below 0": numbered("l2", "-1"),
     "a cache of 400 digits": numbered("l3", DIGITS),
@@ -497,7 +513,7 @@ NAMES = (
     "<!--<script>",
     "</script><img src=x onerror=alert(1)>",
     """a"b'c &amp; d""",
-    "a|b `c` [d](e) ![f](g) *h* # $i$ \\",
+    "a|b `c` [d](e) ![f](g) *h* # $i^$ \\",
     "line\nafter\u2028line [red]x[/blue]",
 )
 

@@ -285,7 +285,7 @@ def test_predicted_times_are_those_of_the_model():
 
 
 def test_saved_machines_can_be_chosen(tmp_path, monkeypatch):
-    machine = {"processor": "Old One"}
+    machine = {"processor": "Old One", "instruction_set": None}
     told = {"what": "convlab bench cpu", "date": "2026-03-01", "complete": True, "machine": machine}
     older = saved.Measurement(told | {"roofs": SPEEDS["roofs"]})
     roofs = SPEEDS["roofs"] | {"flops": 1e9}

@@ -17,7 +17,7 @@ from pathlib import Path
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.passes import PACES
-from convlab.errors import ParameterError
+from convlab.errors import ConvError
 from convlab.measure.saved import Measurement, Row, read
 
 CPU, GPU = "convlab bench cpu", "convlab bench gpu"
@@ -41,7 +41,8 @@ def runs(folder: Path, what: str) -> dict[str, Measurement]:
             run = read(path)
             check(run.header)
         except _WRONG as error:
-            told = str(error) if isinstance(error, ParameterError) else f"{str(path)!r}: {error!r}"
+            what_is = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            told = what_is if isinstance(error, ConvError) else f"{str(path)!r}: in its header {what_is}"
             warnings.warn(f"a file is skipped: {told}", stacklevel=2)
             continue
         if run.header["what"] == what:
@@ -59,7 +60,7 @@ def check(header: dict) -> None:
     """
     datetime.fromisoformat(header["date"])
     if header["what"] == GPU:
-        _check_names(header["device"], ["name"])
+        _check_names(header["device"], header["device"].keys() & {"name"})
     elif header["what"] == CPU:
         machine, roofs, paces = header["machine"], header["roofs"], header.get("paces")
         _check_names(machine, ["processor", "instruction_set"])
@@ -77,13 +78,13 @@ def check(header: dict) -> None:
         if not isinstance(header.get("blas", {}), dict):
             raise TypeError(f"blas is {header['blas']!r}")
     else:
-        raise ValueError(f"it is of {header['what']!r}, no benchmark of convlab")
+        raise ValueError(f"what={header['what']!r} is no benchmark of convlab")
 
 
 def _check_names(facts: dict, keys: Iterable[str]) -> None:
     """Refuse what cannot be the name or the version of anything."""
     for key in keys:
-        if not isinstance(facts.get(key), str | None) or len(facts.get(key) or "") > _LONGEST:
+        if not isinstance(facts[key], str | None) or len(facts[key] or "") > _LONGEST:
             raise ValueError(f"{key} is {reprlib.repr(facts[key])}")
 
 

@@ -56,8 +56,8 @@ def whole_networks(run: Measurement) -> list[str]:
 def where_and_when(header: dict) -> str:
     """Return the machine and the day of a run: "on a chip (AVX2), 1 March 2026"."""
     machine, date = header["machine"], datetime.fromisoformat(header["date"])
-    processor = as_markdown(machine.get("processor") or "an unknown processor")
-    vectors = f" ({as_markdown(machine['instruction_set'])})" if machine.get("instruction_set") else ""
+    processor = as_markdown(machine["processor"] or "an unknown processor")
+    vectors = f" ({as_markdown(machine['instruction_set'])})" if machine["instruction_set"] else ""
     return f"on {processor}{vectors}, {date.day} {date:%B %Y}"
 
 
