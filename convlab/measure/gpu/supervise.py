@@ -68,11 +68,8 @@ def supervise(path: Path, options: dict, until: float) -> None:
             raise
         if code == 0:
             return
-        if code == UNWRITABLE:  # say why: this process finds out the same
-            write(path, read(path))
-            raise UnwritableError(
-                f"{str(path)!r} could not be written for a while; run the same command again"
-            )
+        if code == UNWRITABLE:  # it has said why
+            raise UnwritableError(f"{str(path)!r} could not be written any more, see above")
         if time.time() > until:
             _note_time_up(path)
             return
