@@ -51,11 +51,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, everything that was looked for on it, and when its speeds were measured, if they were."""
+    """The machine, everything looked for on it, when its speeds were measured, and why they cannot be kept."""
 
     machine: Machine
     findings: tuple[Finding, ...]
     speeds_at: str | None
+    speeds_trouble: str | None = None
 
     @cached_property
     def can_run(self) -> bool:
@@ -75,6 +76,7 @@ class Diagnosis:
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
         lines += [f"speeds         {self.speeds}"]
+        lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
         for finding in self.findings:
             if not finding.found:
                 kind = "required" if finding.required else "optional"
@@ -90,6 +92,7 @@ class Diagnosis:
             "machine": self.machine.as_dict(),
             "findings": [asdict(finding) for finding in self.findings],
             "speeds_at": self.speeds_at,
+            "speeds_trouble": self.speeds_trouble,
         }
 
 
@@ -102,7 +105,7 @@ def examine() -> Diagnosis:
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings), known.measured_at())
+    return Diagnosis(machine, tuple(findings), known.measured_at(), known.trouble())
 
 
 def required() -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from convlab.gpu import toolkit
-from convlab.measure import cgroups, nvidia, readings
+from convlab.measure import cgroups, cores, nvidia, readings
 from convlab.measure.machine import Machine, cores_at_hand, memory_at_hand
 
 GIB = 2**30
@@ -145,7 +145,7 @@ def test_memory_is_read_without_psutil(monkeypatch, tmp_path, container):
 
 def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
     monkeypatch.setattr(readings, "CACHES", tmp_path)
-    monkeypatch.setattr(readings, "_allowed", lambda: {3, 5})
+    monkeypatch.setattr(cores, "now", lambda: {3, 5})
     for core, factor in ((0, 2), (3, 1)):
         entries = [("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M"), ("Unified", 3, "1G")]
         for index, (kind, level, size) in enumerate(entries):
