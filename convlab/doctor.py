@@ -51,7 +51,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, everything looked for on it, when its speeds were measured, and why they cannot be kept."""
+    """The machine, all that was looked for on it, when its speeds were measured, why they cannot be kept."""
 
     machine: Machine
     findings: tuple[Finding, ...]

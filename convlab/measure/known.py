@@ -89,8 +89,8 @@ def measured_at() -> str | None:
     """Return when the kept speeds were measured, as text; None if none are kept."""
     if not kept_speeds():
         return None
-    at = str(_read()["speeds"][str(cores_at_hand())].get("at"))
-    return at if re.fullmatch(r"[-0-9: ]{16}", at) else "some time ago"
+    at = _read()["speeds"].get(str(cores_at_hand()), {}).get("at")
+    return at if isinstance(at, str) and re.fullmatch(r"[-0-9: ]{16}", at) else "some time ago"
 
 
 def trouble() -> str | None:
@@ -138,7 +138,7 @@ def checked(known: Speeds) -> Speeds:
     Raises
     ------
     KeyError, TypeError, ValueError
-        If one is missing, is no number, or is not above 0.
+        If one is missing, is no number, or one that is out of all bounds.
     """
     rates = [known.flops, known.flops_all, *(speed for _, speed in known.memory)]
     least, most = _SPEEDS
