@@ -18,6 +18,8 @@ from convlab import ConvProblem, files
 from convlab.locks import locked
 from convlab.measure import cgroups, cores, known, readings, store
 from convlab.measure.machine import Machine, cores_at_hand
+from convlab.measure.paces import Paces
+from convlab.measure.roofs import Roofs
 from convlab.measure.timing import on_all_cores, on_one_core
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,6 +104,20 @@ def test_renewed_speeds_replace_the_old_ones_only_when_they_are_there(folder, mo
     assert known.kept_speeds().flops == 100e9
 
 
+def test_many_that_begin_at_once_measure_once(folder, monkeypatch):
+    measured = []
+
+    def measure():
+        measured.append(1)
+        time.sleep(0.1)
+        return SPEEDS
+
+    monkeypatch.setattr(known, "measure", measure)
+    with ThreadPoolExecutor(4) as pool:
+        assert {found.result().flops for found in [pool.submit(known.speeds) for _ in range(4)]} == {100e9}
+    assert len(measured) == 1
+
+
 # -- many write at once ------------------------------------------------------------------------------------
 
 WRITER = """
@@ -155,7 +171,7 @@ def test_a_writer_that_is_killed_has_lost_nothing_but_the_step_at_hand(tmp_path)
 
 def test_an_update_of_what_is_nested_nearly_too_deep(tmp_path):
     path = tmp_path / "file.json"
-    for depth in (100, 900, 990, *range(991, 1000), 1500, 4000):  # read in C, written in Python
+    for depth in (100, 900, 990, *range(991, 1000), 1200, 4000):  # read in C, written in Python
         path.write_text('{"a":' * depth + "1" + "}" * depth)
         store.update(path, lambda content: content.update(b=1))
         assert store.read(path)["b"] == 1
@@ -235,6 +251,18 @@ def test_a_benchmark_on_one_core_is_still_on_a_machine_of_many():
         assert len(cores.now()) == 1
     assert facts() == before
     assert cores.now() == cores.allowed()
+
+
+@pinned
+def test_what_all_cores_do_together_is_not_measured_on_one(monkeypatch):
+    ran_on = []
+    monkeypatch.setattr(Roofs, "here", lambda **_: ran_on.append(cores.now()) or Roofs(1.0, 1.0, 1, {}))
+    monkeypatch.setattr(Paces, "here", lambda _: ran_on.append(cores.now()) or Paces(*[1.0] * 7))
+    every = cores.now()
+    with on_one_core():
+        known.measure()
+    assert ran_on[0] == every
+    assert len(ran_on[1]) == 1
 
 
 @pinned
