@@ -178,7 +178,8 @@ def forget() -> None:
 
 def key(problem: ConvProblem, threads: int) -> str:
     """Return a problem, a number of threads, and how many of those can run at once, as one line of text."""
-    return json.dumps(asdict(problem) | {"threads": threads, "at once": min(threads, cores_at_hand())})
+    at_once = 1 if threads == 1 else min(threads, cores_at_hand())  # the system need not be asked about one
+    return json.dumps(asdict(problem) | {"threads": threads, "at once": at_once})
 
 
 @lru_cache
