@@ -17,7 +17,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import lru_cache
@@ -73,7 +73,7 @@ def speeds() -> Speeds:
     """Return the speeds of this machine: kept ones, or measured now and kept."""
     if kept := kept_speeds():
         return kept
-    with locked(folder() / ".speeds.lock", patience=30):  # of many processes that begin at once, one measures
+    with _measuring():  # of many processes that begin at once, one measures
         return kept_speeds() or _measure_and_keep()
 
 
@@ -110,9 +110,15 @@ def trouble() -> str | None:
 def renew(*, forget_tuned: bool = False) -> None:
     """Measure the speeds again and keep them; what `convlab.autotune` measured stays, unless asked."""
     forget()
-    _measure_and_keep()
+    with _measuring():
+        _measure_and_keep()
     if forget_tuned:
         write(measured={})
+
+
+def _measuring() -> AbstractContextManager[None]:
+    """Measure alone inside a ``with``: two that measure all cores at once find half of them."""
+    return locked(folder() / ".speeds.lock", patience=30)
 
 
 def _measure_and_keep() -> Speeds:
