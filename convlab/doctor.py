@@ -51,12 +51,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, what was looked for on it, when its speeds were measured, and what becomes of kernels."""
+    """The machine, what was looked for on it, and what is kept there: its speeds, its kernels."""
 
     machine: Machine
     findings: tuple[Finding, ...]
     speeds_at: str | None
     kernels: str
+    speeds_trouble: str | None = None
 
     @cached_property
     def can_run(self) -> bool:
@@ -75,7 +76,9 @@ class Diagnosis:
         lines = [self.machine.describe(), ""]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
-        lines += [f"speeds         {self.speeds}", f"kernels        {self.kernels}"]
+        lines += [f"speeds         {self.speeds}"]
+        lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
+        lines += [f"kernels        {self.kernels}"]
         for finding in self.findings:
             if not finding.found:
                 kind = "required" if finding.required else "optional"
@@ -91,6 +94,7 @@ class Diagnosis:
             "machine": self.machine.as_dict(),
             "findings": [asdict(finding) for finding in self.findings],
             "speeds_at": self.speeds_at,
+            "speeds_trouble": self.speeds_trouble,
             "kernels": self.kernels,
         }
 
@@ -104,7 +108,7 @@ def examine() -> Diagnosis:
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings), known.measured_at(), _kernels())
+    return Diagnosis(machine, tuple(findings), known.measured_at(), _kernels(), known.trouble())
 
 
 def required() -> list[str]:
