@@ -177,8 +177,11 @@ def test_an_update_of_what_is_nested_nearly_too_deep(tmp_path):
         assert store.read(path)["b"] == 1
 
 
+DRAFTS = ".a.json.00000001.part", ".a.json.00000002.part", ".b.json.00000001.part"
+
+
 def test_drafts_of_the_dead_are_cleared_away(tmp_path):
-    old, young, foreign = (tmp_path / name for name in (".a.json.1.part", ".a.json.2.part", ".b.json.1.part"))
+    old, young, foreign = (tmp_path / name for name in DRAFTS)
     for file in (old, young, foreign):
         file.write_text("half of")
     for file in (old, foreign):

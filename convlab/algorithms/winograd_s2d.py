@@ -92,7 +92,7 @@ def _all_in_letters(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 
 def _costs(form: Form) -> dict:
-    """Return what a form costs that folds first: x is read, z is written and held, the rest is the other's."""
+    """Return what a form costs that folds first: x is read, z is written and held; the rest is as usual."""
     packed = form.packed_bytes
     return {
         "bytes_moved": Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(form.bytes_moved).text}"),
