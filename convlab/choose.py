@@ -176,6 +176,10 @@ class Memory:
             "output": self.output,
             "a contiguous copy of x" if self.device is None else "a copy of x": self.copied,
         }
+        return self.lacking(parts)
+
+    def lacking(self, parts: dict[str, int]) -> str | None:
+        """Return why arrays of so many bytes do not fit, or None."""
         needed = sum(parts.values())
         if needed < _NOT_WORTH_ASKING or self.at_hand is None or needed <= self.at_hand:
             return None
