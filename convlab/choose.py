@@ -32,11 +32,17 @@ _GENERAL = {
 
 
 def choose(
-    problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory, once: bool = False
+    problem: ConvProblem,
+    wanted: str | Algorithm,
+    backend: str,
+    memory: Memory,
+    once: bool = False,
+    plain: bool = False,
 ) -> tuple[Algorithm, str]:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
-    With `once` it is the best one for a single run, before which the weights are packed.
+    With `once` it is the best one for a single run, before which the weights are packed. With `plain` it is
+    the best one that is no transform.
 
     Raises
     ------
@@ -56,6 +62,7 @@ def choose(
     if wanted == "auto":
         order, why = ranked(problem, backend, memory.threads, once)
         serving = [ALGORITHMS[name] for name in order if serves(ALGORITHMS[name])]
+        serving = [one for one in serving if not (plain and one.mixing)]
         wanted = next(filter(fits, serving), serving[0])
         if wanted.name != serving[0].name:
             why = f"it is the best that fits into the memory; {serving[0].name} does not, though {why}"

@@ -6,12 +6,14 @@ Calling the plan runs it. The split is XNNPACK's create / run, and the two are a
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from convlab import magnitudes
 from convlab.algorithms.base import Algorithm, Cost
 from convlab.aligned import aligned_empty
 from convlab.backends import choose_backend
@@ -54,7 +56,8 @@ def conv2d(
         A name from `ALGORITHMS`, an algorithm that is not in the table, or "auto": the one that is predicted
         to be the fastest on this machine, packing the weights included; what `autotune` measured takes the
         place of a predicted run. It may be a transform (Winograd, FFT), which rounds more than a plain sum
-        does and spreads NaN; who minds names another.
+        does; who minds names another. It is none where x or w hold numbers that would be lost in one: NaN,
+        infinity, very large or small ones, or both large and small ones (`convlab.magnitudes`).
     backend : str
         "numpy" (the reference form: short, exact, slow), "cpu" (compiled by Numba), "gpu" (Numba CUDA, on
         an NVIDIA GPU) or "auto": "cpu" where Numba is installed.
@@ -99,7 +102,7 @@ def conv2d(
         check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
     copied = 0 if x.flags.c_contiguous else problem.x_bytes
     output = problem.y_bytes if out is None else 0
-    return prepare(problem, w, bias, algorithm, backend, threads, output, copied, once=True)(x, out)
+    return prepare(problem, w, bias, algorithm, backend, threads, output, copied, once=True, x=x)(x, out)
 
 
 def plan(
@@ -121,7 +124,8 @@ def plan(
         With ``backend="gpu"`` both may also lie on the device.
     algorithm, backend, threads
         As in `conv2d`; but for "auto" a run alone counts, predicted or measured: the weights are packed
-        once, and then the plan runs often.
+        once, and then the plan runs often. And x is not known yet: if numbers of the first one would be lost
+        in the transform that was chosen, that call warns and says what to name instead. Later ones do not.
 
     Returns
     -------
@@ -142,12 +146,12 @@ def plan(
 
 
 def prepare(
-    problem, w, bias, algorithm, backend, threads, output, copied, made=None, device=None, once=False
+    problem, w, bias, algorithm, backend, threads, output, copied, made=None, device=None, once=False, x=None
 ) -> Plan:
     """Check, choose and pack; `output` and `copied` are bytes that running the plan will also allocate.
 
     `made` and `device` are given where the plan is to run on a device: another class, other memory. With
-    `once` it will run once, so that "auto" counts the packing too.
+    `once` it will run once, so that "auto" counts the packing too. `x` is given if it is known.
     """
     if not isinstance(problem, ConvProblem):
         raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
@@ -162,8 +166,18 @@ def prepare(
     backend, threads = choose_backend(backend), check_threads(threads)
     memory = Memory(problem.y_bytes if output is None else output, copied, threads, device)
     chosen, why = choose(problem, algorithm, backend, memory, once)
+    unseen = None
+    if chosen.mixing and isinstance(algorithm, str) and algorithm == "auto":
+        weight, found = magnitudes.of_weights(problem, chosen, w)
+        if x is not None and not found:
+            found = magnitudes.of_pixels(problem, chosen, x, weight)
+        if found:
+            passed, (chosen, _) = chosen.name, choose(problem, algorithm, backend, memory, once, plain=True)
+            why = f"it is the best that is no transform; {passed} is passed over: {found}"
+        elif x is None:
+            unseen = weight
     prepared = (made or Plan)(problem, w, bias, chosen, backend, threads)
-    prepared.why = why
+    prepared.why, prepared._unseen = why, unseen
     return prepared
 
 
@@ -216,6 +230,7 @@ class Plan:
         except MemoryError as error:
             raise _refused_by_the_system(error) from error
         self._idle = [True]  # empty while a call uses the workspace
+        self._unseen: float | None = None  # the largest weight, if "auto" has to see the first x with it
         self.rebuilt = "all"
 
     @property
@@ -300,6 +315,8 @@ class Plan:
         ready = self._ready
         problem = ready.problem
         self._check(x, problem)
+        if self._unseen is not None:
+            self._look_at_first(x, problem)
         try:
             if out is None:
                 out = aligned_empty(problem.y_shape, problem.dtype)
@@ -359,6 +376,18 @@ class Plan:
             check_array("x", x, problem.x_shape, "(N, H, W, C)", (problem.dtype,))
         except ShapeError as error:
             raise self._with_hint(error, x.shape, problem) from None
+
+    def _look_at_first(self, x, problem: ConvProblem) -> None:
+        """Warn if "auto" would have taken another algorithm, had it seen x."""
+        weight, self._unseen = self._unseen, None
+        if found := magnitudes.of_pixels(problem, self.algorithm, x, weight):
+            other, _ = choose(problem, "auto", self.backend, self._memory(0), plain=True)
+            warnings.warn(
+                f"this plan chose {self.algorithm.name} by itself, and {found}; "
+                f"a plan with algorithm={other.name!r} does not mix pixels",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _with_hint(self, error: ShapeError, shape: tuple, problem: ConvProblem) -> ShapeError:
         """Return the error; where `resize` would make the plan fit that shape, it says so."""
