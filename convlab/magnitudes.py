@@ -149,7 +149,7 @@ def _sizes(array: np.ndarray, groups: int) -> np.ndarray:
 def _bits(array: np.ndarray) -> tuple[np.ndarray, np.signedinteger]:
     """Return the numbers as whole ones of the same bits, and the bits that are not the sign."""
     whole = np.dtype(f"i{array.itemsize}")
-    return array.view(whole), whole.type(np.iinfo(whole).max)
+    return np.asarray(array).view(whole), whole.type(np.iinfo(whole).max)
 
 
 @njit

@@ -16,8 +16,9 @@ Every pixel takes part in every frequency, and so does what is rounded there. An
 
     8 * eps * (rounding * rms(x) * norm(w[k]) + |y|)         rms: the root of the mean square of the picture
 
-at most, wherever it is, for filter k: a single pixel of 1e6 among ones takes the digits of all others. A plain sum is off
-by what lies under its window; so `auto` takes no transform for such pictures (`convlab.magnitudes`).
+at most, wherever it is (w[k]: its filter). A single pixel of 1e6 among ones takes the digits of all others,
+where a plain sum feels no more than what lies under its window. So `auto` takes no transform for such a
+picture, see `convlab.magnitudes`.
 
 Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" (2013), arXiv:1312.5851.
 The transforms are in `fft_transforms`, the fast form of the product in `fft_fast`, the costs in `fft_costs`.
