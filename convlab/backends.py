@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 
 from convlab.errors import ParameterError, UnsupportedError
@@ -15,12 +16,20 @@ def numba_trouble() -> str | None:
     try:
         import numba  # noqa: F401
     except ImportError as error:  # missing, or at odds with the NumPy that is installed
-        return str(error).partition("\n")[0]
+        return _first_line(error)
+    except Exception as error:  # what is broken raises what it likes, and so does LLVM where memory is short
+        return f"{type(error).__name__}: {_first_line(error)}"
     return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def choose_backend(backend: str = "auto") -> str:
     """Return the backend by name; for "auto" the faster of "numpy" and "cpu" that works here.
+
+    Where Numba is installed and does not work, "auto" warns of that once.
 
     Raises
     ------
@@ -36,4 +45,15 @@ def choose_backend(backend: str = "auto") -> str:
         raise UnsupportedError(f"backend={backend!r} needs Numba ({trouble}); backend='numpy' runs without")
     if backend == "gpu":
         return backend
+    if trouble and trouble != "No module named 'numba'":
+        _warn_of(trouble)
     return "numpy" if trouble else "cpu"
+
+
+@lru_cache
+def _warn_of(trouble: str) -> None:
+    warnings.warn(
+        f"Numba is installed and cannot be used ({trouble}); backend='auto' takes 'numpy', which is slower",
+        RuntimeWarning,
+        stacklevel=2,
+    )
