@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+from convlab.checked import checked
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
+@checked
 def data_path(*parts: str) -> Path:
     """Return the path of a file below `data/`, e.g. ``data_path("networks", "resnet18.csv")``."""
     inside = _PACKAGE / "data"

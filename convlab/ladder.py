@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convlab.aligned import aligned_empty
+from convlab.checked import Computed, Count, checked
 from convlab.jit import njit
 from convlab.tile import Tile, accumulate, spaced, store, tile_for, zeros
 
@@ -89,7 +90,8 @@ def four_by_four(a, b, y):
 # -- the register tile -------------------------------------------------------------------------------------
 
 
-def pack(b: np.ndarray, cols: int) -> np.ndarray:
+@checked
+def pack(b: np.ndarray, cols: Count) -> np.ndarray:
     """Return b (K, N) in panels of `cols` columns, (ceil(N/cols), K, cols), the last filled up with zeros."""
     K, N = b.shape
     panels = aligned_empty((-(-N // cols), K, cols), b.dtype)
@@ -129,6 +131,7 @@ def without_panels(a, b, y, sizes, tile):
 # -- the table ---------------------------------------------------------------------------------------------
 
 
+@checked
 @dataclass(frozen=True)
 class Rung:
     """One way to write the product.
@@ -149,6 +152,7 @@ class Rung:
     kernel: Callable
     tile: Tile | None = None
 
+    @checked
     def prepare(self, a: np.ndarray, b: np.ndarray) -> Callable[[], np.ndarray]:
         """Return a call that computes a @ b into an array of its own; b is packed here, once."""
         y = aligned_empty((len(a), b.shape[1]), a.dtype)
@@ -160,6 +164,7 @@ class Rung:
 
         return run
 
+    @checked
     def arguments(self, a: np.ndarray, b: np.ndarray, y: np.ndarray) -> tuple:
         """Return what the kernel takes."""
         if self.tile is None:
@@ -168,7 +173,8 @@ class Rung:
         return a.reshape(-1), pack(b, self.tile.cols).reshape(-1), y.reshape(-1), sizes, self.tile
 
 
-def rungs(dtype: str = "float32") -> tuple[Rung, ...]:
+@checked
+def rungs(dtype: Computed = "float32") -> tuple[Rung, ...]:
     """Return the ladder for this processor, the lowest rung first."""
     best = tile_for(dtype)
 

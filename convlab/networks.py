@@ -8,9 +8,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from convlab.checks import check_choice, check_whole, said
 from convlab.errors import ParameterError
 from convlab.files import data_path
-from convlab.problem import ConvProblem
+from convlab.problem import LARGEST, ConvProblem
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Network:
             if layer.name == name:
                 return layer
         raise ParameterError(
-            f"{self.name} has no layer {name!r}; expected a position from 0 to {len(self) - 1} or one of "
+            f"{self.name} has no layer {said(name)}; expected a position from 0 to {len(self) - 1} or one of "
             + ", ".join(layer.name for layer in self.layers)
         )
 
@@ -94,8 +95,8 @@ def load(name: str, *, batch: int = 1, dtype: str = "float32") -> Network:
     >>> load("resnet18")["layer1.0.conv1"].problem.x_shape
     (1, 56, 56, 64)
     """
-    if not isinstance(name, str) or name not in names():
-        raise ParameterError(f"network={name!r}; expected one of {', '.join(names())}")
+    check_choice("network", name, names())
+    batch = check_whole("batch", batch, 1, LARGEST)
     network = _read(name)
     return replace(
         network,

@@ -15,9 +15,11 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic, overload_attribute
 
+from convlab.checked import Computed, Count, checked
 from convlab.llvm import SCALARS, Registers, travels_as_type
 
 
+@checked
 class Tile:
     """A block of `rows` x (`vectors` * `lanes`) sums; for compiled code only its type matters.
 
@@ -31,7 +33,7 @@ class Tile:
         "float32" or "float64".
     """
 
-    def __init__(self, rows: int, vectors: int, lanes: int, dtype: str = "float32"):
+    def __init__(self, rows: Count, vectors: Count, lanes: Count, dtype: Computed = "float32"):
         self.rows, self.vectors, self.lanes, self.dtype = rows, vectors, lanes, dtype
 
     @property
@@ -79,7 +81,8 @@ def rows_computed(rows: int, height: int) -> int:
 
 
 @lru_cache
-def tile_for(dtype="float32", rows: int | None = None) -> Tile:
+@checked
+def tile_for(dtype="float32", rows: Count | None = None) -> Tile:
     """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
 
     Parameters

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from convlab.checks import COMPUTES, wrong_dtype, wrong_shape
+from convlab.checks import COMPUTES, check_dtype, check_whole, said, wrong_dtype, wrong_shape
 from convlab.errors import ArrayError
 
 ALIGNMENT = 16  # bytes: a kernel may load four float32 at once
@@ -52,7 +52,8 @@ def described(name: str, array) -> Described | None:
     Raises
     ------
     ArrayError
-        If it lies there but will not be shown, as a tensor of PyTorch that keeps gradients.
+        If it lies there but will not be shown, as a tensor of PyTorch that keeps gradients; or says of
+        itself what cannot be.
     """
     if isinstance(array, np.ndarray):
         return None
@@ -62,15 +63,34 @@ def described(name: str, array) -> Described | None:
         return None
     except Exception as error:  # each library has a class of its own for it
         raise ArrayError(f"{name} is a {type(array).__name__} that cannot be read: {error}") from None
-    strides = interface.get("strides")
+    try:
+        return _read(interface)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ArrayError(
+            f"{name} has a __cuda_array_interface__ that cannot be understood "
+            f"({type(error).__name__}: {' '.join(str(error).split())}), {said(interface)}; expected a dict with "
+            '"shape", "typestr" and "data"'
+        ) from None
+
+
+def _read(interface) -> Described:
+    pointer, read_only = interface["data"]
+    shape, strides = _sizes("shape", interface["shape"], 0), interface.get("strides")
+    strides = None if strides is None else _sizes("strides", strides, -(2**63))
+    if strides is not None and len(strides) != len(shape):
+        raise ValueError(f"{len(strides)} strides for {len(shape)} axes")
     return Described(
-        shape=tuple(interface["shape"]),
-        dtype=np.dtype(interface["typestr"]),
-        pointer=interface["data"][0] or 0,
-        read_only=bool(interface["data"][1]),
-        strides=None if strides is None else tuple(strides),
+        shape=shape,
+        dtype=np.dtype(check_dtype(interface["typestr"])),
+        pointer=check_whole("data[0]", pointer or 0, 0, 2**64 - 1),
+        read_only=bool(read_only),
+        strides=strides,
         masked=interface.get("mask") is not None,
     )
+
+
+def _sizes(name: str, sizes, least: int) -> tuple[int, ...]:
+    return tuple(check_whole(name, size, least, 2**63 - 1) for size in sizes)
 
 
 def check_described(name, array: Described, device, shape=None, axes="", dtypes=COMPUTES) -> None:

@@ -9,9 +9,8 @@ The kernel moves words of 32 bits, two float16 or one tf32 each: instructions pl
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from convlab.algorithms.tensor_core import WORDS, Tile
+from convlab.checked import kept
 from convlab.gpu._cuda import cuda, float32
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.mma import (
@@ -30,7 +29,7 @@ STEP = 8  # words along the sum that one instruction multiplies
 OUTSIDE = 1 << 30  # a row that no picture has
 
 
-@lru_cache
+@kept
 def product(kind: str, tile: Tile):
     """Return the kernel that convolves words with words, for tiles of that size.
 

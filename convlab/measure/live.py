@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import Count, checked
 from convlab.measure.contest import material
 from convlab.measure.points import Point, point
 from convlab.measure.timing import alone, check_output, summary, take_turns, timer
@@ -15,8 +16,9 @@ from convlab.plans import plan
 from convlab.problem import ConvProblem
 
 
+@checked
 def measure_layer(
-    problem: ConvProblem, names: Iterable[str] | None = None, *, layer: str = "", rounds: int = 5
+    problem: ConvProblem, names: Iterable[str] | None = None, *, layer: str = "", rounds: Count = 5
 ) -> list[Point]:
     """Time our algorithms on one layer, with one thread.
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from convlab.algorithms.im2row import im2row
 from convlab.aligned import aligned_empty
+from convlab.checked import checked
 from convlab.errors import ParameterError
 from convlab.measure import readings
 from convlab.measure.cases import Case
@@ -33,6 +34,7 @@ from convlab.problem import ConvProblem
 COPYING, INDIRECT, PRODUCT = "im2row + GEMM", "indirect", "GEMM alone"
 
 
+@checked
 def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
     """Time the three ways on one layer, in a "warm" or a "cold" cache; each output is checked first."""
     contest = Contest(case, replace(effort, patience=np.inf))  # one of the three alone says nothing
@@ -48,6 +50,7 @@ def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
     return contest.rows("paper", cache)
 
 
+@checked
 def three_ways(problem: ConvProblem, x: np.ndarray, w: np.ndarray) -> dict[str, tuple]:
     """Return for each of the three (the problem it solves, its x, its w, our algorithm for it)."""
     M, K, taps = problem.gemm

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from convlab.checked import checked
 from convlab.measure.datasheets import Datasheet
 from convlab.measure.points import Point
 
@@ -113,6 +114,7 @@ class Roofline:
 # -- whose roofs -------------------------------------------------------------------------------------------
 
 
+@checked
 def of_machine(roofs: Mapping, machine: Mapping, *, name: str | None = None) -> Roofline:
     """Return the roofline of one core of a processor, from its measured roofs.
 
@@ -161,6 +163,7 @@ def of_device(roofs: Mapping, name: str) -> Roofline:
     return Roofline(name, Roof(ADDS, roofs["flops"], per_byte=False), memories, missing=missing)
 
 
+@checked
 def of_datasheet(sheet: Datasheet) -> Roofline:
     """Return the roofline that a datasheet promises."""
     adds = {dtype: Roof(dtype, rate, False, False) for dtype, rate in sheet.flops.items()}

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from convlab.checked import checked
 from convlab.errors import ConvError, ParameterError
 from convlab.measure.cases import kind
 from convlab.measure.timing import Timing
@@ -167,6 +168,7 @@ class UnwritableError(ConvError):
     """A measurement cannot be saved."""
 
 
+@checked
 def read(path: Path) -> Measurement:
     """Read a measurement.
 

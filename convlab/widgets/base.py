@@ -16,7 +16,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from convlab.checks import check_whole
+from convlab.checks import check_choice, check_whole, said
 from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
@@ -26,18 +26,11 @@ from convlab.figures.picture import Picture
 _SHARED = ("formulas.js", "numbers.js", "page.js", "grid.js")
 
 
-def check_choice(name: str, value, words: Iterable[str]) -> str:
-    """Return `value`, or say that the argument `name` is none of the words."""
-    if not isinstance(value, str) or value not in words:
-        raise ParameterError(f"{name}={value!r}; expected one of {', '.join(words)}")
-    return value
-
-
 def check_range(name: str, given, entries: Iterable[int], least: int, most: int) -> None:
     """Refuse an argument that is a valid convolution's, but more than the figure can show."""
     for entry in entries:
         if not least <= entry <= most:
-            raise ParameterError(f"{name}={given!r}; this figure shows {least} to {most}, not {entry}")
+            raise ParameterError(f"{name}={said(given)}; this figure shows {least} to {most}, not {entry}")
 
 
 class Whole(traitlets.Int):
@@ -76,7 +69,7 @@ class Switch(traitlets.Bool):
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong."""
         if not isinstance(value, bool):
-            raise ParameterError(f"{self.name}={value!r}; expected True or False")
+            raise ParameterError(f"{self.name}={said(value)}; expected True or False")
         return value
 
 

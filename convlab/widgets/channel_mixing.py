@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from convlab.checks import said
 from convlab.errors import ParameterError
 from convlab.figures import mixing
 from convlab.figures.picture import Picture
@@ -45,7 +46,7 @@ class ChannelMixing(Live):
         check_choice("channels", str(channels), CHANNELS)
         steps = mixing.groups_of(int(channels))
         if groups not in steps or isinstance(groups, bool):
-            raise ParameterError(f"groups={groups!r}; expected one of {', '.join(map(str, steps))}")
+            raise ParameterError(f"groups={said(groups)}; expected one of {', '.join(map(str, steps))}")
         super().__init__(channels=str(channels), step=steps.index(groups), size=size, taps=taps)
 
     @property

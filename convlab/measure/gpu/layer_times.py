@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import checked
 from convlab.files import data_path
 from convlab.gpu.device import gpu_trouble
 from convlab.measure.cases import Case
@@ -16,6 +17,7 @@ from convlab.measure.timing import Timing
 _QUICK = Effort(rounds=5, most=15, budget=1.0)
 
 
+@checked
 def layer_times(case: Case, names: Iterable[str], folder: Path | None = None) -> LadderTimes:
     """Return a layer's times: measured on the GPU of this machine, else the newest that were saved.
 
