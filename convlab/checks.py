@@ -98,7 +98,7 @@ def check_shape(name: str, shape) -> tuple[int, ...]:
     ------
     ParameterError
     """
-    if isinstance(shape, np.ndarray) and shape.ndim == 1:
+    if isinstance(shape, np.ndarray) and shape.ndim == 1 and shape.dtype.kind in "iu":
         shape = shape.tolist()
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
     return tuple(check_whole(name, size, 0, 2**63 - 1) for size in sizes)
@@ -174,6 +174,13 @@ def check_numbers(name: str, array, shape=None, axes="") -> None:
         raise ShapeError(f"{name} has shape {array.shape}; expected at least one number")
     if shape is not None and array.shape != shape:
         raise wrong_shape(name, array.shape, axes, shape)
+
+
+def check_axes(name: str, array, axes: str) -> None:
+    """Refuse an array of another number of axes than these."""
+    expected = len(axes.split(", "))
+    if array.ndim != expected:
+        raise ShapeError(f"{name} has {array.ndim} axes, shape {array.shape}; expected {expected}: ({axes})")
 
 
 def check_out(out, shape, dtype, axes="(N, P, Q, K)", **others) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.checks import check_numbers, check_out
-from convlab.errors import ShapeError
+from convlab.checks import check_axes, check_numbers, check_out
 from convlab.plans import conv2d
 from convlab.problem import ConvProblem, check_pair
 
@@ -25,7 +24,7 @@ def from_nchw(x: np.ndarray) -> np.ndarray:
     ndarray, (N, H, W, C)
         A copy, contiguous in that order.
     """
-    return _turned("x", x, "(N, C, H, W)", (0, 2, 3, 1))
+    return _turned("x", x, "N, C, H, W", (0, 2, 3, 1))
 
 
 def to_nchw(y: np.ndarray) -> np.ndarray:
@@ -41,7 +40,7 @@ def to_nchw(y: np.ndarray) -> np.ndarray:
     ndarray, (N, K, P, Q)
         A copy, contiguous in that order.
     """
-    return _turned("y", y, "(N, P, Q, K)", (0, 3, 1, 2))
+    return _turned("y", y, "N, P, Q, K", (0, 3, 1, 2))
 
 
 def conv2d_nchw(
@@ -93,6 +92,5 @@ def conv2d_nchw(
 
 def _turned(name: str, array, axes: str, order: tuple[int, ...]) -> np.ndarray:
     check_numbers(name, array)
-    if array.ndim != 4:
-        raise ShapeError(f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: {axes}")
+    check_axes(name, array, axes)
     return np.ascontiguousarray(array.transpose(order))

@@ -48,11 +48,12 @@ class Network:
 
     def __getitem__(self, name: str | int) -> Layer:
         """Return a layer by name, e.g. ``network["conv1"]``, or by position."""
-        with contextlib.suppress(TypeError, IndexError):
-            return self.layers[name]
         for layer in self.layers:
-            if layer.name == name:
+            if isinstance(name, str) and layer.name == name:
                 return layer
+        if not isinstance(name, bool):
+            with contextlib.suppress(TypeError, IndexError):
+                return self.layers[name]
         raise ParameterError(
             f"{self.name} has no layer {said(name)}; expected a position from 0 to {len(self) - 1} or one of "
             + ", ".join(layer.name for layer in self.layers)

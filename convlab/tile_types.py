@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import intrinsic, overload_attribute
 
 from convlab.checked import Computed, Count, checked
+from convlab.checks import COMPUTES, check_dtype
 from convlab.llvm import SCALARS, Registers, travels_as_type
 
 
@@ -91,6 +92,7 @@ def tile_for(dtype="float32", rows: Count | None = None) -> Tile:
     rows : int, optional
         Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
     """
+    check_dtype(dtype, COMPUTES)
     height = min(heights(), key=lambda height: rows_computed(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
     return Tile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)

@@ -17,7 +17,9 @@ def public() -> dict:
     """Return every public function and class by its full name."""
     found = {}
     for thing in (*_exported(), *_taught()):
-        plain = inspect.isclass(thing) or inspect.isfunction(inspect.unwrap(thing) if callable(thing) else thing)
+        plain = inspect.isclass(thing) or inspect.isfunction(
+            inspect.unwrap(thing) if callable(thing) else thing
+        )
         if plain and thing.__module__.startswith("convlab") and not _is_kernel(thing) and _takes(thing):
             found[_name(thing)] = thing
     return dict(sorted(found.items()))

@@ -68,7 +68,7 @@ def described(name: str, array) -> Described | None:
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise ArrayError(
             f"{name} has a __cuda_array_interface__ that cannot be understood "
-            f"({type(error).__name__}: {' '.join(str(error).split())}), {said(interface)}; expected a dict with "
+            f"({said(error)}), {said(interface)}; expected a dict with "
             '"shape", "typestr" and "data"'
         ) from None
 

@@ -138,7 +138,7 @@ def divisions(*functions: Callable) -> int:
 
     Those by a number that the compiler knows are left out: it turns them into shifts.
     """
-    return sum(_divisions(kernel_function(function)) for function in functions)
+    return sum(_divisions(kernel_function(function, "functions")) for function in functions)
 
 
 def _divisions(function) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from convlab.algorithms.tensor_core import WORDS, Tile
 from convlab.checked import kept
+from convlab.checks import check_choice
 from convlab.gpu._cuda import cuda, float32
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.mma import (
@@ -37,7 +38,7 @@ def product(kind: str, tile: Tile):
     block_m pixels and block_n filters of one group; thread t copies word 4 * (t % 4) and following of rows
     t // 4, t // 4 + rows_at_once, ... of both matrices.
     """
-    multiply = MULTIPLY[kind]
+    multiply = MULTIPLY[check_choice("kind", kind, MULTIPLY)]
     block_m, block_n, warp_m, warp_n = tile
     warps_across = block_n // warp_n
     down, across = warp_m // 16, warp_n // 8  # instructions that cover a warp's tile

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from convlab.checked import checked
+from convlab.checks import check_names
 from convlab.measure.datasheets import Datasheet
 from convlab.measure.points import Point
 
@@ -127,6 +128,7 @@ def of_machine(roofs: Mapping, machine: Mapping, *, name: str | None = None) -> 
     name : str, optional
         By default the processor's.
     """
+    check_names("roofs", roofs, ("copies", "flops", "flops_all", "threads"))
     missing = {
         level: "the size of this cache could not be read, so no copy was sure to stay in it"
         for level, fact in LEVELS.items()

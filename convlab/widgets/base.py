@@ -21,6 +21,7 @@ from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
 from convlab.figures.picture import Picture
+from convlab.problem import LARGEST
 
 # What all widgets share, in the order in which it is read.
 _SHARED = ("formulas.js", "numbers.js", "page.js", "grid.js")
@@ -31,6 +32,11 @@ def check_range(name: str, given, entries: Iterable[int], least: int, most: int)
     for entry in entries:
         if not least <= entry <= most:
             raise ParameterError(f"{name}={said(given)}; this figure shows {least} to {most}, not {entry}")
+
+
+def as_word(name: str, number, words: Iterable[str]) -> str:
+    """Return a whole number as one of a few words, as a `Choice` has it."""
+    return check_choice(name, str(check_whole(name, number, 0, LARGEST)), words)
 
 
 class Whole(traitlets.Int):
@@ -87,6 +93,12 @@ class Live(anywidget.AnyWidget):
         self._css = stylesheet()
         whole = {name: trait for name, trait in self.traits().items() if isinstance(trait, Whole)}
         super().__init__(limits={name: [t.least, t.most] for name, t in whole.items()}, **state)
+
+    @classmethod
+    def _check(cls, **state) -> None:
+        """Refuse a wrong value before anything is worked out with it."""
+        for name, value in state.items():
+            cls.class_traits()[name].validate(None, value)
 
     def module(self) -> str:
         """Return the widget's JavaScript: one ES module, made of what all share and of its own files."""

@@ -36,7 +36,7 @@ def extents(name: str, value) -> Triple:
 
 def block_indices(value, grid: Triple) -> set[Triple]:
     """Return which blocks of a grid are meant: each is one to three numbers."""
-    if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
+    if not isinstance(value, Collection | np.ndarray) or isinstance(value, str | bytes | Mapping):
         raise ParameterError(f"blocks={said(value)}; expected a list of blocks")
     found = {Triple((*_numbers("blocks", index), 0, 0)[:3]) for index in value}
     for index in found:
@@ -45,11 +45,13 @@ def block_indices(value, grid: Triple) -> set[Triple]:
     return found
 
 
-def kernel_function(kernel):
+def kernel_function(kernel, name: str = "kernel"):
     """Return the Python function of a kernel."""
     function = getattr(kernel, "py_func", kernel)
-    if not inspect.isfunction(function):
-        raise ParameterError(f"kernel={said(kernel)}; expected a function, or what `cuda.jit` made of one")
+    if not inspect.isfunction(function) or function.__name__ == "<lambda>":
+        raise ParameterError(
+            f"{name}={said(kernel)}; expected what `cuda.jit` made, or a function with `def`"
+        )
     return function
 
 

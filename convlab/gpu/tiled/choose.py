@@ -85,7 +85,9 @@ class Choice(NamedTuple):
 
 
 @kept
-def choose(problem: ConvProblem, given: tuple[int | None, int | None, int | None] = (None,) * 3) -> Choice:
+def choose(
+    problem: ConvProblem, given: tuple[Count | None, Count | None, Count | None] = (None,) * 3
+) -> Choice:
     """Return the tile and the parts that are expected to be the fastest.
 
     Parameters

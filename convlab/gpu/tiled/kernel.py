@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from convlab.checked import kept
+from convlab.checked import Computed, Count, kept
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda, launch_bounds
 from convlab.gpu._cuda import uint32 as U
@@ -55,7 +55,9 @@ class Source(NamedTuple):
 
 
 @kept
-def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtype: str, columns: int = 1):
+def tiled_product(
+    tile: Tile, source: Callable, x_width: Count, y_width: Count, dtype: Computed, columns: Count = 1
+):
     """Return the kernel(x, table, w, y, shape, matrix).
 
     Parameters
