@@ -84,9 +84,8 @@ def _used(tree):
                 if not hasattr(module, alias.name):
                     importlib.import_module(f"{node.module}.{alias.name}")
                 names[alias.asname or alias.name] = getattr(module, alias.name)
-        elif isinstance(node, ast.Import):
-            if any(alias.name == "convlab" for alias in node.names):
-                names["convlab"] = importlib.import_module("convlab")
+        elif isinstance(node, ast.Import) and any(alias.name == "convlab" for alias in node.names):
+            names["convlab"] = importlib.import_module("convlab")
 
     def thing(node):
         if isinstance(node, ast.Name):

@@ -1,4 +1,4 @@
-"""For `test_wrong_values.py`: the wrong values, a right call of every public function, and what is left out."""
+"""For `test_wrong_values.py`: the wrong values, a right call of every public function, what is left out."""
 
 import inspect
 from dataclasses import dataclass, field
@@ -221,7 +221,7 @@ def rows() -> dict[str, Call]:
     xy = accesses.ACCESSES[0].pictures
 
     # the front door
-    steps = dict.fromkeys(("stride", "dilation"), {"an array"}) | {"padding": {"0", "an array"}}
+    steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
     row(
         "plans.conv2d",
         **{
@@ -365,8 +365,17 @@ def rows() -> dict[str, Call]:
     row("whole.stack.Stack.reference", stack.reference, photo=photo, trusted=True)
     row("whole.stack.Stack.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0, factor=2.0,
         right={"reference": {"an array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
-    row("whole.stack.Stack.prepare", stack.prepare, algorithm="im2row", backend="numpy", threads=1, fused=True,
-        progress=False, right={"algorithm": {"{}"}}, trusted=True)  # fmt: skip
+    row(
+        "whole.stack.Stack.prepare",
+        stack.prepare,
+        algorithm="im2row",
+        backend="numpy",
+        threads=1,
+        fused=True,
+        progress=False,
+        right={"algorithm": {"{}"}},
+        trusted=True,
+    )
     row("whole.prepared.Prepared.run", ready.run, photo=photo)
     row("whole.prepared.Prepared.profile", ready.profile, photo=photo, rounds=1, progress=False)
 
@@ -418,7 +427,7 @@ def rows() -> dict[str, Call]:
         function=lambda *sizes: None,
         named={"name": "exercise"},
         right={"function": set(VALUES)},
-    )  # fmt: skip  a note says that it is no function, or what it raised
+    )  # fmt: skip
     row(
         "lessons.checks.reveal",
         guess=1.0,
@@ -431,24 +440,71 @@ def rows() -> dict[str, Call]:
     row(
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}
     )
-    row("gpu.lanes.run", **launch, arguments=xy(), blocks=[0], traced=True, shared_bytes=0,
-        named={"arguments": "x"}, right={"shared_bytes": {"0"}, "blocks": ANY_LIST, "arguments": TAKEN})  # fmt: skip
+    row(
+        "gpu.lanes.run",
+        **launch,
+        arguments=xy(),
+        blocks=[0],
+        traced=True,
+        shared_bytes=0,
+        named={"arguments": "x"},
+        right={"shared_bytes": {"0"}, "blocks": ANY_LIST, "arguments": TAKEN},
+    )
 
     # widgets
     window = {"stride": 1, "padding": 1}
-    table = np.arange(9).reshape(3, 3)
-    row("widgets.sliding_window.SlidingWindow", H=6, W=8, R=3, S=3, **window, dilation=1, flip=False, step=0,
-        image=None, filter=None,
-        right={"step": {"0"}, "padding": {"0", "an array"}, "stride": {"an array"}, "dilation": {"an array"}})  # fmt: skip
+    row(
+        "widgets.sliding_window.SlidingWindow",
+        H=6,
+        W=8,
+        R=3,
+        S=3,
+        **window,
+        dilation=1,
+        flip=False,
+        step=0,
+        image=None,
+        filter=None,
+        right={"step": {"0"}, "padding": {"0", "an array"}, "stride": {"an array"}, "dilation": {"an array"}},
+    )
     row("widgets.channel_mixing.ChannelMixing", channels=16, groups=1, size=7, taps=1)
     row("widgets.im2col_fills.Im2colFills", H=4, W=5, C=2, R=3, S=3, **window, layout="im2row", order="RSC",
         copies=False, step=0, right={"step": {"0"}, "padding": {"0"}})  # fmt: skip
-    row("widgets.indirection_explorer.IndirectionExplorer", H=5, W=5, C=2, R=3, S=3, **window, N=2, image=0, rows=3,
-        step=0, was={}, right={"step": {"0"}, "padding": {"0"}, "image": {"0"}, "was": {"{}"}})  # fmt: skip
-    row("widgets.memory_blowup.MemoryBlowup", network="resnet18", layer=0, problem=None, batch=1, dtype="float32",
-        algorithm="im2row", right={"layer": {"0"}})  # fmt: skip
-    row("widgets.predicted_times.PredictedTimes", network="resnet18", layer=0, own=None, batch=1, machine="here",
-        slower="nothing", right={"layer": {"0"}, "own": {"{}"}})  # fmt: skip
+    row(
+        "widgets.indirection_explorer.IndirectionExplorer",
+        H=5,
+        W=5,
+        C=2,
+        R=3,
+        S=3,
+        **window,
+        N=2,
+        image=0,
+        rows=3,
+        step=0,
+        was={},
+        right={"step": {"0"}, "padding": {"0"}, "image": {"0"}, "was": {"{}"}},
+    )
+    row(
+        "widgets.memory_blowup.MemoryBlowup",
+        network="resnet18",
+        layer=0,
+        problem=None,
+        batch=1,
+        dtype="float32",
+        algorithm="im2row",
+        right={"layer": {"0"}},
+    )
+    row(
+        "widgets.predicted_times.PredictedTimes",
+        network="resnet18",
+        layer=0,
+        own=None,
+        batch=1,
+        machine="here",
+        slower="nothing",
+        right={"layer": {"0"}, "own": {"{}"}},
+    )
     row(
         "widgets.register_tile.RegisterTile",
         rows=7,
@@ -458,16 +514,48 @@ def rows() -> dict[str, Call]:
         step=0,
         right={"step": {"0"}},
     )
-    row("widgets.roofline_explorer.RooflineExplorer", network="resnet18", layer=0, algorithm="indirect", batch=1,
-        C=0, K=0, R=0, machine=None, here=roofs, measured=[],
-        right=dict.fromkeys(("layer", "C", "K", "R"), {"0"}) | {"measured": ANY_LIST})  # fmt: skip
+    row(
+        "widgets.roofline_explorer.RooflineExplorer",
+        network="resnet18",
+        layer=0,
+        algorithm="indirect",
+        batch=1,
+        C=0,
+        K=0,
+        R=0,
+        machine=None,
+        here=roofs,
+        measured=[],
+        right={name: {"0"} for name in ("layer", "C", "K", "R")} | {"measured": ANY_LIST},
+    )
     row("widgets.spectra.Spectra", kind="blur", taps=7, zeros=2, forget=False, right={"zeros": {"0"}})
-    row("widgets.tile_by_tile.TileByTile", H=4, W=5, C=2, K=4, R=3, S=3, **window, block_m=6, block_n=2, block_k=6,
-        algorithm="implicit_gemm", step=0, right={"step": {"0"}, "padding": {"0"}})  # fmt: skip
-    row("widgets.tiling_explorer.TilingExplorer", layer="layer1.0.conv1", batch=8, gpu="H100", tiling=Tiling(),
-        compiled={}, right={"layer": set(), "compiled": {"{}"}})  # fmt: skip
+    row(
+        "widgets.tile_by_tile.TileByTile",
+        H=4,
+        W=5,
+        C=2,
+        K=4,
+        R=3,
+        S=3,
+        **window,
+        block_m=6,
+        block_n=2,
+        block_k=6,
+        algorithm="implicit_gemm",
+        step=0,
+        right={"step": {"0"}, "padding": {"0"}},
+    )
+    row(
+        "widgets.tiling_explorer.TilingExplorer",
+        layer="layer1.0.conv1",
+        batch=8,
+        gpu="H100",
+        tiling=Tiling(),
+        compiled={},
+        right={"layer": set(), "compiled": {"{}"}},
+    )
     row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0,
-        right=dict.fromkeys(("kernel", "access", "step"), {"0"}))  # fmt: skip
+        right={name: {"0"} for name in ("kernel", "access", "step")})  # fmt: skip
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 
     # gpu
@@ -488,8 +576,12 @@ def rows() -> dict[str, Call]:
     row("gpu.tiled.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
     for name in ("lanes", "loads_a"):
         row(f"gpu.tiled.tile.Tile.{name}", getattr(tile, name), width=1)
-    row("gpu.tiling.Tiling", **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},
-        buffers=1, split_k=1)  # fmt: skip
+    row(
+        "gpu.tiling.Tiling",
+        **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},
+        buffers=1,
+        split_k=1,
+    )
     row("gpu.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
     row("gpu.tiling.Tiling.held", Tiling().held, arch="sm_90")
     row("gpu.tiling.traffic", problem=problem, tiling=Tiling())
@@ -497,9 +589,17 @@ def rows() -> dict[str, Call]:
         right={"name": TEXT, "traffic": TEXT})  # fmt: skip
     kernel_arguments = (np.ones(4, "f4"),)
     if trouble.of_assembly() is None:
-        row("gpu.assembly.assemble", kernel=_nothing, arguments=kernel_arguments, arch="sm_90", launch_bounds=32,
-            fastmath=False, max_registers=32, trusted=True,
-            right={"arguments": set(VALUES), "kernel": set()})  # fmt: skip
+        row(
+            "gpu.assembly.assemble",
+            kernel=_nothing,
+            arguments=kernel_arguments,
+            arch="sm_90",
+            launch_bounds=32,
+            fastmath=False,
+            max_registers=32,
+            trusted=True,
+            right={"arguments": set(VALUES), "kernel": set()},
+        )
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"
     row("gpu.counted.FirstBlock", traced=True)
@@ -528,8 +628,14 @@ def rows() -> dict[str, Call]:
     # measuring
     case = Case("resnet18", "conv1", problem)
     effort = Effort(rounds=1, most=1, budget=0.0)
-    row("measure.autotune.autotune", problems=problem, threads=1, on_problem=lambda problem: None, trusted=True,
-        right={"problems": ANY_LIST, "on_problem": CALLED})  # fmt: skip
+    row(
+        "measure.autotune.autotune",
+        problems=problem,
+        threads=1,
+        on_problem=lambda problem: None,
+        trusted=True,
+        right={"problems": ANY_LIST, "on_problem": CALLED},
+    )
     row("measure.caches.read_speeds", smallest=8192, largest=8192, rounds=1)
     row(
         "measure.cases.Case",
@@ -570,14 +676,34 @@ def rows() -> dict[str, Call]:
     here = measurement.header
     row("measure.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
         right={"name": TEXT, "machine": {"{}", "a dict"}})  # fmt: skip
-    row("measure.roofs.multiply_adds", threads=1, rounds=1, seconds=1e-5, tile=small, loop=lambda flops: flops,
-        right={"seconds": {"1.5", "10**30"}, "loop": CALLED})  # fmt: skip
+    row(
+        "measure.roofs.multiply_adds",
+        threads=1,
+        rounds=1,
+        seconds=1e-5,
+        tile=small,
+        loop=lambda flops: flops,
+        right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
+    )
     row("measure.saved.read", path=newest_run(folder))
-    row("measure.summary.by_kind", rows=[row_of], ours=["im2row"], rivals=None,
-        right=rows_right | dict.fromkeys(("ours", "rivals"), {*ANY_LIST, "None", "a dict", "texts"}))  # fmt: skip
+    row(
+        "measure.summary.by_kind",
+        rows=[row_of],
+        ours=["im2row"],
+        rivals=None,
+        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
+    )
     row("measure.tables.as_text", table=Table("a", ("b",), [("c",)]))
-    row("measure.timing.compare", candidates={"a": lambda: a}, expected=a, limit=0.0, rounds=1, warm=0, threads=1,
-        right={"limit": {"0", "1.5", "10**30", "infinity"}, "warm": {"0"}})  # fmt: skip
+    row(
+        "measure.timing.compare",
+        candidates={"a": lambda: a},
+        expected=a,
+        limit=0.0,
+        rounds=1,
+        warm=0,
+        threads=1,
+        right={"limit": {"0", "1.5", "10**30", "infinity"}, "warm": {"0"}},
+    )
     return found
 
 

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from convlab.checks import COMPUTES, check_dtype, check_whole, said, wrong_dtype, wrong_shape
+from convlab.checks import COMPUTES, said, wrong_dtype, wrong_shape
 from convlab.errors import ArrayError
 
 ALIGNMENT = 16  # bytes: a kernel may load four float32 at once
@@ -74,23 +74,17 @@ def described(name: str, array) -> Described | None:
 
 
 def _read(interface) -> Described:
-    pointer, read_only = interface["data"]
-    shape, strides = _sizes("shape", interface["shape"], 0), interface.get("strides")
-    strides = None if strides is None else _sizes("strides", strides, -(2**63))
-    if strides is not None and len(strides) != len(shape):
-        raise ValueError(f"{len(strides)} strides for {len(shape)} axes")
+    (pointer, read_only), typestr = interface["data"], interface["typestr"]
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    strides = None if strides is None else tuple(strides)
+    pointer = 0 if pointer is None else pointer
+    if not all(number.__class__ is int for number in (pointer, *shape, *(strides or ()))):
+        raise TypeError("an address, a size or a stride is no int")
+    if min((pointer, *shape)) < 0 or not isinstance(typestr, str) or len(strides or shape) != len(shape):
+        raise ValueError("below zero, no typestr, or not a stride for each size")
     return Described(
-        shape=shape,
-        dtype=np.dtype(check_dtype(interface["typestr"])),
-        pointer=check_whole("data[0]", pointer or 0, 0, 2**64 - 1),
-        read_only=bool(read_only),
-        strides=strides,
-        masked=interface.get("mask") is not None,
+        shape, np.dtype(typestr), pointer, bool(read_only), strides, interface.get("mask") is not None
     )
-
-
-def _sizes(name: str, sizes, least: int) -> tuple[int, ...]:
-    return tuple(check_whole(name, size, least, 2**63 - 1) for size in sizes)
 
 
 def check_described(name, array: Described, device, shape=None, axes="", dtypes=COMPUTES) -> None:
