@@ -252,7 +252,7 @@ MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
         (lambda: networks.load("vgg16")[np.ones(2)], ["no layer array"]),
         (lambda: whole.load("vgg16"), ["network='vgg16'", "resnet18, squeezenet1_0"]),
         (lambda: whole.load("resnet18", dtype="float16"), ["dtype='float16'", "float32, float64"]),
-        (lambda: figures.photograph(10**6), ["size=1000000", "from 1 to 4096"]),
+        (lambda: figures.photograph(4097), ["size=4097", "from 1 to 4096"]),
         (lambda: reveal(3, 0, "ms"), ["actual=0", "above 0"]),
         (lambda: ALGORITHMS["direct"].supports("conv1"), ["problem is a str, 'conv1'", "a ConvProblem"]),
         (lambda: ALGORITHMS["im2row"].cost(PROBLEM, threads=0), ["threads=0", "from 1 to 1024"]),
