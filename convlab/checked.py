@@ -79,7 +79,7 @@ def kept(function: T) -> T:
     Arguments are looked at where they are new, so that what is known costs no more than to look it up.
     """
     door = checked(function)
-    known = lru_cache(None, typed=True)(door)  # typed: True is no 1
+    known = lru_cache(typed=True)(door)  # typed: True is no 1
 
     @wraps(function)
     def found(*arguments, **options):

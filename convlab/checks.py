@@ -110,7 +110,7 @@ def check_names(name: str, given: Mapping, names: Iterable[str]) -> None:
         raise ParameterError(f"{name} has nothing for {said(missing[0])}; expected one for each")
 
 
-def check_said(name: str, text: str) -> None:
+def check_words(name: str, text: str) -> None:
     """Refuse a text that says nothing."""
     if not text.strip():
         raise ParameterError(f"{name} is empty; expected a sentence that says what the figure shows")

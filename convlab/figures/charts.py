@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from convlab.checked import Count, Filled, Positive, checked
 from convlab.checks import check_names
 from convlab.figures.picture import Picture, show
-from convlab.figures.style import LIGHT, ROLES, Role, Said, figure_style, headline
+from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
 from convlab.measure.timing import Timing
 from convlab.units import bytes_text, time_text
 
@@ -18,7 +18,7 @@ def bars(
     *,
     title: str,
     axis: str,
-    alt: Said,
+    alt: Words,
     text: Callable[[float], str] = "{:.3g}".format,
     roles: Mapping[str, Role] | Role = "workspace",
     log: bool = False,
@@ -112,7 +112,7 @@ def _short(text: str) -> str:
 
 @checked
 def times(
-    timings: Filled[Mapping[str, Timing]], *, title: str, alt: Said, log: bool = True, **options
+    timings: Filled[Mapping[str, Timing]], *, title: str, alt: Words, log: bool = True, **options
 ) -> Picture:
     """Draw measured times as bars: the median, and a line from the lower to the upper quartile."""
     return bars(
@@ -134,7 +134,7 @@ def curves(
     title: str,
     x_axis: str,
     y_axis: str,
-    alt: Said,
+    alt: Words,
     roles: Mapping[str, Role],
     dashed: Mapping[str, Mapping[float, float]] | None = None,
     text: Callable[[float], str] = "{:g}".format,
@@ -203,7 +203,7 @@ def _names_at_ends(ax, lines: Mapping[str, Mapping[float, float]]) -> None:
 
 
 @checked
-def staircase(speeds: Filled[Mapping[Count, Positive]], *, title: str, alt: Said) -> Picture:
+def staircase(speeds: Filled[Mapping[Count, Positive]], *, title: str, alt: Words) -> Picture:
     """Draw reading speed (bytes for each second) against array size (bytes), with this machine's caches."""
     import matplotlib.pyplot as plt
 

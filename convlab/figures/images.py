@@ -11,7 +11,7 @@ import numpy as np
 from convlab.checked import Count, Filled, checked
 from convlab.checks import check_number
 from convlab.figures.picture import Picture, show
-from convlab.figures.style import LIGHT, ROLES, Role, Said, figure_style, headline
+from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
 
 
 @checked
@@ -19,7 +19,7 @@ def gallery(
     images: Filled[Mapping[str, np.ndarray]],
     *,
     title: str,
-    alt: Said,
+    alt: Words,
     columns: Count = 4,
     width: Annotated[float, partial(check_number, above=0, most=100)] = 8,
 ) -> Picture:
@@ -59,7 +59,7 @@ def grids(
     arrays: Filled[Mapping[str, np.ndarray]],
     *,
     title: str,
-    alt: Said,
+    alt: Words,
     roles: Mapping[str, Role] | None = None,
 ) -> Picture:
     """Draw small arrays of numbers as grids, each cell with its number, tinted by its size.
@@ -106,7 +106,7 @@ def grids(
 
 @checked
 def counts(
-    arrays: Filled[Mapping[str, np.ndarray]], *, title: str, alt: Said, role: Role = "input"
+    arrays: Filled[Mapping[str, np.ndarray]], *, title: str, alt: Words, role: Role = "input"
 ) -> Picture:
     """Draw how often something happened, place by place, on one logarithmic scale for all.
 

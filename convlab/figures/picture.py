@@ -12,7 +12,7 @@ import numpy as np
 
 from convlab.checked import Count, checked
 from convlab.checks import check_instance, check_whole
-from convlab.figures.style import DARK_PAGES, Said
+from convlab.figures.style import DARK_PAGES, Words
 
 _MOST_PIXELS = 4096  # of a side; the photograph itself has 512 x 600
 
@@ -38,7 +38,7 @@ class Picture:
         A photograph keeps its colours on a dark page; a chart is turned dark.
     """
 
-    def __init__(self, png: bytes, alt: Said, width: Count, *, photo: bool = False):
+    def __init__(self, png: bytes, alt: Words, width: Count, *, photo: bool = False):
         self.png, self.alt, self.width, self.photo = png, alt, width, photo
 
     def _repr_html_(self) -> str:
@@ -56,7 +56,7 @@ class Picture:
 
 
 @checked
-def show(fig, alt: Said, *, photo: bool = False) -> Picture:
+def show(fig, alt: Words, *, photo: bool = False) -> Picture:
     """Return a matplotlib figure as a picture with alternative text, and close the figure.
 
     Parameters

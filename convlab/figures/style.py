@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated
 
-from convlab.checks import check_choice, check_said
+from convlab.checks import check_choice, check_words
 
 # What a thing is, and the colour that says so.
 ROLES = {
@@ -22,7 +22,7 @@ ROLES = {
     "active": "#D55E00",  # what happens right now: an outline
 }
 Role = Annotated[str, partial(check_choice, words=ROLES)]
-Said = Annotated[str, check_said]  # words for those who cannot see a figure
+Words = Annotated[str, check_words]  # words for those who cannot see a figure
 
 # Page colours: figures are drawn on light paper of their own; widgets follow the page's theme.
 LIGHT = {"paper": "#FFFFFF", "panel": "#F6F8FA", "ink": "#1F2328", "muted": "#57606A", "line": "#D0D7DE"}

@@ -10,6 +10,7 @@ import math
 import re
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def check(name: str, function: Callable) -> Note:
 
 
 @checked
-def reveal(guess, actual: Positive, unit: str, because: str = "") -> Note:
+def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
     """Hold a prediction against what came out.
 
     Parameters

@@ -128,7 +128,7 @@ def take_turns(
     return times
 
 
-def check_output(name: str, output: np.ndarray, expected: np.ndarray, limit: NotNegative) -> None:
+def check_output(name: str, output: np.ndarray, expected: np.ndarray, limit: float) -> None:
     """Refuse a wrong output; then spoil it, so that the next candidate cannot pass with this one's answer."""
     if np.shape(output) != expected.shape:
         raise ConvError(f"{name} is wrong: its shape is {np.shape(output)}, expected {expected.shape}")
