@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from convlab.checked import checked
+
 _PACKAGE = Path(__file__).resolve().parent
 
 _BEGINNING = 1 << 20  # bytes of a file that tell whose it is
 _LEFT_BEHIND = 3600  # seconds: no draft takes so long to write; who began it was stopped
 
 
+@checked
 def data_path(*parts: str) -> Path:
     """Return the path of a file below `data/`, e.g. ``data_path("networks", "resnet18.csv")``.
 

@@ -9,9 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from convlab.checks import check_choice, check_whole, said
 from convlab.errors import ParameterError
 from convlab.files import data_path, read_text
-from convlab.problem import ConvProblem
+from convlab.problem import LARGEST, ConvProblem
 
 _ALL = ("resnet18", "squeezenet1_0", "vgg16", "mobilenet_v1", "mobilenet_v2")
 
@@ -50,13 +51,14 @@ class Network:
 
     def __getitem__(self, name: str | int) -> Layer:
         """Return a layer by name, e.g. ``network["conv1"]``, or by position."""
-        with contextlib.suppress(TypeError, IndexError):
-            return self.layers[name]
         for layer in self.layers:
-            if layer.name == name:
+            if isinstance(name, str) and layer.name == name:
                 return layer
+        if not isinstance(name, bool):
+            with contextlib.suppress(TypeError, IndexError):
+                return self.layers[name]
         raise ParameterError(
-            f"{self.name} has no layer {name!r}; expected a position from 0 to {len(self) - 1} or one of "
+            f"{self.name} has no layer {said(name)}; expected a position from 0 to {len(self) - 1} or one of "
             + ", ".join(layer.name for layer in self.layers)
         )
 
@@ -108,8 +110,8 @@ def load(name: str, *, batch: int = 1, dtype: str = "float32") -> Network:
     >>> load("resnet18")["layer1.0.conv1"].problem.x_shape
     (1, 56, 56, 64)
     """
-    if not isinstance(name, str) or name not in _ALL:
-        raise ParameterError(f"network={name!r}; expected one of {', '.join(names())}")
+    check_choice("network", name, _ALL)
+    batch = check_whole("batch", batch, 1, LARGEST)
     network = _read(name)
     return replace(
         network,

@@ -11,6 +11,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from convlab.checks import check_choice
 from convlab.errors import ParameterError
 from convlab.files import data_path, read_text
 
@@ -79,8 +80,7 @@ def load(name: str) -> Datasheet:
     >>> load("nvidia_t4").name
     'NVIDIA T4'
     """
-    if not isinstance(name, str) or name not in names():
-        raise ParameterError(f"datasheet={name!r}; expected one of {', '.join(names())}")
+    check_choice("datasheet", name, names())
     return read(data_path("machines", f"{name}.toml"))
 
 

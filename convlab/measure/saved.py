@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from convlab.checked import checked
 from convlab.errors import ConvError, ParameterError
 from convlab.files import read_text, why_kept, write_atomically
 from convlab.measure.cases import kind
@@ -183,6 +184,7 @@ class UnwritableError(ConvError):
     """A measurement cannot be saved."""
 
 
+@checked
 def read(path: Path) -> Measurement:
     """Read a measurement.
 

@@ -16,6 +16,7 @@ from statistics import median, quantiles
 
 import numpy as np
 
+from convlab.checked import Count, Filled, NotNegative, Threads, checked
 from convlab.errors import ConvError
 from convlab.measure import cores
 from convlab.units import time_text
@@ -35,14 +36,15 @@ class Timing:
         return f"{time_text(self.median)} ({time_text(self.low)} to {time_text(self.high)})"
 
 
+@checked
 def compare(
-    candidates: dict[str, Callable[[], np.ndarray]],
+    candidates: Filled[dict[str, Callable[[], np.ndarray]]],
     *,
     expected: np.ndarray | None = None,
-    limit: float = 0.0,
-    rounds: int = 11,
+    limit: NotNegative = 0.0,
+    rounds: Count = 11,
     warm: int = 2,
-    threads: int = 1,
+    threads: Threads = 1,
 ) -> dict[str, Timing]:
     """Time several ways to do one thing, interleaved in random order.
 

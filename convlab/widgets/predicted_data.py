@@ -13,6 +13,7 @@ from pathlib import Path
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.algorithms.formula import LETTERS
+from convlab.checks import said
 from convlab.choose import ALIKE
 from convlab.errors import ParameterError
 from convlab.files import data_path
@@ -51,11 +52,11 @@ def own_numbers(given: Mapping[str, int]) -> dict[str, int]:
     """Return all numbers of an own layer, or say which is none of its choices."""
     numbers = {"H": 56, "C": 64, "K": 64, "R": 3, "stride": 1, "depthwise": False}
     if not isinstance(given, Mapping) or not given.keys() <= numbers.keys():
-        raise ParameterError(f"own={given!r}; expected a dict with some of {', '.join(numbers)}")
+        raise ParameterError(f"own={said(given)}; expected a dict with some of {', '.join(numbers)}")
     for name, number in given.items():
         if not isinstance(number, Integral) or number not in CHOICES[name]:
             words = ", ".join(map(str, CHOICES[name]))
-            raise ParameterError(f"own[{name!r}]={number!r}; expected one of {words}")
+            raise ParameterError(f"own[{name!r}]={said(number)}; expected one of {words}")
         numbers[name] = type(numbers[name])(number)
     return numbers
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from convlab.errors import ParameterError
+from convlab.checked import checked
+from convlab.checks import check_choice
 from convlab.files import data_path
 from convlab.gpu.device import gpu_trouble
 from convlab.markup import as_markdown
@@ -34,6 +35,7 @@ class LadderTimes:
     times: dict[str, Timing]
 
 
+@checked
 def ladder_times(name: str, folder: Path | None = None) -> LadderTimes:
     """Return a ladder's times: measured on the GPU of this machine, else the newest that were saved.
 
@@ -45,8 +47,7 @@ def ladder_times(name: str, folder: Path | None = None) -> LadderTimes:
         Where saved measurements lie; by default ``data/measurements``.
     """
     by_name = {ladder.name: ladder for ladder in ladders()}
-    if name not in by_name:
-        raise ParameterError(f"ladder={name!r}; expected one of {', '.join(by_name)}")
+    check_choice("ladder", name, by_name)
     if not (trouble := gpu_trouble()):
         from convlab.measure.gpu.clock import EventClock
 
