@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from convlab.gpu.lanes.source import dropped
+
 
 def _operation(change, doc):
     def operation(self, array, index, value):
@@ -40,5 +42,8 @@ class Atomics:
 
     def _replace(self, array, index, change, instruction):
         [old] = array.load(index, 1, instruction, "atomic")
-        array.put(array.locate(index), change(old))
+        k = array.locate(index)
+        array.put(k, change(old))
+        looked_at = not dropped(self._machine.path.code, instruction)
+        self._machine.order.atomic(array.base + k * array.itemsize, looked_at)
         return old

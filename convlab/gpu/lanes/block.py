@@ -26,8 +26,10 @@ class Lane:
         Its number in the block, x fastest.
     number : int
         Its number in the warp.
-    turn : int
-        How many `syncwarp` it has passed.
+    turn, clock : int, dict
+        What comes before what it does next, and the number of that: see `order`.
+    fenced : dict
+        How far a `threadfence` of its reaches -> what came before that.
     waits : tuple or None
         (what, spot, mask, value) while it waits for "block" or "warp".
     """
@@ -35,7 +37,8 @@ class Lane:
     def __init__(self, machine, thread, hub):
         self.machine, self.hub, self.thread, self.number = machine, hub, thread, thread % WARP
         self.index = machine.thread_index(thread)
-        self.turn, self.waits, self.got = 0, None, None
+        self.turn, self.clock, self.fenced = 0, {}, {}
+        self.waits = self.got = None
         self.path = machine.paths.root
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(machine.function, hub)
@@ -53,6 +56,11 @@ class Lane:
         except Exception as error:
             error.add_note(f"in thread {self.index} of block {machine.block_index}")
             raise
+
+    def adopt(self, turn: int, clock: dict, fenced: dict) -> None:
+        """Know more than before of what others have done."""
+        self.turn, self.clock, self.fenced = turn, clock, fenced
+        self.machine.log.begin(self.thread, turn)
 
     @property
     def done(self) -> bool:
@@ -172,6 +180,7 @@ class Block:
                 text = f"thread {first.index} waits here in one iteration of a loop, thread {other.index}"
                 text += " in another"
             self._diverged(first, other, text)
+        self.machine.order.barrier(waiting)
         values = [lane.waits[3] for lane in waiting]
         for lane in waiting:
             lane.release(values)

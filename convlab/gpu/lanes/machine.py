@@ -9,15 +9,18 @@ import numpy as np
 
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.arrays import Watched
+from convlab.gpu.lanes.between import BetweenBlocks
 from convlab.gpu.lanes.block import Block
+from convlab.gpu.lanes.copies import Copies
 from convlab.gpu.lanes.launch import Triple, block_index, extents, named
 from convlab.gpu.lanes.link import Linker
 from convlab.gpu.lanes.local import Local
 from convlab.gpu.lanes.log import Log
 from convlab.gpu.lanes.memory import Memory, states
 from convlab.gpu.lanes.mistakes import KernelError, Mistake, Mistakes, Place
+from convlab.gpu.lanes.order import Order
 from convlab.gpu.lanes.paths import Paths
-from convlab.gpu.lanes.races import BetweenBlocks, within_block
+from convlab.gpu.lanes.races import within_block
 from convlab.gpu.lanes.shared import SharedMemory
 from convlab.gpu.lanes.source import instructions, places
 from convlab.gpu.lanes.trace import Trace
@@ -45,7 +48,7 @@ class Machine:
         self.blocks = None if blocks is None else {block_index(index) for index in blocks}
         self.traced = traced
         self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
-        self.shared = SharedMemory(self, shared_bytes)
+        self.order, self.copies, self.shared = Order(self), Copies(self), SharedMemory(self, shared_bytes)
         self.constants: dict[int, Watched] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
@@ -76,9 +79,14 @@ class Machine:
     def _run_block(self, index, between):
         self.block_index = index
         self.shared.begin()
+        self.order.begin()
+        self.copies.begin_block()
+        if between:
+            between.begin()
         block = Block(self)
         for rows in block.run():
             within_block(self, rows)
+            self.copies.check(rows)
             if between:
                 between.add(rows)
             if self.traced:
@@ -93,11 +101,6 @@ class Machine:
     def meet(self, mask, value, instruction: int) -> dict:
         """Wait for the lanes of a mask, or for all that get here (None); return the value of each."""
         return self.lane.wait_for_warp(mask, value, self._spot(instruction))
-
-    def next_turn(self) -> None:
-        """What this thread did until now is in order with what its warp does next."""
-        self.lane.turn += 1
-        self.log.begin(self.lane.thread, self.lane.turn)
 
     def _spot(self, instruction):
         """Return a name for where this thread is, in the source and in its loops."""

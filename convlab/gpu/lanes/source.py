@@ -150,3 +150,12 @@ def instructions(code) -> list[int]:
     starts = [instruction.offset // 2 for instruction in dis.get_instructions(code)]
     ends = [*starts[1:], len(code.co_code) // 2]
     return [start for start, end in zip(starts, ends, strict=True) for _ in range(start, end)]
+
+
+@lru_cache(maxsize=4096)
+def dropped(code, instruction: int) -> bool:
+    """Return whether what a call returns, made at this `f_lasti`, is thrown away at once."""
+    following = instructions(code)[instruction // 2] + 1
+    while instructions(code)[following] != following:
+        following += 1
+    return dis.opname[code.co_code[2 * following]] == "POP_TOP"
