@@ -1,6 +1,7 @@
 """A block: its threads, each a greenlet that runs until it has to wait for others.
 
-Threads of a warp run one after the other, in order, each as far as it gets. When none of the warp can go on
+Threads of a warp run one after the other, in order, each as far as it gets; one that goes round and round in a
+``while`` lets the others have a turn now and then, for it may wait for what they do. When none of the warp can go on
 without the others, lanes that wait for each other exchange what they brought and go on; when no thread of
 the block can, all have reached the barrier, or one of them never will.
 """
@@ -40,6 +41,7 @@ class Lane:
         self.turn, self.clock, self.fenced = 0, {}, {}
         self.waits = self.got = None
         self.path = machine.paths.root
+        self.mark = self.waited = 0  # of a `while` that goes round and round: see `Machine.next_round`
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(machine.function, hub)
         self.greenlet.gr_context = machine.context
@@ -76,9 +78,14 @@ class Lane:
         return self._wait(("warp", spot, mask, value))
 
     def _wait(self, waits):
-        self.waits, self.path = waits, self.machine.path
-        self.hub.switch()
+        self.waits = waits
+        self.pause()
         return self.got
+
+    def pause(self) -> None:
+        """Let others have a turn."""
+        self.path = self.machine.path
+        self.hub.switch()
 
     def release(self, got) -> None:
         """Let it go on."""
@@ -108,25 +115,28 @@ class Block:
     def run(self) -> Iterator[Rows]:
         """Run it to the end; give the accesses before each barrier, and after the last."""
         while True:
-            for warp in self.warps:
-                self._run_warp(warp)
+            while any([self._run_warp(warp) for warp in self.warps]):  # each of them, every time
+                pass
             yield self.machine.log.take()
             waiting = [lane for warp in self.warps for lane in warp if lane.waits]
             if not waiting:
                 return
             self._barrier(waiting)
 
-    def _run_warp(self, warp) -> None:
-        """Let its lanes go on until all have returned or wait for the block."""
+    def _run_warp(self, warp) -> bool:
+        """Let its lanes go on until all have returned or wait for the block; return whether some spin instead."""
         while True:
             for lane in warp:
                 if not lane.waits and not lane.done:
                     lane.go()
             meeting = [lane for lane in warp if lane.waits and lane.waits[0] == "warp"]
+            if meeting and self._exchange(warp, meeting):
+                continue
+            if any(not lane.waits and not lane.done for lane in warp):
+                return True
             if not meeting:
-                return
-            if not self._exchange(warp, meeting):
-                self._stuck(warp, meeting)
+                return False
+            self._stuck(warp, meeting)
 
     def _exchange(self, warp, meeting) -> bool:
         """Let lanes go on that wait at one spot and are all there; return whether there were any."""
@@ -148,13 +158,13 @@ class Block:
         return bool(ready)
 
     def _stuck(self, warp, meeting):
-        lane = meeting[0]
+        lane = next((lane for lane in meeting if not _names(lane.waits[2], lane)), meeting[0])
         _, (path, instruction), mask, _ = lane.waits
         missing = sorted(
             _lanes(int(mask) & sum(1 << other.number for other in warp if not other.done))
             - {other.number for other in meeting if other.waits[1:3] == lane.waits[1:3]}
         )
-        if missing:
+        if _names(mask, lane):
             text = (
                 f"lane {lane.number} waits here for lanes {_ranges(missing)} of its warp, named in its mask"
             )
@@ -196,6 +206,10 @@ class Block:
     def _place(self, lane):
         path, instruction = lane.waits[1]
         return self.machine.place(path, 2 * instruction)
+
+
+def _names(mask, lane) -> bool:
+    return mask is None or bool(int(mask) >> lane.number & 1)
 
 
 def _lanes(mask: int) -> set[int]:

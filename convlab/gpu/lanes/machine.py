@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from convlab.checks import check_whole
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.arrays import Watched
 from convlab.gpu.lanes.between import BetweenBlocks
@@ -19,7 +20,7 @@ from convlab.gpu.lanes.log import Log
 from convlab.gpu.lanes.memory import Memory, states
 from convlab.gpu.lanes.mistakes import KernelError, Mistake, Mistakes, Place
 from convlab.gpu.lanes.order import Order
-from convlab.gpu.lanes.paths import Paths
+from convlab.gpu.lanes.paths import SOME_ROUNDS, Paths
 from convlab.gpu.lanes.races import within_block
 from convlab.gpu.lanes.shared import SharedMemory
 from convlab.gpu.lanes.source import instructions, places
@@ -27,6 +28,8 @@ from convlab.gpu.lanes.trace import Trace
 from convlab.gpu.lanes.values import argument
 
 CONSTANT_BYTES = 64 << 10
+FEW = 8  # elements; who looks at no others, round after round, waits for something
+WAITING = 16  # times as many rounds it counts for
 
 
 class Machine:
@@ -42,11 +45,12 @@ class Machine:
         Its block.
     """
 
-    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes):
+    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds):
         self.kernel = getattr(kernel, "py_func", kernel)
         self.grid, self.block = extents("grid", grid), extents("block", block)
         self.blocks = None if blocks is None else {block_index(index) for index in blocks}
         self.traced = traced
+        self.most_rounds = check_whole("most_rounds", most_rounds, 1)
         self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
         self.order, self.copies, self.shared = Order(self), Copies(self), SharedMemory(self, shared_bytes)
         self.constants: dict[int, Watched] = {}
@@ -101,6 +105,27 @@ class Machine:
     def meet(self, mask, value, instruction: int) -> dict:
         """Wait for the lanes of a mask, or for all that get here (None); return the value of each."""
         return self.lane.wait_for_warp(mask, value, self._spot(instruction))
+
+    def next_round(self):
+        """Return the path of the next iteration of a `while`; every now and then let others have a turn."""
+        path, lane = self.path.next(), self.lane
+        if path.iteration % SOME_ROUNDS == 0 and path.iteration:
+            touched = set(self.log.numbers[lane.mark + 3 :: 4])
+            waits = 0 < len(touched) <= FEW  # for one of these to change
+            lane.waited = (lane.waited + WAITING * SOME_ROUNDS) * waits if path.iteration > SOME_ROUNDS else 0
+            if max(path.iteration, lane.waited) >= self.most_rounds:
+                self._spins(path.iteration, waits)
+            lane.pause()
+            lane.mark = len(self.log.numbers)
+        return path
+
+    def _spins(self, rounds, waits):
+        text = f"this `while` has gone round {rounds} times, and may never end"
+        if waits:
+            text += ": what it waits for does not happen meanwhile (blocks run one after the other here, and"
+            text += " on a device, too, no other block need be running)"
+        text += f"; most_rounds={self.most_rounds} is the limit, `lanes.run` takes another one"
+        self.stop(mistakes.SPIN, text)
 
     def _spot(self, instruction):
         """Return a name for where this thread is, in the source and in its loops."""

@@ -19,6 +19,7 @@ RACE = "race"
 BARRIER = "divergent barrier"
 WARP = "divergent warp"
 MEMORY = "too much memory"
+SPIN = "endless loop"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ Each ``for`` and ``while`` becomes
         ...
     MACHINE.path = MACHINE.path.outer
 
-on the lines it had, so that every error, and every access, still knows its place in the file.
+(a ``while`` may be one that never ends: it asks the machine, and not the path, for what is next) on the
+lines it had, so that every error, and every access, still knows its place in the file.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from convlab.gpu.lanes.values import literal
 MACHINE = "<machine>"  # a name no kernel can have
 _ENTER = "MACHINE.path = MACHINE.path.enter()"
 _NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
+_NEXT_ROUND = "MACHINE.path = MACHINE.path.following or MACHINE.next_round()"
 _LEAVE = "MACHINE.path = MACHINE.path.outer"
 
 
@@ -90,7 +92,9 @@ class _Rebuilt(ast.NodeTransformer):
 
     def _counted(self, node):
         self.generic_visit(node)
-        node.body.insert(0, _at(_NEXT, node))
+        # A `while` is told from a `for`, which ends. Its test is on the line that is to be named.
+        following = _at(_NEXT, node) if isinstance(node, ast.For) else _at(_NEXT_ROUND, node.test)
+        node.body.insert(0, following)
         return [_at(_ENTER, node), node, _at(_LEAVE, node)]
 
     visit_For = visit_While = _counted
