@@ -41,6 +41,7 @@ class Lane:
         self.turn, self.clock, self.fenced = 0, {}, {}
         self.waits = self.got = None
         self.path = machine.paths.root
+        self.wraps, self.suspect = {}, (None, None)  # see `Watch`
         self.mark = self.waited = 0  # of a `while` that goes round and round: see `Machine.next_round`
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(machine.function, hub)

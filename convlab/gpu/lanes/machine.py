@@ -13,7 +13,7 @@ from convlab.gpu.lanes.arrays import Watched
 from convlab.gpu.lanes.between import BetweenBlocks
 from convlab.gpu.lanes.block import Block
 from convlab.gpu.lanes.copies import Copies
-from convlab.gpu.lanes.launch import Triple, block_index, extents, named
+from convlab.gpu.lanes.launch import Triple, block_index, extents, named, unsigned_names
 from convlab.gpu.lanes.link import Linker
 from convlab.gpu.lanes.local import Local
 from convlab.gpu.lanes.log import Log
@@ -26,6 +26,7 @@ from convlab.gpu.lanes.shared import SharedMemory
 from convlab.gpu.lanes.source import instructions, places
 from convlab.gpu.lanes.trace import Trace
 from convlab.gpu.lanes.values import argument
+from convlab.gpu.lanes.watch import Watch
 
 CONSTANT_BYTES = 64 << 10
 FEW = 8  # elements; who looks at no others, round after round, waits for something
@@ -56,9 +57,10 @@ class Machine:
         self.constants: dict[int, Watched] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
-        self.function = Linker(self).link(self.kernel)
+        given, self.watch = named(self.kernel, arguments), Watch(self)
+        self.function = Linker(self).link(self.kernel, unsigned_names(given))
         self.paths = Paths(self.function.__code__)
-        self.arguments = [self._argument(*pair) for pair in named(self.kernel, arguments)]
+        self.arguments = [self._argument(*pair) for pair in given]
         self.trace = Trace(self)
 
     def _argument(self, name, value):

@@ -9,7 +9,8 @@ Each ``for`` and ``while`` becomes
     MACHINE.path = MACHINE.path.outer
 
 (a ``while`` may be one that never ends: it asks the machine, and not the path, for what is next) on the
-lines it had, so that every error, and every access, still knows its place in the file.
+lines it had, so that every error, and every access, still knows its place in the file. Unsigned numbers that may
+wrap around below zero are watched (`watching`).
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from types import CodeType
 import numpy as np
 
 from convlab.errors import ConvError
+from convlab.gpu.lanes.kinds import Kinds
 from convlab.gpu.lanes.mistakes import Place
+from convlab.gpu.lanes.sizes import unfixed_sizes
 from convlab.gpu.lanes.values import literal
+from convlab.gpu.lanes.watching import MACHINE, Watching
 
-MACHINE = "<machine>"  # a name no kernel can have
 _ENTER = "MACHINE.path = MACHINE.path.enter()"
 _NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
 _NEXT_ROUND = "MACHINE.path = MACHINE.path.following or MACHINE.next_round()"
@@ -46,11 +49,14 @@ class Source:
         The floating-point numbers written in it.
     arrays : dict of (int, int) to str
         Line and column of a call, and the name its value is given: what an array made there is called.
+    unfixed : tuple of Mistake
+        Arrays whose size is not known when it is compiled.
     """
 
     code: CodeType
     constants: dict
     arrays: dict
+    unfixed: tuple
 
     def names(self) -> set[str]:
         """Return every global name the code may look up."""
@@ -58,8 +64,8 @@ class Source:
 
 
 @lru_cache(maxsize=1024)
-def read(function) -> Source:
-    """Return a function's source, rebuilt; done once for each function."""
+def read(function, unsigned: frozenset = frozenset()) -> Source:
+    """Return a function's source, rebuilt; done once for each function, and its arguments that are unsigned."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
@@ -70,11 +76,13 @@ def read(function) -> Source:
     tree = ast.parse("".join(["if 1:\n"] * indented + lines))
     ast.increment_lineno(tree, first - 1 - indented)
     definition = tree.body[0].body[0] if indented else tree.body[0]
+    file, kinds = inspect.getsourcefile(function), Kinds(definition, function, unsigned)
+    unfixed = tuple(unfixed_sizes(definition, kinds, file))
     rebuilt = _Rebuilt()
-    module = ast.Module([rebuilt.visit(definition)], [])
-    code = compile(ast.fix_missing_locations(module), inspect.getsourcefile(function), "exec")
+    module = ast.Module([rebuilt.visit(Watching(kinds).visit(definition))], [])
+    code = compile(ast.fix_missing_locations(module), file, "exec")
     [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
-    return Source(code, rebuilt.constants, rebuilt.arrays)
+    return Source(code, rebuilt.constants, rebuilt.arrays, unfixed)
 
 
 class _Rebuilt(ast.NodeTransformer):
