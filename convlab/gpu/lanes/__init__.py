@@ -32,7 +32,16 @@ from convlab.gpu.lanes.trace import Trace
 __all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "run"]
 
 
-def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True, shared_bytes: int = 0, most_rounds: int = 1 << 16) -> Trace:
+def run(
+    kernel,
+    grid,
+    block,
+    *arguments,
+    blocks=None,
+    traced: bool = True,
+    shared_bytes: int = 0,
+    most_rounds: int = 1 << 16,
+) -> Trace:
     """Run a kernel on NumPy arrays, thread by thread.
 
     Parameters

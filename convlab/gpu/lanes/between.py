@@ -73,7 +73,9 @@ class BetweenBlocks:
         if access.kind not in seen:
             seen[access.kind] = _Last(-(-size // grain))
         who = (rows.path << _THREAD + _INSTRUCTION) | (rows.instruction << _THREAD) | rows.thread
-        seen[access.kind].add(items, np.repeat(rows.moment + 1, width), np.repeat(who, width), self._began[-1])
+        seen[access.kind].add(
+            items, np.repeat(rows.moment + 1, width), np.repeat(who, width), self._began[-1]
+        )
 
     def _judge(self, access, kind, rows, row, moment, who):
         """Note what is a race: `row` by `row`, an access now and one by another block before."""

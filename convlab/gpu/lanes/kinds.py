@@ -18,7 +18,12 @@ from convlab.gpu.lanes.values import as_dtype, is_number_type
 
 ARITHMETIC = ast.Add, ast.Sub, ast.Mult
 _KEEPS = *ARITHMETIC, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor
-_MIXES = ast.BitXor, ast.BitOr, ast.LShift, ast.Invert  # what hashes are made of, and places in memory are not
+_MIXES = (
+    ast.BitXor,
+    ast.BitOr,
+    ast.LShift,
+    ast.Invert,
+)  # what hashes are made of, and places in memory are not
 _LARGE = 1 << 16  # such a factor, too
 
 
@@ -88,7 +93,9 @@ class Kinds:
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.RShift | ast.LShift):
                 return self.is_unsigned(node.left)
-            return isinstance(node.op, _KEEPS) and self.is_unsigned(node.left) and self.is_unsigned(node.right)
+            return (
+                isinstance(node.op, _KEEPS) and self.is_unsigned(node.left) and self.is_unsigned(node.right)
+            )
         if isinstance(node, ast.IfExp):
             return self.is_unsigned(node.body) and self.is_unsigned(node.orelse)
         if isinstance(node, ast.Call):
@@ -109,7 +116,12 @@ class Kinds:
         if isinstance(node, ast.Constant):
             return isinstance(node.value, float)
         dtype = self.cast(node)
-        return dtype is not None and dtype.kind == "f" or isinstance(node, ast.Name) and node.id in self._fractions
+        return (
+            dtype is not None
+            and dtype.kind == "f"
+            or isinstance(node, ast.Name)
+            and node.id in self._fractions
+        )
 
     def is_mixed(self, node) -> bool:
         """Return whether an expression is made of bits, as hashes are: it wraps around, and may."""
@@ -175,4 +187,3 @@ def _targets(target, value):
         same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
         for i, part in enumerate(target.elts):
             yield from _targets(part, value.elts[i] if same else None)
-

@@ -47,7 +47,9 @@ def named(function, arguments) -> list[tuple[str, object]]:
 
 def unsigned_names(given) -> frozenset[str]:
     """Return the names of arguments that are unsigned numbers, or arrays of them."""
-    return frozenset(name for name, value in given if getattr(getattr(value, "dtype", None), "kind", "") == "u")
+    return frozenset(
+        name for name, value in given if getattr(getattr(value, "dtype", None), "kind", "") == "u"
+    )
 
 
 def _numbers(value):

@@ -89,7 +89,11 @@ class Order:
         """The thread that runs has called `threadfence`: what it did, or waited for, can be published."""
         self._used = True
         lane = self._machine.lane
-        clock = {**lane.clock, ~self._block: self._since, self.thread_key(lane.thread): self._machine.log.now()}
+        clock = {
+            **lane.clock,
+            ~self._block: self._since,
+            self.thread_key(lane.thread): self._machine.log.now(),
+        }
         lane.fenced = {**lane.fenced, **dict.fromkeys(reaches, clock)}
 
     def atomic(self, address: int, looked_at: bool) -> None:

@@ -38,7 +38,18 @@ class Path:
         For the body of a called function: the instruction that called it.
     """
 
-    __slots__ = ("_calls", "_first", "_next", "caller", "code", "following", "iteration", "number", "outer", "tree")
+    __slots__ = (
+        "_calls",
+        "_first",
+        "_next",
+        "caller",
+        "code",
+        "following",
+        "iteration",
+        "number",
+        "outer",
+        "tree",
+    )
 
     def __init__(self, tree, outer, code, iteration, caller):
         self.tree, self.outer, self.code, self.iteration, self.caller = tree, outer, code, iteration, caller

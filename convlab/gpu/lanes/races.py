@@ -16,7 +16,13 @@ from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import RACE, Mistake, element
 from convlab.gpu.lanes.requests import numbered
 
-VERBS = {"ld": "read", "fetched": "read", "st": "written", "landed": "written", "atomic": "changed atomically"}
+VERBS = {
+    "ld": "read",
+    "fetched": "read",
+    "st": "written",
+    "landed": "written",
+    "atomic": "changed atomically",
+}
 _READ, _WRITE, _ATOMIC = 0, 1, 2
 _DOES = {"ld": _READ, "fetched": _READ, "st": _WRITE, "landed": _WRITE, "atomic": _ATOMIC}
 

@@ -24,7 +24,9 @@ def unfixed_sizes(definition, kinds: Kinds, file: str) -> list[Mistake]:
             for what, value in given.items():
                 typed = what == "dtype" and isinstance(value, ast.Attribute) and value.attr == "dtype"
                 if what in ("shape", "dtype") and not typed and _is_late(value, late, kinds):
-                    text = f"the {what} of this {space} array, {ast.unparse(value)}, is known at run time only;"
+                    text = (
+                        f"the {what} of this {space} array, {ast.unparse(value)}, is known at run time only;"
+                    )
                     text += " Numba compiles it in: it must be a number, a type, or a name from outside"
                     place = Place(file, node.lineno, node.col_offset, node.end_col_offset)
                     found.append(Mistake(UNFIXED, text, place))

@@ -76,7 +76,9 @@ class Watch:
 
     def _note(self, wrap, effect):
         machine = self._machine
-        text = f"{wrap.text} is {wrap.number}: as an unsigned number it is {wrap.number & _WORD} (of 32 bits),"
+        text = (
+            f"{wrap.text} is {wrap.number}: as an unsigned number it is {wrap.number & _WORD} (of 32 bits),"
+        )
         text += f" {effect} (thread {machine.lane.index}, block {machine.block_index})"
         place = machine.place(wrap.path, wrap.instruction)
         other = machine.place(machine.path, machine.instruction())

@@ -20,6 +20,7 @@ MACHINE = "<machine>"  # a name no kernel can have
 _NUMBER = "<number>"
 _LONG = (1 << 64) - 1
 _EXITS = ast.Return, ast.Continue, ast.Break
+_ORDERS = ast.Lt, ast.LtE, ast.Gt, ast.GtE
 
 
 class Watching(ast.NodeTransformer):
@@ -42,7 +43,9 @@ class Watching(ast.NodeTransformer):
             return node
         if kinds.is_mixed(node):
             return _expression(f"NODE & {_LONG}", node)
-        return _expression(f"NUMBER if 0 <= (NUMBER := NODE) <= {_LONG} else WATCH.wraps(NUMBER, {text!r})", node)
+        return _expression(
+            f"NUMBER if 0 <= (NUMBER := NODE) <= {_LONG} else WATCH.wraps(NUMBER, {text!r})", node
+        )
 
     def visit_AugAssign(self, node):
         if isinstance(node.target, ast.Name) and isinstance(node.op, ARITHMETIC):
@@ -92,7 +95,9 @@ class Watching(ast.NodeTransformer):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             pairs = zip(parts, wrong, strict=True)
             parts = [_expression("WATCH.index(NODE)", part) if bad else part for part, bad in pairs]
-            node.slice = ast.copy_location(ast.Tuple(parts, ast.Load()), index) if len(parts) > 1 else parts[0]
+            node.slice = (
+                ast.copy_location(ast.Tuple(parts, ast.Load()), index) if len(parts) > 1 else parts[0]
+            )
         return node
 
     def visit_For(self, node):
@@ -109,53 +114,60 @@ class Watching(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_If(self, node):
-        names = self._bound(node.test)
-        number, leaves = self._tests, bool(node.body) and isinstance(node.body[-1], _EXITS)
-        in_body = names & _names_of_indices(*node.body)
-        beyond = names & (self._indices if leaves else _names_of_indices(*node.orelse))
+        leaves = isinstance(node.body[-1], _EXITS)
+        let_in, let_by = self._bounds(node.test)
+        number = self._tests
+        let_in &= _names_of_indices(*node.body)
+        let_by &= self._indices if leaves else _names_of_indices(*node.orelse)
         node = self._outermost(node)
-        if in_body:
+        if let_in:
             node.body.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        if beyond:
+        if let_by:
             node.orelse.insert(0, _statement(f"WATCH.passes({number})", node.test))
         return node
 
     def visit_While(self, node):
-        names, number = self._bound(node.test), self._tests
-        in_body = names & _names_of_indices(*node.body)
+        let_in, _ = self._bounds(node.test)
+        number = self._tests
+        let_in &= _names_of_indices(*node.body)
         node = self._outermost(node)
-        if in_body:
+        if let_in:
             node.body.insert(0, _statement(f"WATCH.passes({number})", node.test))
         return node
 
     def visit_IfExp(self, node):
-        names, number = self._bound(node.test), self._tests
-        in_body, beyond = (names & _names_of_indices(part) for part in (node.body, node.orelse))
+        let_in, let_by = self._bounds(node.test)
+        number = self._tests
+        let_in, let_by = let_in & _names_of_indices(node.body), let_by & _names_of_indices(node.orelse)
         node = self._outermost(node)
-        if in_body:
+        if let_in:
             node.body = _expression(f"WATCH.passes({number}) or NODE", node.body)
-        if beyond:
+        if let_by:
             node.orelse = _expression(f"WATCH.passes({number}) or NODE", node.orelse)
         return node
 
-    def _bound(self, test) -> set[str]:
-        """Watch the bounds in a test that may have wrapped; return the names that are held against them."""
+    def _bounds(self, test) -> tuple[set[str], set[str]]:
+        """Watch what may have wrapped in a test, and is held against something.
+
+        Return the names of what is below such a number if the test is true, and if it is not.
+        """
         self._tests += 1
-        names = set()
+        let_in, let_by = set(), set()
         for node in ast.walk(test):
-            if isinstance(node, ast.Compare) and len(node.ops) == 1:
-                below = isinstance(node.ops[0], ast.Lt | ast.LtE)
-                if not below and not isinstance(node.ops[0], ast.Gt | ast.GtE):
-                    continue
-                low, high = (node.left, node.comparators[0])[:: 1 if below else -1]
-                if self._kinds.is_lowered(high):
-                    names |= {part.id for part in ast.walk(low) if isinstance(part, ast.Name)} & self._locals
-                    high = self._watched(high)
-                    if below:
-                        node.comparators = [high]
-                    else:
-                        node.left = high
-        return names
+            if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not isinstance(node.ops[0], _ORDERS):
+                continue
+            left, right = node.left, node.comparators[0]
+            upwards = isinstance(node.ops[0], ast.Lt | ast.LtE)
+            if self._kinds.is_lowered(right):
+                (let_in if upwards else let_by).update(self._names(left))
+                node.comparators = [self._watched(right)]
+            if self._kinds.is_lowered(left):
+                (let_by if upwards else let_in).update(self._names(right))
+                node.left = self._watched(left)
+        return let_in, let_by
+
+    def _names(self, node) -> set[str]:
+        return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._locals
 
     def _watched(self, high):
         return _expression(f"WATCH.bound(NODE, {self._tests})", high)
