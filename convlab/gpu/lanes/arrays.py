@@ -58,6 +58,8 @@ class Watched:
         self.shape = tuple(extent for extent, _ in axes)
         self.ndim, self.size = len(axes), prod(self.shape)
         self.end = self.first + 1 + sum((extent - 1) * step for extent, step in axes)
+        # Elements of a row that lie side by side; -1: there are none; 0: the array has no rows.
+        self.row = 0 if len(axes) < 2 else axes[-1][0] if axes[-1][1] == 1 else -1
         self._elements = _Elements(self)
 
     @property
@@ -130,23 +132,21 @@ class Watched:
         if k + count > self.end:
             last = (*index[:-1], index[-1] + count - 1) if index.__class__ is tuple else (index + count - 1,)
             out_of_bounds(self, last)
-        if self.ndim > 1 and count > 1:
-            self._check_row(index, count)
+        if self.row and count > 1 and index[-1] + count > self.row:
+            self._leaves_row(index, count)
         self.run_flat(k, count, instruction, kind)
         return k
 
-    def _check_row(self, index, count):
-        """Say so if elements that lie side by side in memory are not those of one row."""
+    def _leaves_row(self, index, count):
+        """Say that elements that lie side by side in memory are not those of one row."""
         extent, step = self.axes[-1]
         name, axis = element(self.name, index), self.ndim - 1
         if step != 1:
             text = f"{count} elements from {name} on lie side by side in memory, but not along axis {axis} of"
             text += f" {self.name}, whose elements are {step} apart"
-        elif index[-1] + count > extent:
+        else:
             text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
             text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
-        else:
-            return
         self.machine.note(mistakes.ROW, text, self.name, index)
 
     def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:

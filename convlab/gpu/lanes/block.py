@@ -9,6 +9,7 @@ the block can, all have reached the barrier, or one of them never will.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from greenlet import getcurrent, greenlet
 
@@ -16,6 +17,9 @@ from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import Mistake
 from convlab.gpu.lanes.warp_names import WARP
+
+
+_NOTHING = MappingProxyType({})
 
 
 class Lane:
@@ -32,17 +36,19 @@ class Lane:
     fenced : dict
         How far a `threadfence` of its reaches -> what came before that.
     waits : tuple or None
-        (what, spot, mask, value) while it waits for "block" or "warp".
+        (what, spot, mask, value) while it waits for "block" or "warp"; and, of a warp, if that puts in order.
     """
+
+    # What few threads need is here until then: there are many of them.
+    turn, clock, fenced = 0, _NOTHING, _NOTHING
+    mark = waited = 0  # of a `while` that goes round and round: see `Machine.next_round`
+    wraps, suspect = _NOTHING, (None, None)  # see `Watch`
 
     def __init__(self, machine, thread, hub):
         self.machine, self.hub, self.thread, self.number = machine, hub, thread, thread % WARP
         self.index = machine.thread_index(thread)
-        self.turn, self.clock, self.fenced = 0, {}, {}
         self.waits = self.got = None
         self.path = machine.paths.root
-        self.wraps, self.suspect = {}, (None, None)  # see `Watch`
-        self.mark = self.waited = 0  # of a `while` that goes round and round: see `Machine.next_round`
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(machine.function, hub)
         self.greenlet.gr_context = machine.context
@@ -74,13 +80,13 @@ class Lane:
         """Wait for the block's barrier; return the value of every thread."""
         return self._wait(("block", spot, None, value))
 
-    def wait_for_warp(self, mask, value, spot) -> dict:
+    def wait_for_warp(self, mask, value, spot, ordered) -> dict:
         """Wait for lanes of the warp; return the value of each."""
-        return self._wait(("warp", spot, mask, value))
+        return self._wait(("warp", spot, mask, value, ordered))
 
     def _wait(self, waits):
-        self.waits = waits
-        self.pause()
+        self.waits, self.path = waits, self.machine.path
+        self.hub.switch()
         return self.got
 
     def pause(self) -> None:
@@ -153,6 +159,8 @@ class Block:
         # Without a mask the ones that are there count, once no other can come.
         ready = ready or [lanes for (_, mask), lanes in spots.items() if mask is None]
         for lanes in ready:
+            if lanes[0].waits[4]:
+                self.machine.order.syncwarp(lanes)
             values = Exchange({lane.number: lane.waits[3] for lane in lanes})
             for lane in lanes:
                 lane.release(values)
@@ -160,7 +168,7 @@ class Block:
 
     def _stuck(self, warp, meeting):
         lane = next((lane for lane in meeting if not _names(lane.waits[2], lane)), meeting[0])
-        _, (path, instruction), mask, _ = lane.waits
+        _, (path, instruction), mask, *_ = lane.waits
         missing = sorted(
             _lanes(int(mask) & sum(1 << other.number for other in warp if not other.done))
             - {other.number for other in meeting if other.waits[1:3] == lane.waits[1:3]}

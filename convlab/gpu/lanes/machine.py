@@ -104,9 +104,12 @@ class Machine:
         """Wait for all threads of the block; return the values they brought."""
         return self.lane.wait_for_block(value, self._spot(instruction))
 
-    def meet(self, mask, value, instruction: int) -> dict:
-        """Wait for the lanes of a mask, or for all that get here (None); return the value of each."""
-        return self.lane.wait_for_warp(mask, value, self._spot(instruction))
+    def meet(self, mask, value, instruction: int, ordered: bool = False) -> dict:
+        """Wait for the lanes of a mask, or for all that get here (None); return the value of each.
+
+        With `ordered`, what each did before comes before what the others do next.
+        """
+        return self.lane.wait_for_warp(mask, value, self._spot(instruction), ordered)
 
     def next_round(self):
         """Return the path of the next iteration of a `while`; every now and then let others have a turn."""

@@ -61,14 +61,13 @@ class Order:
     # -- where threads meet ----------------------------------------------------------------------------------
 
     def syncwarp(self, lanes) -> None:
-        """Merge the clocks of the lanes that called it together; called by each of them in turn."""
-        self._machine.lane.adopt(*lanes.once(lambda: self._merged(lanes.values())))
-
-    def _merged(self, lanes):
-        now = self._machine.log.now()
+        """Merge the clocks of the lanes that called it together, before any of them goes on."""
+        first = self.thread_key(0)
         clock = _together([lane.clock for lane in lanes])
-        clock.update((self.thread_key(lane.thread), now) for lane in lanes)
-        return self._turn(clock), clock, _fences_together(lanes)
+        clock.update(dict.fromkeys([first + lane.thread for lane in lanes], self._machine.log.now()))
+        turn, fenced = self._turn(clock), _fences_together(lanes)
+        for lane in lanes:
+            lane.turn, lane.clock, lane.fenced = turn, clock, fenced
 
     def barrier(self, lanes) -> None:
         """All threads of the block have met."""

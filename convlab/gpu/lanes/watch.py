@@ -42,7 +42,8 @@ class Watch:
         if -_SMALL < number < 0:  # hashes go further down, most of the time
             machine = self._machine
             wrap = Wrap(machine.path, sys._getframe(1).f_lasti, text, number)
-            machine.lane.wraps[number & _WORD] = machine.lane.wraps[number & _LONG] = wrap
+            wraps = machine.lane.__dict__.setdefault("wraps", {})
+            wraps[number & _WORD] = wraps[number & _LONG] = wrap
         return number & _LONG
 
     def bound(self, number, test: int):
