@@ -642,7 +642,7 @@ def named_lanes_never_come(wrong):
 
 
 def last_block(fence="before", plain=False, looked_at=True):
-    """Return a kernel whose last block reads what all have written; x[63] counts, or y[4] if it is `plain`."""
+    """Return a kernel whose last block reads what all have written; x[63] counts, `plain`: y[4]."""
 
     @cuda.jit
     def kernel(x, y):

@@ -70,7 +70,8 @@ def run(
     ------
     KernelError
         At once where the kernel cannot go on: an access out of bounds or misaligned, threads that wait for
-        each other, or go round in a loop, for ever. All other mistakes are in the trace; `Trace.check` raises them.
+        each other, or go round in a loop, for ever; a size that the compiler could not know. All other
+        mistakes are in the trace; `Trace.check` raises them.
     """
     from convlab.gpu.lanes.machine import Machine
 

@@ -29,8 +29,8 @@ class Atomics:
     and_ = _operation(lambda old, value: old & value, "itself & value")
     or_ = _operation(lambda old, value: old | value, "itself | value")
     xor = _operation(lambda old, value: old ^ value, "itself ^ value")
-    inc = _operation(lambda old, value: old + 1 if old < value else 0, "itself + 1, and 0 after value")
-    dec = _operation(lambda old, value: old - 1 if 0 < old <= value else value, "itself - 1, and value after 0")
+    inc = _operation(lambda old, value: old + 1 if old < value else 0, "itself + 1, 0 after value")
+    dec = _operation(lambda old, value: old - 1 if 0 < old <= value else value, "itself - 1, value after 0")
 
     def cas(self, array, index, expected, value):
         """Let array[index] be `value` if it is `expected`; return what it was."""

@@ -1,9 +1,9 @@
 """A block: its threads, each a greenlet that runs until it has to wait for others.
 
-Threads of a warp run one after the other, in order, each as far as it gets; one that goes round and round in a
-``while`` lets the others have a turn now and then, for it may wait for what they do. When none of the warp can go on
-without the others, lanes that wait for each other exchange what they brought and go on; when no thread of
-the block can, all have reached the barrier, or one of them never will.
+Threads of a warp run one after the other, in order, each as far as it gets; one that goes round and round in
+a ``while`` lets the others have a turn now and then, for it may wait for what they do. When none of the warp
+can go on without the others, lanes that wait for each other exchange what they brought and go on; when no
+thread of the block can, all have reached the barrier, or one of them never will.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import Mistake
 from convlab.gpu.lanes.warp_names import WARP
-
 
 _NOTHING = MappingProxyType({})
 
@@ -131,7 +130,7 @@ class Block:
             self._barrier(waiting)
 
     def _run_warp(self, warp) -> bool:
-        """Let its lanes go on until all have returned or wait for the block; return whether some spin instead."""
+        """Let its lanes go on until all have returned or wait for the block, or spin: that is returned."""
         while True:
             for lane in warp:
                 if not lane.waits and not lane.done:

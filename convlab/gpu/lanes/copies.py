@@ -1,4 +1,4 @@
-"""cp.async: copies that a thread begins, and that arrive when it waits for them; until then they are in flight.
+"""cp.async: copies that a thread begins, and that arrive when it waits for them: meanwhile they are in flight.
 
 What a copy reads must stay as it is until it has arrived, and nobody else may write where it goes.
 """

@@ -1,9 +1,9 @@
 """What the source says of a kernel's numbers, before it runs: which are unsigned, which have a fraction.
 
-Whole numbers are Python's while a kernel runs, and do not know their type. But where two unsigned numbers meet,
-a result below zero is a large number on the device; and an index that was divided by / is none, though it be
-whole. A name is unsigned if all that it is ever given is, as Numba's rules have it: unsigned with unsigned is
-unsigned, and with a literal, which is signed, it is signed.
+Whole numbers are Python's while a kernel runs, and do not know their type. But where two unsigned numbers
+meet, a result below zero is a large number on the device; and an index that was divided by / is none, though
+it be whole. A name is unsigned if all that it is ever given is, as Numba's rules have it: unsigned with
+unsigned is unsigned, and with a literal, which is signed, it is signed.
 """
 
 from __future__ import annotations
@@ -116,11 +116,8 @@ class Kinds:
         if isinstance(node, ast.Constant):
             return isinstance(node.value, float)
         dtype = self.cast(node)
-        return (
-            dtype is not None
-            and dtype.kind == "f"
-            or isinstance(node, ast.Name)
-            and node.id in self._fractions
+        return (dtype is not None and dtype.kind == "f") or (
+            isinstance(node, ast.Name) and node.id in self._fractions
         )
 
     def is_mixed(self, node) -> bool:

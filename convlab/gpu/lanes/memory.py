@@ -80,11 +80,13 @@ class Memory:
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
         first, size = _pointer(whole), _span(whole)
-        for known, start in self._found:  # not by its name: a buffer may have several arrays over it
-            if 0 <= first - _pointer(known) <= _span(known) - max(size, 1):
-                break
-        else:
-            known, start = whole, self._end
+        inside = (  # by their bytes: a buffer may have several arrays over it
+            (known, start)
+            for known, start in self._found
+            if 0 <= first - _pointer(known) <= _span(known) - max(size, 1)
+        )
+        known, start = next(inside, (whole, self._end))
+        if start == self._end:
             self._found.append((known, start))
             self.sizes[start] = size
             self._end += -(-size // ALIGNMENT) * ALIGNMENT + ALIGNMENT

@@ -7,7 +7,6 @@ the same path if they stand on the same node.
 
 from __future__ import annotations
 
-
 SOME_ROUNDS = 64
 
 

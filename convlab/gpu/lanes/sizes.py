@@ -1,4 +1,4 @@
-"""Arrays that a kernel makes have a size and a type that are known when it is compiled; Numba refuses others."""
+"""Arrays that a kernel makes: their size and type must be known when it is compiled. Numba refuses others."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def _space(called) -> str:
 
 def _is_late(node, late, kinds) -> bool:
     """Return whether an expression is something that only a running thread knows."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        if kinds.outside.get(node.value.id) is cuda:
-            return node.attr != "warpsize"
+    of_cuda = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    if of_cuda and kinds.outside.get(node.value.id) is cuda:
+        return node.attr != "warpsize"
     if isinstance(node, ast.Name):
         return node.id in late
     return any(_is_late(part, late, kinds) for part in ast.iter_child_nodes(node))

@@ -9,8 +9,8 @@ Each ``for`` and ``while`` becomes
     MACHINE.path = MACHINE.path.outer
 
 (a ``while`` may be one that never ends: it asks the machine, and not the path, for what is next) on the
-lines it had, so that every error, and every access, still knows its place in the file. Unsigned numbers that may
-wrap around below zero are watched (`watching`).
+lines it had, so that every error, and every access, still knows its place in the file. Unsigned numbers that
+may wrap around below zero are watched (`watching`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Source:
 
 @lru_cache(maxsize=1024)
 def read(function, unsigned: frozenset = frozenset()) -> Source:
-    """Return a function's source, rebuilt; done once for each function, and its arguments that are unsigned."""
+    """Return a function's source, rebuilt, once for each function and its arguments that are unsigned."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:

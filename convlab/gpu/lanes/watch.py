@@ -1,4 +1,4 @@
-"""What `watching` asks about while a kernel runs: which unsigned numbers have wrapped below zero, and were used."""
+"""What `watching` asks while a kernel runs: which unsigned numbers have wrapped below zero, and were used."""
 
 from __future__ import annotations
 

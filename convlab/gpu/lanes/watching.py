@@ -1,8 +1,8 @@
-"""Numbers that are watched while a kernel runs: unsigned ones that wrap below zero, and fractions as an index.
+"""Numbers watched while a kernel runs: unsigned ones that wrap below zero, and fractions that are an index.
 
-`Watching` puts questions into a kernel's source where its `Kinds` say that they may be of use, and nowhere else;
-`watch.Watch` answers them. A number that wraps is no mistake: hashes do it all the time, and ``uint32(row - 1) < rows``
-is a common way to ask for both bounds at once. It is one
+`Watching` puts questions into a kernel's source where its `Kinds` say that they may be of use, and nowhere
+else; `watch.Watch` answers them. A number that wraps is no mistake: hashes do it all the time, and
+``uint32(row - 1) < rows`` is a common way to ask for both bounds at once. It is one
 
     if it is the index of an access                        x[uint32(i - 1)], where i is 0
     if it is the bound that lets an access be made         if i < uint32(n - 4): y[i] = ..., where n is 3
