@@ -1,4 +1,4 @@
-"""cp.async: copies that a thread begins, and that arrive when it waits for them: meanwhile they are in flight.
+"""cp.async: a thread begins a copy, and it arrives when it waits for it; until then it is in flight.
 
 What a copy reads must stay as it is until it has arrived, and nobody else may write where it goes.
 """

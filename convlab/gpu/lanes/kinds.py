@@ -14,6 +14,7 @@ from types import ModuleType
 
 import numpy as np
 
+from convlab.gpu._cuda import cuda
 from convlab.gpu.lanes.values import as_dtype, is_number_type
 
 ARITHMETIC = ast.Add, ast.Sub, ast.Mult
@@ -25,6 +26,16 @@ _MIXES = (
     ast.Invert,
 )  # what hashes are made of, and places in memory are not
 _LARGE = 1 << 16  # such a factor, too
+_SAME = (
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "gridsize",
+    "warpsize",
+    "shared",
+    "local",
+    "const",
+)  # for all threads
 
 
 class Kinds:
@@ -53,11 +64,12 @@ class Kinds:
             given.setdefault(name, []).append(value)
         self._unsigned = set(unsigned) | (set(given) - self.arguments)
         self._shrink(self._unsigned, given, self.is_unsigned)
-        self._fractions, self._mixed, self._lowered = set(), set(), set()
+        self._fractions, self._mixed, self._lowered, self._varying = set(), set(), set(), set()
         for names, test in (
             (self._fractions, self.is_fraction),
             (self._mixed, self.is_mixed),
             (self._lowered, self.is_lowered),
+            (self._varying, self.is_varying),
         ):
             self._grow(names, given, test)
 
@@ -144,6 +156,17 @@ class Kinds:
                 self.is_lowered(part) or (cast and self.subtracts(part)) for part in node.args
             )
         return isinstance(node, ast.Name) and node.id in self._lowered
+
+    def is_varying(self, node) -> bool:
+        """Return whether an expression is another one for every thread, as an index is and a bound is not."""
+        if node is None:
+            return False
+        named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if named and self.outside.get(node.value.id) is cuda:
+            return node.attr not in _SAME
+        if isinstance(node, ast.Name):
+            return node.id in self._varying
+        return any(map(self.is_varying, ast.iter_child_nodes(node)))
 
     def subtracts(self, node) -> bool:
         """Return whether sums and products of an expression have a difference in them."""

@@ -101,12 +101,14 @@ class Watching(ast.NodeTransformer):
         return node
 
     def visit_For(self, node):
-        is_range = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
-        lowered = is_range and [self._kinds.is_lowered(part) for part in node.iter.args]
+        end = (
+            node.iter.args[:2][-1:] if getattr(getattr(node.iter, "func", None), "id", "") == "range" else []
+        )
+        lowered = any(map(self._kinds.is_lowered, end))
         node = self._outermost(node)
-        if is_range:
-            pairs = zip(node.iter.args, lowered, strict=True)
-            node.iter.args = [_expression("WATCH.rounds(NODE)", part) if low else part for part, low in pairs]
+        if lowered:
+            last = min(len(node.iter.args), 2) - 1
+            node.iter.args[last] = _expression("WATCH.rounds(NODE)", node.iter.args[last])
         return node
 
     def visit_FunctionDef(self, node):
@@ -158,13 +160,18 @@ class Watching(ast.NodeTransformer):
                 continue
             left, right = node.left, node.comparators[0]
             upwards = isinstance(node.ops[0], ast.Lt | ast.LtE)
-            if self._kinds.is_lowered(right):
+            if self._is_bound(right, left):
                 (let_in if upwards else let_by).update(self._names(left))
                 node.comparators = [self._watched(right)]
-            if self._kinds.is_lowered(left):
+            elif self._is_bound(left, right):
                 (let_by if upwards else let_in).update(self._names(right))
                 node.left = self._watched(left)
         return let_in, let_by
+
+    def _is_bound(self, node, index) -> bool:
+        """Return whether an expression may have wrapped, one for all threads; `index` is each one's own."""
+        kinds = self._kinds
+        return kinds.is_lowered(node) and kinds.is_varying(index) and not kinds.is_varying(node)
 
     def _names(self, node) -> set[str]:
         return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._locals
