@@ -1043,6 +1043,27 @@ def index_that_wraps(wrong):
     return kernel
 
 
+@bug("wrapped below zero", "i - 1 is -1: a literal makes it a signed number, which no upper bound stops")
+def below_zero_is_below_every_bound(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i, n = uint32(cuda.threadIdx.x), uint32(x.size)
+        if i - 1 < n if wrong else 0 <= i - 1 < n:  # here
+            y[i] = x[i - 1]
+
+    return kernel
+
+
+@bug("index that is no whole number", "range() goes round 32.0 times", block=1)
+def half_as_many_rounds(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        for i in range(x.size / 2 if wrong else x.size // 2):  # here
+            y[i] = x[i]
+
+    return kernel
+
+
 @bug("wrapped below zero", "and is an index", block=1)
 def counts_down_to_zero_and_on(wrong):
     @cuda.jit

@@ -246,6 +246,7 @@ def out_of_bounds(array, index) -> None:
     name = element(array.name, index)
     if wrong < 0:
         text = f"{name}: an index below zero (Numba would count it from the end)"
+        array.machine.watch.beyond(wrong)
         array.machine.stop(mistakes.NEGATIVE, text, array.name, index)
     text = f"{name} is outside of {array.name}, whose axis {axis} has {extent} elements"
     for bits in (32, 64):

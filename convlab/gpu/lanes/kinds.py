@@ -19,23 +19,11 @@ from convlab.gpu.lanes.values import as_dtype, is_number_type
 
 ARITHMETIC = ast.Add, ast.Sub, ast.Mult
 _KEEPS = *ARITHMETIC, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor
-_MIXES = (
-    ast.BitXor,
-    ast.BitOr,
-    ast.LShift,
-    ast.Invert,
-)  # what hashes are made of, and places in memory are not
-_LARGE = 1 << 16  # such a factor, too
-_SAME = (
-    "blockIdx",
-    "blockDim",
-    "gridDim",
-    "gridsize",
-    "warpsize",
-    "shared",
-    "local",
-    "const",
-)  # for all threads
+# What hashes are made of, and places in memory are not: some operations, and large factors.
+_MIXES = ast.BitXor, ast.BitOr, ast.LShift, ast.Invert
+_LARGE = 1 << 16
+# What all threads of a block share, of `cuda`.
+_SAME = {"blockIdx", "blockDim", "gridDim", "gridsize", "warpsize", "shared", "local", "const"}
 
 
 class Kinds:

@@ -115,7 +115,9 @@ class Machine:
         """Return the path of the next iteration of a `while`; every now and then let others have a turn."""
         path, lane = self.path.next(), self.lane
         if path.iteration % SOME_ROUNDS == 0 and path.iteration:
-            touched = set(self.log.numbers[lane.mark + 3 :: 4])
+            numbers = self.log.numbers
+            begin = lane.mark if lane.mark < len(numbers) else 0  # after a barrier the log begins anew
+            touched = set(numbers[begin + 3 :: 4])
             waits = 0 < len(touched) <= FEW  # for one of these to change
             lane.waited = (lane.waited + WAITING * SOME_ROUNDS) * waits if path.iteration > SOME_ROUNDS else 0
             if max(path.iteration, lane.waited) >= self.most_rounds:

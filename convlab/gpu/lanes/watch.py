@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from convlab.gpu.lanes.mistakes import WRAPPED, Mistake
+import numpy as np
+
+from convlab.gpu.lanes.mistakes import FRACTION, WRAPPED, Mistake
 
 _WORD, _LONG, _SMALL = (1 << 32) - 1, (1 << 64) - 1, 1 << 31
 
@@ -40,11 +42,20 @@ class Watch:
         if not isinstance(number, int):
             return number
         if -_SMALL < number < 0:  # hashes go further down, most of the time
-            machine = self._machine
-            wrap = Wrap(machine.path, sys._getframe(1).f_lasti, text, number)
-            wraps = machine.lane.__dict__.setdefault("wraps", {})
-            wraps[number & _WORD] = wraps[number & _LONG] = wrap
+            self._keep(number, text, sys._getframe(1).f_lasti, number & _WORD, number & _LONG)
         return number & _LONG
+
+    def sinks(self, number, text: str):
+        """Return a number below zero that is signed, though it was subtracted from an unsigned one."""
+        self._keep(number, text, sys._getframe(1).f_lasti, number)
+        return number
+
+    def _keep(self, number, text, instruction, *results):
+        machine = self._machine
+        wraps = machine.lane.__dict__.setdefault("wraps", {})
+        for result in results:
+            if result not in wraps or wraps[result].text != text:  # the first place is often a guard
+                wraps[result] = Wrap(machine.path, instruction, text, number)
 
     def bound(self, number, test: int):
         """Return a number that others are held against, having looked whether it wrapped."""
@@ -60,6 +71,9 @@ class Watch:
 
     def rounds(self, number):
         """Return an end of a `range`, having looked whether it wrapped."""
+        if isinstance(number, float | np.floating):
+            text = f"range() goes round {number} times: it takes whole numbers (/ makes a float; // does not)"
+            self._machine.stop(FRACTION, text)
         wrap = self._machine.lane.wraps.get(number)
         if wrap:
             self._note(wrap, "and a loop goes round as often")
@@ -73,15 +87,16 @@ class Watch:
         """An index was out of bounds: say so if it comes from a number that wrapped."""
         wrap = self._machine.lane.wraps.get(number)
         if wrap:
-            self._note(wrap, "and is an index")
+            self._note(wrap, "and is an index", signed=number < 0)
 
-    def _note(self, wrap, effect):
+    def _note(self, wrap, effect, signed=False):
         machine = self._machine
-        text = (
-            f"{wrap.text} is {wrap.number}: as an unsigned number it is {wrap.number & _WORD} (of 32 bits),"
-        )
-        text += f" {effect} (thread {machine.lane.index}, block {machine.block_index})"
+        becomes = f"as an unsigned number it is {wrap.number & _WORD} (of 32 bits)"
+        if signed:
+            becomes = "a literal makes it a signed number, which no upper bound stops"
+        who = f"(thread {machine.lane.index}, block {machine.block_index})"
+        text = f"{wrap.text} is {wrap.number}: {becomes}, {effect} {who}"
         place = machine.place(wrap.path, wrap.instruction)
         other = machine.place(machine.path, machine.instruction())
-        who = machine.block_index, machine.lane.index
-        machine.mistakes.add(Mistake(WRAPPED, text, place, other, "", (), *who))
+        where = machine.block_index, machine.lane.index
+        machine.mistakes.add(Mistake(WRAPPED, text, place, other, "", (), *where))

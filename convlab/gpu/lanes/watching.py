@@ -36,10 +36,16 @@ class Watching(ast.NodeTransformer):
         inside, kinds = self._inside, self._kinds
         whole = isinstance(node.op, ARITHMETIC) and kinds.is_unsigned(node)
         self._inside = whole
-        text = ast.unparse(node) if whole and not inside else ""
+        text = ast.unparse(node) if not inside else ""
         self.generic_visit(node)
         self._inside = inside
-        if not whole or inside:
+        if inside:
+            return node
+        if not whole:
+            if isinstance(node.op, ast.Sub) and kinds.is_unsigned(node.left) and not kinds.is_fraction(node):
+                return _expression(
+                    f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.sinks(NUMBER, {text!r})", node
+                )
             return node
         if kinds.is_mixed(node):
             return _expression(f"NODE & {_LONG}", node)
@@ -101,14 +107,15 @@ class Watching(ast.NodeTransformer):
         return node
 
     def visit_For(self, node):
-        end = (
-            node.iter.args[:2][-1:] if getattr(getattr(node.iter, "func", None), "id", "") == "range" else []
-        )
-        lowered = any(map(self._kinds.is_lowered, end))
+        is_range = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
+        ends = node.iter.args if is_range else []
+        watched = [self._kinds.is_fraction(end) for end in ends]
+        if ends:
+            stop = min(len(ends), 2) - 1
+            watched[stop] = watched[stop] or self._kinds.is_lowered(ends[stop])
         node = self._outermost(node)
-        if lowered:
-            last = min(len(node.iter.args), 2) - 1
-            node.iter.args[last] = _expression("WATCH.rounds(NODE)", node.iter.args[last])
+        for i in (i for i, asked in enumerate(watched) if asked):
+            node.iter.args[i] = _expression("WATCH.rounds(NODE)", node.iter.args[i])
         return node
 
     def visit_FunctionDef(self, node):
