@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+from convlab.checks import check_dtype, check_shape
+
 CACHE_LINE = 64  # bytes
 
 
@@ -15,8 +17,15 @@ def aligned_empty(shape: tuple[int, ...], dtype="float32") -> np.ndarray:
     NumPy promises 16 bytes only. A kernel that adds to its output again and again through 64-byte vectors
     can lose half its speed when they straddle two cache lines.
     """
-    dtype = np.dtype(dtype)
-    count = prod(shape)
-    buffer = np.empty(count * dtype.itemsize + CACHE_LINE, np.uint8)
-    start = -buffer.__array_interface__["data"][0] % CACHE_LINE
-    return buffer[start : start + count * dtype.itemsize].view(dtype).reshape(shape)
+    if shape.__class__ is not tuple or dtype.__class__ is not str:
+        shape, dtype = check_shape("shape", shape), check_dtype(dtype)
+    try:
+        dtype = np.dtype(dtype)
+        count = prod(shape)
+        buffer = np.empty(count * dtype.itemsize + CACHE_LINE, np.uint8)
+        start = -buffer.__array_interface__["data"][0] % CACHE_LINE
+        return buffer[start : start + count * dtype.itemsize].view(dtype).reshape(shape)
+    except (TypeError, ValueError, OverflowError):  # not looked at before: every run of a plan comes here
+        check_dtype(dtype)
+        check_shape("shape", shape)
+        raise

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from convlab.checks import said
+from convlab.errors import ConvError, ParameterError
+
 _LABEL = re.compile(r"^(\.?L\w+):")
 _JUMP = re.compile(r"^(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z)\s+(?:.*,\s*)?(\.?L\w+)$")
 _MULTIPLY_ADD = re.compile(r"^(?:vf(?:n?m)(?:add|sub)\d*(?P<kind>[ps])[sd]|(?P<arm>fmla|fmadd))\b")
@@ -74,18 +77,27 @@ def hottest_loop(kernel: Callable, *arguments) -> Loop:
 
     Raises
     ------
-    ValueError
-        If no loop has a multiply-add.
+    ConvError
+        If it cannot be compiled for them, or no loop has a multiply-add.
     """
     import numba
 
+    if not hasattr(kernel, "compiled_anew"):
+        raise ParameterError(f"kernel={said(kernel)}; expected a function decorated by `convlab.jit.njit`")
     fresh = kernel.compiled_anew()
-    signature = tuple(numba.typeof(argument) for argument in arguments)
-    fresh.compile(signature)
+    try:
+        signature = tuple(numba.typeof(argument) for argument in arguments)
+        fresh.compile(signature)
+    except (ValueError, numba.core.errors.NumbaError) as error:
+        given = ", ".join(said(argument) for argument in arguments)
+        why = said(error)
+        raise ParameterError(
+            f"arguments=({given}); expected what {kernel.__name__} can take ({why})"
+        ) from None
     found = loops(fresh.inspect_asm(fresh.signatures[0]))
     best = max(found, key=lambda loop: (loop.on_vectors, loop.multiply_adds), default=None)
     if best is None or not best.multiply_adds:
-        raise ValueError(f"{kernel.__name__} has no loop with a multiply-add")
+        raise ConvError(f"{kernel.__name__} has no loop with a multiply-add")
     return best
 
 

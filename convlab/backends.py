@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import lru_cache
 
+from convlab.checks import said
 from convlab.errors import ParameterError, UnsupportedError
 
 BACKENDS = ("numpy", "cpu", "gpu")
@@ -37,12 +38,14 @@ def choose_backend(backend: str = "auto") -> str:
         If there is no such backend, or it cannot run here.
     """
     if not isinstance(backend, str) or backend not in ("auto", *BACKENDS):
-        raise ParameterError(f"backend={backend!r}; expected 'auto' or one of {', '.join(BACKENDS)}")
+        raise ParameterError(f"backend={said(backend)}; expected 'auto' or one of {', '.join(BACKENDS)}")
     if backend == "numpy":
         return backend
     trouble = numba_trouble()
     if trouble and backend != "auto":
-        raise UnsupportedError(f"backend={backend!r} needs Numba ({trouble}); backend='numpy' runs without")
+        raise UnsupportedError(
+            f"backend={said(backend)} needs Numba ({trouble}); backend='numpy' runs without"
+        )
     if backend == "gpu":
         return backend
     if trouble and trouble != "No module named 'numba'":

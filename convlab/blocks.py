@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.algorithms.precomputed_walk import walk
+from convlab.checked import Count, checked
 from convlab.checks import check_whole
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
@@ -26,7 +27,8 @@ class Block(NamedTuple):
     k: range
 
 
-def in_order(problem: ConvProblem, block_m: int, block_n: int, block_k: int) -> list[Block]:
+@checked
+def in_order(problem: ConvProblem, block_m: Count, block_n: Count, block_k: Count) -> list[Block]:
     """Return the blocks of `implicit_gemm`: rows slowest, then columns, then pieces of the sums.
 
     Parameters
@@ -108,6 +110,7 @@ class Counts:
         return self.flops / self.bytes
 
 
+@checked
 def count(problem: ConvProblem, block: Block) -> Counts:
     """Return what a block touches (of the first group, if there are several).
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable, Mapping
+from math import inf, isinf, nan
+from numbers import Real
 
 import numpy as np
 
@@ -25,8 +28,119 @@ def check_whole(name: str, value, least: int, most: int | None = None) -> int:
         number = None
     if number is None or number < least or (most is not None and number > most):
         bounds = f"above {least - 1}" if most is None else f"from {least} to {most}"
-        raise ParameterError(f"{name}={value!r}; expected an integer {bounds}")
+        raise ParameterError(f"{name}={said(value)}; expected an integer {bounds}")
     return number
+
+
+def check_number(
+    name: str, value, above: float = -inf, least: float = -inf, most: float = inf, finite: bool = True
+) -> float:
+    """Return a number as a float; refuse what is none, truth values, NaN, infinity, what is out of bounds.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else nan
+    except OverflowError:
+        number = nan
+    inside = least <= number <= most and (above < number or above == -inf)  # nor is NaN
+    if not inside or (finite and isinf(number)):
+        bounds = f" above {above:g}" if above > -inf else f" from {least:g}" if least > -inf else ""
+        bounds += f", {most:g} at most" if most < inf else ""
+        raise ParameterError(f"{name}={said(value)}; expected a number{bounds}")
+    return number
+
+
+def check_index(name: str, value, least: int | None = 0) -> None:
+    """Refuse what is neither an integer (not below `least`, unless None) nor an array of integers.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iu" or isinstance(value, np.ma.MaskedArray):
+            raise ParameterError(f"{name} has dtype {value.dtype}; expected integers")
+    else:
+        check_whole(name, value, -(2**63) if least is None else least, 2**63 - 1)
+
+
+def check_choice(name: str, value, words: Iterable[str]) -> str:
+    """Return `value`, or say that the argument `name` is none of the words."""
+    if not isinstance(value, str) or value not in words:
+        raise ParameterError(f"{name}={said(value)}; expected one of {', '.join(words)}")
+    return value
+
+
+def check_dtype(dtype, names: Iterable[str] = ()) -> str:
+    """Return the name of a dtype; refuse what is none, or none of `names` if there are any.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        found = None if dtype is None else np.dtype(dtype)
+    except Exception:  # NumPy parses strings, and fails in many ways
+        found = None
+    if found is None or found.kind not in "biufc" or (names and found.name not in names):
+        expected = f"one of {', '.join(names)}" if names else "the type of a number, as 'float32'"
+        raise ParameterError(f"dtype={said(dtype)}; expected {expected}")
+    return found.name
+
+
+def check_shape(name: str, shape) -> tuple[int, ...]:
+    """Return the sizes of an array's axes, or of its only axis; refuse what are none.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if isinstance(shape, np.ndarray) and shape.ndim == 1 and shape.dtype.kind in "iu":
+        shape = shape.tolist()
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    return tuple(check_whole(name, size, 0, 2**63 - 1) for size in sizes)
+
+
+def check_names(name: str, given: Mapping, names: Iterable[str]) -> None:
+    """Refuse a mapping that lacks one of the names it is looked up by."""
+    if missing := [one for one in names if one not in given]:
+        raise ParameterError(f"{name} has nothing for {said(missing[0])}; expected one for each")
+
+
+def check_words(name: str, text: str) -> None:
+    """Refuse a text that says nothing."""
+    if not text.strip():
+        raise ParameterError(f"{name} is empty; expected a sentence that says what the figure shows")
+
+
+def check_filled(name: str, values) -> None:
+    """Refuse a collection with nothing in it."""
+    if not len(values):
+        raise ParameterError(f"{name}={said(values)} is empty; expected at least one")
+
+
+def check_instance(name: str, value, *kinds: type) -> None:
+    """Refuse what is of none of some classes.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(value, kinds):
+        expected = " or ".join(f"a {kind.__name__}" for kind in kinds)
+        raise ParameterError(f"{name} is a {type(value).__name__}, {said(value)}; expected {expected}")
+
+
+def said(value, most: int = 60) -> str:
+    """Return how a value is written, on one line and cut to a length that can be read."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a number of 10,000 digits, or an object that cannot say what it is
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:
@@ -38,16 +152,40 @@ def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:
         The message names the array, what it is, and what was expected.
     """
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise ArrayError(f"{name} is a {type(array).__name__}; expected a NumPy array{_instead(name, array)}")
+        raise no_array(name, array)
     if array.dtype not in dtypes:
         raise wrong_dtype(name, array.dtype, dtypes)
     if shape is not None and array.shape != shape:
         raise wrong_shape(name, array.shape, axes, shape)
 
 
-def check_out(out, shape, dtype, **others) -> None:
+def check_numbers(name: str, array, shape=None, axes="") -> None:
+    """Refuse what is not a plain NumPy array of real numbers, of `shape` if that is given; or has none.
+
+    Raises
+    ------
+    ArrayError, ShapeError
+    """
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise no_array(name, array)
+    if array.dtype.kind not in "biuf":
+        raise ArrayError(f"{name} has dtype {array.dtype}; expected real numbers")
+    if not array.size:
+        raise ShapeError(f"{name} has shape {array.shape}; expected at least one number")
+    if shape is not None and array.shape != shape:
+        raise wrong_shape(name, array.shape, axes, shape)
+
+
+def check_axes(name: str, array, axes: str) -> None:
+    """Refuse an array of another number of axes than these."""
+    expected = len(axes.split(", "))
+    if array.ndim != expected:
+        raise ShapeError(f"{name} has {array.ndim} axes, shape {array.shape}; expected {expected}: ({axes})")
+
+
+def check_out(out, shape, dtype, axes="(N, P, Q, K)", **others) -> None:
     """Refuse an output that cannot be written as a whole, or that shares memory with another array."""
-    check_array("out", out, shape, "(N, P, Q, K)", (dtype,))
+    check_array("out", out, shape, axes, (dtype,))
     if not out.flags.writeable:
         raise ArrayError("out is read-only; expected an array that can be written")
     if not out.flags.c_contiguous:
@@ -55,6 +193,11 @@ def check_out(out, shape, dtype, **others) -> None:
     for name, array in others.items():
         if isinstance(array, np.ndarray) and np.may_share_memory(out, array):
             raise ArrayError(f"out shares memory with {name}; expected an array of its own")
+
+
+def no_array(name: str, given) -> ArrayError:
+    """Return the error for what is no plain array."""
+    return ArrayError(f"{name} is a {type(given).__name__}; expected a NumPy array{_instead(name, given)}")
 
 
 def wrong_dtype(name: str, given: np.dtype, dtypes) -> ArrayError:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm
+from convlab.checks import said
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
 from convlab.units import bytes_text, time_text
@@ -49,11 +50,13 @@ def choose(
     ConvError
         If there is none of that name, if it does not serve the problem, or if the memory does not suffice.
     """
-    if not isinstance(wanted, Algorithm) and wanted not in ("auto", *ALGORITHMS):
-        raise ParameterError(f"algorithm={wanted!r}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
+    if not isinstance(wanted, Algorithm) and (
+        not isinstance(wanted, str) or wanted not in ("auto", *ALGORITHMS)
+    ):
+        raise ParameterError(f"algorithm={said(wanted)}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
 
     def serves(algorithm):
-        return backend in algorithm.forms and not algorithm.supports(problem)
+        return backend in algorithm.forms and not algorithm.refuses(problem)
 
     def fits(algorithm):
         return not memory.shortage(problem, algorithm, backend)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.errors import ParameterError
+from convlab.checks import check_choice, check_index, check_instance, check_whole
 from convlab.problem import ConvProblem
 
 # name: axes of x, of w and of y. HWCF and FCHW are other projects' words for RSCK and KCRS.
@@ -55,8 +55,8 @@ class IndexMap:
     """
 
     def __init__(self, problem: ConvProblem, layout: str = "nhwc_krsc"):
-        if not isinstance(layout, str) or layout not in LAYOUTS:
-            raise ParameterError(f"layout={layout!r}; expected one of {', '.join(LAYOUTS)}")
+        check_instance("problem", problem, ConvProblem)
+        check_choice("layout", layout, LAYOUTS)
         self.problem, self.layout = problem, layout
         self.channels, self.filters = problem.C // problem.groups, problem.K // problem.groups
         sizes, of_filters = problem.letters, problem.letters | {"C": self.channels}
@@ -66,12 +66,14 @@ class IndexMap:
 
     def pixel(self, m):
         """Return (n, p, q): the output pixel of row m."""
+        check_index("m", m)
         n, rest = divmod(m, self.problem.P * self.problem.Q)
         p, q = divmod(rest, self.problem.Q)
         return n, p, q
 
     def tap(self, k):
         """Return (r, s, c): the tap of column k, and its channel within the group."""
+        check_index("k", k)
         (slow, _), (middle, middle_size), (fast, fast_size) = self._tap
         first, rest = divmod(k, middle_size * fast_size)
         second, third = divmod(rest, fast_size)
@@ -88,10 +90,13 @@ class IndexMap:
 
     def inside(self, h, w):
         """Return whether pixel (h, w) lies in the picture."""
+        check_index("h", h, least=None)
+        check_index("w", w, least=None)
         return (h >= 0) & (h < self.problem.H) & (w >= 0) & (w < self.problem.W)
 
     def x_at(self, m, k, group: int = 0):
         """Return where in flat x cell (m, k) lies; -1 if on padding."""
+        self._check_group(group)
         n, h, w, c = self.source(m, k)
         at = n * self._x["N"] + h * self._x["H"] + w * self._x["W"]
         at = at + (c + group * self.channels) * self._x["C"]
@@ -99,15 +104,22 @@ class IndexMap:
 
     def w_at(self, n, k, group: int = 0):
         """Return where in flat w the weight of filter n and column k lies."""
+        self._check_group(group)
+        check_index("n", n)
         r, s, c = self.tap(k)
         filters = (n + group * self.filters) * self._w["K"]
         return filters + r * self._w["R"] + s * self._w["S"] + c * self._w["C"]
 
     def y_at(self, m, n, group: int = 0):
         """Return where in flat y the sum of row m and filter n goes."""
+        self._check_group(group)
+        check_index("n", n)
         image, p, q = self.pixel(m)
         filters = (n + group * self.filters) * self._y["K"]
         return image * self._y["N"] + p * self._y["P"] + q * self._y["Q"] + filters
+
+    def _check_group(self, group) -> None:
+        check_whole("group", group, 0, self.problem.groups - 1)
 
 
 def _steps(axes: str, sizes: dict[str, int]) -> dict[str, int]:

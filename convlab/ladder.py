@@ -17,6 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from convlab.aligned import aligned_empty
+from convlab.checked import Computed, Count, checked
+from convlab.checks import check_axes, check_numbers
+from convlab.errors import ShapeError
 from convlab.jit import njit
 from convlab.tile import Tile, accumulate, spaced, store, tile_for, zeros
 
@@ -89,8 +92,10 @@ def four_by_four(a, b, y):
 # -- the register tile -------------------------------------------------------------------------------------
 
 
-def pack(b: np.ndarray, cols: int) -> np.ndarray:
+@checked
+def pack(b: np.ndarray, cols: Count) -> np.ndarray:
     """Return b (K, N) in panels of `cols` columns, (ceil(N/cols), K, cols), the last filled up with zeros."""
+    check_axes("b", b, "K, N")
     K, N = b.shape
     panels = aligned_empty((-(-N // cols), K, cols), b.dtype)
     panels[:] = 0
@@ -129,6 +134,7 @@ def without_panels(a, b, y, sizes, tile):
 # -- the table ---------------------------------------------------------------------------------------------
 
 
+@checked
 @dataclass(frozen=True)
 class Rung:
     """One way to write the product.
@@ -149,8 +155,10 @@ class Rung:
     kernel: Callable
     tile: Tile | None = None
 
+    @checked
     def prepare(self, a: np.ndarray, b: np.ndarray) -> Callable[[], np.ndarray]:
         """Return a call that computes a @ b into an array of its own; b is packed here, once."""
+        _check_product(a, b)
         y = aligned_empty((len(a), b.shape[1]), a.dtype)
         arguments = self.arguments(a, b, y)
 
@@ -160,15 +168,26 @@ class Rung:
 
         return run
 
+    @checked
     def arguments(self, a: np.ndarray, b: np.ndarray, y: np.ndarray) -> tuple:
         """Return what the kernel takes."""
+        _check_product(a, b)
+        check_numbers("y", y, (len(a), b.shape[1]), "(M, N)")
         if self.tile is None:
             return a, b, y
         sizes = (len(a), b.shape[1], len(b))
         return a.reshape(-1), pack(b, self.tile.cols).reshape(-1), y.reshape(-1), sizes, self.tile
 
 
-def rungs(dtype: str = "float32") -> tuple[Rung, ...]:
+def _check_product(a: np.ndarray, b: np.ndarray) -> None:
+    check_axes("a", a, "M, K")
+    check_axes("b", b, "K, N")
+    if a.shape[1] != len(b):
+        raise ShapeError(f"a has shape {a.shape} and b {b.shape}; expected as many rows of b as columns of a")
+
+
+@checked
+def rungs(dtype: Computed = "float32") -> tuple[Rung, ...]:
     """Return the ladder for this processor, the lowest rung first."""
     best = tile_for(dtype)
 

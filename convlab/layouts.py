@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.errors import ShapeError
+from convlab.checks import check_axes, check_numbers, check_out
 from convlab.plans import conv2d
+from convlab.problem import ConvProblem, check_pair
+
+_SHAPING = ("stride", "padding", "dilation", "groups")  # what the shape of y depends on, beside x and w
 
 
 def from_nchw(x: np.ndarray) -> np.ndarray:
@@ -21,7 +24,7 @@ def from_nchw(x: np.ndarray) -> np.ndarray:
     ndarray, (N, H, W, C)
         A copy, contiguous in that order.
     """
-    return np.ascontiguousarray(_four(x).transpose(0, 2, 3, 1))
+    return _turned("x", x, "N, C, H, W", (0, 2, 3, 1))
 
 
 def to_nchw(y: np.ndarray) -> np.ndarray:
@@ -37,10 +40,17 @@ def to_nchw(y: np.ndarray) -> np.ndarray:
     ndarray, (N, K, P, Q)
         A copy, contiguous in that order.
     """
-    return np.ascontiguousarray(_four(y).transpose(0, 3, 1, 2))
+    return _turned("y", y, "N, P, Q, K", (0, 3, 1, 2))
 
 
-def conv2d_nchw(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, **parameters) -> np.ndarray:
+def conv2d_nchw(
+    x: np.ndarray,
+    w: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    out: np.ndarray | None = None,
+    **parameters,
+) -> np.ndarray:
     """Convolve arrays that lie in PyTorch's order.
 
     Parameters
@@ -48,22 +58,39 @@ def conv2d_nchw(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, **
     x : ndarray, (N, C, H, W)
     w : ndarray, (K, C/groups, R, S)
     bias : ndarray, (K,), optional
+    out : ndarray, (N, K, P, Q), optional
+        Written and returned; C-contiguous, of x's dtype, sharing no memory with the inputs.
     **parameters
-        The keyword arguments of `conv2d`, except `out`.
+        The other keyword arguments of `conv2d`.
 
     Returns
     -------
     ndarray, (N, K, P, Q)
+
+    Raises
+    ------
+    ConvError
+        As in `conv2d`; axes are those of the arrays as they lie here.
 
     Notes
     -----
     All three arrays are reordered on every call; code that runs more than once should keep its arrays in
     NHWC and use `conv2d` or `plan`.
     """
-    return to_nchw(conv2d(from_nchw(x), from_nchw(w), bias, **parameters))
+    check_pair(x, w, parameters.get("groups", 1), "N, C, H, W", "K, C/groups, R, S")
+    images, filters = from_nchw(x), from_nchw(w)
+    if out is not None:
+        shaping = {name: parameters[name] for name in _SHAPING if name in parameters}
+        N, P, Q, K = ConvProblem.of(images, filters, **shaping).y_shape
+        check_out(out, (N, K, P, Q), x.dtype.name, "(N, K, P, Q)", x=x, w=w, bias=bias)
+    y = conv2d(images, filters, bias, **parameters)
+    if out is None:
+        return to_nchw(y)
+    out[...] = y.transpose(0, 3, 1, 2)
+    return out
 
 
-def _four(array: np.ndarray) -> np.ndarray:
-    if np.ndim(array) != 4:
-        raise ShapeError(f"the array has {np.ndim(array)} axes; expected 4: (N, C, H, W) or (N, H, W, C)")
-    return np.asarray(array)
+def _turned(name: str, array, axes: str, order: tuple[int, ...]) -> np.ndarray:
+    check_numbers(name, array)
+    check_axes(name, array, axes)
+    return np.ascontiguousarray(array.transpose(order))

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from convlab.checks import check_array
+from convlab.checks import check_array, check_dtype, check_whole, said
 from convlab.errors import ParameterError, ShapeError
 
 Pair = tuple[int, int]
@@ -87,7 +87,7 @@ class ConvProblem:
         settle("dilation", _pair("dilation", self.dilation, least=1))
         settle("groups", _integer("groups", self.groups, least=1))
         settle("padding", self._both_sides(self.padding))
-        settle("dtype", _dtype_name(self.dtype))
+        settle("dtype", check_dtype(self.dtype, DTYPES))
         for letter, what in (("C", "input channels"), ("K", "filters")):
             if getattr(self, letter) % self.groups:
                 raise ShapeError(
@@ -152,6 +152,8 @@ class ConvProblem:
         The slices match one to one: ``y[:, p, q]`` reads ``x[:, h, w]`` through tap (r, s). Both are empty
         if the tap reads padding everywhere.
         """
+        if not (r.__class__ is s.__class__ is int and 0 <= r < self.R and 0 <= s < self.S):
+            r, s = check_whole("r", r, 0, self.R - 1), check_whole("s", s, 0, self.S - 1)
         axes = []
         for axis, (tap, size, out) in enumerate(((r, self.H, self.P), (s, self.W, self.Q))):
             step = self.stride[axis]
@@ -212,26 +214,7 @@ class ConvProblem:
         ShapeError
             If either is not 4-D, or their channels do not match.
         """
-        for name, array, axes in (("x", x, "(N, H, W, C)"), ("w", w, "(K, R, S, C/groups)")):
-            check_array(name, array, dtypes=DTYPES)
-            if array.ndim != 4:
-                raise ShapeError(
-                    f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: {axes}"
-                    + (f", for one image use {name}[None]" if array.ndim == 3 and name == "x" else "")
-                )
-            for axis, (letter, size) in enumerate(zip(axes[1:-1].split(", "), array.shape, strict=True)):
-                if size == 0:
-                    raise ShapeError(f"{name} has {letter}=0 on axis {axis}; expected at least 1")
-        groups = _integer("groups", parameters.get("groups", 1), least=1)
-        if w.shape[3] * groups != x.shape[3]:
-            raise ShapeError(
-                f"w has {w.shape[3]} input channels (axis 3), x has C={x.shape[3]} (axis 3); "
-                + (
-                    "with groups=1 they must be equal"
-                    if groups == 1
-                    else f"with groups={groups} w must have C/groups = {x.shape[3] / groups:g}"
-                )
-            )
+        check_pair(x, w, parameters.get("groups", 1))
         return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
 
     def _both_sides(self, padding) -> tuple[Pair, Pair]:
@@ -240,7 +223,7 @@ class ConvProblem:
             if padding == "valid":
                 return (0, 0), (0, 0)
             if padding != "same":
-                raise ParameterError(f'padding={padding!r}; as a word, expected "same" or "valid"')
+                raise ParameterError(f'padding={said(padding)}; as a word, expected "same" or "valid"')
             return self._same(0, self.H), self._same(1, self.W)
         if not _is_sequence(padding):
             both = _integer("padding", padding, least=0)
@@ -248,7 +231,7 @@ class ConvProblem:
         axes = tuple(padding)
         if len(axes) != 2:
             raise ParameterError(
-                f"padding={padding!r} has {len(axes)} entries; "
+                f"padding={said(padding)} has {len(axes)} entries; "
                 "expected one integer, (vertical, horizontal) or ((top, bottom), (left, right))"
             )
         sides = []
@@ -262,6 +245,37 @@ class ConvProblem:
         return total // 2, total - total // 2
 
 
+def check_pair(x, w, groups, axes_x: str = "N, H, W, C", axes_w: str = "K, R, S, C/groups") -> None:
+    """Refuse arrays that are no images and filters for them; the axes are named as they lie.
+
+    Raises
+    ------
+    ConvError
+    """
+    for name, array, axes in (("x", x, axes_x), ("w", w, axes_w)):
+        check_array(name, array, dtypes=DTYPES)
+        if array.ndim != 4:
+            raise ShapeError(
+                f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: ({axes})"
+                + (f", for one image use {name}[None]" if array.ndim == 3 and name == "x" else "")
+            )
+        for axis, (letter, size) in enumerate(zip(axes.split(", "), array.shape, strict=True)):
+            if size == 0:
+                raise ShapeError(f"{name} has {letter}=0 on axis {axis}; expected at least 1")
+    groups = _integer("groups", groups, least=1)
+    at_x, at_w = axes_x.split(", ").index("C"), axes_w.split(", ").index("C/groups")
+    C, channels = x.shape[at_x], w.shape[at_w]
+    if channels * groups != C:
+        raise ShapeError(
+            f"w has {channels} input channels (axis {at_w}), x has C={C} (axis {at_x}); "
+            + (
+                "with groups=1 they must be equal"
+                if groups == 1
+                else f"with groups={groups} w must have C/groups = {C / groups:g}"
+            )
+        )
+
+
 def _is_sequence(value) -> bool:
     return isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
@@ -269,12 +283,12 @@ def _is_sequence(value) -> bool:
 def _integer(name: str, value, *, least: int) -> int:
     """Return `value` as an int, or say which argument is not one."""
     if isinstance(value, (bool, np.bool_)):
-        raise ParameterError(f"{name}={value!r} is a truth value; expected an integer >= {least}")
+        raise ParameterError(f"{name}={said(value)} is a truth value; expected an integer >= {least}")
     try:
         number = operator.index(value)
     except TypeError:
         raise ParameterError(
-            f"{name}={value!r} is a {type(value).__name__}; expected an integer >= {least}"
+            f"{name}={said(value)} is a {type(value).__name__}; expected an integer >= {least}"
         ) from None
     if number < least:
         raise ParameterError(f"{name}={number}; expected an integer >= {least}")
@@ -290,16 +304,6 @@ def _pair(name: str, value, *, least: int) -> Pair:
         return one, one
     entries = tuple(value)
     if len(entries) != 2:
-        raise ParameterError(f"{name}={value!r} has {len(entries)} entries; expected one integer or two")
+        raise ParameterError(f"{name}={said(value)} has {len(entries)} entries; expected one integer or two")
     first, second = (_integer(f"{name}[{i}]", entry, least=least) for i, entry in enumerate(entries))
     return first, second
-
-
-def _dtype_name(dtype) -> str:
-    try:
-        name = np.dtype(dtype).name
-    except Exception:  # NumPy parses strings, and fails in many ways
-        name = str(dtype)
-    if dtype is None or name not in DTYPES:
-        raise ParameterError(f"dtype={dtype!r}; expected one of {', '.join(DTYPES)}")
-    return name

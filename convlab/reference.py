@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.checked import Positive, checked
+from convlab.checks import check_numbers
 from convlab.problem import ConvProblem
 
 
-def reference(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None) -> np.ndarray:
+@checked
+def reference(
+    x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarray | None = None
+) -> np.ndarray:
     """Return the convolution computed in float64, by padding the picture and summing over a view of windows.
 
     Parameters
@@ -22,6 +27,7 @@ def reference(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None) -> 
     ndarray, (N, P, Q, K)
         float64.
     """
+    _check(x, w, problem, bias)
     G, (M, _, _) = problem.groups, problem.gemm
     padded = np.pad(x.astype(np.float64), ((0, 0), *problem.padding, (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, problem.extent, axis=(1, 2))
@@ -60,16 +66,27 @@ def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels) -> 
     return (per_group @ filters.swapaxes(1, 2)).swapaxes(0, 1).reshape(len(n), problem.K)
 
 
-def tolerance(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias=None, factor: float = 8) -> float:
+@checked
+def tolerance(
+    x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarray | None = None, factor: Positive = 8
+) -> float:
     """Return the largest error that rounding alone explains.
 
     A sum of n = R*S*C/groups rounded products errs by about eps * sqrt(n) times the size of the sum, which
     itself is about sqrt(n) * rms(x) * rms(w); the bias is added with one more rounding. `factor` leaves
     room for the worst of many sums.
     """
+    _check(x, w, problem, bias)
     n = problem.gemm[2]
     size = np.sqrt(n) * _rms(x) * _rms(w) + (0 if bias is None else _rms(bias))
     return float(factor * np.finfo(problem.dtype).eps * np.sqrt(n) * size)
+
+
+def _check(x, w, problem, bias):
+    check_numbers("x", x, problem.x_shape, "(N, H, W, C)")
+    check_numbers("w", w, problem.w_shape, "(K, R, S, C/groups)")
+    if bias is not None:
+        check_numbers("bias", bias, (problem.K,), "(K,)")
 
 
 def _rms(array: np.ndarray) -> float:

@@ -15,9 +15,12 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic, overload_attribute
 
+from convlab.checked import Computed, Count, checked
+from convlab.checks import COMPUTES, check_dtype
 from convlab.llvm import SCALARS, Registers, travels_as_type
 
 
+@checked
 class Tile:
     """A block of `rows` x (`vectors` * `lanes`) sums; for compiled code only its type matters.
 
@@ -31,7 +34,7 @@ class Tile:
         "float32" or "float64".
     """
 
-    def __init__(self, rows: int, vectors: int, lanes: int, dtype: str = "float32"):
+    def __init__(self, rows: Count, vectors: Count, lanes: Count, dtype: Computed = "float32"):
         self.rows, self.vectors, self.lanes, self.dtype = rows, vectors, lanes, dtype
 
     @property
@@ -79,7 +82,8 @@ def rows_computed(rows: int, height: int) -> int:
 
 
 @lru_cache
-def tile_for(dtype="float32", rows: int | None = None) -> Tile:
+@checked
+def tile_for(dtype="float32", rows: Count | None = None) -> Tile:
     """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
 
     Parameters
@@ -88,6 +92,7 @@ def tile_for(dtype="float32", rows: int | None = None) -> Tile:
     rows : int, optional
         Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
     """
+    check_dtype(dtype, COMPUTES)
     height = min(heights(), key=lambda height: rows_computed(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
     return Tile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)

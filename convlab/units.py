@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from convlab.checked import checked
 
+
+@checked
 def bytes_text(count: float) -> str:
     """Return bytes in binary units with three significant digits, e.g. '6.89 MiB'."""
     return _in_units(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), "{:.0f}".format)
 
 
+@checked
 def count_text(count: float) -> str:
     """Return a count in decimal units with three significant digits, e.g. '1.81 G'."""
     return _in_units(count, 1000, ("", "k", "M", "G", "T"), "{:g}".format)
 
 
+@checked
 def time_text(seconds: float) -> str:
     """Return a duration with three significant digits, e.g. '1.23 ms'."""
     return _in_units(seconds * 1e9, 1000, ("ns", "µs", "ms", "s"), _three)
 
 
+@checked
 def ratio_text(value: float) -> str:
     """Return a ratio as people read it: '12.2×', '0.06×', '278×'."""
     if 0 < value < 0.005:

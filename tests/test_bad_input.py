@@ -19,11 +19,15 @@ from convlab import (
     col2im,
     conv2d,
     conv2d_nchw,
+    figures,
     im2col,
     im2row,
     networks,
     plan,
+    whole,
 )
+from convlab.gpu import lanes
+from convlab.lessons import reveal
 
 X = np.ones((2, 8, 9, 4), np.float32)  # N, H, W, C
 W = np.ones((6, 3, 5, 4), np.float32)  # K, R, S, C
@@ -102,6 +106,7 @@ CONV2D = {
         {"algorithm": "winnograd"},
     ),
     "algorithm is a list": (ParameterError, ["algorithm=['im2row']"], {"algorithm": ["im2row"]}),
+    "algorithm is an array": (ParameterError, ["algorithm=array", "'auto'"], {"algorithm": np.ones(2)}),
     "backend is an array": (ParameterError, ["backend=array"], {"backend": np.ones(2)}),
     "stride is astronomic": (ParameterError, ["stride is above 2147483647"], {"stride": 2**70}),
     "padding is astronomic": (ParameterError, ["padding is above"], {"padding": 2**63}),
@@ -225,6 +230,10 @@ def test_problem(arguments, words):
         assert word in str(caught.value)
 
 
+def _kernel(x):
+    x[0, 0, 0, 0] = 1
+
+
 MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
 
 
@@ -239,6 +248,20 @@ MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
         (lambda: ALGORITHMS["direct"].cost(PROBLEM, "tpu"), ["backend='tpu'"]),
         (lambda: networks.load(["vgg16"]), ["network=['vgg16']", "resnet18"]),
         (lambda: networks.load("vgg16")[99], ["no layer 99", "from 0 to 12"]),
+        (lambda: networks.load("vgg16", batch=0), ["batch=0", "from 1 to"]),
+        (lambda: networks.load("vgg16")[np.ones(2)], ["no layer array"]),
+        (lambda: whole.load("vgg16"), ["network='vgg16'", "resnet18, squeezenet1_0"]),
+        (lambda: whole.load("resnet18", dtype="float16"), ["dtype='float16'", "float32, float64"]),
+        (lambda: figures.photograph(4097), ["size=4097", "from 1 to 4096"]),
+        (lambda: reveal(3, 0, "ms"), ["actual=0", "above 0"]),
+        (lambda: ALGORITHMS["direct"].supports("conv1"), ["problem is a str, 'conv1'", "a ConvProblem"]),
+        (lambda: ALGORITHMS["im2row"].cost(PROBLEM, threads=0), ["threads=0", "from 1 to 1024"]),
+        (lambda: plan(PROBLEM, W).resize(H=np.ones(2)), ["H=array([1., 1.])"]),
+        (lambda: lanes.run(_kernel, (1, 1.5), 32, X), ["grid=1.5", "an integer"]),
+        (lambda: lanes.run(_kernel, 1, (32, 1, 1, 1), X), ["block=(32, 1, 1, 1)", "one to three"]),
+        (lambda: lanes.run(_kernel, 1, 32, X, blocks=[3]), ["blocks=[3]", "no block (3, 0, 0)", "(1, 1, 1)"]),
+        (lambda: lanes.run(_kernel, 1, 32, X, shared_bytes=-1), ["shared_bytes=-1", "from 0 to"]),
+        (lambda: lanes.run(_kernel, 1, 32, X.tolist()), ["x=[[[", "a NumPy array"]),
     ],
 )
 def test_other_doors(call, words):
@@ -270,11 +293,51 @@ def test_a_plan_is_its_own(algorithm, backend):
                 prepared(x, start.view("f4").reshape(problem.y_shape))
 
 
-def test_nchw_door():
-    with pytest.raises(ShapeError, match="3 axes"):
-        conv2d_nchw(X[0], W)
-    with pytest.raises(ShapeError, match="input channels"):
-        conv2d_nchw(X, W)  # NHWC arrays through the NCHW door
+X_NCHW, W_NCHW = (np.ascontiguousarray(array.transpose(0, 3, 1, 2)) for array in (X, W))
+OUT_NCHW = (2, 6, 6, 5)  # N, K, P, Q
+
+# name: (expected error, words of the message, arguments of conv2d_nchw); axes are those of the arrays given
+NCHW = {
+    "x is one image": (ShapeError, ["x has 3 axes", "(N, C, H, W)"], {"x": X_NCHW[0]}),
+    "x is NHWC": (ShapeError, ["w has 4 input channels (axis 1)", "x has C=8 (axis 1)"], {"x": X}),
+    "x is masked": (ArrayError, ["x is a MaskedArray"], {"x": np.ma.masked_array(X_NCHW)}),
+    "x is a list": (ArrayError, ["x is a list"], {"x": X_NCHW.tolist()}),
+    "x has no columns": (ShapeError, ["x has W=0 on axis 3"], {"x": X_NCHW[..., :0]}),
+    "w is masked": (ArrayError, ["w is a MaskedArray"], {"w": np.ma.masked_array(W_NCHW)}),
+    "w has other channels": (
+        ShapeError,
+        ["w has 3 input channels (axis 1)", "x has C=4 (axis 1)"],
+        {"w": W_NCHW[:, :3]},
+    ),
+    "w does not match groups": (ShapeError, ["w has 4", "(axis 1)", "C/groups = 2"], {"groups": 2}),
+    "out is NHWC": (
+        ShapeError,
+        ["out has shape (2, 6, 5, 6)", "(N, K, P, Q) = (2, 6, 6, 5)"],
+        {"out": _out()},
+    ),
+    "out is x": (
+        ArrayError,
+        ["out shares memory with x"],
+        {"x": np.ones((1, 4, 3, 3), "f4"), "w": np.ones((4, 4, 1, 1), "f4"), "bias": None, "out": "x"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("error", "words", "changes"), NCHW.values(), ids=NCHW)
+def test_nchw_door(error, words, changes):
+    arguments = {"x": X_NCHW, "w": W_NCHW, "bias": BIAS} | changes
+    if isinstance(arguments.get("out"), str):
+        arguments["out"] = arguments["x"]
+    with pytest.raises(error) as caught:
+        conv2d_nchw(**arguments)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_nchw_door_writes_into_out():
+    out = np.full(OUT_NCHW, np.nan, np.float32)
+    assert conv2d_nchw(X_NCHW, W_NCHW, BIAS, out=out) is out
+    np.testing.assert_array_equal(out, conv2d_nchw(X_NCHW, W_NCHW, BIAS))
 
 
 # -- memory ------------------------------------------------------------------------------------------------

@@ -95,6 +95,33 @@ def test_no_copy_is_made_and_another_size_is_served(algorithm):
         assert_close(prepared(x), x, w, problem, bias, rounding=algorithm.rounding)
 
 
+MALFORMED = {
+    "no dict": None,
+    "a list": [],
+    "no shape": {"shape": None},
+    "a size that is no integer": {"shape": (2, 6, 7, 4.0)},
+    "a size below zero": {"shape": (2, 6, 7, -4)},
+    "no type": {"typestr": None},
+    "a type that there is not": {"typestr": "nonsense"},
+    "an address alone": {"data": 4096},
+    "no address": {"data": ("4096", False)},
+    "an address below zero": {"data": (-16, False)},
+    "strides of another length": {"strides": (4,)},
+    "strides that are none": {"strides": 7},
+}
+
+
+@pytest.mark.parametrize("changes", MALFORMED.values(), ids=MALFORMED)
+def test_what_describes_itself_wrongly_is_refused(changes):
+    whole = changes is None or isinstance(changes, list)
+    x = SimpleNamespace(__cuda_array_interface__=changes) if whole else held(X, **changes)
+    with (
+        simulated(),
+        pytest.raises(ArrayError, match=r"^x has a __cuda_array_interface__ .* expected a dict"),
+    ):
+        conv2d(x, W, backend="gpu", algorithm="direct")
+
+
 # -- memory ------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from convlab.algorithms.formula import Formula
 from convlab.algorithms.passes import NOTHING, Pass, packing
 from convlab.backends import choose_backend
+from convlab.checked import Threads, checked
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 
@@ -154,6 +155,7 @@ class Algorithm:
     ieee: bool = field(default=True, repr=False)
     mixing: Callable[[ConvProblem], Mixing] | None = field(default=None, repr=False)
 
+    @checked
     def supports(self, problem: ConvProblem) -> str | None:
         """Return None if the algorithm serves `problem`, else the reason why not."""
         return self.refuses(problem)
@@ -171,7 +173,8 @@ class Algorithm:
             raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
         return self.forms[name]
 
-    def cost(self, problem: ConvProblem, backend: str = "auto", threads: int = 1) -> Cost:
+    @checked
+    def cost(self, problem: ConvProblem, backend: str = "auto", threads: Threads = 1) -> Cost:
         """Return the cost model's figures for one run on `backend`."""
         form = self.form(backend)
         return Cost(
@@ -181,7 +184,8 @@ class Algorithm:
             packed_bytes=form.packed_bytes(problem),
         )
 
-    def workspace_bytes(self, problem: ConvProblem, backend: str = "auto", threads: int = 1) -> int:
+    @checked
+    def workspace_bytes(self, problem: ConvProblem, backend: str = "auto", threads: Threads = 1) -> int:
         """Return the bytes this algorithm allocates beside x, w, y and the packed weights."""
         return self.form(backend).workspace_bytes(problem, threads)
 

@@ -18,12 +18,14 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2row import MATRIX, TRAFFIC, panel_bytes
 from convlab.algorithms.passes import LINE, Pass, packing, product, stream
+from convlab.checked import checked
 from convlab.checks import check_array
 from convlab.gpu.forms import gpu_form
 from convlab.jit import njit
 from convlab.problem import ConvProblem
 
 
+@checked
 def im2col(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     """Return the matrix of windows, one column for each output pixel.
 
@@ -48,6 +50,7 @@ def im2col(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     return cols
 
 
+@checked
 def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
     """Add every column back to where `im2col` copied it from: the adjoint of `im2col`.
 

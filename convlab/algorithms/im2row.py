@@ -18,12 +18,14 @@ import numpy as np
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.passes import fill_pass, product
+from convlab.checked import checked
 from convlab.checks import check_array
 from convlab.gpu.forms import gpu_form
 from convlab.jit import copy_run, njit
 from convlab.problem import ConvProblem
 
 
+@checked
 def im2row(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     """Return the matrix of windows, one row for each output pixel.
 

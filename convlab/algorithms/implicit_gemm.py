@@ -20,17 +20,19 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.algorithms.passes import fill_pass, nothing, product
 from convlab.aligned import aligned_empty
-from convlab.checks import check_whole
+from convlab.checked import Index, checked
+from convlab.checks import check_numbers, check_whole
 from convlab.errors import ParameterError
 from convlab.gpu.forms import gpu_form
-from convlab.index_map import IndexMap
-from convlab.problem import ConvProblem
+from convlab.index_map import LAYOUTS, IndexMap
+from convlab.problem import LARGEST, ConvProblem
 
 NUMPY_BLOCKS = (32, 64, 16)  # block_m, block_n, block_k: small, as the index arrays outweigh the block
 CPU_TILES, CPU_PIECE = 8, 512  # the fast form's block_m, in register tiles, and block_k: fit the L2 cache
 
 
-def gather(x: np.ndarray, index: IndexMap, m: np.ndarray, k: np.ndarray, group: int = 0) -> np.ndarray:
+@checked
+def gather(x: np.ndarray, index: IndexMap, m: Index, k: Index, group: int = 0) -> np.ndarray:
     """Return a block of the matrix A.
 
     Parameters
@@ -46,6 +48,12 @@ def gather(x: np.ndarray, index: IndexMap, m: np.ndarray, k: np.ndarray, group: 
     -------
     ndarray, (rows, columns)
     """
+    shape = tuple(index.problem.letters[axis] for axis in LAYOUTS[index.layout][0])
+    check_numbers("x", x, shape, f"({', '.join(LAYOUTS[index.layout][0])})")
+    return _gathered(x, index, np.atleast_1d(m), np.atleast_1d(k), group)
+
+
+def _gathered(x, index, m, k, group):
     at = index.x_at(m[:, None], k, group)  # (rows, columns), -1 on padding
     block = x.reshape(-1)[at]
     block[at < 0] = 0
@@ -64,7 +72,7 @@ def _run_numpy(problem, x, w, y, block_m, block_n, block_k):
                 sums = 0  # (block_m, block_n)
                 for k0 in range(0, taps, block_k):
                     k = np.arange(k0, min(k0 + block_k, taps))
-                    a = gather(x, index, m, k, g)  # (block_m, block_k)
+                    a = _gathered(x, index, m, k, g)  # (block_m, block_k)
                     sums = sums + a @ b[g, n0 : n0 + block_n, k0 : k0 + block_k].T
                 out[m0 : m0 + block_m, g, n0 : n0 + block_n] = sums
 
@@ -101,7 +109,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     """
     given = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
     block_m, block_n, block_k = (
-        None if block is None else check_whole(name, block, least=1) for name, block in given.items()
+        None if block is None else check_whole(name, block, 1, LARGEST) for name, block in given.items()
     )
 
     def run_numpy(problem, x, w, workspace, y, threads):
@@ -158,6 +166,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     )
 
 
+@checked
 def implicit_gemm(
     x: np.ndarray,
     w: np.ndarray,

@@ -23,13 +23,15 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.algorithms.implicit_gemm import ONCE
 from convlab.algorithms.passes import packing, table_pass, through_a_table
+from convlab.checked import Count, checked
 from convlab.gpu.forms import gpu_form
 from convlab.jit import late, njit, prange
 from convlab.problem import LARGEST, ConvProblem
 from convlab.threads import TILES, spread
 
 
-def indirection_buffer(problem: ConvProblem, rows: int = 1, first: int = 0) -> np.ndarray:
+@checked
+def indirection_buffer(problem: ConvProblem, rows: Count = 1, first: int = 0) -> np.ndarray:
     """Return where the pixels of every window lie in one image.
 
     Parameters

@@ -19,7 +19,7 @@ from convlab.algorithms.base import Form, Formula
 from convlab.algorithms.im2row import panel_bytes
 from convlab.algorithms.implicit_gemm import TRAFFIC
 from convlab.algorithms.passes import packing, table_pass, through_a_table
-from convlab.algorithms.precomputed_walk import BLOCK_C, deltas, pieces, tables
+from convlab.algorithms.precomputed_walk import BLOCK_C, deltas_of, pieces, tables
 from convlab.jit import late, njit, prange
 from convlab.problem import ConvProblem
 from convlab.threads import TILES, spread
@@ -39,7 +39,7 @@ def _run(problem, x, panels, workspace, y, threads):
     for g in range(problem.groups):
         pixels, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
         arrays = pixels, *tables, panels[g], out
-        rest = sizes, BLOCK_C, deltas(problem)
+        rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C)
         spread(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
 
 

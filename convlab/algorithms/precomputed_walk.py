@@ -22,6 +22,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from convlab.checked import Count, checked
+from convlab.checks import check_whole
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 
@@ -29,7 +31,8 @@ BLOCK_C = 64  # channels
 _AT_ONCE = 1 << 14  # pixels and taps: what is made on the way to the tables stays small beside them
 
 
-def deltas(problem: ConvProblem, block_c: int = BLOCK_C) -> tuple[int, int, int]:
+@checked
+def deltas(problem: ConvProblem, block_c: Count = BLOCK_C) -> tuple[int, int, int]:
     """Return (next_s, next_r, next_c): how far x's numbers lie apart, from one step of the walk to the next.
 
     Parameters
@@ -38,13 +41,19 @@ def deltas(problem: ConvProblem, block_c: int = BLOCK_C) -> tuple[int, int, int]
     block_c : int
         Channels of a block.
     """
+    return deltas_of(problem, block_c)
+
+
+def deltas_of(problem: ConvProblem, block_c: int) -> tuple[int, int, int]:
+    """Return the same for a run of a plan, which has been checked."""
     next_s = problem.C * problem.dilation[1]
     next_row = problem.W * problem.C * problem.dilation[0]
     back = (problem.S - 1) * next_s
     return next_s, next_row - back, block_c - (problem.R - 1) * next_row - back
 
 
-def walk(problem: ConvProblem, block_c: int = BLOCK_C) -> Iterator[tuple[int, int, int, int]]:
+@checked
+def walk(problem: ConvProblem, block_c: Count = BLOCK_C) -> Iterator[tuple[int, int, int, int]]:
     """Yield (c, r, s, distance): the first channel and the tap of each step, and where it has led.
 
     Parameters
@@ -52,7 +61,7 @@ def walk(problem: ConvProblem, block_c: int = BLOCK_C) -> Iterator[tuple[int, in
     problem : ConvProblem
     block_c : int
     """
-    next_s, next_r, next_c = deltas(problem, block_c)
+    next_s, next_r, next_c = deltas_of(problem, block_c)
     distance = 0
     for c in range(0, problem.C // problem.groups, block_c):
         for r in range(problem.R):
@@ -62,7 +71,8 @@ def walk(problem: ConvProblem, block_c: int = BLOCK_C) -> Iterator[tuple[int, in
                 distance += next_s if not last_s else next_r if not last_r else next_c
 
 
-def tables(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
+@checked
+def tables(problem: ConvProblem, rows: Count) -> dict[str, np.ndarray]:
     """Return where every row of A starts, and which taps of it hit the picture.
 
     Parameters
@@ -77,7 +87,7 @@ def tables(problem: ConvProblem, rows: int) -> dict[str, np.ndarray]:
         "starts", int64 (tiles * rows,), below 0 where the window begins before the picture;
         "masks", uint8 (tiles, R*S), whose bit i is for row i of the tile.
     """
-    assert rows <= 8, "a mask is one byte"
+    check_whole("rows", rows, 1, 8)  # a mask is one byte
     index, M = IndexMap(problem), problem.gemm[0]
     tiles, (H, W) = -(-M // rows), (problem.H, problem.W)
     starts = np.empty(tiles * rows, np.int64)
@@ -100,7 +110,7 @@ def _hits(first, taps: int, step: int, size: int) -> np.ndarray:
     return np.packbits((at >= 0) & (at < size), axis=1, bitorder="little")[:, 0]
 
 
-def in_walking_order(problem: ConvProblem, w: np.ndarray, block_c: int = BLOCK_C) -> np.ndarray:
+def in_walking_order(problem: ConvProblem, w: np.ndarray, block_c: Count = BLOCK_C) -> np.ndarray:
     """Return the weights as the walk meets them, (groups, K/groups, R*S*C/groups): block of C, r, s, c."""
     _, filters, taps = problem.gemm
     ordered = np.empty((problem.groups, filters, taps), w.dtype)

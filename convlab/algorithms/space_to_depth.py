@@ -11,11 +11,12 @@ multiplies what is made here.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
+from convlab.checked import checked, kept
+from convlab.checks import check_array
 from convlab.jit import copy_run, njit
 from convlab.problem import ConvProblem
 
@@ -25,23 +26,33 @@ def folded_taps(problem: ConvProblem) -> int:
     return -(-max(problem.R, problem.S) // 2)
 
 
-@lru_cache
+@kept
 def folded(problem: ConvProblem) -> ConvProblem:
     """Return the same convolution as one of stride 1 on the folded picture, whose padding is part of it."""
     (N, P, Q, K), r = problem.y_shape, folded_taps(problem)
     return ConvProblem(N, P + r - 1, Q + r - 1, 4 * problem.C, K, r, r, dtype=problem.dtype)
 
 
+@checked
 def fold_weights(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return w (K, R, S, C) as v (K, r, r, 4*C)."""
+    check_array("w", w, problem.w_shape, "(K, R, S, C)")
     K, r, _, _ = folded(problem).w_shape
     taps = np.zeros((K, 2 * r, 2 * r, problem.C), w.dtype)
     taps[:, : problem.R, : problem.S] = w  # the others stay zero
     return taps.reshape(K, r, 2, r, 2, -1).transpose(0, 1, 3, 2, 4, 5).reshape(K, r, r, -1)
 
 
+@checked
 def fold_numpy(problem: ConvProblem, x: np.ndarray, z: np.ndarray) -> None:
     """Fill z (N, rows, columns, 4*C), which is zero already where there is padding, from x (N, H, W, C)."""
+    check_array("x", x, problem.x_shape, "(N, H, W, C)")
+    check_array("z", z, folded(problem).x_shape, "(N, rows, columns, 4*C)", (x.dtype.name,))
+    fold(problem, x, z)
+
+
+def fold(problem, x, z):
+    """Do the same in a run of a plan, which has been checked."""
     cells = z.reshape(*z.shape[:3], 2, 2, -1)  # (N, I, J, 2, 2, C)
     (top, _), (left, _) = problem.padding
     for a, b in product(range(2), repeat=2):

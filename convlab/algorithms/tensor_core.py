@@ -20,12 +20,13 @@ NVIDIA, "Parallel Thread Execution ISA", warp-level matrix instructions; CUTLASS
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from convlab.algorithms.base import Algorithm, Formula
+from convlab.checked import checked, kept
+from convlab.checks import check_choice
 from convlab.errors import ParameterError
 from convlab.gpu.forms import gpu_form
 from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS
@@ -86,6 +87,7 @@ def tile_for(problem: ConvProblem) -> Tile:
     return TILES[-1]
 
 
+@checked
 def rounded(array: np.ndarray, kind: str) -> np.ndarray:
     """Return float32 numbers as a tensor core sees them, still as float32.
 
@@ -95,6 +97,7 @@ def rounded(array: np.ndarray, kind: str) -> np.ndarray:
     kind : str
         "fp16" or "tf32".
     """
+    check_choice("kind", kind, KINDS)
     if kind == "fp16":
         with np.errstate(over="ignore"):  # beyond 65504 is infinity, as on the device
             return array.astype(np.float16).astype(np.float32)
@@ -121,7 +124,7 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
-@lru_cache
+@kept
 def tensor_core(inputs: str = "fp16", tile: Tile | None = None) -> Algorithm:
     """Return the algorithm that multiplies on tensor cores, for `conv2d` and `plan` in the place of a name.
 
@@ -142,8 +145,7 @@ def tensor_core(inputs: str = "fp16", tile: Tile | None = None) -> Algorithm:
     >>> tensor_core("tf32")
     Algorithm(name='tensor_core_tf32', ...)
     """
-    if inputs not in KINDS:
-        raise ParameterError(f"inputs={inputs!r}; expected {' or '.join(KINDS)}")
+    check_choice("inputs", inputs, KINDS)
     if tile is not None:
         _check(tile)
     channels = f"ceil(C/G/{4 * KINDS[inputs].in_a_word})*4"  # in words

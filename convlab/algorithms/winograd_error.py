@@ -7,15 +7,20 @@ in float32, as matrix units of graphics cards do, so only what is stored is roun
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from convlab.algorithms.winograd_transforms import in_steps, matrices, transforms
+from convlab.checked import Count, checked
+from convlab.checks import check_dtype
+from convlab.problem import DTYPES
 
 
-def amplification(m: int, points=None, r: int = 3) -> float:
+@checked
+def amplification(m: Count, points: Iterable | None = None, r: Count = 3) -> float:
     """Return how large the numbers are that cancel in one output, beside the output itself.
 
     With inputs and weights of size 1, V[e] * U[e] is about norm(BT[e]) * norm(G[e]) large in each dimension.
@@ -39,7 +44,15 @@ def growth(m: int, r: int = 3) -> float:
     return prod(max(1.0, float(max(sum(map(abs, row)) for row in step))) for step in steps) ** 2
 
 
-def measured_error(m: int, points=None, dtype="float32", C: int = 64, K: int = 16, tiles: int = 36) -> float:
+@checked
+def measured_error(
+    m: Count,
+    points: Iterable | None = None,
+    dtype="float32",
+    C: Count = 64,
+    K: Count = 16,
+    tiles: Count = 36,
+) -> float:
     """Return max |error| / rms(y) of F(m x m, 3x3) on random tiles.
 
     Parameters
@@ -59,7 +72,7 @@ def measured_error(m: int, points=None, dtype="float32", C: int = 64, K: int = 1
         Infinite if a number leaves the range of `dtype`.
     """
     rng = np.random.default_rng(m)
-    dtype = np.dtype(dtype)
+    dtype = np.dtype(check_dtype(dtype, DTYPES))
     wide = np.float64 if dtype == np.float64 else np.float32
 
     def stored(array):

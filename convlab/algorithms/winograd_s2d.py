@@ -20,7 +20,7 @@ import numpy as np
 from convlab.algorithms import winograd
 from convlab.algorithms.base import Algorithm, Form, Formula, Mixing
 from convlab.algorithms.passes import Pass, Stream, stream
-from convlab.algorithms.space_to_depth import fold_cpu, fold_numpy, fold_weights, folded, folded_taps
+from convlab.algorithms.space_to_depth import fold, fold_cpu, fold_weights, folded, folded_taps
 from convlab.algorithms.winograd_error import amplification
 from convlab.algorithms.winograd_tiles import tile_texts
 from convlab.aligned import aligned_empty
@@ -92,7 +92,7 @@ def _all_in_letters(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 
 def _costs(form: Form) -> dict:
-    """Return what a form costs that folds first: x is read, z is written and held, the rest is the other's."""
+    """Return what a form costs that folds first: x is read, z is written and held; the rest is as usual."""
     packed = form.packed_bytes
     return {
         "bytes_moved": Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(form.bytes_moved).text}"),
@@ -101,11 +101,11 @@ def _costs(form: Form) -> dict:
     }
 
 
-def _form(form: Form, fold) -> Form:
+def _form(form: Form, folds) -> Form:
     """Return a form that folds first, and then does what another one does."""
 
     def run(problem, x, packed, workspace, y, threads):
-        fold(problem, x, workspace["z"])
+        folds(problem, x, workspace["z"])
         form.run(folded(problem), workspace["z"], packed, workspace, y, threads)
 
     return Form(
@@ -139,7 +139,7 @@ ALGORITHM = Algorithm(
     ieee=False,
     mixing=_mixing,
     forms={
-        "numpy": _form(_FORMS["numpy"], fold_numpy),
+        "numpy": _form(_FORMS["numpy"], fold),
         "cpu": _form(_FORMS["cpu"], fold_cpu),
         "gpu": gpu_form(
             "winograd_s2d",

@@ -29,6 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from convlab.checked import Count, checked
+from convlab.checks import said
 from convlab.errors import ParameterError
 
 Matrix = tuple[tuple[Fraction, ...], ...]  # rows of exact numbers
@@ -56,7 +58,8 @@ class Transforms(NamedTuple):
     BT: Matrix
 
 
-def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms:
+@checked
+def transforms(m: Count, points: Iterable | None = None, r: Count = 3) -> Transforms:
     """Return the matrices of F(m, r) for some interpolation points.
 
     Parameters
@@ -83,10 +86,15 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
         if m not in tuple(POINTS):
             raise ParameterError(f"m={m!r} without points; expected one of {', '.join(map(str, POINTS))}")
         points = _POINTS[: m + r - 2]
-    points = tuple(map(Fraction, points))
+    try:
+        points = tuple(map(Fraction, points))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ParameterError(
+            f"points={said(points)}; expected numbers that `Fraction` takes, as 1 or '1/2'"
+        ) from None
     if len(points) != m + r - 2 or len(set(points)) != len(points):
         raise ParameterError(
-            f"F({m}, {r}) takes {m + r - 2} distinct points, got {', '.join(map(str, points))}"
+            f"points: F({m}, {r}) takes {m + r - 2} distinct ones, got {', '.join(map(str, points))}"
         )
     AT, G, BT = [], [], []
     for a in points:
@@ -103,7 +111,10 @@ def transforms(m: int, points: Iterable | None = None, r: int = 3) -> Transforms
     return Transforms(_matrix(zip(*AT, strict=True)), _matrix(G), _matrix(BT))
 
 
-def matrices(m: int, points=None, r: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+@checked
+def matrices(
+    m: Count, points: Iterable | None = None, r: Count = 3
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (AT, G, BT) of F(m, r) as float64 arrays."""
     return tuple(np.array(matrix, np.float64) for matrix in transforms(m, points, r))
 

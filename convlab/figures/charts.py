@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from convlab.checked import Count, Filled, Positive, checked
+from convlab.checks import check_names
 from convlab.figures.picture import Picture, show
-from convlab.figures.style import LIGHT, ROLES, figure_style, headline
+from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
 from convlab.measure.timing import Timing
 from convlab.units import bytes_text, time_text
 
 
+@checked
 def bars(
-    values: Mapping[str, float],
+    values: Filled[Mapping[str, float]],
     *,
     title: str,
     axis: str,
-    alt: str,
+    alt: Words,
     text: Callable[[float], str] = "{:.3g}".format,
-    roles: Mapping[str, str] | str = "workspace",
+    roles: Mapping[str, Role] | Role = "workspace",
     log: bool = False,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     roof: tuple[str, float] | None = None,
@@ -46,6 +49,10 @@ def bars(
     """
     import matplotlib.pyplot as plt
 
+    if not isinstance(roles, str):
+        check_names("roles", roles, values)
+    if ranges:
+        check_names("ranges", ranges, values)
     step, words = (16, "sixteen") if text is bytes_text else (10, "ten")  # 64 KiB, 1 MiB, 16 MiB
     with figure_style():
         fig, ax = plt.subplots(figsize=(8, 0.8 + 0.36 * len(values)))
@@ -103,7 +110,10 @@ def _short(text: str) -> str:
     return text.replace(".00 ", " ").replace(".0 ", " ")
 
 
-def times(timings: Mapping[str, Timing], *, title: str, alt: str, log: bool = True, **options) -> Picture:
+@checked
+def times(
+    timings: Filled[Mapping[str, Timing]], *, title: str, alt: Words, log: bool = True, **options
+) -> Picture:
     """Draw measured times as bars: the median, and a line from the lower to the upper quartile."""
     return bars(
         {name: t.median * 1e3 for name, t in timings.items()},
@@ -117,14 +127,15 @@ def times(timings: Mapping[str, Timing], *, title: str, alt: str, log: bool = Tr
     )
 
 
+@checked
 def curves(
-    lines: Mapping[str, Mapping[float, float]],
+    lines: Filled[Mapping[str, Filled[Mapping[float, float]]]],
     *,
     title: str,
     x_axis: str,
     y_axis: str,
-    alt: str,
-    roles: Mapping[str, str],
+    alt: Words,
+    roles: Mapping[str, Role],
     dashed: Mapping[str, Mapping[float, float]] | None = None,
     text: Callable[[float], str] = "{:g}".format,
 ) -> Picture:
@@ -144,6 +155,7 @@ def curves(
     """
     import matplotlib.pyplot as plt
 
+    check_names("roles", roles, lines)
     with figure_style():
         fig, ax = plt.subplots(figsize=(8, 3.6))
         for (name, points), marker in zip(lines.items(), "osD^v*", strict=False):
@@ -190,7 +202,8 @@ def _names_at_ends(ax, lines: Mapping[str, Mapping[float, float]]) -> None:
         )
 
 
-def staircase(speeds: Mapping[int, float], *, title: str, alt: str) -> Picture:
+@checked
+def staircase(speeds: Filled[Mapping[Count, Positive]], *, title: str, alt: Words) -> Picture:
     """Draw reading speed (bytes for each second) against array size (bytes), with this machine's caches."""
     import matplotlib.pyplot as plt
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Annotated
+
+from convlab.checked import checked
+from convlab.checks import check_whole
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
@@ -12,7 +17,8 @@ _AT = {"A": (1, 11), "B": (11, 1.4), "C": (11, 11)}
 _WORDS = {"A": "16 pixels, 8 words of their sum", "B": "the same 8 words of 8 filters", "C": "16 x 8 sums"}
 
 
-def held(lane: int = 9) -> Picture:
+@checked
+def held(lane: Annotated[int, partial(check_whole, least=0, most=31)] = 9) -> Picture:
     """Draw A, B and C of one instruction, every cell with its lane, and outline what one lane holds."""
     told = {name: [f"[{i}, {j}]" for i, j in some] for name, some in places(lane).items()}
     with figure_style():
@@ -36,7 +42,8 @@ def held(lane: int = 9) -> Picture:
         return show(figure, f"{alt}.")
 
 
-def pipeline(pieces: int = 5) -> Picture:
+@checked
+def pipeline(pieces: Annotated[int, partial(check_whole, least=1, most=5)] = 5) -> Picture:
     """Draw what a block does at each moment, with one buffer and with two."""
     title = "With two buffers the next piece travels while this one is multiplied"
     with figure_style():

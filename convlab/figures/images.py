@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 
+from convlab.checked import Count, Filled, checked
+from convlab.checks import check_number
 from convlab.figures.picture import Picture, show
-from convlab.figures.style import LIGHT, ROLES, figure_style, headline
+from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
 
 
+@checked
 def gallery(
-    images: Mapping[str, np.ndarray], *, title: str, alt: str, columns: int = 4, width: float = 8
+    images: Filled[Mapping[str, np.ndarray]],
+    *,
+    title: str,
+    alt: Words,
+    columns: Count = 4,
+    width: Annotated[float, partial(check_number, above=0, most=100)] = 8,
 ) -> Picture:
     """Draw images side by side, each under its name.
 
@@ -44,8 +54,13 @@ def gallery(
         return show(fig, alt, photo=True)
 
 
+@checked
 def grids(
-    arrays: Mapping[str, np.ndarray], *, title: str, alt: str, roles: Mapping[str, str] | None = None
+    arrays: Filled[Mapping[str, np.ndarray]],
+    *,
+    title: str,
+    alt: Words,
+    roles: Mapping[str, Role] | None = None,
 ) -> Picture:
     """Draw small arrays of numbers as grids, each cell with its number, tinted by its size.
 
@@ -89,7 +104,10 @@ def grids(
         return show(fig, alt)
 
 
-def counts(arrays: Mapping[str, np.ndarray], *, title: str, alt: str, role: str = "input") -> Picture:
+@checked
+def counts(
+    arrays: Filled[Mapping[str, np.ndarray]], *, title: str, alt: Words, role: Role = "input"
+) -> Picture:
     """Draw how often something happened, place by place, on one logarithmic scale for all.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from convlab.checked import checked
 from convlab.figures.cells import caption, draw_cells, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
@@ -27,6 +28,7 @@ class LayerCost:
         return self.flops / self.bytes
 
 
+@checked
 def cost_of(*layers: ConvProblem) -> LayerCost:
     """Return the FLOPs, weights and bytes of some layers together.
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import base64
 import html
 import io
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 
-from convlab.figures.style import DARK_PAGES
+from convlab.checked import Count, checked
+from convlab.checks import check_instance, check_whole
+from convlab.figures.style import DARK_PAGES, Words
+
+_MOST_PIXELS = 4096  # of a side; the photograph itself has 512 x 600
 
 # On a dark page a chart is shown with light and dark exchanged, and every hue turned back to itself.
 _DARK = "".join(
@@ -17,6 +23,7 @@ _DARK = "".join(
 )
 
 
+@checked
 class Picture:
     """A finished figure: PNG bytes and the words for those who cannot see it.
 
@@ -31,7 +38,7 @@ class Picture:
         A photograph keeps its colours on a dark page; a chart is turned dark.
     """
 
-    def __init__(self, png: bytes, alt: str, width: int, *, photo: bool = False):
+    def __init__(self, png: bytes, alt: Words, width: Count, *, photo: bool = False):
         self.png, self.alt, self.width, self.photo = png, alt, width, photo
 
     def _repr_html_(self) -> str:
@@ -48,7 +55,8 @@ class Picture:
         return self.alt
 
 
-def show(fig, alt: str, *, photo: bool = False) -> Picture:
+@checked
+def show(fig, alt: Words, *, photo: bool = False) -> Picture:
     """Return a matplotlib figure as a picture with alternative text, and close the figure.
 
     Parameters
@@ -65,22 +73,26 @@ def show(fig, alt: str, *, photo: bool = False) -> Picture:
         Shown when it is the last line of a cell.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
-    if not alt.strip():
-        raise ValueError("alt is empty; expected a sentence that says what the figure shows")
+    check_instance("fig", fig, Figure)
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=160)  # more than the page shows, for sharp screens
     plt.close(fig)
     return Picture(buffer.getvalue(), alt, width=round(fig.get_figwidth() * 100), photo=photo)
 
 
-def photograph(size: int | None = None) -> np.ndarray:
+@checked
+def photograph(
+    size: Annotated[int, partial(check_whole, least=1, most=_MOST_PIXELS)] | None = None,
+) -> np.ndarray:
     """Return the photograph that ships with matplotlib: Grace Hopper, 1984 (US Navy, public domain).
 
     Parameters
     ----------
     size : int, optional
-        Cut a square from the middle and thin it out to this many pixels each way; without it, the whole.
+        Cut a square from the middle and thin it out to this many pixels each way, 4096 at most; without it,
+        the whole.
 
     Returns
     -------

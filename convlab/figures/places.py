@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_walk import walk
+from convlab.checked import checked
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
@@ -15,6 +16,7 @@ _SMALL = ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1)
 _WIDE = 1.55  # of a cell
 
 
+@checked
 def three_ways(m: int = 2, problem: ConvProblem = _SMALL) -> Picture:
     """Draw the window of output pixel m of a small picture, and what each way knows and does to find it."""
     (top, bottom), (left, right) = problem.padding

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from convlab.checked import Filled, checked
 from convlab.choose import order_of
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark
@@ -133,7 +134,8 @@ def _legend(ax) -> None:
     )  # fmt: skip
 
 
-def judged(found: Sequence[Judged], *, title: str | None = None) -> Picture:
+@checked
+def judged(found: Filled[Sequence[Judged]], *, title: str | None = None) -> Picture:
     """Draw predicted against measured times: a point for each layer and algorithm, and the diagonal.
 
     Parameters

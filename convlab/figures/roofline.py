@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import atan, degrees
 
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import checked
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
 from convlab.measure.points import Point
@@ -30,11 +31,13 @@ def mark(algorithm: str) -> tuple[str, str]:
     return MARKERS[names.index(algorithm) % len(MARKERS)], ROLES[role]
 
 
+@checked
 def rate_text(roof: Roof) -> str:
     """Return a roof's height with its unit, e.g. "115 GFLOP/s" or "82.4 GB/s"."""
     return f"{count_text(roof.rate)}{'B/s' if roof.per_byte else 'FLOP/s'}"
 
 
+@checked
 def draw(
     line: Roofline,
     points: Sequence[Point] = (),

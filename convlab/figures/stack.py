@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from convlab.checked import checked
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
@@ -51,6 +52,7 @@ def finding(profile: Profile) -> str:
     )
 
 
+@checked
 def draw(profile: Profile, *, title: str | None = None) -> Picture:
     """Draw the time and the memory of every layer, in the order they run.
 

@@ -7,6 +7,10 @@ padding is hatched, what is active is outlined, lines carry their name at their 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
+from typing import Annotated
+
+from convlab.checks import check_choice, check_words
 
 # What a thing is, and the colour that says so.
 ROLES = {
@@ -17,6 +21,8 @@ ROLES = {
     "padding": "#9AA0A6",  # always hatched as well
     "active": "#D55E00",  # what happens right now: an outline
 }
+Role = Annotated[str, partial(check_choice, words=ROLES)]
+Words = Annotated[str, check_words]  # words for those who cannot see a figure
 
 # Page colours: figures are drawn on light paper of their own; widgets follow the page's theme.
 LIGHT = {"paper": "#FFFFFF", "panel": "#F6F8FA", "ink": "#1F2328", "muted": "#57606A", "line": "#D0D7DE"}
@@ -106,5 +112,6 @@ def figure_style() -> AbstractContextManager:
             "text.color": LIGHT["ink"],
             "image.cmap": "cividis",
             "hatch.linewidth": 0.6,
+            "text.parse_math": False,  # a name with two $ is no formula
         }
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from convlab.checked import checked
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, figure_style, mix
 from convlab.problem import ConvProblem
 
 
+@checked
 def tensors(problem: ConvProblem) -> Picture:
     """Draw the three tensors of a problem: height and width as a face, channels as depth."""
     import matplotlib.pyplot as plt

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from convlab.checked import checked
+from convlab.checks import check_choice, check_instance
 from convlab.figures.cells import caption, draw_cells, sheet
 from convlab.figures.microscope import WARP, role
 from convlab.figures.picture import Picture, show
@@ -10,6 +12,7 @@ from convlab.figures.style import LIGHT, figure_style
 _MOST_WARPS = 12
 
 
+@checked
 def threads(trace, array: str, kind: str = "st") -> Picture:
     """Draw the threads of a launch, a warp a row, each with the number of the element it writes or reads.
 
@@ -26,9 +29,13 @@ def threads(trace, array: str, kind: str = "st") -> Picture:
     Picture
         The first request of each warp at the first place that touches the array; twelve warps at most.
     """
+    from convlab.gpu.lanes import Trace
     from convlab.gpu.scope import described
 
+    check_instance("trace", trace, Trace)
     accesses = described("", trace)["accesses"]
+    check_choice("kind", kind, ("st", "ld"))
+    check_choice("array", array, {one["array"]: one for one in accesses if one["kind"] == kind})
     access = next(one for one in accesses if (one["array"], one["kind"]) == (array, kind))
     first = {}
     for request in access["requests"]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convlab.checked import Count, checked
 from convlab.gpu import lanes
 from convlab.gpu._cuda import cuda, float32
 from convlab.gpu.ptx import load4, store4
@@ -60,7 +61,8 @@ def turned(x, y):
         y[row, lane] = x[lane, row]
 
 
-def turned_in_shared(width: int):
+@checked
+def turned_in_shared(width: Count):
     """Return a kernel that turns a picture around in shared memory, in a tile `width` numbers wide."""
 
     @cuda.jit

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from convlab.checks import COMPUTES, wrong_dtype, wrong_shape
+from convlab.checks import COMPUTES, said, wrong_dtype, wrong_shape
 from convlab.errors import ArrayError
 
 ALIGNMENT = 16  # bytes: a kernel may load four float32 at once
@@ -52,7 +52,8 @@ def described(name: str, array) -> Described | None:
     Raises
     ------
     ArrayError
-        If it lies there but will not be shown, as a tensor of PyTorch that keeps gradients.
+        If it lies there but will not be shown, as a tensor of PyTorch that keeps gradients; or says of
+        itself what cannot be.
     """
     if isinstance(array, np.ndarray):
         return None
@@ -62,14 +63,27 @@ def described(name: str, array) -> Described | None:
         return None
     except Exception as error:  # each library has a class of its own for it
         raise ArrayError(f"{name} is a {type(array).__name__} that cannot be read: {error}") from None
-    strides = interface.get("strides")
+    try:
+        return _read(interface)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ArrayError(
+            f"{name} has a __cuda_array_interface__ that cannot be understood "
+            f"({said(error)}), {said(interface)}; expected a dict with "
+            '"shape", "typestr" and "data"'
+        ) from None
+
+
+def _read(interface) -> Described:
+    (pointer, read_only), typestr = interface["data"], interface["typestr"]
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    strides = None if strides is None else tuple(strides)
+    pointer = 0 if pointer is None else pointer
+    if not all(number.__class__ is int for number in (pointer, *shape, *(strides or ()))):
+        raise TypeError("an address, a size or a stride is no int")
+    if min((pointer, *shape)) < 0 or not isinstance(typestr, str) or len(strides or shape) != len(shape):
+        raise ValueError("below zero, no typestr, or not a stride for each size")
     return Described(
-        shape=tuple(interface["shape"]),
-        dtype=np.dtype(interface["typestr"]),
-        pointer=interface["data"][0] or 0,
-        read_only=bool(interface["data"][1]),
-        strides=None if strides is None else tuple(strides),
-        masked=interface.get("mask") is not None,
+        shape, np.dtype(typestr), pointer, bool(read_only), strides, interface.get("mask") is not None
     )
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from convlab.checked import Count, checked
 from convlab.errors import ConvError, UnsupportedError
 from convlab.gpu import trouble
 from convlab.gpu.flow import loops, main_loop
@@ -95,13 +96,14 @@ class Assembly(Code):
         return occupancy(self.arch, threads, self.registers, self.shared_bytes + dynamic_shared_bytes)
 
 
+@checked
 def assemble(
     kernel,
     *arguments,
     arch: str = "sm_90",
-    launch_bounds: int | tuple[int, ...] | None = None,
+    launch_bounds: Count | tuple[Count, ...] | None = None,
     fastmath: bool | None = None,
-    max_registers: int | None = None,
+    max_registers: Count | None = None,
 ) -> Assembly:
     """Compile a kernel for one kind of GPU and read the machine code.
 

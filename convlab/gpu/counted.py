@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from convlab.algorithms.base import Algorithm
+from convlab.checked import checked
+from convlab.checks import check_choice
 from convlab.gpu import lanes
 from convlab.gpu.arguments import as_launched
 from convlab.gpu.device import using
@@ -17,12 +19,14 @@ from convlab.problem import ConvProblem
 SECTOR = 32  # bytes
 
 
+@checked
 def sites(traces: Trace | Iterable[Trace]) -> list:
     """Return the places of the source that touched memory, of one trace or of several."""
     listed = [traces] if isinstance(traces, Trace) else list(traces)
     return [site for trace in listed for site in trace.sites()]
 
 
+@checked
 def moved(traces: Trace | Iterable[Trace], kind: str | None = None) -> dict[str, int]:
     """Return the bytes that were moved from and to global memory, in whole sectors, array by array.
 
@@ -32,6 +36,8 @@ def moved(traces: Trace | Iterable[Trace], kind: str | None = None) -> dict[str,
     kind : str, optional
         "ld" or "st" alone.
     """
+    if kind is not None:
+        check_choice("kind", kind, ("ld", "st"))
     found: dict[str, int] = {}
     for site in sites(traces):
         if site.space == "global" and kind in (None, site.kind):
@@ -39,6 +45,7 @@ def moved(traces: Trace | Iterable[Trace], kind: str | None = None) -> dict[str,
     return found
 
 
+@checked
 def passes(traces: Trace | Iterable[Trace], array: str | None = None) -> dict[str, int]:
     """Return the requests to shared memory ("ld", "st"), their passes, and the least that would do."""
     total = {"ld": 0, "st": 0, "passes": 0, "least": 0}
@@ -103,11 +110,13 @@ class Bus(Simulator):
         return super().get(array, out)
 
 
+@checked
 def first_block(problem: ConvProblem, algorithm: Algorithm | str) -> list[Trace]:
     """Return the trace of the first block of every launch of an algorithm."""
     return _used(FirstBlock(), problem, algorithm).traces
 
 
+@checked
 def launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
     """Return (kernel, grid, block, arguments) of every launch of an algorithm; nothing is run."""
     return _used(Recorder(), problem, algorithm).launches

@@ -24,6 +24,7 @@ from math import prod
 
 import numpy as np
 
+from convlab.checked import checked
 from convlab.errors import UnsupportedError
 from convlab.gpu import driver, trouble
 from convlab.gpu.arguments import as_launched
@@ -117,6 +118,7 @@ def current() -> Gpu | Simulator:
     return Gpu()
 
 
+@checked
 @contextmanager
 def simulated(traced: bool = True) -> Iterator[Simulator]:
     """Let GPU forms run in the lane simulator inside a ``with``."""
@@ -124,6 +126,7 @@ def simulated(traced: bool = True) -> Iterator[Simulator]:
         yield device
 
 
+@checked
 @contextmanager
 def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
     """Let GPU forms run on this device inside a ``with``."""

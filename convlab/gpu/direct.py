@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.direct import pack as filters_innermost
+from convlab.checked import Computed, kept
 from convlab.gpu import _cuda, direct_staged, filter
 from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
@@ -29,8 +30,8 @@ THREADS = 128
 # -- one thread per output: neighbours are pixels ----------------------------------------------------------
 
 
-@lru_cache
-def one_thread_per_output(dtype: str):
+@kept
+def one_thread_per_output(dtype: Computed):
     """Return the kernel; x is (N, H, W, C), w (K, R, S, C/groups) and y (N, P, Q, K), of type `dtype`."""
     number = getattr(_cuda, dtype)
 

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from convlab.checked import Computed, Count, kept
 from convlab.gpu import _cuda, filter_patch
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
@@ -84,8 +85,8 @@ def constant(dtype: str, R: int, S: int, weights: bytes):
     return constant
 
 
-@lru_cache
-def shared(dtype: str, R: int, S: int):
+@kept
+def shared(dtype: Computed, R: Count, S: Count):
     """Return the kernel for filters of R x S: a block's pixels and their halo are in shared memory."""
     number = getattr(_cuda, dtype)
     taps, rows, cols = R * S, BLOCK[1] + R - 1, BLOCK[0] + S - 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from convlab.checked import checked
 from convlab.gpu.filter import BLOCK
 from convlab.gpu.filter_patch import WIDE, loads_for, plan_for
 from convlab.problem import ConvProblem
@@ -65,6 +66,7 @@ def pieces(problem: ConvProblem) -> dict[str, tuple[Pieces, Pieces]]:
     return found
 
 
+@checked
 def reads(problem: ConvProblem) -> dict[str, int]:
     """Return for each rung, by name, how many numbers of x its threads read, all together."""
     return {

@@ -14,9 +14,9 @@ PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions".
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
+
+from convlab.checked import Count, kept
 
 WARP = 32
 STEP = 8  # words along the sum that one instruction multiplies
@@ -42,8 +42,8 @@ def holders(name: str) -> np.ndarray:
     return held
 
 
-@lru_cache
-def one_product(row: int):
+@kept
+def one_product(row: Count):
     """Return a kernel of one warp: y (16, 16) = x @ w.T, for x and w (16, 16) words of tf32.
 
     Parameters

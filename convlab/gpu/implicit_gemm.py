@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from convlab.checked import Count, checked
 from convlab.gpu.rungs import Rung
 from convlab.gpu.tiled import launch
 from convlab.gpu.tiled.choose import choose
@@ -60,7 +61,8 @@ def run_tile(tile: Tile, parts: int, problem, x, w, workspace, y, threads):
 # -- the ladder --------------------------------------------------------------------------------------------
 
 
-def rung(name: str, tile: Tile, change: str, traffic: str, parts: int = 1) -> Rung:
+@checked
+def rung(name: str, tile: Tile, change: str, traffic: str, parts: Count = 1) -> Rung:
     """Return the rung of one tile."""
     return Rung(
         name,

@@ -13,9 +13,8 @@ and only when the tap changes.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from convlab.algorithms import indirect as on_cpu
+from convlab.checked import Computed, Count, kept
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
@@ -74,8 +73,8 @@ def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
     return channels, taps, problem.P * problem.Q, image, *divmod(tile.block_k, channels)
 
 
-@lru_cache
-def listed(tile: Tile, width: int, dtype: str) -> Source:
+@kept
+def listed(tile: Tile, width: Count, dtype: Computed) -> Source:
     """Return the `Source` that looks places up in the table."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads

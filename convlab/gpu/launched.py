@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from convlab.algorithms.base import Algorithm
+from convlab.checked import checked
 from convlab.gpu.counted import launches
 from convlab.problem import ConvProblem
 
 
+@checked
 def launched(algorithm: Algorithm | str, problem: ConvProblem) -> tuple:
     """Return the last kernel that an algorithm launches for a problem, and its arguments.
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from convlab.checked import checked
 from convlab.gpu import trouble
 
 
+@checked
 def compiler_is_here(what: str) -> bool:
     """Return whether kernels can be compiled to machine code; where not, print what that would show."""
     found = trouble.of_assembly()
     return _said(f"With the compiler's tools this cell shows {what}.", found, "python3 lab.py setup --gpu")
 
 
+@checked
 def gpu_is_here(what: str) -> bool:
     """Return whether there is a GPU to run on; where not, print what that would show."""
     return _said(f"On a machine with an NVIDIA GPU this cell shows {what}.", trouble.of_running(), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from convlab.checks import said
 from convlab.errors import ParameterError
 
 
@@ -74,7 +75,7 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
         Of a block, static and dynamic.
     """
     if arch not in MULTIPROCESSORS:
-        raise ParameterError(f"arch={arch!r}; occupancy is known for {', '.join(MULTIPROCESSORS)}")
+        raise ParameterError(f"arch={said(arch)}; occupancy is known for {', '.join(MULTIPROCESSORS)}")
     if not 1 <= threads <= MOST_THREADS:
         raise ParameterError(f"threads={threads}; a block has 1 to {MOST_THREADS} threads")
     whole = MULTIPROCESSORS[arch]

@@ -20,9 +20,13 @@ import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_walk import deltas
+from convlab.checked import Count, checked
+from convlab.checks import check_array, check_choice
+from convlab.errors import ShapeError
 from convlab.gpu import lanes, precomputed_gemm
 from convlab.gpu._cuda import cuda, float32
 from convlab.gpu.lanes import Trace
+from convlab.gpu.lanes.launch import kernel_function
 from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 
@@ -88,7 +92,8 @@ WAYS = {"worked out": Way(worked_out, _worked_out), "looked up": Way(looked_up, 
 WAYS |= {"led by deltas": Way(led, _led)}
 
 
-def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: int = WARP) -> tuple[np.ndarray, Trace]:
+@checked
+def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: Count = WARP) -> tuple[np.ndarray, Trace]:
     """Write the windows of an image with one of `WAYS`, in the lane simulator.
 
     Parameters
@@ -106,6 +111,15 @@ def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: int = WARP) ->
         The matrix.
     Trace
     """
+    check_choice("name", name, WAYS)
+    (stride, across), ((padding, *same),) = problem.stride, (sum(problem.padding, ()),)
+    plain = stride == across and {padding} == set(same) and problem.dilation == (1, 1)
+    if problem.N > 1 or problem.groups > 1 or problem.R * problem.S > 31 or not plain:
+        raise ShapeError(
+            f"problem={problem}; expected one image, one group, 31 taps at most, no dilation, and one stride "
+            "and padding for all sides"
+        )
+    check_array("x", x, problem.x_shape, "(1, H, W, C)", ("float32",))
     way, shape = WAYS[name], (problem.P * problem.Q, problem.R * problem.S, problem.C)
     tables, numbers = way.arguments(problem, rows)
     found = lanes.poisoned(shape, np.float32)
@@ -118,12 +132,13 @@ def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: int = WARP) ->
 # -- what stands in the source -----------------------------------------------------------------------------
 
 
+@checked
 def divisions(*functions: Callable) -> int:
     """Return how many divisions stand in the source of kernels and device functions.
 
     Those by a number that the compiler knows are left out: it turns them into shifts.
     """
-    return sum(_divisions(function.py_func) for function in functions)
+    return sum(_divisions(kernel_function(function, "functions")) for function in functions)
 
 
 def _divisions(function) -> int:

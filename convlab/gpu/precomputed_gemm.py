@@ -15,11 +15,11 @@ packed weights. This is CUTLASS's optimized iterator; for few channels it has ot
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
-from convlab.algorithms.precomputed_walk import deltas, walk
+from convlab.algorithms.precomputed_walk import deltas_of, walk
+from convlab.checked import Computed, Count, kept
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
@@ -114,12 +114,12 @@ def run(problem, x, w, workspace, y, threads):
 def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
     """Return the numbers of the problem that `walked` takes: sizes, steps to any tap, and the deltas."""
     next_s, next_row = problem.C * problem.dilation[1], problem.W * problem.C * problem.dilation[0]
-    steps = next_row, next_s, *(delta % (1 << 32) for delta in deltas(problem, tile.block_k))
+    steps = next_row, next_s, *(delta % (1 << 32) for delta in deltas_of(problem, tile.block_k))
     return problem.C // problem.groups, problem.S, problem.R * problem.S, *steps
 
 
-@lru_cache
-def walked(tile: Tile, width: int, dtype: str) -> Source:
+@kept
+def walked(tile: Tile, width: Count, dtype: Computed) -> Source:
     """Return the `Source` that walks from tap to tap."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads, block_k = tile.loads_a(width), tile.lanes(width), tile.threads, tile.block_k

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.checked import checked
 from convlab.gpu.arguments import as_launched
 
 
+@checked
 class Simulator:
     """A device of plain NumPy arrays, with a trace of every launch.
 

@@ -9,9 +9,9 @@ The kernel moves words of 32 bits, two float16 or one tf32 each: instructions pl
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from convlab.algorithms.tensor_core import WORDS, Tile
+from convlab.checked import kept
+from convlab.checks import check_choice
 from convlab.gpu._cuda import cuda, float32
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.mma import (
@@ -30,7 +30,7 @@ STEP = 8  # words along the sum that one instruction multiplies
 OUTSIDE = 1 << 30  # a row that no picture has
 
 
-@lru_cache
+@kept
 def product(kind: str, tile: Tile):
     """Return the kernel that convolves words with words, for tiles of that size.
 
@@ -38,7 +38,7 @@ def product(kind: str, tile: Tile):
     block_m pixels and block_n filters of one group; thread t copies word 4 * (t % 4) and following of rows
     t // 4, t // 4 + rows_at_once, ... of both matrices.
     """
-    multiply = MULTIPLY[kind]
+    multiply = MULTIPLY[check_choice("kind", kind, MULTIPLY)]
     block_m, block_n, warp_m, warp_n = tile
     warps_across = block_n // warp_n
     down, across = warp_m // 16, warp_n // 8  # instructions that cover a warp's tile

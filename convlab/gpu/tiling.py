@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from convlab.checked import Count, checked
 from convlab.gpu.occupancy import MOST_REGISTERS, MOST_SHARED, MOST_THREADS, WARP, Occupancy, occupancy
 from convlab.gpu.tiled.tile import Tile
 from convlab.problem import ConvProblem
@@ -26,6 +27,7 @@ OTHERS = 24  # registers for addresses, counters and bounds; what the compiler t
 GPUS = {"A100": ("sm_80", 108), "RTX 3090": ("sm_86", 82), "H100": ("sm_90", 132)}
 
 
+@checked
 @dataclass(frozen=True)
 class Tiling:
     """How the matrix product is cut: into blocks of threads, and among the threads of a block.
@@ -42,16 +44,17 @@ class Tiling:
         Blocks that share a sum. Each computes its part, and a second kernel adds the parts.
     """
 
-    block_m: int = 128
-    block_n: int = 128
-    block_k: int = 8
-    thread_m: int = 8
-    thread_n: int = 8
-    buffers: int = 2
-    split_k: int = 1
+    block_m: Count = 128
+    block_n: Count = 128
+    block_k: Count = 8
+    thread_m: Count = 8
+    thread_n: Count = 8
+    buffers: Count = 2
+    split_k: Count = 1
 
     @classmethod
-    def of(cls, tile: Tile, split_k: int = 1) -> Tiling:
+    @checked
+    def of(cls, tile: Tile, split_k: Count = 1) -> Tiling:
         """Return the tiling of a kernel's tile."""
         names = ("block_m", "block_n", "block_k", "thread_m", "thread_n", "buffers")
         return cls(**{name: getattr(tile, name) for name in names}, split_k=split_k)
@@ -106,6 +109,7 @@ class Tiling:
             return f"a thread would need {self.registers} registers; {MOST_REGISTERS} is the most"
         return None
 
+    @checked
     def held(self, arch: str) -> Occupancy:
         """Return how many of its blocks a multiprocessor holds at once."""
         return occupancy(arch, self.threads, self.registers, self.shared_bytes)
@@ -124,6 +128,7 @@ def wasted(problem: ConvProblem, tiling: Tiling) -> float:
     return 1 - m * n / (rows * cols)
 
 
+@checked
 def traffic(problem: ConvProblem, tiling: Tiling) -> dict[str, int]:
     """Return the bytes that all threads together ask of the memory behind the multiprocessors.
 

@@ -10,10 +10,12 @@ import math
 import re
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from convlab.errors import ParameterError
+from convlab.checked import Positive, checked
+from convlab.checks import check_choice
 from convlab.lessons.exercises import EXERCISES
 from convlab.lessons.kernel_exercise import KernelExercise, verdict
 
@@ -60,8 +62,7 @@ def check(name: str, function: Callable) -> Note:
         Passed, not started (it returns None), or the first case that fails: what went in, what was
         expected, what came out.
     """
-    if not isinstance(name, str) or name not in EXERCISES:
-        raise ParameterError(f"exercise={name!r}; expected one of {', '.join(EXERCISES)}")
+    check_choice("exercise", name, EXERCISES)
     if not callable(function):
         return Note(False, "Hand over the function itself, without calling it.", f'check("{name}", {name})')
     exercise = EXERCISES[name]
@@ -84,7 +85,8 @@ def check(name: str, function: Callable) -> Note:
     return Note(True, f"Right, in all {len(cases)} cases.")
 
 
-def reveal(guess: float | None, actual: float, unit: str, because: str = "") -> Note:
+@checked
+def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
     """Hold a prediction against what came out.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from convlab.checked import Threads, checked
 from convlab.choose import predicted
 from convlab.errors import ParameterError
 from convlab.measure import known
@@ -18,10 +19,11 @@ HOPELESS = 3.0  # who is predicted to take so many times as long as the best is 
 _EFFORT = Effort(rounds=7, most=31, budget=0.2, patience=float("inf"))
 
 
+@checked
 def autotune(
     problems: ConvProblem | Iterable[ConvProblem],
     *,
-    threads: int = 1,
+    threads: Threads = 1,
     on_problem: Callable[[ConvProblem], None] = lambda problem: None,
 ) -> dict[ConvProblem, dict[str, float]]:
     """Time the promising algorithms on backend "cpu", and let "auto" choose by that from now on.

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from convlab.checked import Count, checked
 from convlab.jit import njit
 
 
@@ -19,7 +20,8 @@ def _read(array, times):
     return total
 
 
-def read_speeds(smallest: int = 8 << 10, largest: int = 128 << 20, rounds: int = 5) -> dict[int, float]:
+@checked
+def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: Count = 5) -> dict[int, float]:
     """Measure how fast one thread reads arrays of growing size.
 
     Parameters

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from convlab import networks, whole
+from convlab.checked import Count, checked
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 
@@ -20,6 +21,7 @@ _LIKE = {
 }
 
 
+@checked
 @dataclass(frozen=True)
 class Case:
     """A layer to be measured.
@@ -36,7 +38,7 @@ class Case:
     network: str
     layer: str
     problem: ConvProblem
-    count: int = 1
+    count: Count = 1
 
     @property
     def name(self) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.aligned import aligned_empty
+from convlab.checked import Count, Limit, NotNegative, checked, kept
 from convlab.errors import ConvError
 from convlab.measure.cases import Case
 from convlab.measure.other_blas import OtherBlas
@@ -28,6 +28,7 @@ OTHER = "NumPy, other kernel"
 _REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 
+@checked
 @dataclass(frozen=True)
 class Effort:
     """How long to measure.
@@ -44,11 +45,11 @@ class Effort:
         Seconds that the fewest rounds of a slow one may take; who needs more is left out, and named.
     """
 
-    rounds: int = 9
-    most: int = 101
-    budget: float = 2.0
-    slow: float = 6.0
-    patience: float = 1.0
+    rounds: Count = 9
+    most: Count = 101
+    budget: NotNegative = 2.0
+    slow: Limit = 6.0
+    patience: Limit = 1.0
 
 
 class Rivals:
@@ -189,7 +190,7 @@ class Contest:
         ]
 
 
-@lru_cache
+@kept
 def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return random x and w for a problem, the expected output, and how far rounding may lead from it."""
     rng = np.random.default_rng(0)

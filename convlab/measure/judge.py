@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import checked
 from convlab.choose import order_of
 from convlab.measure.predict import Prediction, Speeds, predict
 from convlab.measure.saved import Measurement, Row
@@ -47,21 +48,26 @@ class Judged:
         return max(self.prediction.parts, key=lambda part: part.seconds).name
 
 
+@checked
 def speeds_of(measurement: Measurement) -> Speeds | None:
     """Return the speeds that were measured with a run; None if it has no paces (an older file)."""
     header = measurement.header
     return Speeds.of(header["roofs"], header["paces"]) if "paces" in header else None
 
 
+@checked
 def rows_of(measurement: Measurement) -> list[Row]:
     """Return the rows of our algorithms on the layers of networks, each distinct layer of a network once."""
     found = {}
     for part in PARTS:
         for row in measurement.part(part, ours=True):
+            if row.candidate not in ALGORITHMS:  # of another version of the course
+                continue
             found.setdefault((row.network, row.problem, row.candidate), row)
     return list(found.values())
 
 
+@checked
 def judge(rows: Iterable[Row], speeds: Speeds) -> list[Judged]:
     """Return what the model says of each row of one of our algorithms."""
     return [Judged(row, predict(row.problem, row.candidate, speeds, row.threads)) for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from convlab.checked import checked
 from convlab.measure.judge import (
     Judged,
     by_algorithm,
@@ -29,6 +30,7 @@ def tables(measurement: Measurement) -> list[Table]:
     return [errors(judge(rows, speeds)), prices(measurement)]
 
 
+@checked
 def errors(judged: list[Judged]) -> Table:
     """Return for each algorithm the ratio of predicted to measured time."""
     lines = []
@@ -41,6 +43,7 @@ def errors(judged: list[Judged]) -> Table:
     return Table("Predicted time over measured time", columns, lines)
 
 
+@checked
 def prices(measurement: Measurement) -> Table:
     """Return for several ways to choose how many times as long that takes as the best algorithm."""
     rows, speeds = rows_of(measurement), speeds_of(measurement)

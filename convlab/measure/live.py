@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import Count, checked
+from convlab.checks import check_choice
 from convlab.measure.contest import material
 from convlab.measure.points import Point, point
 from convlab.measure.timing import alone, check_output, summary, take_turns, timer
@@ -15,8 +17,9 @@ from convlab.plans import plan
 from convlab.problem import ConvProblem
 
 
+@checked
 def measure_layer(
-    problem: ConvProblem, names: Iterable[str] | None = None, *, layer: str = "", rounds: int = 5
+    problem: ConvProblem, names: Iterable[str] | None = None, *, layer: str = "", rounds: Count = 5
 ) -> list[Point]:
     """Time our algorithms on one layer, with one thread.
 
@@ -42,11 +45,12 @@ def measure_layer(
     ConvError
         If an output is wrong: then nothing is timed.
     """
+    names = [check_choice("names", name, ALGORITHMS) for name in (ALGORITHMS if names is None else names)]
     x, w, expected, limit = material(problem)
     y = np.empty(problem.y_shape, problem.dtype)  # (N, P, Q, K)
     timers = {}
     with alone(1):
-        for name in ALGORITHMS if names is None else names:
+        for name in names:
             algorithm = ALGORITHMS[name]
             if algorithm.supports(problem):
                 continue

@@ -21,6 +21,8 @@ import numpy as np
 
 from convlab.algorithms.im2row import im2row
 from convlab.aligned import aligned_empty
+from convlab.checked import checked
+from convlab.checks import check_array, check_choice
 from convlab.errors import ParameterError
 from convlab.measure import readings
 from convlab.measure.cases import Case
@@ -33,8 +35,10 @@ from convlab.problem import ConvProblem
 COPYING, INDIRECT, PRODUCT = "im2row + GEMM", "indirect", "GEMM alone"
 
 
+@checked
 def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
     """Time the three ways on one layer, in a "warm" or a "cold" cache; each output is checked first."""
+    check_choice("cache", cache, ("warm", "cold"))
     contest = Contest(case, replace(effort, patience=np.inf))  # one of the three alone says nothing
     for name, (problem, x, w, algorithm) in three_ways(case.problem, contest.x, contest.w).items():
         first = plan(problem, w, algorithm=algorithm, backend="cpu")
@@ -48,8 +52,10 @@ def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
     return contest.rows("paper", cache)
 
 
+@checked
 def three_ways(problem: ConvProblem, x: np.ndarray, w: np.ndarray) -> dict[str, tuple]:
     """Return for each of the three (the problem it solves, its x, its w, our algorithm for it)."""
+    check_array("w", w, problem.w_shape, "(K, R, S, C/groups)")
     M, K, taps = problem.gemm
     matrix = im2row(x, problem).reshape(1, M, 1, taps)
     product = replace(_plain(problem), N=1, H=M, W=1, C=taps)

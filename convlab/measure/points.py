@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from math import inf
 
 from convlab.algorithms import ALGORITHMS, Algorithm, Formula
+from convlab.checked import checked
+from convlab.checks import said
 from convlab.errors import ParameterError
 from convlab.measure.saved import Row
 from convlab.problem import ConvProblem
@@ -65,6 +67,7 @@ class Point:
         return self.problem.flops / self.done
 
 
+@checked
 def once(problem: ConvProblem) -> int:
     """Return the bytes of x, w and y."""
     return problem.x_bytes + problem.w_bytes + problem.y_bytes
@@ -111,7 +114,7 @@ def point(
         If the time is no number above 0.
     """
     if not 0 < seconds < inf:
-        raise ParameterError(f"seconds={seconds!r}; expected a time above 0")
+        raise ParameterError(f"seconds={said(seconds)}; expected a time above 0")
     done, counted, size = problem.flops, once(problem), once(problem)
     if algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
@@ -121,6 +124,7 @@ def point(
     return Point(layer, algorithm, problem, seconds, done, counted if moved is None else moved, size)
 
 
+@checked
 def points(rows: Iterable[Row]) -> list[Point]:
     """Return the points of a saved measurement's rows, ours and rivals' alike."""
     return [

@@ -18,6 +18,8 @@ from functools import lru_cache
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.base import Algorithm, Form
 from convlab.algorithms.passes import Pass, Stream
+from convlab.checked import Threads, checked
+from convlab.checks import check_choice
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 
@@ -84,14 +86,21 @@ class Prediction:
     parts: tuple[Part, ...]
 
 
+@checked
 def predict(
-    problem: ConvProblem, algorithm: str | Algorithm, speeds: Speeds, threads: int = 1, *, once: bool = False
+    problem: ConvProblem,
+    algorithm: str | Algorithm,
+    speeds: Speeds,
+    threads: Threads = 1,
+    *,
+    once: bool = False,
 ) -> Prediction:
     """Predict a run of an algorithm on backend "cpu"; with `once`, and what a plan does before the first."""
-    algorithm = algorithm if isinstance(algorithm, Algorithm) else ALGORITHMS[algorithm]
+    if not isinstance(algorithm, Algorithm):
+        algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
     if reason := algorithm.supports(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    passes = _passes(algorithm.forms["cpu"], once)
+    passes = _passes(algorithm.form("cpu"), once)
     parts = tuple(_part(one, problem, speeds, threads) for one in passes)
     return Prediction(speeds.paces["call"] + sum(part.seconds for part in parts), parts)
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from convlab.checked import checked
+from convlab.checks import check_names
 from convlab.measure.datasheets import Datasheet
 from convlab.measure.points import Point
 
@@ -113,6 +115,7 @@ class Roofline:
 # -- whose roofs -------------------------------------------------------------------------------------------
 
 
+@checked
 def of_machine(roofs: Mapping, machine: Mapping, *, name: str | None = None) -> Roofline:
     """Return the roofline of one core of a processor, from its measured roofs.
 
@@ -125,6 +128,7 @@ def of_machine(roofs: Mapping, machine: Mapping, *, name: str | None = None) -> 
     name : str, optional
         By default the processor's.
     """
+    check_names("roofs", roofs, ("copies", "flops", "flops_all", "threads"))
     missing = {
         level: "the size of this cache could not be read, so no copy was sure to stay in it"
         for level, fact in LEVELS.items()
@@ -161,6 +165,7 @@ def of_device(roofs: Mapping, name: str) -> Roofline:
     return Roofline(name, Roof(ADDS, roofs["flops"], per_byte=False), memories, missing=missing)
 
 
+@checked
 def of_datasheet(sheet: Datasheet) -> Roofline:
     """Return the roofline that a datasheet promises."""
     adds = {dtype: Roof(dtype, rate, False, False) for dtype, rate in sheet.flops.items()}

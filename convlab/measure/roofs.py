@@ -18,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from convlab.checked import Count, Positive, Threads, checked
 from convlab.jit import copy_run, njit
 from convlab.measure import readings
 from convlab.measure.machine import cores_at_hand
@@ -71,10 +72,11 @@ class Roofs:
 # -- multiply-adds -----------------------------------------------------------------------------------------
 
 
+@checked
 def multiply_adds(
-    threads: int = 1,
-    rounds: int = 60,
-    seconds: float = 0.004,
+    threads: Threads = 1,
+    rounds: Count = 60,
+    seconds: Positive = 0.004,
     tile: Tile | None = None,
     loop: Callable[[int], int] | None = None,
 ) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import exp, log
 
+from convlab.checked import checked
 from convlab.measure.saved import Row
 
 NUMPY = ("NumPy", "NumPy, other kernel")
@@ -97,6 +98,7 @@ def over_layers(ratios: Collection[tuple[float, int, str]], *, lowest_is_worst: 
     return Ratio(mean, worst[0], worst[2], best[0], best[2], len(ratios))
 
 
+@checked
 def by_kind(
     rows: Iterable[Row], ours: Collection[str] | None, rivals: Collection[str] | None
 ) -> dict[str, Ratio]:

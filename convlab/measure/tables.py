@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from convlab.checked import checked
 from convlab.units import ratio_text
 
 NOTHING = "–"
@@ -23,6 +24,7 @@ def ratio_2(value: float) -> str:
     return f"{value:.2f}×" if value < 9.995 else ratio_text(value)
 
 
+@checked
 def as_text(table: Table) -> str:
     """Return a table as lines of plain text, for where there is nothing better."""
     lines = [table.columns, *table.rows]

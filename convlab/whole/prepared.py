@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.base import Algorithm
 from convlab.backends import choose_backend
+from convlab.checked import Count, checked
+from convlab.checks import said
 from convlab.choose import Memory
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.plans import Plan, plan
@@ -47,7 +50,7 @@ class Prepared:
     def __init__(self, stack: Stack, algorithm, backend, threads: int, fused: bool, progress: bool):
         self.backend = choose_backend(backend)
         if self.backend not in GLUE:
-            raise ParameterError(f"backend={backend!r}; a whole network runs on {' or '.join(GLUE)}")
+            raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(GLUE)}")
         self.stack, self.threads, self.replaced = stack, threads, {}
         self.plans: dict[str, Plan] = {}
         wanted = self._by_layer(algorithm)
@@ -82,7 +85,8 @@ class Prepared:
                 action()
             return actions.features.reshape(len(photo), -1).copy()
 
-    def profile(self, photo: np.ndarray, rounds: int = 7, progress: bool = True) -> Profile:
+    @checked
+    def profile(self, photo: np.ndarray, rounds: Count = 7, progress: bool = True) -> Profile:
         """Run some photos several times, and return the time and the memory of every step.
 
         Parameters
@@ -156,7 +160,7 @@ class Prepared:
 
     # -- preparing -----------------------------------------------------------------------------------------
 
-    def _by_layer(self, algorithm) -> dict[str, str]:
+    def _by_layer(self, algorithm) -> dict[str, str | Algorithm]:
         """Return the algorithm that is wanted for each layer."""
         layers = [step.name for step in self.stack.layers]
         if not isinstance(algorithm, dict):
@@ -167,14 +171,15 @@ class Prepared:
             )
         return dict.fromkeys(layers, "auto") | algorithm
 
-    def _plan(self, step: Step, algorithm: str) -> Plan:
+    def _plan(self, step: Step, algorithm: str | Algorithm) -> Plan:
         """Plan a layer without its bias: that is added in one pass with ReLU."""
         w, _ = self.stack.weights[step.name]
         make = partial(plan, step.problem, w, backend=self.backend, threads=self.threads)
         try:
             return make(algorithm=algorithm)
         except UnsupportedError:
-            self.replaced[step.name] = ALGORITHMS[algorithm].supports(step.problem) or "it has no such form"
+            one = algorithm if isinstance(algorithm, Algorithm) else ALGORITHMS[algorithm]
+            self.replaced[step.name] = one.supports(step.problem) or "it has no such form"
             return make(algorithm="auto")
 
     def _algorithm(self, step: Step) -> str | None:

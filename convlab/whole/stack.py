@@ -17,9 +17,12 @@ from math import sqrt
 import numpy as np
 
 from convlab import networks
-from convlab.checks import check_array, check_whole
-from convlab.errors import ArrayError, ParameterError
+from convlab.algorithms.base import Algorithm
+from convlab.checked import Positive, Threads, checked
+from convlab.checks import COMPUTES, check_array, check_choice, check_whole
+from convlab.errors import ArrayError
 from convlab.networks import Network
+from convlab.problem import LARGEST
 from convlab.whole.architectures import ARCHITECTURES
 from convlab.whole.prepared import Prepared
 from convlab.whole.trace import Step, Trace
@@ -59,10 +62,10 @@ def load(name: str, *, size: int | tuple[int, int] = 224, batch: int = 1, dtype:
     >>> stack.features
     512
     """
-    if not isinstance(name, str) or name not in ARCHITECTURES:
-        raise ParameterError(f"network={name!r}; expected one of {', '.join(ARCHITECTURES)}")
+    check_choice("network", name, ARCHITECTURES)
+    check_choice("dtype", dtype, COMPUTES)
     pair = size if isinstance(size, tuple) and len(size) == 2 else (size, size)
-    H, W = (check_whole("size", one, 1) for one in pair)
+    H, W = (check_whole("size", one, 1, LARGEST) for one in pair)
     network = networks.load(name, batch=batch, dtype=dtype)
     trace = Trace(network, H, W)
     ARCHITECTURES[name](trace, trace.photo)
@@ -128,12 +131,13 @@ class Stack:
             found[step.name] = w.astype(step.dtype, copy=False), bias.astype(step.dtype, copy=False)
         return found
 
+    @checked
     def prepare(
         self,
-        algorithm: str | dict[str, str] = "auto",
+        algorithm: str | Algorithm | dict[str, str | Algorithm] = "auto",
         *,
         backend: str = "auto",
-        threads: int = 1,
+        threads: Threads = 1,
         fused: bool = True,
         progress: bool = True,
     ) -> Prepared:
@@ -141,7 +145,7 @@ class Stack:
 
         Parameters
         ----------
-        algorithm : str or dict of str to str
+        algorithm : str, Algorithm, or dict of str to one of them
             As `convlab.plan` takes it, for all layers or by the name of the layer; "auto" serves those that
             are not named, and those that the algorithm cannot serve (see `Prepared.replaced`).
         backend : str
@@ -172,13 +176,16 @@ class Stack:
         if not (low >= 0 and high <= 1):
             raise ArrayError(f"photo has numbers from {low:g} to {high:g}; expected 0 to 1 (bytes / 255)")
 
+    @checked
     def reference(self, photo: np.ndarray) -> np.ndarray:
         """Return the features (N, features) as NumPy computes them in float64."""
+        self.check_photo(photo)
         H, W = self.photo_shape[1:3]
         exact = load(self.network.name, size=(H, W), batch=self.photo_shape[0], dtype="float64")
         return exact.prepare("im2row", backend="numpy", progress=False).run(photo.astype(np.float64))
 
-    def tolerance(self, reference: np.ndarray, rounding: float = 1.0, factor: float = 2) -> float:
+    @checked
+    def tolerance(self, reference: np.ndarray, rounding: Positive = 1.0, factor: Positive = 2) -> float:
         """Return how far rounding alone may lead from the reference.
 
         A sum of n rounded products is off by eps * sqrt(n) of its size (see `convlab.reference.tolerance`).

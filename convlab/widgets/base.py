@@ -7,7 +7,6 @@ same drawing also lives in an exported page, with no kernel, no server and no ne
 from __future__ import annotations
 
 import base64
-import json
 import uuid
 from collections.abc import Iterable
 from importlib.resources import files
@@ -16,28 +15,28 @@ from typing import Any
 import anywidget
 import traitlets
 
-from convlab.checks import check_whole
+from convlab.checks import check_choice, check_whole, said
 from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
 from convlab.figures.picture import Picture
+from convlab.markup import as_script
+from convlab.problem import LARGEST
 
 # What all widgets share, in the order in which it is read.
 _SHARED = ("formulas.js", "numbers.js", "page.js", "grid.js")
-
-
-def check_choice(name: str, value, words: Iterable[str]) -> str:
-    """Return `value`, or say that the argument `name` is none of the words."""
-    if not isinstance(value, str) or value not in words:
-        raise ParameterError(f"{name}={value!r}; expected one of {', '.join(words)}")
-    return value
 
 
 def check_range(name: str, given, entries: Iterable[int], least: int, most: int) -> None:
     """Refuse an argument that is a valid convolution's, but more than the figure can show."""
     for entry in entries:
         if not least <= entry <= most:
-            raise ParameterError(f"{name}={given!r}; this figure shows {least} to {most}, not {entry}")
+            raise ParameterError(f"{name}={said(given)}; this figure shows {least} to {most}, not {entry}")
+
+
+def as_word(name: str, number, words: Iterable[str]) -> str:
+    """Return a whole number as one of a few words, as a `Choice` has it."""
+    return check_choice(name, str(check_whole(name, number, 0, LARGEST)), words)
 
 
 class Whole(traitlets.Int):
@@ -76,7 +75,7 @@ class Switch(traitlets.Bool):
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong."""
         if not isinstance(value, bool):
-            raise ParameterError(f"{self.name}={value!r}; expected True or False")
+            raise ParameterError(f"{self.name}={said(value)}; expected True or False")
         return value
 
 
@@ -94,6 +93,12 @@ class Live(anywidget.AnyWidget):
         self._css = stylesheet()
         whole = {name: trait for name, trait in self.traits().items() if isinstance(trait, Whole)}
         super().__init__(limits={name: [t.least, t.most] for name, t in whole.items()}, **state)
+
+    @classmethod
+    def _check(cls, **state) -> None:
+        """Refuse a wrong value before anything is worked out with it."""
+        for name, value in state.items():
+            cls.class_traits()[name].validate(None, value)
 
     def module(self) -> str:
         """Return the widget's JavaScript: one ES module, made of what all share and of its own files."""
@@ -131,10 +136,9 @@ class Live(anywidget.AnyWidget):
         """Return HTML that shows the picture and, where scripts run, replaces it by the moving figure."""
         name = f"convlab-{uuid.uuid4().hex[:12]}"
         code = base64.b64encode(self.module().encode()).decode()
-        data = json.dumps(self.state()).replace("</", "<\\/")
         return (
             f'<div id="{name}">{picture._repr_html_()}</div>\n<style>{stylesheet()}</style>\n'
-            f'<script type="module">\nconst name = "{name}", state = {data};\n'
+            f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
             f"{read('standalone.js')}</script>"
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from convlab.errors import ParameterError
 from convlab.figures import mixing
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Choice, Live, Whole, check_choice
+from convlab.widgets.base import Choice, Live, Whole, as_word
 
 CHANNELS = ("16", "64", "256", "512")
 
@@ -42,11 +41,10 @@ class ChannelMixing(Live):
     size, taps = Whole(7, 112, 28), Whole(1, 7, 3)
 
     def __init__(self, channels=256, *, groups=4, size=28, taps=3):
-        check_choice("channels", str(channels), CHANNELS)
+        channels = as_word("channels", channels, CHANNELS)
         steps = mixing.groups_of(int(channels))
-        if groups not in steps or isinstance(groups, bool):
-            raise ParameterError(f"groups={groups!r}; expected one of {', '.join(map(str, steps))}")
-        super().__init__(channels=str(channels), step=steps.index(groups), size=size, taps=taps)
+        groups = int(as_word("groups", groups, [str(step) for step in steps]))
+        super().__init__(channels=channels, step=steps.index(groups), size=size, taps=taps)
 
     @property
     def problem(self) -> ConvProblem:

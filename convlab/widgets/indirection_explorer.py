@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traitlets
 
-from convlab.checks import check_whole
+from convlab.checks import check_whole, said
 from convlab.errors import ParameterError
 from convlab.figures import indirection
 from convlab.figures.picture import Picture
@@ -95,9 +95,9 @@ def _problem(sizes: dict) -> ConvProblem:
 def _before(was, sizes: dict[str, int]) -> dict[str, int]:
     """Return all sizes before the last change, or say what is wrong with `was`."""
     if not isinstance(was, dict) or not set(was) <= set(sizes):
-        raise ParameterError(f"was={was!r}; expected a dict with some of {', '.join(SIZES)}")
+        raise ParameterError(f"was={said(was)}; expected a dict with some of {', '.join(SIZES)}")
     for name, size in was.items():
         trait = IndirectionExplorer.class_traits()[name]
         if not isinstance(size, int) or not trait.least <= size <= trait.most:
-            raise ParameterError(f"was={was!r}; expected {name} from {trait.least} to {trait.most}")
+            raise ParameterError(f"was={said(was)}; expected {name} from {trait.least} to {trait.most}")
     return sizes | was if was else {}

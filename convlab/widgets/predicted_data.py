@@ -8,16 +8,19 @@ from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
 from numbers import Integral
+from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.algorithms.formula import LETTERS
+from convlab.checks import said
 from convlab.choose import ALIKE
 from convlab.errors import ParameterError
 from convlab.files import data_path
-from convlab.measure import known, readings, saved
+from convlab.measure import known, readings
 from convlab.measure.judge import speeds_of
 from convlab.measure.predict import Speeds
+from convlab.measure.runs import CPU, runs
 from convlab.problem import ConvProblem
 
 HERE = "here"
@@ -49,11 +52,11 @@ def own_numbers(given: Mapping[str, int]) -> dict[str, int]:
     """Return all numbers of an own layer, or say which is none of its choices."""
     numbers = {"H": 56, "C": 64, "K": 64, "R": 3, "stride": 1, "depthwise": False}
     if not isinstance(given, Mapping) or not given.keys() <= numbers.keys():
-        raise ParameterError(f"own={given!r}; expected a dict with some of {', '.join(numbers)}")
+        raise ParameterError(f"own={said(given)}; expected a dict with some of {', '.join(numbers)}")
     for name, number in given.items():
         if not isinstance(number, Integral) or number not in CHOICES[name]:
             words = ", ".join(map(str, CHOICES[name]))
-            raise ParameterError(f"own[{name!r}]={number!r}; expected one of {words}")
+            raise ParameterError(f"own[{name!r}]={said(number)}; expected one of {words}")
         numbers[name] = type(numbers[name])(number)
     return numbers
 
@@ -92,10 +95,10 @@ def machines() -> dict[str, tuple[str, Speeds]]:
 def _saved() -> dict[str, tuple[str, Speeds]]:
     """Return the machines of the course's measurements; runs on a GPU, and old ones, have no paces."""
     found = {}
-    for path in sorted(data_path("measurements").glob("*.csv")):
-        measurement = saved.read(path)
-        if speeds := speeds_of(measurement):
-            found[path.stem] = f"{path.stem}: {measurement.header['machine']['processor']}", speeds
+    for file, run in runs(data_path("measurements"), CPU).items():
+        if speeds := speeds_of(run):
+            name = Path(file).stem
+            found[name] = f"{name}: {run.header['machine'].get('processor') or 'a processor'}", speeds
     return found
 
 

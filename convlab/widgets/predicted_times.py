@@ -14,7 +14,7 @@ from convlab.figures.picture import Picture
 from convlab.measure.predict import Speeds, predict
 from convlab.problem import ConvProblem
 from convlab.widgets import predicted_data as data
-from convlab.widgets.base import Choice, Live, Whole, check_choice
+from convlab.widgets.base import Choice, Live, Whole, as_word, check_choice
 from convlab.widgets.predicted_data import CHOICES, HERE, LAYERS
 from convlab.widgets.roofline_data import refusals
 
@@ -85,7 +85,11 @@ class PredictedTimes(Live):
         self._speeds = {name: speeds for name, (_, speeds) in found.items()}
         position = 0 if own is not None else _position(network, layer)
         super().__init__(
-            **{"network": network if own is None else OWN, "layer": position, "batch": str(batch)},
+            **{
+                "network": network if own is None else OWN,
+                "layer": position,
+                "batch": as_word("batch", batch, BATCHES),
+            },
             **{"own": data.own_numbers({} if own is None else own), "machine": machine, "slower": slower},
             **{"catalogue": data.catalogue(), "choices": CHOICES, "refusals": refusals()},
             machines={name: [words, data.plain(speeds)] for name, (words, speeds) in found.items()},

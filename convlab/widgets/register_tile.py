@@ -8,7 +8,7 @@ from convlab.figures import tile as picture
 from convlab.figures.picture import Picture
 from convlab.figures.tile import LANES, LENGTH, MOST_ROWS, MOST_VECTORS
 from convlab.tile_bounds import LATENCY, LOADS, TileBounds
-from convlab.widgets.base import Choice, Live, Whole
+from convlab.widgets.base import Choice, Live, Whole, as_word
 
 
 class RegisterTile(Live):
@@ -46,7 +46,10 @@ class RegisterTile(Live):
     latency, loads, lanes = (traitlets.Int(n).tag(sync=True) for n in (LATENCY, LOADS, LANES))
 
     def __init__(self, rows=7, vectors=2, *, registers=32, units=2, step=2):
-        chosen = {"registers": str(registers), "units": str(units)}
+        chosen = {
+            "registers": as_word("registers", registers, ("32", "16")),
+            "units": as_word("units", units, ("2", "1")),
+        }
         a, b = picture.numbers()
         super().__init__(rows=rows, vectors=vectors, step=step, a=a.tolist(), b=b.tolist(), **chosen)
 

@@ -9,6 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import checked
 from convlab.checks import check_whole
 from convlab.figures import roofline as picture
 from convlab.figures.picture import Picture
@@ -66,6 +67,7 @@ class RooflineExplorer(Live):
     refusals = traitlets.Dict().tag(sync=True)
     steps = traitlets.Dict(data.STEPS).tag(sync=True)
 
+    @checked
     def __init__(
         self,
         network: str = "resnet18",
@@ -80,6 +82,7 @@ class RooflineExplorer(Live):
         here: Roofline | None = None,
         measured: Sequence[Point] = (),
     ):
+        self._check(algorithm=algorithm, batch=batch, C=C, K=K, R=R)
         loaded = networks.load(network)
         if not isinstance(layer, str):
             check_whole("layer", layer, 0, len(loaded) - 1)

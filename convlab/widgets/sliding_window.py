@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import traitlets
 
+from convlab.checks import said
 from convlab.errors import ParameterError, ShapeError
 from convlab.figures import sliding
 from convlab.figures.picture import Picture
@@ -117,7 +118,7 @@ def _place(name: str, given, table: np.ndarray, least: int) -> tuple[int, int]:
     try:
         given = np.asarray(given)
     except ValueError:  # NumPy makes no array of rows of different lengths
-        raise ShapeError(f"{name}={given!r} is no table; expected rows of equal length") from None
+        raise ShapeError(f"{name}={said(given)} is no table; expected rows of equal length") from None
     if given.ndim != 2:
         raise ShapeError(f"{name} has {given.ndim} axes, shape {given.shape}; expected 2: rows and columns")
     rows, columns = given.shape

@@ -8,12 +8,13 @@ from dataclasses import astuple, replace
 import traitlets
 
 from convlab import networks
+from convlab.checked import checked
 from convlab.figures import tiling as picture
 from convlab.figures.picture import Picture
 from convlab.gpu import occupancy, tiling
 from convlab.gpu.tiling import GPUS, Tiling
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Choice, Live, check_choice
+from convlab.widgets.base import Choice, Live, as_word, check_choice
 
 BLOCKS = ("8", "16", "32", "64", "128", "256")
 DEPTHS = ("4", "8", "16", "32")
@@ -71,6 +72,7 @@ class TilingExplorer(Live):
     most = traitlets.Dict().tag(sync=True)  # what a block and a thread may have
     compiled = traitlets.Dict().tag(sync=True)
 
+    @checked
     def __init__(
         self,
         layer: str = "layer1.0.conv1",
@@ -85,7 +87,7 @@ class TilingExplorer(Live):
         opening = tiling or Tiling(128, 64, 8, 8, 8)
         super().__init__(
             **{name: str(getattr(opening, name)) for name in _SIZES},
-            **{"layer": layer, "batch": str(batch), "gpu": gpu},
+            **{"layer": layer, "batch": as_word("batch", batch, BATCHES), "gpu": gpu},
             choices={"block_m": BLOCKS, "block_n": BLOCKS, "block_k": DEPTHS, "split_k": SPLITS}
             | {"thread_m": THREADS, "thread_n": THREADS},
             layers={name: _plain(problem) for name, problem in LAYERS.items()},

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import traitlets
 
+from convlab.checks import said
 from convlab.errors import ParameterError
 from convlab.figures import microscope as picture
 from convlab.figures.picture import Picture
@@ -87,7 +88,7 @@ def _named(traces) -> dict[str, Trace]:
         or not all(isinstance(t, Trace) for t in traces.values())
     ):
         raise ParameterError(
-            f"traces={traces!r}; expected a Trace of lanes.run, or a dict of names and Traces"
+            f"traces={said(traces)}; expected a Trace of lanes.run, or a dict of names and Traces"
         )
     return {str(name): trace for name, trace in traces.items()}
 

@@ -8,7 +8,7 @@ from convlab.algorithms.winograd_transforms import POINTS, transforms
 from convlab.checks import check_whole
 from convlab.figures import winograd
 from convlab.figures.picture import Picture
-from convlab.widgets.base import Choice, Live, Whole
+from convlab.widgets.base import Choice, Live, Whole, as_word
 
 SIZES = tuple(map(str, POINTS))
 _LAST = len(winograd.STEPS) - 1
@@ -48,7 +48,7 @@ class WinogradTile(Live):
 
     def __init__(self, m=2, dimensions=2, *, step=_LAST):
         check_whole("dimensions", dimensions, 1, 2)
-        super().__init__(m=str(m), dimensions=str(dimensions), step=step)
+        super().__init__(m=as_word("m", m, SIZES), dimensions=str(dimensions), step=step)
         self.tiles = {
             d: {
                 size: {

@@ -21,6 +21,7 @@ the other. `arrays` write every access to the `log`; `races` and `table` read it
 
 from __future__ import annotations
 
+from convlab.checked import check_hint
 from convlab.gpu.lanes.memory import poisoned
 from convlab.gpu.lanes.mistakes import KernelError, Mistake
 from convlab.gpu.lanes.requests import Request
@@ -54,10 +55,13 @@ def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True, share
 
     Raises
     ------
+    ConvError
+        If an argument is wrong.
     KernelError
         At once where the kernel cannot go on: an access out of bounds or misaligned, threads that wait for
         each other for ever. All other mistakes are in the trace; `Trace.check` raises them.
     """
     from convlab.gpu.lanes.machine import Machine
 
+    check_hint("traced", traced, bool)
     return Machine(kernel, grid, block, arguments, blocks, traced, shared_bytes).run()

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import contextvars
 import sys
+from numbers import Number
 
 import numpy as np
 
+from convlab.checks import check_whole, said
+from convlab.errors import ArrayError
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.arrays import Watched
 from convlab.gpu.lanes.block import Block
-from convlab.gpu.lanes.launch import Triple, block_index, extents, named
+from convlab.gpu.lanes.launch import (
+    Triple,
+    block_indices,
+    extents,
+    kernel_array,
+    kernel_function,
+    named,
+)
 from convlab.gpu.lanes.link import Linker
 from convlab.gpu.lanes.local import Local
 from convlab.gpu.lanes.log import Log
@@ -22,6 +32,7 @@ from convlab.gpu.lanes.shared import SharedMemory
 from convlab.gpu.lanes.source import instructions, places
 from convlab.gpu.lanes.trace import Trace
 from convlab.gpu.lanes.values import argument
+from convlab.gpu.occupancy import MOST_SHARED
 
 CONSTANT_BYTES = 64 << 10
 
@@ -40,12 +51,12 @@ class Machine:
     """
 
     def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes):
-        self.kernel = getattr(kernel, "py_func", kernel)
+        self.kernel = kernel_function(kernel)
         self.grid, self.block = extents("grid", grid), extents("block", block)
-        self.blocks = None if blocks is None else {block_index(index) for index in blocks}
+        self.blocks = None if blocks is None else block_indices(blocks, self.grid)
         self.traced = traced
         self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
-        self.shared = SharedMemory(self, shared_bytes)
+        self.shared = SharedMemory(self, check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED))
         self.constants: dict[int, Watched] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
@@ -58,7 +69,10 @@ class Machine:
         if isinstance(value, tuple):
             return tuple(self._argument(f"{name}[{i}]", part) for i, part in enumerate(value))
         if isinstance(value, np.ndarray):
+            kernel_array(name, value)
             return Watched(self, value, name, "global", *self.memory.place(value), states(value))
+        if not isinstance(value, Number | np.bool_):
+            raise ArrayError(f"{name}={said(value)}; expected a NumPy array, a number, or a tuple of numbers")
         return argument(value)
 
     def run(self) -> Trace:

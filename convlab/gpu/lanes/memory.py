@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.checks import check_dtype, check_shape
+
 EMPTY, WRITTEN, COPYING = 0, 1, 2  # states of a byte; COPYING: cp.async has been told, and may not be done
 ALIGNMENT = 512  # bytes; where the device begins an array
 _FIRST = 1 << 24  # global addresses begin here, shared ones at 0: no address means two things
@@ -41,7 +43,7 @@ def poisoned(shape, dtype) -> np.ndarray:
 
     Should it be read all the same, it is NaN where the type has one, and otherwise a number far off.
     """
-    dtype = np.dtype(dtype)
+    shape, dtype = check_shape("shape", shape), np.dtype(check_dtype(dtype))
     whole = np.full(shape, np.nan if dtype.kind in "fc" else 0, dtype)
     if dtype.kind in "ui":
         whole.reshape(-1).view(np.uint8)[:] = 0xA5

@@ -114,7 +114,9 @@ class Table:
         accesses = self._machine.log.accesses
         mine = [(n, a) for n, a in enumerate(accesses) if (a.array.name, a.array.space) == (array, "global")]
         if not mine:
-            raise ParameterError(f"{self._machine.kernel.__name__} has no global array {array!r}")
+            raise ParameterError(
+                f"array={array!r}; {self._machine.kernel.__name__} has no global array of that name"
+            )
         whole = mine[0][1].array
         total = np.zeros(len(whole.flat), np.int64)
         for number, access in mine:

@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from convlab.checked import checked
+from convlab.errors import ParameterError
 from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import KernelError, Mistake
 from convlab.gpu.lanes.requests import Request
@@ -46,10 +48,14 @@ class Trace:
         """Return a record for every place that touches an array, in the order of the source."""
         return list(self._table.sites)
 
+    @checked
     def requests(self, site: Site) -> list[Request]:
         """Return the requests of a site, one by one, by block, warp and iteration."""
+        if site not in self._table.sites:
+            raise ParameterError(f"site is line {site.line}, which is not in the trace of {self.kernel!r}")
         return self._table.requests(site)
 
+    @checked
     def reads(self, array: str) -> np.ndarray:
         """Return how often each element of a global array was read, by threads; the array's shape."""
         return self._table.reads(array)

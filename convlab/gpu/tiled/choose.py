@@ -17,11 +17,11 @@ The constants are guesses from the assembly and from data sheets. They decide on
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from convlab.checked import Count, checked, kept
 from convlab.gpu.tiled.tile import Tile
 from convlab.problem import ConvProblem
 
@@ -84,8 +84,10 @@ class Choice(NamedTuple):
         )
 
 
-@lru_cache
-def choose(problem: ConvProblem, given: tuple[int | None, int | None, int | None] = (None,) * 3) -> Choice:
+@kept
+def choose(
+    problem: ConvProblem, given: tuple[Count | None, Count | None, Count | None] = (None,) * 3
+) -> Choice:
     """Return the tile and the parts that are expected to be the fastest.
 
     Parameters
@@ -110,7 +112,8 @@ def choose(problem: ConvProblem, given: tuple[int | None, int | None, int | None
     return judge(problem, tile)
 
 
-def judge(problem: ConvProblem, tile: Tile, parts: int = 1) -> Choice:
+@checked
+def judge(problem: ConvProblem, tile: Tile, parts: Count = 1) -> Choice:
     """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
     (M, N, K), groups = problem.gemm, problem.groups
     pieces = -(-K // tile.block_k)

@@ -12,8 +12,7 @@ Two tests in one: a coordinate below 0 is, as uint32, a very large one, so `h < 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from convlab.checked import Computed, Count, kept
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.kernel import Source
@@ -36,8 +35,8 @@ def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
     return (*sizes, *steps, *along, *divmod(taps, problem.S), c)
 
 
-@lru_cache
-def index_map(tile: Tile, width: int, dtype: str) -> Source:
+@kept
+def index_map(tile: Tile, width: Count, dtype: Computed) -> Source:
     """Return the `Source` that works out every place by itself."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads

@@ -19,9 +19,9 @@ memory, one that an index map describes (`implicit_gemm`), and one that a table 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
+from convlab.checked import Computed, Count, kept
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda, launch_bounds
 from convlab.gpu._cuda import uint32 as U
@@ -54,8 +54,10 @@ class Source(NamedTuple):
     advance: Callable
 
 
-@lru_cache
-def tiled_product(tile: Tile, source: Callable, x_width: int, y_width: int, dtype: str, columns: int = 1):
+@kept
+def tiled_product(
+    tile: Tile, source: Callable, x_width: Count, y_width: Count, dtype: Computed, columns: Count = 1
+):
     """Return the kernel(x, table, w, y, shape, matrix).
 
     Parameters

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from convlab.checked import Computed, kept
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.occupancy import WARP
@@ -17,8 +18,8 @@ from convlab.gpu.tiled.tile import Tile
 from convlab.gpu.unroll import unrolled
 
 
-@lru_cache
-def outer_products(tile: Tile, dtype: str):
+@kept
+def outer_products(tile: Tile, dtype: Computed):
     """Return product(a, b, buffer, top, left, column, row, sums), which adds a whole piece to the sums.
 
     a: shared (buffers, block_k, tile.row); b: shared (buffers, block_k, block_n); top, left: what

@@ -5,8 +5,7 @@ A[m, k] = a[first + m*step + k]
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from convlab.checked import Computed, Count, kept
 from convlab.gpu._cuda import cuda
 from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.kernel import Source
@@ -17,8 +16,8 @@ START = 0  # of a row: where in a the number lies that is loaded next
 COLUMN = 0  # where the thread is along K
 
 
-@lru_cache
-def stored(tile: Tile, width: int, dtype: str) -> Source:
+@kept
+def stored(tile: Tile, width: Count, dtype: Computed) -> Source:
     """Return the `Source` whose shape is (step, K): how far rows lie apart, and how long they are."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads, block_k = tile.loads_a(width), tile.lanes(width), tile.threads, tile.block_k

@@ -13,15 +13,17 @@ load here `width`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from convlab.checked import Computed, Count, checked
 from convlab.errors import ParameterError
 from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS, REGISTERS, WARP
 
 
+@checked
 @dataclass(frozen=True)
 class Tile:
     """Sizes of a tiled product.
@@ -43,18 +45,15 @@ class Tile:
         If the sizes do not fit each other, or a block would need more threads than one may have.
     """
 
-    block_m: int
-    block_n: int
-    block_k: int
-    thread_m: int
-    thread_n: int
-    width: int = 4
-    buffers: int = 2
+    block_m: Count
+    block_n: Count
+    block_k: Count
+    thread_m: Count
+    thread_n: Count
+    width: Count = 4
+    buffers: Count = 2
 
     def __post_init__(self):
-        for size in fields(self):
-            if getattr(self, size.name) < 1:
-                raise ParameterError(f"{size.name}={getattr(self, size.name)}; expected an integer above 0")
         for block, thread in (("block_m", "thread_m"), ("block_n", "thread_n")):
             if getattr(self, block) % (step := getattr(self, thread)):
                 raise ParameterError(
@@ -83,7 +82,8 @@ class Tile:
                 f"{self.threads} threads of a block; expected a larger block_m"
             )
 
-    def check(self, dtype: str) -> None:
+    @checked
+    def check(self, dtype: Computed) -> None:
         """Refuse a tile that needs more shared memory than a block has.
 
         Raises
@@ -146,17 +146,20 @@ class Tile:
         extra = max(1, WARP // self.block_k)
         return self.block_m + -(-extra // self.width) * self.width + -self.block_m % self.width
 
-    def shared_bytes(self, dtype: str) -> int:
+    @checked
+    def shared_bytes(self, dtype: Computed) -> int:
         """Bytes of shared memory of a block."""
         return self.buffers * self.block_k * (self.row + self.block_n) * np.dtype(dtype).itemsize
 
     # -- loads of a thread, for one piece ------------------------------------------------------------------
 
-    def lanes(self, width: int) -> int:
+    @checked
+    def lanes(self, width: Count) -> int:
         """Threads that share a row of A, each with `width` numbers of it."""
         return self.block_k // width
 
-    def loads_a(self, width: int) -> int:
+    @checked
+    def loads_a(self, width: Count) -> int:
         """Loads of A a thread does for one piece; where threads are too many, some load what nobody reads."""
         return -(-self.block_m * self.lanes(width) // self.threads)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from convlab.algorithms import ALGORITHMS
+from convlab.checked import checked
+from convlab.checks import check_choice
 from convlab.files import data_path
 from convlab.gpu.device import gpu_trouble
 from convlab.measure.cases import Case
@@ -16,6 +18,7 @@ from convlab.measure.timing import Timing
 _QUICK = Effort(rounds=5, most=15, budget=1.0)
 
 
+@checked
 def layer_times(case: Case, names: Iterable[str], folder: Path | None = None) -> LadderTimes:
     """Return a layer's times: measured on the GPU of this machine, else the newest that were saved.
 
@@ -28,7 +31,7 @@ def layer_times(case: Case, names: Iterable[str], folder: Path | None = None) ->
     folder : Path, optional
         Where saved measurements lie; by default ``data/measurements``.
     """
-    names = list(names)
+    names = [check_choice("names", name, ALGORITHMS) for name in names]
     if not (trouble := gpu_trouble()):
         from convlab.measure.gpu.clock import EventClock
 

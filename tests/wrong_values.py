@@ -1,0 +1,735 @@
+"""For `test_wrong_values.py`: the wrong values, a right call of every public function, what is left out."""
+
+import inspect
+from dataclasses import dataclass, field
+
+import numpy as np
+from public_names import public
+
+# -- the values --------------------------------------------------------------------------------------------
+
+
+def _array(change):
+    """Return what makes an array wrong that is otherwise right; of no array, a short one."""
+    return lambda valid: change(valid if isinstance(valid, np.ndarray) else np.ones(2, np.float32))
+
+
+# name: what makes it, given the right value
+VALUES = {
+    **{"None": lambda valid: None, "''": lambda valid: "", "'nonsense'": lambda valid: "nonsense"},
+    **{
+        "-1": lambda valid: -1,
+        "0": lambda valid: 0,
+        "1.5": lambda valid: 1.5,
+        "10**30": lambda valid: 10**30,
+    },
+    "10**5000": lambda valid: 10**5000,  # Python does not even write it
+    **{"NaN": lambda valid: np.nan, "infinity": lambda valid: np.inf, "1j": lambda valid: 1j},
+    **{"True": lambda valid: True, "NumPy's True": lambda valid: np.True_},
+    **{
+        "an object": lambda valid: object(),
+        "a function": lambda valid: lambda: None,
+        "a class": lambda valid: int,
+    },
+    **{"[]": lambda valid: [], "(0, 1, 2)": lambda valid: (0, 1, 2), "ragged": lambda valid: [[1], [2, 3]]},
+    **{"{}": lambda valid: {}, "a dict": lambda valid: {"nonsense": object()}, "a set": lambda valid: set()},
+    **{"bytes": lambda valid: b"", "a module": lambda valid: np},
+    "an array": lambda valid: np.array([1, 2]),
+    "an empty array": lambda valid: np.zeros((0,)),
+    "masked": _array(np.ma.masked_array),
+    "complex": _array(lambda array: array.astype(complex)),
+    "objects": _array(lambda array: array.astype(object)),
+    "texts": _array(lambda array: array.astype(str)),
+}
+
+
+ARRAYS = ("masked", "complex", "objects", "texts")
+
+# -- a right call ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Call:
+    """A call that is right.
+
+    Attributes
+    ----------
+    function : callable
+    given : dict
+        The argument of each name; of ``*rest`` a tuple.
+    right : dict of str to set of str
+        Values of the table that are right for an argument.
+    named : dict of str to str
+        Another word by which the message may name an argument.
+    trusted : bool
+        Not called as it is: it would take long.
+    """
+
+    function: object
+    given: dict
+    right: dict = field(default_factory=dict)
+    named: dict = field(default_factory=dict)
+    trusted: bool = False
+
+    def __post_init__(self):
+        self.signature = inspect.signature(self.function)
+        self.right = ALWAYS | self.right
+
+    def arguments(self):
+        """Return the names of the arguments, those left out as well."""
+        every = self.signature.parameters.values()
+        return [one.name for one in every if one.kind is not inspect.Parameter.VAR_KEYWORD]
+
+    def valid(self, name):
+        value = self.given.get(name, self.signature.parameters[name].default)
+        return value[0] if self._rest(name) and self.given.get(name) else value
+
+    def _rest(self, name) -> bool:
+        return self.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+
+    def words(self, name):
+        return [name, self.named.get(name, name)]
+
+    def __call__(self, **changed):
+        bound = self.signature.bind_partial()
+        given = {name: made() if isinstance(made, Made) else made for name, made in self.given.items()}
+        for name in self.signature.parameters:
+            if name in changed:
+                rest = self._rest(name)
+                bound.arguments[name] = (changed[name], *given.get(name, ())[1:]) if rest else changed[name]
+            elif name in given:
+                bound.arguments[name] = given[name]
+        result = self.function(*bound.args, **bound.kwargs)
+        if inspect.isgenerator(result):
+            return list(result)
+        if hasattr(result, "__enter__") and not isinstance(result, np.ndarray):
+            with result:
+                return None
+        return result
+
+
+class Made:
+    """An argument that a call uses up: made anew for each."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __call__(self):
+        return self.make()
+
+
+TEXT = {"''", "'nonsense'"}
+NUMBER = {"-1", "0", "1.5", "10**30"}  # of any size and sign
+WHOLE = {"0"}
+TAKEN = {"-1", "0", "1.5", "10**30", "10**5000", "NaN", "infinity", "1j", "True", "NumPy's True"}
+TAKEN |= {"(0, 1, 2)", "an array", "an empty array", "complex"}  # by kernels; what they do with it is theirs
+TIMES = {"1.5", "10**30"}  # above 0
+ANY_LIST = {"[]", "{}", "a set", "an empty array"}  # of nothing: nothing is asked
+CALLED = {"a function", "a class"}  # how it is to be called shows where it is called
+AS_NUMPY = {"a class", "NumPy's True"}  # what NumPy takes for a dtype
+UNHASHABLE = {"[]", "ragged", "{}", "a dict", "a set", "an array", "an empty array", *ARRAYS}
+
+# Arguments that mean the same everywhere.
+ALWAYS = {
+    **dict.fromkeys(
+        ("title", "axis", "x_axis", "y_axis", "unit", "because", "what", "change", "layer"), TEXT
+    ),
+    "alt": {"'nonsense'"},
+}
+
+# -- what is left out, and why -----------------------------------------------------------------------------
+
+_RECORD = "a record: the library makes it, and nobody else"
+_DEVICE = "a word of a device: said by launches of the library, with what it has made itself"
+_HOT = "every run of a plan goes through it, with what the plan has checked"
+_RECORDS = (
+    "algorithms.base.Algorithm",
+    "gpu.lanes.mistakes.Mistake",
+    "gpu.lanes.requests.Request",
+    "gpu.lanes.site.Site",
+    "gpu.lanes.trace.Trace",
+    "gpu.lanes.trace.Trace.add",
+    "measure.machine.Machine",
+    "networks.Layer",
+    "networks.Network",
+    "plans.Plan",
+    "whole.prepared.Prepared",
+    "whole.profile.Profile",
+    "whole.stack.Stack",
+    "widgets.base.Live.page",
+)
+SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
+    **dict.fromkeys(
+        [f"gpu.simulator.Simulator.{word}" for word in ("put", "empty", "get", "adopt", "holds", "launch")],
+        _DEVICE,
+    ),
+    "gpu.counted.FirstBlock.launch": _DEVICE,
+    "algorithms.direct.loop_arguments": _HOT,
+    "gemm.gemm": _HOT,
+    "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
+    "algorithms.tensor_core.Tile": "a named tuple; `tensor_core` looks at it",
+    "jit.njit": "Numba looks at its options, and says in its own words what is wrong",
+}
+
+# -- the calls ---------------------------------------------------------------------------------------------
+
+
+def rows() -> dict[str, Call]:
+    """Return a right call of every public function and method, by name."""
+    import convlab
+    from convlab import ConvProblem, figures, plan, whole
+    from convlab.algorithms.tensor_core import TILES
+    from convlab.files import data_path
+    from convlab.gpu import accesses, places
+    from convlab.gpu.assembly import trouble
+    from convlab.gpu.device import Simulator
+    from convlab.gpu.tiled.index_map import index_map
+    from convlab.gpu.tiled.tile import Tile
+    from convlab.gpu.tiling import Tiling
+    from convlab.index_map import IndexMap
+    from convlab.ladder import one_by_one, rungs
+    from convlab.measure import datasheets, judge, known, roofline, saved
+    from convlab.measure.cases import Case
+    from convlab.measure.contest import Effort
+    from convlab.measure.tables import Table
+    from convlab.measure.timing import Timing
+    from convlab.tile_types import Tile as RegisterTile
+
+    names = public()
+    found: dict[str, Call] = {}
+
+    def row(name, function=None, /, right=None, named=None, trusted=False, **given):
+        found[name] = Call(function or names[name], given, right or {}, named or {}, trusted)
+
+    def same(*several, function=None, **given):
+        for name in several:
+            row(name, function, **given)
+
+    problem = ConvProblem(1, 5, 6, 4, 2, 3, 3, padding=1)
+    x, w = np.ones(problem.x_shape, np.float32), np.ones(problem.w_shape, np.float32)
+    y = np.zeros(problem.y_shape, np.float32)
+    bias = np.ones(2, np.float32)
+    pixels = {"a": np.ones((3, 4), np.float32)}
+    one = {"title": "A title", "alt": "Words"}
+    speeds = known.speeds()
+    row_of = saved.Row("layers", "n", "l", 1, problem, "im2row", True, 1, 3, Timing(1e-3, 1e-3, 1e-3))
+    measurement = saved.read(newest_run(data_path("measurements")))
+    line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
+    roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
+    trace = accesses.ACCESSES[0].trace()
+    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), RegisterTile(2, 1, 4)
+    xy = accesses.ACCESSES[0].pictures
+
+    # the front door
+    steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
+    row(
+        "plans.conv2d",
+        **{
+            "x": x,
+            "w": w,
+            "bias": bias,
+            "stride": 1,
+            "padding": 1,
+            "dilation": 1,
+            "groups": 1,
+            "out": Made(y.copy),
+        },
+        **{"algorithm": "im2row", "backend": "numpy", "threads": 1},
+        right=steps,
+    )
+    row("plans.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
+    made = plan(problem, w, backend="numpy")
+    row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.Plan.resize", made.resize, N=1, H=5, W=6)
+    sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
+    row(
+        "problem.ConvProblem", **sizes, stride=1, padding=0, dilation=1, groups=1, dtype="float32",
+        right={"stride": {"an array"}, "dilation": {"an array"}, "padding": {"0", "an array"}},
+    )  # fmt: skip
+    row("problem.ConvProblem.of", ConvProblem.of, x=x, w=w)
+    row("problem.ConvProblem.inside", problem.inside, r=0, s=0, right={"r": {"0"}, "s": {"0"}})
+    first = convlab.ALGORITHMS["im2row"]
+    row("algorithms.base.Algorithm.supports", first.supports, problem=problem)
+    row("algorithms.base.Algorithm.form", first.form, backend="numpy")
+    for name in ("cost", "workspace_bytes"):
+        row(
+            f"algorithms.base.Algorithm.{name}",
+            getattr(first, name),
+            problem=problem,
+            backend="numpy",
+            threads=1,
+        )
+
+    # layouts
+    row("layouts.from_nchw", x=x)
+    row("layouts.to_nchw", y=x)
+    row("layouts.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
+
+    # algorithms
+    row("algorithms.im2row.im2row", x=x, problem=problem)
+    row("algorithms.im2col.im2col", x=x, problem=problem)
+    row("algorithms.im2col.col2im", cols=convlab.im2col(x, problem), problem=problem)
+    row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4)
+    row(
+        "algorithms.implicit_gemm.implicit_gemm",
+        x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy",
+    )  # fmt: skip
+    index, whole_numbers = IndexMap(problem), np.arange(3)
+    row(
+        "algorithms.implicit_gemm.gather",
+        x=x, index=index, m=whole_numbers, k=whole_numbers, group=0,
+        right={"m": {"0", "an array"}, "k": {"0", "an array"}, "group": {"0"}},
+    )  # fmt: skip
+    row("index_map.IndexMap", problem=problem, layout="nhwc_krsc")
+    cells = {"0", "an array"}
+    for name in ("pixel", "tap", "source", "x_at", "w_at", "y_at"):
+        method = getattr(index, name)
+        given = dict.fromkeys(inspect.signature(method).parameters, 0)
+        row(
+            f"index_map.IndexMap.{name}",
+            method,
+            **given,
+            right=dict.fromkeys(given, cells) | {"group": {"0"}},
+        )
+    row("index_map.IndexMap.inside", index.inside, h=0, w=0, right=dict.fromkeys("hw", cells | {"-1"}))
+    row("algorithms.indirect.indirection_buffer", problem=problem, rows=2, first=0, right={"first": {"0"}})
+    row("algorithms.precomputed_walk.deltas", problem=problem, block_c=4)
+    row("algorithms.precomputed_walk.walk", problem=problem, block_c=4)
+    row("algorithms.precomputed_walk.tables", problem=problem, rows=8)
+    folding = ConvProblem(1, 8, 8, 3, 4, 3, 3, stride=2, padding=1)
+    from convlab.algorithms.space_to_depth import folded
+
+    turned = folded(folding)
+    row("algorithms.space_to_depth.folded", problem=folding)
+    row("algorithms.space_to_depth.fold_weights", problem=folding, w=np.ones(folding.w_shape, "f4"))
+    row(
+        "algorithms.space_to_depth.fold_numpy",
+        problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
+    )  # fmt: skip
+    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array"}})
+    row("algorithms.tensor_core.tensor_core", inputs="fp16", tile=TILES[0])
+    points = {"points": {"(0, 1, 2)"}}
+    row("algorithms.winograd_error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd_transforms.matrices", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd_transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
+    row(
+        "algorithms.winograd_error.measured_error",
+        m=2, points=(0, 1, -1), dtype="float32", C=2, K=2, tiles=2, right=points,
+    )  # fmt: skip
+    row(
+        "aligned.aligned_empty",
+        shape=(2, 3),
+        dtype="float32",
+        right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
+    )
+    row("assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
+    block = convlab_blocks(problem)
+    row("blocks.in_order", problem=problem, block_m=4, block_n=4, block_k=4)
+    row("blocks.count", problem=problem, block=block)
+    row("reference.reference", x=x, w=w, problem=problem, bias=bias, right={"bias": {"an array"}})
+    row(
+        "reference.tolerance",
+        x=x,
+        w=w,
+        problem=problem,
+        bias=bias,
+        factor=8.0,
+        right={"factor": TIMES, "bias": {"an array"}},
+    )
+    row("files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
+    a = np.ones((4, 8), np.float32)
+    row("ladder.pack", b=a, cols=4)
+    row("ladder.rungs", dtype="float32")
+    row("ladder.Rung", name="a", change="b", kernel=one_by_one, tile=small,
+        right={"name": TEXT, "kernel": CALLED})  # fmt: skip
+    row("ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
+    row("ladder.Rung.arguments", rungs()[0].arguments, a=a, b=np.ones((8, 4), "f4"), y=np.zeros((4, 4), "f4"))
+    row("tile_types.Tile", rows=2, vectors=1, lanes=4, dtype="float32")
+    row("tile_types.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
+        right={"dtype": UNHASHABLE, "rows": UNHASHABLE})  # fmt: skip
+    same("units.bytes_text", "units.count_text", count=5, right={"count": NUMBER})
+    row("units.ratio_text", value=5.0, right={"value": NUMBER})
+    row("units.time_text", seconds=5.0, right={"seconds": NUMBER})
+
+    # networks
+    row("networks.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
+    row("networks.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
+        right={"name": {"0", "-1"}}, named={"name": "has no layer"})  # fmt: skip
+    row(
+        "whole.stack.load", name="squeezenet1_0", size=32, batch=1, dtype="float32", named={"name": "network"}
+    )
+    stack = whole.load("squeezenet1_0", size=32)
+    photo = np.full(stack.photo_shape, 0.5, np.float32)
+    ready = stack.prepare("im2row", backend="numpy", progress=False)
+    row("whole.stack.Stack.check_photo", stack.check_photo, photo=photo)
+    row("whole.stack.Stack.reference", stack.reference, photo=photo, trusted=True)
+    row("whole.stack.Stack.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0, factor=2.0,
+        right={"reference": {"an array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
+    row(
+        "whole.stack.Stack.prepare",
+        stack.prepare,
+        algorithm="im2row",
+        backend="numpy",
+        threads=1,
+        fused=True,
+        progress=False,
+        right={"algorithm": {"{}"}},
+        trusted=True,
+    )
+    row("whole.prepared.Prepared.run", ready.run, photo=photo)
+    row("whole.prepared.Prepared.profile", ready.profile, photo=photo, rounds=1, progress=False)
+
+    # pictures
+    row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
+        ranges={"a": (1.0, 2.0)}, roof=("roof", 2.0),
+        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}})  # fmt: skip
+    timing = {"a": Timing(1.0, 1.0, 1.0)}
+    row("figures.charts.times", timings=timing, **one, log=True)
+    row("figures.charts.curves", lines={"a": {1.0: 2.0}}, **one, x_axis="s", y_axis="s", roles={"a": "input"},
+        dashed={"a": {1.0: 2.0}}, text=str, right={"text": CALLED, "dashed": {"{}"}})  # fmt: skip
+    row("figures.charts.staircase", speeds={1024: 1e9, 2048: 1e9}, **one)
+    row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
+    row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
+    row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one, role="input")
+    row("figures.fragments.held", lane=9, right={"lane": {"0"}})
+    row("figures.fragments.pipeline", pieces=2)
+    row("figures.mixing.cost_of", layers=(problem,))
+    row("figures.picture.photograph", size=4)
+    picture = figures.tensors(problem)
+    row(
+        "figures.picture.Picture",
+        png=picture.png,
+        alt="Words",
+        width=3,
+        photo=False,
+        right={"png": {"bytes"}},
+    )
+    row("figures.picture.show", fig=Made(figure), alt="Words", photo=False)
+    row(
+        "figures.places.three_ways",
+        m=2,
+        problem=ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1),
+        right={"m": {"0"}},
+    )
+    judged = judge.judge(judge.rows_of(measurement)[:8], speeds)
+    row("figures.prediction.judged", found=judged)
+    row("figures.roofline.draw", line=line, points=[], title="A title", beside=[], counted=True,
+        right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
+    row("figures.roofline.rate_text", roof=line.adds)
+    row("figures.stack.draw", profile=ready.profile(photo, rounds=1, progress=False))
+    row("figures.tensors.tensors", problem=problem)
+    row("figures.warps.threads", trace=trace, array="y", kind="st")
+
+    # lessons
+    row(
+        "lessons.checks.check",
+        name="output_size",
+        function=lambda *sizes: None,
+        named={"name": "exercise"},
+        right={"function": set(VALUES)},
+    )  # fmt: skip
+    row(
+        "lessons.checks.reveal",
+        guess=1.0,
+        actual=1.0,
+        unit="s",
+        because="",
+        right={"guess": set(VALUES), "actual": NUMBER - {"-1", "0"}},
+    )  # fmt: skip  a note asks for a number
+    launch = {"kernel": accesses.side_by_side, "grid": 1, "block": 32}
+    row(
+        "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}
+    )
+    row(
+        "gpu.lanes.run",
+        **launch,
+        arguments=xy(),
+        blocks=[0],
+        traced=True,
+        shared_bytes=0,
+        named={"arguments": "x"},
+        right={"shared_bytes": {"0"}, "blocks": ANY_LIST, "arguments": TAKEN},
+    )
+
+    # widgets
+    window = {"stride": 1, "padding": 1}
+    row(
+        "widgets.sliding_window.SlidingWindow",
+        H=6,
+        W=8,
+        R=3,
+        S=3,
+        **window,
+        dilation=1,
+        flip=False,
+        step=0,
+        image=None,
+        filter=None,
+        right={"step": {"0"}, "padding": {"0", "an array"}, "stride": {"an array"}, "dilation": {"an array"}},
+    )
+    row("widgets.channel_mixing.ChannelMixing", channels=16, groups=1, size=7, taps=1)
+    row("widgets.im2col_fills.Im2colFills", H=4, W=5, C=2, R=3, S=3, **window, layout="im2row", order="RSC",
+        copies=False, step=0, right={"step": {"0"}, "padding": {"0"}})  # fmt: skip
+    row(
+        "widgets.indirection_explorer.IndirectionExplorer",
+        H=5,
+        W=5,
+        C=2,
+        R=3,
+        S=3,
+        **window,
+        N=2,
+        image=0,
+        rows=3,
+        step=0,
+        was={},
+        right={"step": {"0"}, "padding": {"0"}, "image": {"0"}, "was": {"{}"}},
+    )
+    row(
+        "widgets.memory_blowup.MemoryBlowup",
+        network="resnet18",
+        layer=0,
+        problem=None,
+        batch=1,
+        dtype="float32",
+        algorithm="im2row",
+        right={"layer": {"0"}},
+    )
+    row(
+        "widgets.predicted_times.PredictedTimes",
+        network="resnet18",
+        layer=0,
+        own=None,
+        batch=1,
+        machine="here",
+        slower="nothing",
+        right={"layer": {"0"}, "own": {"{}"}},
+    )
+    row(
+        "widgets.register_tile.RegisterTile",
+        rows=7,
+        vectors=2,
+        registers=32,
+        units=2,
+        step=0,
+        right={"step": {"0"}},
+    )
+    row(
+        "widgets.roofline_explorer.RooflineExplorer",
+        network="resnet18",
+        layer=0,
+        algorithm="indirect",
+        batch=1,
+        C=0,
+        K=0,
+        R=0,
+        machine=None,
+        here=roofs,
+        measured=[],
+        right={name: {"0"} for name in ("layer", "C", "K", "R")} | {"measured": ANY_LIST},
+    )
+    row("widgets.spectra.Spectra", kind="blur", taps=7, zeros=2, forget=False, right={"zeros": {"0"}})
+    row(
+        "widgets.tile_by_tile.TileByTile",
+        H=4,
+        W=5,
+        C=2,
+        K=4,
+        R=3,
+        S=3,
+        **window,
+        block_m=6,
+        block_n=2,
+        block_k=6,
+        algorithm="implicit_gemm",
+        step=0,
+        right={"step": {"0"}, "padding": {"0"}},
+    )
+    row(
+        "widgets.tiling_explorer.TilingExplorer",
+        layer="layer1.0.conv1",
+        batch=8,
+        gpu="H100",
+        tiling=Tiling(),
+        compiled={},
+        right={"layer": set(), "compiled": {"{}"}},
+    )
+    row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0,
+        right={name: {"0"} for name in ("kernel", "access", "step")})  # fmt: skip
+    row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
+
+    # gpu
+    row("gpu.accesses.turned_in_shared", width=33)
+    row("gpu.direct.one_thread_per_output", dtype="float32")
+    row("gpu.filter.shared", dtype="float32", R=3, S=3)
+    row("gpu.fragments.one_product", row=16)
+    same("gpu.indirect.listed", "gpu.precomputed_gemm.walked", "gpu.tiled.index_map.index_map",
+         "gpu.tiled.stored.stored", tile=tile, width=1, dtype="float32")  # fmt: skip
+    row("gpu.tensor_core_product.product", kind="fp16", tile=TILES[-1])
+    row("gpu.tiled.kernel.tiled_product", tile=tile, source=index_map, x_width=1, y_width=1, dtype="float32",
+        columns=1, right={"source": CALLED})  # fmt: skip
+    row("gpu.tiled.product.outer_products", tile=tile, dtype="float32")
+    row("gpu.tiled.choose.choose", problem=problem, given=(None, None, None))
+    row("gpu.tiled.choose.judge", problem=problem, tile=tile, parts=1)
+    row("gpu.tiled.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
+    row("gpu.tiled.tile.Tile.check", tile.check, dtype="float32")
+    row("gpu.tiled.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
+    for name in ("lanes", "loads_a"):
+        row(f"gpu.tiled.tile.Tile.{name}", getattr(tile, name), width=1)
+    row(
+        "gpu.tiling.Tiling",
+        **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},
+        buffers=1,
+        split_k=1,
+    )
+    row("gpu.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
+    row("gpu.tiling.Tiling.held", Tiling().held, arch="sm_90")
+    row("gpu.tiling.traffic", problem=problem, tiling=Tiling())
+    row("gpu.implicit_gemm.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
+        right={"name": TEXT, "traffic": TEXT})  # fmt: skip
+    kernel_arguments = (np.ones(4, "f4"),)
+    if trouble.of_assembly() is None:
+        row(
+            "gpu.assembly.assemble",
+            kernel=_nothing,
+            arguments=kernel_arguments,
+            arch="sm_90",
+            launch_bounds=32,
+            fastmath=False,
+            max_registers=32,
+            trusted=True,
+            right={"arguments": set(VALUES), "kernel": set()},
+        )
+    else:
+        SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"
+    row("gpu.counted.FirstBlock", traced=True)
+    row("gpu.simulator.Simulator", traced=True)
+    row("gpu.device.simulated", traced=True)
+    row("gpu.device.using", device=Simulator())
+    same("gpu.counted.first_block", "gpu.counted.launches", "gpu.launched.launched",
+         problem=problem, algorithm="direct")  # fmt: skip
+    row("gpu.counted.sites", traces=trace, right={"traces": ANY_LIST})
+    row("gpu.counted.moved", traces=trace, kind="ld", right={"traces": ANY_LIST})
+    row("gpu.counted.passes", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
+    row("gpu.filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
+    row(
+        "gpu.lanes.memory.poisoned",
+        shape=(2, 3),
+        dtype="float32",
+        right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
+    )
+    row("gpu.lanes.trace.Trace.requests", trace.requests, site=trace.sites()[0])
+    row("gpu.lanes.trace.Trace.reads", trace.reads, array="x")
+    same("gpu.notes.compiler_is_here", "gpu.notes.gpu_is_here", what="a kernel")
+    row("gpu.places.divisions", functions=(places.led,))
+    row("gpu.places.windows", name="led by deltas", problem=ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1),
+        x=np.ones((1, 3, 3, 1), np.float32), rows=32)  # fmt: skip
+
+    # measuring
+    case = Case("resnet18", "conv1", problem)
+    effort = Effort(rounds=1, most=1, budget=0.0)
+    row(
+        "measure.autotune.autotune",
+        problems=problem,
+        threads=1,
+        on_problem=lambda problem: None,
+        trusted=True,
+        right={"problems": ANY_LIST, "on_problem": CALLED},
+    )
+    row("measure.caches.read_speeds", smallest=8192, largest=8192, rounds=1)
+    row(
+        "measure.cases.Case",
+        network="resnet18",
+        layer="conv1",
+        problem=problem,
+        count=1,
+        right={"network": TEXT},
+    )
+    positive = {"1.5", "10**30", "infinity"}
+    row("measure.contest.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
+        right={"budget": positive | {"0"}, "slow": positive, "patience": positive})  # fmt: skip
+    row("measure.contest.material", problem=problem)
+    row("measure.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
+    folder = data_path("measurements")
+    row("measure.gpu.ladder_times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
+    row(
+        "measure.gpu.layer_times.layer_times",
+        case=case,
+        names=["direct"],
+        folder=folder,
+        right={"names": ANY_LIST},
+    )
+    rows_right = {"rows": ANY_LIST}
+    row("measure.judge.judge", rows=[row_of], speeds=speeds, right=rows_right)
+    row("measure.judge.rows_of", measurement=measurement)
+    row("measure.judge.speeds_of", measurement=measurement)
+    row("measure.judge_tables.errors", judged=judged, right={"judged": ANY_LIST})
+    row("measure.judge_tables.prices", measurement=measurement)
+    row("measure.live.measure_layer", problem=problem, names=["im2row"], layer="a", rounds=1, trusted=True,
+        right={"names": ANY_LIST})  # fmt: skip
+    row("measure.paper.compare_three", case=case, effort=effort, cache="warm", trusted=True)
+    row("measure.paper.three_ways", problem=problem, x=x, w=w)
+    row("measure.points.once", problem=problem)
+    row("measure.points.points", rows=[row_of], right=rows_right)
+    row("measure.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
+    row("measure.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
+    here = measurement.header
+    row("measure.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
+        right={"name": TEXT, "machine": {"{}", "a dict"}})  # fmt: skip
+    row(
+        "measure.roofs.multiply_adds",
+        threads=1,
+        rounds=1,
+        seconds=1e-5,
+        tile=small,
+        loop=lambda flops: flops,
+        right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
+    )
+    row("measure.saved.read", path=newest_run(folder))
+    row(
+        "measure.summary.by_kind",
+        rows=[row_of],
+        ours=["im2row"],
+        rivals=None,
+        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
+    )
+    row("measure.tables.as_text", table=Table("a", ("b",), [("c",)]))
+    row(
+        "measure.timing.compare",
+        candidates={"a": lambda: a},
+        expected=a,
+        limit=0.0,
+        rounds=1,
+        warm=0,
+        threads=1,
+        right={"limit": {"0", "1.5", "10**30", "infinity"}, "warm": {"0"}},
+    )
+    return found
+
+
+def _nothing(x):
+    x[0] = 1
+
+
+def figure():
+    """Return an empty matplotlib figure."""
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(1, 1))
+
+
+def newest_run(folder):
+    """Return a saved run that has roofs and paces."""
+    from convlab.measure import saved
+
+    for path in sorted(folder.glob("*.csv")):
+        header = saved.read(path).header
+        if "paces" in header and "roofs" in header:
+            return path
+    raise AssertionError("no saved run has paces")
+
+
+def convlab_blocks(problem):
+    from convlab.blocks import in_order
+
+    return in_order(problem, 4, 4, 4)[0]
