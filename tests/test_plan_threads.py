@@ -13,7 +13,7 @@ import pytest
 from cases import CASES, FORMS, arrays, serving
 
 import convlab
-from convlab import ALGORITHMS, ConvProblem, WorkspaceError, plan, whole
+from convlab import ALGORITHMS, ConvProblem, WorkspaceError, plan, plans, whole
 from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.figures import photograph
 from convlab.gpu.device import simulated
@@ -125,6 +125,22 @@ def test_a_call_in_flight_does_not_see_a_resize(monkeypatch, algorithm, backend)
     np.testing.assert_array_equal(prepared(x_larger), expected[1])
     prepared.resize(N=problem.N, H=problem.H, W=problem.W)
     np.testing.assert_array_equal(prepared(x), expected[0])
+
+
+@pytest.mark.parametrize("algorithm", ["im2row", "indirect", "fft"])
+def test_a_call_takes_all_it_needs_at_once(monkeypatch, algorithm):
+    """Another thread resizes the plan between two lines of a call."""
+    problem = CASES["plain"]
+    x, w, bias = arrays(problem)
+    prepared = plan(problem, w, bias, algorithm=algorithm, backend="numpy")
+    expected, allocate = prepared(x), plans.aligned_empty
+
+    def resize_first(*arguments):
+        prepared.resize(H=problem.H + 5, W=problem.W + 4)
+        return allocate(*arguments)
+
+    monkeypatch.setattr(plans, "aligned_empty", resize_first)
+    np.testing.assert_array_equal(prepared(x), expected)
 
 
 def test_a_workspace_comes_back_when_a_run_fails(monkeypatch):
