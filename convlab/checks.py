@@ -27,7 +27,8 @@ def check_whole(name: str, value, least: int, most: int | None = None) -> int:
     except TypeError:
         number = None
     if number is None or number < least or (most is not None and number > most):
-        bounds = f"above {least - 1}" if most is None else f"from {least} to {most}"
+        open_end = most is None or (most >= 2**31 - 1 and (number is None or number < least))
+        bounds = f"from {least} to {most}" if not open_end else f"above {least - 1}" if least else "from 0 on"
         raise ParameterError(f"{name}={said(value)}; expected an integer {bounds}")
     return number
 
