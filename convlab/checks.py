@@ -61,6 +61,8 @@ def check_index(name: str, value, least: int | None = 0) -> None:
     ------
     ParameterError
     """
+    if value.__class__ is np.ndarray and value.dtype.kind in "iu":
+        return  # what runs ask for
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu" or isinstance(value, np.ma.MaskedArray):
             raise ParameterError(f"{name} has dtype {value.dtype}; expected integers")
@@ -82,6 +84,8 @@ def check_dtype(dtype, names: Iterable[str] = ()) -> str:
     ------
     ParameterError
     """
+    if dtype.__class__ is str and dtype in names:
+        return dtype
     try:
         found = None if dtype is None else np.dtype(dtype)
     except Exception:  # NumPy parses strings, and fails in many ways
