@@ -17,7 +17,7 @@ def aligned_empty(shape: tuple[int, ...], dtype="float32") -> np.ndarray:
     NumPy promises 16 bytes only. A kernel that adds to its output again and again through 64-byte vectors
     can lose half its speed when they straddle two cache lines.
     """
-    if shape.__class__ is not tuple or dtype.__class__ is not str:
+    if shape.__class__ is not tuple or (dtype.__class__ is not str and not isinstance(dtype, np.dtype)):
         shape, dtype = check_shape("shape", shape), check_dtype(dtype)
     try:
         dtype = np.dtype(dtype)

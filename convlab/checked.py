@@ -38,6 +38,7 @@ from convlab.problem import LARGEST
 
 T = TypeVar("T")
 Count = Annotated[int, partial(check_whole, least=1, most=LARGEST)]
+Size = Annotated[int, partial(check_whole, least=1, most=2**128)]  # what is larger than all counts as all
 Threads = Annotated[int, partial(check_whole, least=1, most=1024)]
 Computed = Annotated[str, partial(check_choice, words=COMPUTES)]  # the name of a dtype that kernels have
 Index = Annotated[Any, check_index]  # an integer, or an array of them
@@ -154,8 +155,9 @@ def _check_any(name: str, value, hints) -> None:
                 return check_hint(name, value, hint)
             except ConvError as error:
                 errors.append(error)
-    if len(errors) == 1:
-        raise errors[0]
+    inside = (error for error in errors if str(error).startswith((f"{name}[", f"a key of {name}")))
+    if error := errors[0] if len(errors) == 1 else next(inside, None):
+        raise error  # of one kind alone, or of something in it
     expected = " or ".join(str(error).rpartition("expected ")[2] for error in errors)
     raise ParameterError(f"{name}={said(value)}; expected {expected}")
 

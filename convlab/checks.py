@@ -27,7 +27,8 @@ def check_whole(name: str, value, least: int, most: int | None = None) -> int:
     except TypeError:
         number = None
     if number is None or number < least or (most is not None and number > most):
-        bounds = f"above {least - 1}" if most is None else f"from {least} to {most}"
+        open_end = most is None or (most >= 2**31 - 1 and (number is None or number < least))
+        bounds = f"from {least} to {most}" if not open_end else f"above {least - 1}" if least else "from 0 on"
         raise ParameterError(f"{name}={said(value)}; expected an integer {bounds}")
     return number
 
@@ -60,6 +61,8 @@ def check_index(name: str, value, least: int | None = 0) -> None:
     ------
     ParameterError
     """
+    if value.__class__ is np.ndarray and value.dtype.kind in "iu":
+        return  # what runs ask for
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu" or isinstance(value, np.ma.MaskedArray):
             raise ParameterError(f"{name} has dtype {value.dtype}; expected integers")
@@ -81,6 +84,8 @@ def check_dtype(dtype, names: Iterable[str] = ()) -> str:
     ------
     ParameterError
     """
+    if dtype.__class__ is str and dtype in names:
+        return dtype
     try:
         found = None if dtype is None else np.dtype(dtype)
     except Exception:  # NumPy parses strings, and fails in many ways

@@ -92,6 +92,9 @@ class IndexMap:
         """Return whether pixel (h, w) lies in the picture."""
         check_index("h", h, least=None)
         check_index("w", w, least=None)
+        return self._inside(h, w)
+
+    def _inside(self, h, w):
         return (h >= 0) & (h < self.problem.H) & (w >= 0) & (w < self.problem.W)
 
     def x_at(self, m, k, group: int = 0):
@@ -100,7 +103,7 @@ class IndexMap:
         n, h, w, c = self.source(m, k)
         at = n * self._x["N"] + h * self._x["H"] + w * self._x["W"]
         at = at + (c + group * self.channels) * self._x["C"]
-        return np.where(self.inside(h, w), at, -1)
+        return np.where(self._inside(h, w), at, -1)
 
     def w_at(self, n, k, group: int = 0):
         """Return where in flat w the weight of filter n and column k lies."""
@@ -119,7 +122,8 @@ class IndexMap:
         return image * self._y["N"] + p * self._y["P"] + q * self._y["Q"] + filters
 
     def _check_group(self, group) -> None:
-        check_whole("group", group, 0, self.problem.groups - 1)
+        if not (group.__class__ is int and 0 <= group < self.problem.groups):
+            check_whole("group", group, 0, self.problem.groups - 1)
 
 
 def _steps(axes: str, sizes: dict[str, int]) -> dict[str, int]:

@@ -77,7 +77,7 @@ def conv2d_nchw(
     All three arrays are reordered on every call; code that runs more than once should keep its arrays in
     NHWC and use `conv2d` or `plan`.
     """
-    check_pair(x, w, parameters.get("groups", 1), "N, C, H, W", "K, C/groups, R, S")
+    check_pair(x, w, parameters.get("groups", 1), ("N", "C", "H", "W"), ("K", "C/groups", "R", "S"))
     images, filters = from_nchw(x), from_nchw(w)
     if out is not None:
         shaping = {name: parameters[name] for name in _SHAPING if name in parameters}

@@ -245,7 +245,7 @@ class ConvProblem:
         return total // 2, total - total // 2
 
 
-def check_pair(x, w, groups, axes_x: str = "N, H, W, C", axes_w: str = "K, R, S, C/groups") -> None:
+def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S", "C/groups")) -> None:
     """Refuse arrays that are no images and filters for them; the axes are named as they lie.
 
     Raises
@@ -256,14 +256,14 @@ def check_pair(x, w, groups, axes_x: str = "N, H, W, C", axes_w: str = "K, R, S,
         check_array(name, array, dtypes=DTYPES)
         if array.ndim != 4:
             raise ShapeError(
-                f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: ({axes})"
+                f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: ({', '.join(axes)})"
                 + (f", for one image use {name}[None]" if array.ndim == 3 and name == "x" else "")
             )
-        for axis, (letter, size) in enumerate(zip(axes.split(", "), array.shape, strict=True)):
+        for axis, (letter, size) in enumerate(zip(axes, array.shape, strict=True)):
             if size == 0:
                 raise ShapeError(f"{name} has {letter}=0 on axis {axis}; expected at least 1")
     groups = _integer("groups", groups, least=1)
-    at_x, at_w = axes_x.split(", ").index("C"), axes_w.split(", ").index("C/groups")
+    at_x, at_w = axes_x.index("C"), axes_w.index("C/groups")
     C, channels = x.shape[at_x], w.shape[at_w]
     if channels * groups != C:
         raise ShapeError(

@@ -248,7 +248,7 @@ MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
         (lambda: ALGORITHMS["direct"].cost(PROBLEM, "tpu"), ["backend='tpu'"]),
         (lambda: networks.load(["vgg16"]), ["network=['vgg16']", "resnet18"]),
         (lambda: networks.load("vgg16")[99], ["no layer 99", "from 0 to 12"]),
-        (lambda: networks.load("vgg16", batch=0), ["batch=0", "from 1 to"]),
+        (lambda: networks.load("vgg16", batch=0), ["batch=0", "an integer above 0"]),
         (lambda: networks.load("vgg16")[np.ones(2)], ["no layer array"]),
         (lambda: whole.load("vgg16"), ["network='vgg16'", "resnet18, squeezenet1_0"]),
         (lambda: whole.load("resnet18", dtype="float16"), ["dtype='float16'", "float32, float64"]),

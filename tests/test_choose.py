@@ -242,7 +242,11 @@ def test_autotune_checks_what_it_times(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "options", "words"),
-    [("resnet18", {}, "holds a str"), ([SMALL, 3], {}, "holds a int"), (SMALL, {"threads": 0}, "threads=0")],
+    [
+        ("resnet18", {}, "problems='resnet18'"),
+        ([SMALL, 3], {}, r"problems\[1\] is a int, 3"),
+        (SMALL, {"threads": 0}, "threads=0"),
+    ],
 )
 def test_autotune_refuses_what_is_no_problem(given, options, words):
     with pytest.raises(ParameterError, match=words):

@@ -133,7 +133,7 @@ def test_what_cannot_be_served_is_told_in_words():
         conv2d(x, w, algorithm=tensor_core(), backend="gpu")
     with pytest.raises(UnsupportedError, match="no form for backend='cpu'"):
         conv2d(np.float32(x), np.float32(w), algorithm=tensor_core(), backend="cpu")
-    with pytest.raises(ParameterError, match="expected fp16 or tf32"):
+    with pytest.raises(ParameterError, match="expected one of fp16, tf32"):
         tensor_core("int8")
     for tile in (Tile(128, 128, 48, 32), Tile(0, 32, 16, 16), Tile(96, 40, 32, 40)):
         with pytest.raises(ParameterError, match="warps of multiples of 16"):

@@ -326,7 +326,7 @@ def test_reads_count_how_often_each_pixel_is_used():
     assert np.array_equal(trace.reads("x"), np.repeat(4 * np.outer(rows, cols)[:, :, None], 2, axis=2))
     assert trace.reads("w").sum() == trace.reads("x").sum()
     assert not trace.reads("y").any()
-    with pytest.raises(ConvError, match="has no global array 'z'"):
+    with pytest.raises(ConvError, match="array='z'; convolve has no global array"):
         trace.reads("z")
 
 

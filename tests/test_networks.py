@@ -82,7 +82,7 @@ def test_batch_and_dtype():
 
 @pytest.mark.parametrize("wrong", [{"name": "resnet19"}, {"name": "resnet18", "batch": 0}])
 def test_wrong_requests(wrong):
-    with pytest.raises(ConvError, match=r"resnet19|N=0"):
+    with pytest.raises(ConvError, match=r"resnet19|batch=0"):
         networks.load(**wrong)
     with pytest.raises(ConvError, match="conv1"):
         networks.load("resnet18")["conv99"]

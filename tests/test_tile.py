@@ -221,7 +221,7 @@ def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, re
 def test_a_mask_has_room_for_eight_rows():
     problem = ConvProblem(1, 9, 7, 4, 6, 3, 3)
     assert tables(problem, rows=8)["masks"].max() >= 1 << 7
-    with pytest.raises(AssertionError, match="one byte"):
+    with pytest.raises(ConvError, match="rows=9; expected an integer from 1 to 8"):
         tables(problem, rows=9)
 
 

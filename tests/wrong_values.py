@@ -269,10 +269,11 @@ def rows() -> dict[str, Call]:
     row("algorithms.im2row.im2row", x=x, problem=problem)
     row("algorithms.im2col.im2col", x=x, problem=problem)
     row("algorithms.im2col.col2im", cols=convlab.im2col(x, problem), problem=problem)
-    row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4)
+    blocks = {name: {"10**30"} for name in ("block_m", "block_n", "block_k")}
+    row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4, right=blocks)
     row(
         "algorithms.implicit_gemm.implicit_gemm",
-        x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy",
+        x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy", right=blocks,
     )  # fmt: skip
     index, whole_numbers = IndexMap(problem), np.arange(3)
     row(

@@ -20,12 +20,12 @@ from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.im2row import pack_panels, panel_bytes
 from convlab.algorithms.passes import fill_pass, nothing, product
 from convlab.aligned import aligned_empty
-from convlab.checked import Index, checked
+from convlab.checked import Index, Size, checked
 from convlab.checks import check_numbers, check_whole
 from convlab.errors import ParameterError
 from convlab.gpu.forms import gpu_form
 from convlab.index_map import LAYOUTS, IndexMap
-from convlab.problem import LARGEST, ConvProblem
+from convlab.problem import ConvProblem
 
 NUMPY_BLOCKS = (32, 64, 16)  # block_m, block_n, block_k: small, as the index arrays outweigh the block
 CPU_TILES, CPU_PIECE = 8, 512  # the fast form's block_m, in register tiles, and block_k: fit the L2 cache
@@ -109,7 +109,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     """
     given = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
     block_m, block_n, block_k = (
-        None if block is None else check_whole(name, block, 1, LARGEST) for name, block in given.items()
+        None if block is None else check_whole(name, block, 1, 2**128) for name, block in given.items()
     )
 
     def run_numpy(problem, x, w, workspace, y, threads):
@@ -172,9 +172,9 @@ def implicit_gemm(
     w: np.ndarray,
     problem: ConvProblem,
     *,
-    block_m: int | None = None,
-    block_n: int | None = None,
-    block_k: int | None = None,
+    block_m: Size | None = None,
+    block_n: Size | None = None,
+    block_k: Size | None = None,
     backend: str = "numpy",
 ) -> np.ndarray:
     """Convolve with blocks of your own choice; no choice changes the answer beyond rounding.

@@ -17,7 +17,7 @@ import numpy as np
 from convlab.algorithms import precomputed_gemm_fast
 from convlab.algorithms.base import Algorithm, Form, Formula
 from convlab.algorithms.implicit_gemm import ONCE, TRAFFIC
-from convlab.algorithms.precomputed_walk import in_walking_order, tables, walk
+from convlab.algorithms.precomputed_walk import in_walking_order, steps, tables
 from convlab.gpu.forms import gpu_form
 
 _NUMPY_BLOCK = 16  # channels
@@ -30,7 +30,7 @@ def _run_numpy(problem, x, weights, workspace, y, threads):
         for m in range(0, len(out), 32):  # so many rows at a time
             starts = workspace["starts"][m : m + 32, None]
             sums, k = 0, 0
-            for c, r, s, distance in walk(problem, _NUMPY_BLOCK):
+            for c, r, s, distance in steps(problem, _NUMPY_BLOCK):
                 width = min(_NUMPY_BLOCK, channels - c)
                 bits = workspace["masks"][m // 8 : m // 8 + 4, r * problem.S + s]
                 hit = np.unpackbits(bits, bitorder="little")[:, None]  # (rows, 1)

@@ -61,6 +61,11 @@ def walk(problem: ConvProblem, block_c: Count = BLOCK_C) -> Iterator[tuple[int, 
     problem : ConvProblem
     block_c : int
     """
+    return steps(problem, block_c)
+
+
+def steps(problem: ConvProblem, block_c: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the same for a run of a plan, which has been checked."""
     next_s, next_r, next_c = deltas_of(problem, block_c)
     distance = 0
     for c in range(0, problem.C // problem.groups, block_c):
@@ -122,7 +127,7 @@ def in_walking_order(problem: ConvProblem, w: np.ndarray, block_c: Count = BLOCK
 def pieces(problem: ConvProblem, w: np.ndarray, block_c: int) -> Iterator[tuple[int, np.ndarray]]:
     """Yield for each step of the walk its place in the sums, and its weights (groups, K/groups, block_c)."""
     weights, k = w.reshape(problem.groups, -1, *w.shape[1:]), 0
-    for c, r, s, _ in walk(problem, block_c):
+    for c, r, s, _ in steps(problem, block_c):
         piece = weights[:, :, r, s, c : c + block_c]
         yield k, piece
         k += piece.shape[2]

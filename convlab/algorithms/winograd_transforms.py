@@ -94,7 +94,7 @@ def transforms(m: Count, points: Iterable | None = None, r: Count = 3) -> Transf
         ) from None
     if len(points) != m + r - 2 or len(set(points)) != len(points):
         raise ParameterError(
-            f"points: F({m}, {r}) takes {m + r - 2} distinct ones, got {', '.join(map(str, points))}"
+            f"points: F({m}, {r}) takes {m + r - 2} distinct points, got {', '.join(map(str, points))}"
         )
     AT, G, BT = [], [], []
     for a in points:

@@ -36,7 +36,10 @@ def check_range(name: str, given, entries: Iterable[int], least: int, most: int)
 
 def as_word(name: str, number, words: Iterable[str]) -> str:
     """Return a whole number as one of a few words, as a `Choice` has it."""
-    return check_choice(name, str(check_whole(name, number, 0, LARGEST)), words)
+    number = check_whole(name, number, 0, LARGEST)
+    if str(number) not in words:
+        raise ParameterError(f"{name}={number}; expected one of {', '.join(words)}")
+    return str(number)
 
 
 class Whole(traitlets.Int):

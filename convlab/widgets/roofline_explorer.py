@@ -9,7 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.checked import checked
+from convlab.checked import check_hint
 from convlab.checks import check_whole
 from convlab.figures import roofline as picture
 from convlab.figures.picture import Picture
@@ -67,7 +67,6 @@ class RooflineExplorer(Live):
     refusals = traitlets.Dict().tag(sync=True)
     steps = traitlets.Dict(data.STEPS).tag(sync=True)
 
-    @checked
     def __init__(
         self,
         network: str = "resnet18",
@@ -82,12 +81,16 @@ class RooflineExplorer(Live):
         here: Roofline | None = None,
         measured: Sequence[Point] = (),
     ):
+        check_hint("here", here, Roofline | None)
+        check_hint("measured", measured, Sequence[Point])
         self._check(algorithm=algorithm, batch=batch, C=C, K=K, R=R)
         loaded = networks.load(network)
         if not isinstance(layer, str):
             check_whole("layer", layer, 0, len(loaded) - 1)
         at = loaded.layers.index(loaded[layer])
         self._lines, self._times = data.machines(here, measured)
+        if machine is not None:
+            check_choice("machine", machine, self._lines)
         super().__init__(
             **{"network": network, "layer": at, "algorithm": algorithm},
             **{"batch": batch, "C": C, "K": K, "R": R},
