@@ -279,7 +279,9 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path):
     assert before.rows
     steps = [step.name for step in parts.DeviceParts(StandIn(), before.header, [], FEW).steps()]
     assert 1 < len(before.header["done"]) < len(steps)
-    (path.with_name("run.csv.part")).write_text("half a li")  # as a kill in the midst of writing leaves it
+    draft = path.with_name(".run.csv.00000000.part")
+    draft.write_text("half a li")  # as a kill in the midst of writing leaves it
+    os.utime(draft, (0, 0))
     run, stopped = bench.bench_gpu(path, bench.Options(FEW, simulate=True))
     assert stopped is None
     assert [row.candidate for row in run.rows][: len(before.rows)] == [row.candidate for row in before.rows]

@@ -9,7 +9,7 @@ from cases import CASES, arrays, assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ALGORITHMS, ConvError, ConvProblem, plan
+from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, plan
 from convlab.algorithms import indirect
 from convlab.algorithms.indirect import indirection_buffer
 
@@ -188,6 +188,6 @@ def test_a_resize_that_is_interrupted_leaves_the_plan_whole(monkeypatch):
             prepared._form, allocate=interrupted, resize=interrupted if algorithm == "indirect" else None
         )
         monkeypatch.setattr(prepared, "_form", form)
-        with pytest.raises(MemoryError):
+        with pytest.raises(WorkspaceError):
             prepared.resize(H=30)
         assert_close(prepared(x), x, w, problem, rounding=ALGORITHMS[algorithm].rounding)

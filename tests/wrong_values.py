@@ -241,6 +241,7 @@ def rows() -> dict[str, Call]:
     made = plan(problem, w, backend="numpy")
     row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
     row("plans.Plan.resize", made.resize, N=1, H=5, W=6)
+    row("plans.Plan.takes_turns_with", made.takes_turns_with, other=made)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
     row(
         "problem.ConvProblem", **sizes, stride=1, padding=0, dilation=1, groups=1, dtype="float32",
@@ -599,7 +600,7 @@ def rows() -> dict[str, Call]:
             fastmath=False,
             max_registers=32,
             trusted=True,
-            right={"arguments": set(VALUES), "kernel": set()},
+            right={"arguments": set(VALUES), "fastmath": {"True", "NumPy's True"}},
         )
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"
@@ -671,6 +672,7 @@ def rows() -> dict[str, Call]:
     row("measure.paper.compare_three", case=case, effort=effort, cache="warm", trusted=True)
     row("measure.paper.three_ways", problem=problem, x=x, w=w)
     row("measure.points.once", problem=problem)
+    row("measure.runs.runs", folder=data_path("measurements"), what="convlab bench cpu")
     row("measure.points.points", rows=[row_of], right=rows_right)
     row("measure.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
     row("measure.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))

@@ -130,7 +130,9 @@ def assemble(
         raise UnsupportedError(f"kernels cannot be compiled to machine code here: {found}")
     from convlab.gpu import _cuda
     from convlab.gpu.arguments import as_launched
+    from convlab.gpu.lanes.launch import kernel_function, named
 
+    named(kernel_function(kernel), arguments)
     options = _cuda.kernel_options(kernel)
     launch_bounds = options.get("launch_bounds") if launch_bounds is None else launch_bounds
     fastmath = options.get("fastmath", False) if fastmath is None else fastmath

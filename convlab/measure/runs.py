@@ -12,11 +12,15 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.passes import PACES
+from convlab.checked import checked
+from convlab.checks import check_choice
 from convlab.errors import ConvError
 from convlab.measure.saved import Measurement, Row, read
 
@@ -26,7 +30,10 @@ _LONGEST = 200  # letters of a name
 _WRONG = ValueError, KeyError, TypeError, AttributeError, ArithmeticError  # what a strange header may lead to
 
 
-def runs(folder: Path, what: str) -> dict[str, Measurement]:
+@checked
+def runs(
+    folder: Path, what: Annotated[str, partial(check_choice, words=(CPU, GPU))]
+) -> dict[str, Measurement]:
     """Return the measurements of a folder by the names of their files, in order.
 
     Parameters
@@ -34,6 +41,11 @@ def runs(folder: Path, what: str) -> dict[str, Measurement]:
     folder : Path
     what : str
         `CPU` or `GPU`: which benchmark. Those of the other are passed over in silence.
+
+    Raises
+    ------
+    ConvError
+        If an argument is wrong; not for what lies in the folder.
     """
     found = {}
     for path in sorted(folder.glob("*.csv")):

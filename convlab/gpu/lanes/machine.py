@@ -38,6 +38,7 @@ from convlab.gpu.lanes.trace import Trace
 from convlab.gpu.lanes.values import argument
 from convlab.gpu.lanes.watch import Watch
 from convlab.gpu.occupancy import MOST_SHARED
+from convlab.problem import LARGEST
 
 CONSTANT_BYTES = 64 << 10
 FEW = 8  # elements; who looks at no others, round after round, waits for something
@@ -62,7 +63,7 @@ class Machine:
         self.grid, self.block = extents("grid", grid), extents("block", block)
         self.blocks = None if blocks is None else block_indices(blocks, self.grid)
         self.traced = traced
-        self.most_rounds = check_whole("most_rounds", most_rounds, 1)
+        self.most_rounds = check_whole("most_rounds", most_rounds, 1, LARGEST)
         self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
         shared_bytes = check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED)
         self.order, self.copies, self.shared = Order(self), Copies(self), SharedMemory(self, shared_bytes)
