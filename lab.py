@@ -47,6 +47,9 @@ def refusal(version):
 if refusal(sys.version_info[:2]):
     sys.exit(refusal(sys.version_info[:2]))
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # the folder of this file: a json.py in it is the learner's own
+
 import contextlib
 import errno
 import hashlib
@@ -222,8 +225,8 @@ def recipes(gpu=False):
         make = [uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", BASE_PYTHON, str(VENV)]
         found.append(recipe("uv", make, install, gpu))
     if has_venv:
-        install = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        found.append(recipe("pip", [BASE_PYTHON, "-m", "venv", str(VENV)], install, gpu))
+        install = [str(PYTHON), "-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        found.append(recipe("pip", [BASE_PYTHON, "-P", "-m", "venv", str(VENV)], install, gpu))
     if not found:
         raise SetupError(
             "this Python (%s) comes without its venv module; on Debian or Ubuntu run"
@@ -320,15 +323,18 @@ def test(arguments):
         if "nbstripout" in command and not notebooks:
             continue  # without a file it would wait for one on its standard input
         print("== " + title, flush=True)
-        if subprocess.call([str(PYTHON)] + command, cwd=str(ROOT), env=environment()):
+        if subprocess.call([str(PYTHON), "-P"] + command, cwd=str(ROOT), env=environment()):
             failed.append(title)
     print("== failed: " + ", ".join(failed) if failed else "== all passed", flush=True)
     return 1 if failed else 0
 
 
 def become(command, cwd=None):
-    """Run .venv's Python with this command in place of this process; return its exit code."""
-    command = [str(PYTHON)] + command
+    """Run .venv's Python with this command in place of this process; return its exit code.
+
+    Nothing is imported from the current folder (-P): a learner's own random.py is not ours.
+    """
+    command = [str(PYTHON), "-P"] + command
     if WINDOWS:  # os.exec* there returns to the shell at once, while the command still runs
         return subprocess.call(command, cwd=cwd and str(cwd), env=environment())
     if cwd:

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from functools import lru_cache
 
 from convlab.checks import said
 from convlab.errors import ParameterError, UnsupportedError
+from convlab.measure import limits
+from convlab.units import bytes_text
 
+NUMBA_TAKES = 400 << 20  # bytes of addresses: 180 MiB to import it, 120 for the first kernels, and some more
 BACKENDS = ("numpy", "cpu", "gpu")
 
 
 @lru_cache
 def numba_trouble() -> str | None:
     """Return why Numba cannot be used here, or None if it can. It is imported to find out."""
+    left = limits.memory_left()
+    # With less LLVM would not raise an error, but end the process.
+    if left is not None and left < NUMBA_TAKES and "numba" not in sys.modules:
+        return f"ulimit leaves {bytes_text(left)}; Numba takes {bytes_text(NUMBA_TAKES)}"
     try:
         import numba  # noqa: F401
     except ImportError as error:  # missing, or at odds with the NumPy that is installed
-        return str(error).partition("\n")[0]
+        return _first_line(error)
+    except Exception as error:  # what is broken raises what it likes, and so does LLVM where memory is short
+        return f"{type(error).__name__}: {_first_line(error)}"
     return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def choose_backend(backend: str = "auto") -> str:
     """Return the backend by name; for "auto" the faster of "numpy" and "cpu" that works here.
+
+    Where Numba is installed and cannot be used, "auto" warns of that once.
 
     Raises
     ------
@@ -39,4 +56,15 @@ def choose_backend(backend: str = "auto") -> str:
         )
     if backend == "gpu":
         return backend
+    if trouble and trouble != "No module named 'numba'":
+        _warn_of(trouble)
     return "numpy" if trouble else "cpu"
+
+
+@lru_cache
+def _warn_of(trouble: str) -> None:
+    warnings.warn(
+        f"Numba cannot be used ({trouble}); backend='auto' takes 'numpy', which is slower",
+        RuntimeWarning,
+        stacklevel=2,
+    )

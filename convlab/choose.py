@@ -24,15 +24,26 @@ ALIKE = 1.03  # predictions that lie so near each other say nothing about who is
 
 # The rule, where there is no model. As plain NumPy a copy and one product are quicker than many small ones.
 _SPECIAL = ("pointwise", "depthwise")
-_GENERAL = {"numpy": ("im2row", "indirect"), "gpu": ("implicit_gemm", "precomputed_gemm", "im2row")}
+# Without the memory for a copy they still are, the fewer the better.
+_GENERAL = {
+    "numpy": ("im2row", "precomputed_gemm", "implicit_gemm", "indirect"),
+    "cpu": ("indirect", "precomputed_gemm", "implicit_gemm"),
+    "gpu": ("implicit_gemm", "precomputed_gemm", "im2row"),
+}
 
 
 def choose(
-    problem: ConvProblem, wanted: str | Algorithm, backend: str, memory: Memory, once: bool = False
+    problem: ConvProblem,
+    wanted: str | Algorithm,
+    backend: str,
+    memory: Memory,
+    once: bool = False,
+    plain: bool = False,
 ) -> tuple[Algorithm, str]:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
-    With `once` it is the best one for a single run, before which the weights are packed.
+    With `once` it is the best one for a single run, before which the weights are packed. With `plain` it is
+    the best one that is no transform.
 
     Raises
     ------
@@ -54,9 +65,10 @@ def choose(
     if wanted == "auto":
         order, why = ranked(problem, backend, memory.threads, once)
         serving = [ALGORITHMS[name] for name in order if serves(ALGORITHMS[name])]
+        serving = [one for one in serving if not (plain and one.mixing)]
         wanted = next(filter(fits, serving), serving[0])
         if wanted.name != serving[0].name:
-            why = f"of those that fit into the memory, {why}"
+            why = f"it is the best that fits into the memory; {serving[0].name} does not, though {why}"
     algorithm = wanted if isinstance(wanted, Algorithm) else ALGORITHMS[wanted]
     if not serves(algorithm):
         reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
@@ -82,9 +94,24 @@ def ranked(problem: ConvProblem, backend: str, threads: int, once: bool) -> tupl
 
     Not all of them need serve the problem.
     """
-    if backend != "cpu":
-        return [*_SPECIAL, *_GENERAL[backend], "direct"], f"it is the rule on backend {backend!r}"
-    return ranked_on_cpu(problem, threads, once)
+    why = f"it is the rule on backend {backend!r}"
+    if backend == "cpu":
+        if not (trouble := _speeds_trouble()):
+            return ranked_on_cpu(problem, threads, once)
+        why = f"{why}, for the speeds of this machine could not be measured: {trouble}"
+    return [*_SPECIAL, *_GENERAL[backend], "direct"], why
+
+
+@lru_cache
+def _speeds_trouble() -> str | None:
+    """Return why the speeds of this machine are not known, or None. They may be measured to find out."""
+    from convlab.measure import known
+
+    try:
+        known.speeds()
+    except (MemoryError, RuntimeError) as error:  # no room for the arrays, or for another thread
+        return str(error) or type(error).__name__
+    return None
 
 
 @lru_cache(4096)
@@ -99,8 +126,9 @@ def ranked_on_cpu(problem: ConvProblem, threads: int, once: bool = False) -> tup
     measured, seconds = known.seconds(problem, threads) or {}, dict(predicted(problem, threads, once))
     if measured and not once:
         order, words = _fastest_first(measured)
-        others = [name for name in seconds if name not in order]  # if those do not fit
-        return order + others, f"it was the fastest of {len(order)} that were measured here, {words}"
+        others = [name for name in order_of(seconds, problem, threads) if name not in order]
+        why = f"it was the fastest of {len(order)} that were measured here, {words}"
+        return order + others, why  # the others, if those do not fit
     for name in measured.keys() & seconds.keys():
         seconds[name] += measured[name] - predicted(problem, threads)[name]
     _, words = _fastest_first(seconds)
@@ -179,6 +207,10 @@ class Memory:
             "output": self.output,
             "a contiguous copy of x" if self.device is None else "a copy of x": self.copied,
         }
+        return self.lacking(parts)
+
+    def lacking(self, parts: dict[str, int]) -> str | None:
+        """Return why arrays of so many bytes do not fit, or None."""
         needed = sum(parts.values())
         if needed < _NOT_WORTH_ASKING or self.at_hand is None or needed <= self.at_hand:
             return None

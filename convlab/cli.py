@@ -120,9 +120,11 @@ def run(
     course = notebooks.course_notebooks()
     chosen = [notebooks.find(name, course) for name in names or ()] or course
     folder = folders.writable(out or notebooks.ROOT / "work" / "pages", "--out")
-    from convlab.course.pages import make_page
+    from convlab.course.pages import is_ours, make_page
 
     failures, stems = [], [path.stem for path in chosen]
+    for stem in stems:
+        folders.replaceable(folder / f"{stem}.html", "--out", is_ours, "a page that `convlab run` wrote")
     with _progress() as progress:
         whole = progress.add_task("", total=len(chosen))
         for path in chosen:
@@ -331,25 +333,26 @@ def _kept(measurement, path: Path) -> str:
     from convlab.measure import saved
 
     try:
-        count = len(saved.read(path).rows)
+        found = saved.read(path)
     except ConvError:
         return f"nothing could be saved in {path}"
-    if count < len(measurement.rows):
+    if found.state != measurement.state:
+        return f"what is in {path} now is not of this run"
+    if (count := len(found.rows)) < len(measurement.rows):
         return f"{count} of {len(measurement.rows)} timings could be saved in {path}"
     return f"saved in {path}"
 
 
 def _measurement_file(save: Path | None, kind: str) -> Path:
-    """Return the file that a measurement goes to, in a folder that can be written to."""
+    """Return the file that a measurement goes to; what is none of ours is not written over."""
     from datetime import datetime
 
     from convlab.course import folders, notebooks
+    from convlab.measure import saved
 
     if save is None:
         save = notebooks.ROOT / "work" / "measurements" / f"{kind}-{datetime.now():%Y%m%d-%H%M%S}.csv"
-    if save.is_dir():
-        raise ParameterError(f"--save={str(save)!r} is a folder; expected a file")
-    return folders.writable(save.parent, "--save") / save.name
+    return folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
 
 
 def _port(port: str | None, ip: str | None) -> int | None:
@@ -407,11 +410,12 @@ def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*titles, box=SIMPLE_HEAD)
     table.columns[0].no_wrap = True  # a name broken in two cannot be copied
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as text: "[red]" in a name is no colour
     Console(highlight=False).print(table)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from convlab.gemm import whole_panels
 from convlab.jit import njit, prange
-from convlab.threads import limited, parts
+from convlab.threads import limited, lost_the_pool, parts
 from convlab.tile import accumulate, listed, store, tile_for, zeros
 
 
@@ -50,7 +50,7 @@ def complex_gemm(a, panels, out, groups: int, offsets, four, threads: int = 1) -
     tile, cuts = tile_for(panels.dtype.name), parts(threads, F, 1)
     arguments = tile, real, offsets, panels, four, real_out, (M, F, groups, C // groups, K // groups)
     _list_rows(offsets, M, F * C * 2)
-    if threads == 1:
+    if threads == 1 or lost_the_pool():
         _frequencies(0, F, 0, *arguments)
     else:
         with limited(threads):

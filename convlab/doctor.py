@@ -51,11 +51,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, everything that was looked for on it, and when its speeds were measured, if they were."""
+    """The machine, what was looked for on it, and what is kept there: its speeds, its kernels."""
 
     machine: Machine
     findings: tuple[Finding, ...]
     speeds_at: str | None
+    kernels: str
+    speeds_trouble: str | None = None
 
     @cached_property
     def can_run(self) -> bool:
@@ -75,6 +77,8 @@ class Diagnosis:
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
         lines += [f"speeds         {self.speeds}"]
+        lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
+        lines += [f"kernels        {self.kernels}"]
         for finding in self.findings:
             if not finding.found:
                 kind = "required" if finding.required else "optional"
@@ -90,6 +94,8 @@ class Diagnosis:
             "machine": self.machine.as_dict(),
             "findings": [asdict(finding) for finding in self.findings],
             "speeds_at": self.speeds_at,
+            "speeds_trouble": self.speeds_trouble,
+            "kernels": self.kernels,
         }
 
 
@@ -102,7 +108,7 @@ def examine() -> Diagnosis:
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings), known.measured_at())
+    return Diagnosis(machine, tuple(findings), known.measured_at(), _kernels(), known.trouble())
 
 
 def required() -> list[str]:
@@ -151,6 +157,15 @@ def _numba_imports() -> Finding:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         return Finding("Numba's start", True, None, reason[0], install_command(*required()))
     return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
+
+
+def _kernels() -> str:
+    """Return where compiled kernels are kept, and whether that works, in words."""
+    try:
+        from convlab import kernel_cache
+    except Exception:  # `_numba_imports` says why
+        return "none are compiled: Numba does not start"
+    return kernel_cache.describe()
 
 
 def _notebooks() -> Finding:

@@ -23,3 +23,7 @@ class UnsupportedError(ConvError):
 
 class WorkspaceError(ConvError):
     """The workspace would not fit in the memory at hand; raised before anything is allocated."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be kept on disk, or one that was kept could not be used; given once."""

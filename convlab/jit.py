@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from functools import cached_property, lru_cache, update_wrapper
+from functools import cached_property, update_wrapper
 from importlib import import_module
-from pathlib import Path
 
 # Multiply-adds may be fused and sums reordered; NaN and infinity keep their IEEE meaning.
 FAST = frozenset({"reassoc", "contract"})
-
-
-@lru_cache
-def _version() -> str:
-    """Return a digest of the library's code.
-
-    Numba's disk cache notices a change in the file of a kernel, but not in what the kernel calls: a new
-    register tile would go unseen. So the digest becomes part of the name under which a kernel is kept.
-    """
-    package = Path(__file__).parent
-    files = sorted([*package.glob("*.py"), *package.glob("algorithms/*.py")])
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 
 class _Lazy:
@@ -65,13 +51,17 @@ def njit(function=None, *, fastmath=FAST, **options):
 
     def compile_with(numba, **changed):
         chosen = options | changed
+        keep = chosen.pop("cache")
 
         def decorate(f):
-            if chosen["cache"]:
-                f.__qualname__ += f"_{_version()}"
             if f.__globals__.get("prange") is range:
                 f.__globals__["prange"] = numba.prange
-            return numba.njit(**chosen)(f)
+            kernel = numba.njit(**chosen)(f)
+            if keep:
+                from convlab.kernel_cache import cache_of
+
+                kernel._cache = cache_of(f)  # where cache=True would put Numba's own
+            return kernel
 
         return decorate
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from convlab.checks import check_choice, check_whole, said
 from convlab.errors import ParameterError
-from convlab.files import data_path
+from convlab.files import data_path, read_text
 from convlab.problem import LARGEST, ConvProblem
+
+_ALL = ("resnet18", "squeezenet1_0", "vgg16", "mobilenet_v1", "mobilenet_v2")
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,19 @@ class Network:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the networks at hand."""
-    return ("resnet18", "squeezenet1_0", "vgg16", "mobilenet_v1", "mobilenet_v2")
+    """Return the names of the networks at hand; a file that is broken is named in a warning, and left out."""
+    return _good()
+
+
+@lru_cache
+def _good() -> tuple[str, ...]:
+    found = []
+    for name in _ALL:
+        try:
+            found.append(_read(name).name)
+        except ParameterError as error:
+            warnings.warn(f"a file is skipped: {error}", stacklevel=3)
+    return tuple(found)
 
 
 def load(name: str, *, batch: int = 1, dtype: str = "float32") -> Network:
@@ -89,14 +103,14 @@ def load(name: str, *, batch: int = 1, dtype: str = "float32") -> Network:
     Raises
     ------
     ParameterError
-        If there is no such network, or batch is not a positive integer.
+        If there is no such network, its file is broken, or batch is not a positive integer.
 
     Examples
     --------
     >>> load("resnet18")["layer1.0.conv1"].problem.x_shape
     (1, 56, 56, 64)
     """
-    check_choice("network", name, names())
+    check_choice("network", name, _ALL)
     batch = check_whole("batch", batch, 1, LARGEST)
     network = _read(name)
     return replace(
@@ -109,13 +123,24 @@ def load(name: str, *, batch: int = 1, dtype: str = "float32") -> Network:
 
 @lru_cache
 def _read(name: str) -> Network:
-    text = data_path("networks", f"{name}.csv").read_text(encoding="utf-8").splitlines()
+    path = data_path("networks", f"{name}.csv")
+    try:
+        return _parsed(name, read_text(path).splitlines())
+    except OSError as error:
+        raise ParameterError(f"{str(path)!r}: {error.strerror}; expected the layers of {name}") from None
+    except (ValueError, KeyError, TypeError, IndexError, csv.Error) as error:
+        raise ParameterError(f"{str(path)!r} is no file of layers: {type(error).__name__}: {error}") from None
+
+
+def _parsed(name: str, text: list[str]) -> Network:
     comments = [line.lstrip("# ") for line in text if line.startswith("#")]
     layers = []
     for row in csv.DictReader(line for line in text if not line.startswith("#")):
         size = {key: int(value) for key, value in row.items() if key != "name"}
         padding = (size.pop("top"), size.pop("bottom")), (size.pop("left"), size.pop("right"))
         layers.append(Layer(row["name"], ConvProblem(N=1, padding=padding, **size)))
+    if not layers:
+        raise ValueError("it has no layers")
     title = comments[0].split(":")[0]
     source = " ".join(comments[1:]).removeprefix("Source: ").rstrip(".")
     return Network(name, title, source, tuple(layers))

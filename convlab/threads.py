@@ -2,15 +2,22 @@
 
 The work of a kernel is cut into parts that touch neither each other's rows nor each other's columns; a loop
 over the parts (Numba's `prange`) gives one to each thread.
+
+The threads are a pool that Numba keeps, and a pool does not survive everything. The simplest one serves one
+caller at a time and ends the process for two; so callers take turns. The one of GNU OpenMP, the usual one on
+Linux, ends a child process that was forked after the pool began; so such a child computes on one thread.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 
 import numpy as np
 
@@ -18,7 +25,8 @@ from convlab.checks import check_whole
 
 TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
 
-_one_at_a_time = Lock()  # Numba's simplest pool of threads serves one caller and stops the process for two
+_one_at_a_time = RLock()
+_pool_was_lost = False  # in a forked child: using the pool again would end it
 
 
 def check_threads(threads) -> int:
@@ -64,7 +72,7 @@ def spread(threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, s
     shared : callable
         ``shared(parts, *arguments)`` calls the kernel for every part, on many threads.
     """
-    if threads == 1:
+    if threads == 1 or lost_the_pool():
         kernel(0, rows[0], 0, cols[0], *arguments)
     else:
         with limited(threads):
@@ -86,3 +94,52 @@ def limited(threads: int) -> Iterator[None]:
             yield
         finally:
             numba.set_num_threads(before)
+
+
+# -- a process that is forked ------------------------------------------------------------------------------
+
+
+def lost_the_pool() -> bool:
+    """Say if this process must not use Numba's threads, being a fork of one that did; warn of it once."""
+    if _pool_was_lost:
+        _warn_of_the_loss()
+    return _pool_was_lost
+
+
+@lru_cache
+def _warn_of_the_loss() -> None:
+    warnings.warn(
+        "threads=1 is used in this process: it was forked from one in which Numba's threads ran, on GNU "
+        "OpenMP, and that ends a fork which uses them again; with multiprocessing's start method 'spawn' or "
+        "'forkserver', or with NUMBA_THREADING_LAYER=workqueue in the environment, threads can be used",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _began_in_child() -> None:
+    """In the child: nobody holds the lock, and the pool may be lost."""
+    global _one_at_a_time, _pool_was_lost
+    _one_at_a_time = RLock()
+    _pool_was_lost = _pool_was_lost or _on_gnu_openmp()
+
+
+def _on_gnu_openmp() -> bool:
+    """Say if Numba's pool has begun, and is one of GNU OpenMP; Intel's, TBB and workqueue bear a fork."""
+    pool = sys.modules.get("numba.np.ufunc.omppool")
+    if getattr(pool, "openmp_vendor", None) != "GNU":
+        return False
+    import numba
+
+    try:
+        return numba.threading_layer() == "omp"
+    except ValueError:  # it has not begun
+        return False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(  # no fork happens while a kernel uses the pool
+        before=lambda: _one_at_a_time.acquire(),
+        after_in_parent=lambda: _one_at_a_time.release(),
+        after_in_child=_began_in_child,
+    )

@@ -1,5 +1,6 @@
 """`convlab bench cpu` on tiny layers: everyone checked, everything saved. No test asserts a time."""
 
+import errno
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import pytest
 from cases import CASES
 from typer.testing import CliRunner
 
-from convlab import ALGORITHMS, ConvError, ConvProblem, plan
+from convlab import ALGORITHMS, ConvError, ConvProblem, files, plan
 from convlab.algorithms.passes import PACES
 from convlab.choose import predicted
 from convlab.cli import app
@@ -228,16 +229,18 @@ def test_without_known_caches_nothing_is_called_cold(tiny, tmp_path, monkeypatch
         paper.Rotation(plan(POINT.problem, w, algorithm="indirect", backend="cpu"), x, w)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize(("first", "says"), [(1, "nothing could be saved"), (3, "timings could be saved in")])
 def test_a_full_disk_ends_the_run_and_says_what_is_kept(tiny, tmp_path, monkeypatch, first, says):
     path, count = tmp_path / "run.csv", 0
+
+    def no_room(path, text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def write(where, measurement):
         nonlocal count
         count += 1
         if count >= first:
-            where.with_name(where.name + ".part").symlink_to("/dev/full")
+            monkeypatch.setattr(saved, "write_atomically", no_room)
         saved.write(where, measurement)
 
     monkeypatch.setattr(bench, "write", write)
@@ -251,6 +254,22 @@ def test_a_full_disk_ends_the_run_and_says_what_is_kept(tiny, tmp_path, monkeypa
         assert saved.read(path).rows
 
 
+def test_a_file_that_comes_in_between_is_kept(tiny, tmp_path, monkeypatch):
+    path, write = tmp_path / "run.csv", saved.write
+
+    def meanwhile(where, measurement):
+        write(where, measurement)
+        if measurement.rows:
+            where.write_text("my thesis")
+
+    monkeypatch.setattr(bench, "write", meanwhile)
+    done = convlab("--no-rivals", "--save", path)
+    assert done.exit_code == 1
+    assert "run.csv' was written by another program while this one measured" in done.stderr
+    assert "nothing could be saved in" in done.output
+    assert path.read_text() == "my thesis"
+
+
 @pytest.mark.parametrize("moment", ["the roofs", "the file"])
 def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, monkeypatch, moment):
     def interrupt(*arguments, **options):
@@ -259,7 +278,7 @@ def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, 
     if moment == "the roofs":
         monkeypatch.setattr(roofs.Roofs, "here", interrupt)
     else:
-        monkeypatch.setattr(saved.os, "replace", interrupt)
+        monkeypatch.setattr(files.os, "replace", interrupt)
     done = convlab("--no-rivals", "--save", tmp_path / "run.csv")
     assert done.exit_code not in (0, 2)
     assert "Traceback" not in done.output

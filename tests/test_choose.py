@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -267,26 +269,62 @@ def test_speeds_are_measured_once(folder, measured):
     known.forget()
     assert known.speeds() == first == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
     assert len(measured) == 1
-    assert [file.name for file in folder.iterdir()] == [known.FILE]
+    assert [file.name for file in folder.iterdir() if file.suffix != ".lock"] == [known.FILE]
 
 
 def _changed(**changes):
     return lambda kept: json.dumps(kept | changes)
 
 
+def _speeds(given):
+    """Return a file whose speeds of this machine are others."""
+
+    def changed(kept):
+        (mine,) = kept["machines"].values()
+        (threads,) = mine["speeds"]
+        mine["speeds"][threads] = given
+        return json.dumps(kept)
+
+    return changed
+
+
+def _roofs(**changes):
+    return _speeds(SPEEDS | {"roofs": SPEEDS["roofs"] | changes})
+
+
+DIGITS = 10**400
 BAD = {
     "empty": lambda kept: "",
     "cut off": lambda kept: json.dumps(kept)[:-40],
     "binary": lambda kept: "\x00\xff",
     "a list": lambda kept: "[1, 2]",
+    "nested without end": lambda kept: "[" * 200_000,
+    "nested too deep": lambda kept: '{"a":' * 200_000 + "1" + "}" * 200_000,
+    "a number of 5000 digits": lambda kept: json.dumps(kept)[:-1] + f', "n": {"9" * 5000}}}',
+    "larger than any": lambda kept: json.dumps(kept) + " " * (17 << 20),
     "of another schema": _changed(schema=99),
-    "of another machine": _changed(machine={"processor": "Z80"}),
-    "speeds are text": _changed(speeds="fast"),
-    "no roofs": _changed(speeds={"paces": SPEEDS["paces"]}),
-    "a roof of 0": _changed(speeds=SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 0}}),
-    "a roof that is no number": _changed(speeds=SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": math.nan}}),
-    "a pace is text": _changed(speeds=SPEEDS | {"paces": SPEEDS["paces"] | {"call": "4"}}),
-    "a pace is missing": _changed(speeds=SPEEDS | {"paces": {"call": 1.0}}),
+    "of an older schema": lambda kept: json.dumps({"schema": 1, "machine": {}, "speeds": SPEEDS}),
+    "of another machine": _changed(machines={"Z80": {"speeds": {"1": SPEEDS}}}),
+    "machines are text": _changed(machines="Z80"),
+    "a machine is text": lambda kept: json.dumps(kept | {"machines": dict.fromkeys(kept["machines"], "Z80")}),
+    "speeds are text": _speeds("fast"),
+    "no roofs": _speeds({"paces": SPEEDS["paces"]}),
+    "roofs are a list": _speeds(SPEEDS | {"roofs": [1]}),
+    "a roof of 0": _roofs(flops=0),
+    "a roof that is no number": _roofs(flops=math.nan),
+    "a roof of 400 digits": _roofs(flops=DIGITS),
+    "a roof beyond all bounds": _roofs(flops=1e300),
+    "threads are text": _roofs(threads="2"),
+    "threads of 400 digits": _roofs(threads=DIGITS),
+    "no copies": _roofs(copies={}),
+    "a cache's size is text": _roofs(copies={"L1": ["big", 1e9], "memory": [1, 1e9]}),
+    "a cache's size is a list": _roofs(copies={"L1": [[1], 1e9], "memory": [1, 1e9]}),
+    "a cache of 0": _roofs(copies={"L1": [0, 1e9], "memory": [1, 1e9]}),
+    "a copy is text": _roofs(copies={"memory": [1, "fast"]}),
+    "a copy of 400 digits": _roofs(copies={"memory": [1, DIGITS]}),
+    "a pace is text": _speeds(SPEEDS | {"paces": SPEEDS["paces"] | {"call": "4"}}),
+    "a pace of 400 digits": _speeds(SPEEDS | {"paces": SPEEDS["paces"] | {"call": DIGITS}}),
+    "a pace is missing": _speeds(SPEEDS | {"paces": {"call": 1.0}}),
 }
 
 
@@ -303,10 +341,34 @@ def test_a_bad_file_is_measured_anew_and_replaced(folder, measured, what):
     assert len(measured) == 1
 
 
+IN_THE_WAY = {
+    "a pipe": os.mkfifo if hasattr(os, "mkfifo") else None,
+    "a folder": Path.mkdir,
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nothing": lambda path: path.symlink_to(path.with_name("nothing")),
+    "an endless file": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such things in a folder")
+@pytest.mark.parametrize("name", [known.FILE, f".{known.FILE}.lock", ".speeds.lock"])
+@pytest.mark.parametrize("what", IN_THE_WAY)
+def test_what_lies_in_the_way_neither_stops_nor_blocks(folder, measured, what, name):
+    IN_THE_WAY[what](folder / name)
+    known.keep(SMALL, 1, {"direct": 1.0})
+    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert known.measured_at() or known.trouble()
+    known.forget()
+    assert prepared(SMALL).algorithm.name
+
+
 @pytest.mark.parametrize(
     "entry",
-    ["text", {}, {"no such": 1.0}, {"direct": -1.0}, {"direct": math.nan}, {"direct": "1"}, [1.0]],
-    ids=str,
+    [
+        *("text", {}, {"no such": 1.0}, {"direct": -1.0}, {"direct": math.nan}, {"direct": "1"}, [1.0]),
+        *({"direct": DIGITS}, {"direct": 1e300}, {"direct": [1.0]}),
+    ],
+    ids=lambda entry: str(entry)[:20],
 )
 def test_bad_measured_times_are_left_out(folder, entry):
     good = {known.key(LAYER, 1): {"indirect": 1.0}}
@@ -330,6 +392,19 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkey
     assert prepared(SMALL).algorithm.name
     convlab.autotune(SMALL)
     assert known.seconds(SMALL, 1)  # in this process
+    known.forget()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows finds a home elsewhere")
+def test_without_a_home_nothing_is_kept_and_doctor_says_so(monkeypatch, measured):
+    for name in ("CONVLAB_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    with pytest.raises(RuntimeError):
+        Path.home()
+    known.forget()
+    assert prepared(SMALL).algorithm.name
+    assert "set CONVLAB_CACHE_DIR" in known.trouble()
     known.forget()
 
 

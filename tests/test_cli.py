@@ -9,8 +9,11 @@ import subprocess
 import sys
 import time
 from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from pathlib import Path
+from threading import Thread
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import nbformat
@@ -372,12 +375,72 @@ def test_addresses_of_this_machine_are_fine(ip):
     server.check_address(ip)
 
 
-def test_lab_serves_the_working_copies_without_pop_ups(tmp_path):
-    environment = os.environ | {
-        "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
-        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
-        "PYTHONPATH": str(ROOT),
-    }
+@pytest.fixture
+def proxy():
+    """A proxy for all addresses: the names of the environment that lead to it, and all that it was asked."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.requestline)
+            self.send_error(502)
+
+        do_CONNECT = do_GET
+
+        def log_message(self, *args):
+            pass
+
+    asked = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+        yield dict.fromkeys(names, address) | {"no_proxy": "", "NO_PROXY": ""}, asked
+        server.shutdown()
+
+
+def test_no_proxy_sees_the_token(proxy, monkeypatch):
+    names, asked = proxy
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("urllib.request._opener", None)  # made once, of the environment of that moment
+    with pytest.raises(HTTPError, match="502"):
+        urlopen("http://127.0.0.1:9/?token=secret", timeout=5)
+    assert len(asked) == 1  # so it works
+    assert not server._answers({"url": "http://127.0.0.1:9/", "token": "secret"})
+    assert len(asked) == 1
+    monkeypatch.setattr(server.webbrowser, "open", lambda url: urlopen(url, timeout=5))
+    with pytest.raises(URLError, match="refused"):
+        server.show("http://127.0.0.1:9/?token=secret", browser=True)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, None),
+        ({"http_proxy": "http://p:1"}, "localhost,127.0.0.1,::1"),
+        ({"ALL_PROXY": "http://p:1", "NO_PROXY": "a.org,localhost"}, "a.org,localhost,127.0.0.1,::1"),
+        ({"https_proxy": "http://p:1", "no_proxy": "*"}, "*"),
+    ],
+)
+def test_what_is_started_from_here_spares_this_machine_the_proxy(before, after, monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "environ", before.copy())
+    server.prepare_environment(tmp_path)
+    assert os.environ.get("no_proxy") == after
+    assert os.environ.get("NO_PROXY") == (None if after == "*" else after)
+
+
+def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
+    to_proxy, asked = proxy
+    environment = (
+        os.environ
+        | to_proxy
+        | {
+            "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
+            "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+            "PYTHONPATH": str(ROOT),
+        }
+    )
     work = tmp_path / "work"
     command = [sys.executable, "-m", "convlab.cli", "lab", "--no-browser", "--work", str(work)]
     log = tmp_path / "log"
@@ -389,17 +452,18 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path):
             url = wait_for_url(log)
             first = notebooks.course_notebooks()[0].name
             assert f"/lab/tree/{first}?token=" in url
-            page = urlopen(url, timeout=10).read().decode()
+            page = server.ask(url, timeout=10).read().decode()
             config = json.loads(
                 re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
             )
             assert config["disabledExtensions"] == ["@jupyterlab/apputils-extension:announcements"]
             listing = url.split("/lab/")[0] + "/api/contents/" + first + "?" + url.partition("?")[2]
-            assert json.load(urlopen(listing, timeout=10))["type"] == "notebook"
+            assert json.load(server.ask(listing, timeout=10))["type"] == "notebook"
             again = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
             assert again.returncode == 0, again.stderr
             assert "already running" in again.stdout
             assert url.partition("?")[2] in again.stdout
+            assert asked == []
         finally:
             lab.send_signal(signal.SIGTERM)
     assert not (tmp_path / "config" / "labconfig").exists()

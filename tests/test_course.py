@@ -6,6 +6,7 @@ import os
 import nbformat
 import pytest
 
+from convlab import files
 from convlab.course import copies, folders, notebooks
 from convlab.errors import ParameterError
 
@@ -80,7 +81,11 @@ def test_changed_copy_is_never_overwritten(course, work):
     assert (work / "01_loops.ipynb").read_bytes() == mine
 
 
-@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"cells": [{}]}'])
+DEEP = "[" * 99_999
+ODD = '{"cells": [{"cell_type": "code", "source": "", "attachments": []}]}'
+
+
+@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"cells": [{}]}', ODD, f'{{"cells": {DEEP}'])
 def test_unreadable_copy_counts_as_changed(course, work, content):
     states(course, work)
     (work / "01_loops.ipynb").write_text(content)
@@ -97,7 +102,7 @@ def test_pasted_picture_counts_as_changed(course, work):
     assert states(course, work)["01"] == "yours"
 
 
-@pytest.mark.parametrize("record", [None, "not JSON", "[1]"])
+@pytest.mark.parametrize("record", [None, "not JSON", "[1]", DEEP, '{"01_loops.ipynb": 1' + 400 * "0" + "}"])
 def test_lost_record_never_costs_a_changed_copy(course, work, record):
     states(course, work)
     write(work / "01_loops.ipynb", "my answer")
@@ -106,6 +111,30 @@ def test_lost_record_never_costs_a_changed_copy(course, work, record):
         (work / copies.RECORD).write_text(record)
     assert states(course, work) == {"00": "current", "01": "behind"}
     assert text(work / "01_loops.ipynb") == "my answer"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_bytes(b"\xff\xfe")])
+@pytest.mark.parametrize("name", [copies.RECORD, "01_loops.ipynb"])
+def test_a_pipe_or_other_bytes_in_the_folder_are_no_trouble(course, work, name, make):
+    states(course, work)
+    (work / name).unlink()
+    make(work / name)
+    assert states(course, work)["01"] == ("current" if name == copies.RECORD else "yours")
+
+
+@pytest.mark.parametrize("name", [copies.RECORD, "earlier"])
+def test_what_stands_in_the_way_is_named(course, work, name):
+    states(course, work)
+    write(work / "01_loops.ipynb", "second", output="42 ms")
+    write(course / "01_loops.ipynb", "better")
+    if name == "earlier":
+        (work / name).write_text("a file")
+    else:
+        (work / name).unlink()
+        (work / name).mkdir()
+    with pytest.raises(ParameterError, match=rf"{name}.*cannot be written: .*; make room there"):
+        states(course, work)
+    assert text(work / "01_loops.ipynb") == "second"
 
 
 def test_deleted_copy_comes_back(course, work):
@@ -174,7 +203,7 @@ def meanwhile(monkeypatch, module, name, act):
     monkeypatch.setattr(module, name, interrupted)
 
 
-@pytest.mark.parametrize(("module", "name"), [(copies.shutil, "copyfile"), (copies.os, "replace")])
+@pytest.mark.parametrize(("module", "name"), [(copies.shutil, "copyfile"), (files.os, "replace")])
 def test_second_start_in_the_middle_of_a_copy(course, work, monkeypatch, module, name):
     meanwhile(monkeypatch, module, name, lambda: states(course, work))
     assert states(course, work) == {"00": "new", "01": "current"}
@@ -188,7 +217,7 @@ def test_second_start_while_the_record_is_written(course, work, monkeypatch):
     write(course / "01_loops.ipynb", "second, better")
     write(work / "01_loops.ipynb", "second", output="42 ms")
     meanwhile(monkeypatch, copies, "_write_record", lambda: states(course, work))
-    meanwhile(monkeypatch, copies.os, "replace", lambda: states(course, work))
+    meanwhile(monkeypatch, files.os, "replace", lambda: states(course, work))
     assert states(course, work)["01"] == "updated"
     assert text(work / "01_loops.ipynb") == "second, better"
     assert "42 ms" in (work / "earlier" / "01_loops.ipynb").read_text()
@@ -200,7 +229,7 @@ def test_copy_that_fails_leaves_no_draft(course, work, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr(copies.shutil, "copyfile", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(ParameterError, match="no space left; make room there"):
         states(course, work)
     assert list(work.iterdir()) == []
 

@@ -193,6 +193,30 @@ def test_the_error_is_that_of_a_matrix_product(channels, backend):
     assert 0 < error("fft_tiled") < limit
 
 
+@backends
+@both
+@pytest.mark.parametrize("hot", [1, 1e3, 1e6])
+def test_the_bound_of_the_docstring_holds_and_is_reached_nearly(algorithm, backend, hot):
+    """Also far from a pixel that is much larger than the others: in `fft` it is felt in the whole picture."""
+    problem = ConvProblem(1, 100, 90, 4, 3, 5, 5, padding=2)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 1, problem.x_shape).astype("f4")
+    w = rng.standard_normal(problem.w_shape).astype("f4")
+    x[0, 91, 10, 1] *= hot
+    y = reference(x, w, problem)
+    error = np.abs(plan(problem, w, algorithm=algorithm, backend=backend)(x) - y)
+    size = (fft.transform_size if algorithm == "fft" else fft_tiled.tile_size)(problem)
+    rms = np.sqrt(np.square(x, dtype="f8").sum() / np.prod(size) / problem.C)
+    mixed = ALGORITHMS[algorithm].rounding * rms * np.linalg.norm(w.reshape(problem.K, -1), axis=1)
+    eps = np.finfo("f4").eps
+    assert (error <= 8 * eps * (mixed + np.abs(y))).all()
+    far = (error / (8 * eps * mixed))[0, :9, 60:]
+    if algorithm == "fft":
+        assert far.max() > 0.05
+    elif hot > 1:
+        assert far.max() < 0.05  # in other tiles
+
+
 def test_the_work_does_not_grow_with_the_filter():
     def flops(algorithm, taps):
         return ALGORITHMS[algorithm].flops(ConvProblem(1, 64, 64, 16, 16, taps, taps))

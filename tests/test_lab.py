@@ -82,8 +82,8 @@ class Checkout:
         return self.log.read_text().splitlines()
 
     def ran(self) -> list[str]:
-        """The arguments of every call of the environment's Python."""
-        return [c.split(" | ")[0].removeprefix("python ") for c in self.calls if c.startswith("python")]
+        """The arguments of each call of the environment's Python, after -P: not from the current folder."""
+        return [c.split(" | ")[0].removeprefix("python -P ") for c in self.calls if c.startswith("python")]
 
     def mark(self) -> Path:
         """Leave a file in .venv: it is gone when .venv was made anew."""
@@ -254,9 +254,9 @@ def test_without_uv_it_is_venv_and_pip_with_the_same_steps(checkout, load):
     (checkout.tools / "uv").unlink()
     lab.shutil = type("shutil", (), {"which": staticmethod(lambda name: None)})
     ((make, packages, itself),) = lab.recipes()
-    pip = [str(lab.PYTHON), "-m", "pip", "install"]
-    assert make[1] == [lab.BASE_PYTHON, "-m", "venv", str(lab.VENV)]
-    assert packages[1][:4] == itself[1][:4] == pip
+    pip = [str(lab.PYTHON), "-P", "-m", "pip", "install"]
+    assert make[1] == [lab.BASE_PYTHON, "-P", "-m", "venv", str(lab.VENV)]
+    assert packages[1][:5] == itself[1][:5] == pip
     assert packages[1][-3:] == ["--require-hashes", "-r", str(lab.REQUIREMENTS)]
     assert itself[1][-4:] == ["--no-deps", "--no-build-isolation", "--editable", str(lab.ROOT)]
 
@@ -351,6 +351,13 @@ def test_command_runs_in_the_environment_with_its_arguments(ready, typed, runs):
     _, _, cache, import_path = (field.strip() for field in ready.calls[0].split(" |"))
     assert Path(cache).is_relative_to(ready.venv)
     assert import_path == ""
+
+
+def test_modules_of_the_learner_are_not_imported(ready):
+    for name in ("json", "subprocess", "random", "numpy", "convlab"):
+        (ready.root / f"{name}.py").write_text("raise SystemExit('a module of the learner')\n")
+    done = ready.run("doctor")
+    assert (done.returncode, done.stderr, ready.ran()) == (0, "", ["-m convlab.cli doctor"])
 
 
 def test_exit_code_is_the_commands(ready):

@@ -765,6 +765,39 @@ def test_arrays_that_overlap_are_in_one_race():
         run(shift, 1, 64, x[:64], x[1:])
 
 
+@pytest.mark.parametrize(
+    ("kinds", "wrong", "right"),
+    [
+        ((np.float32, np.uint8), (32, 131), (31, 128)),
+        ((np.uint8, np.float32), (131, 32), (127, 32)),
+        ((np.float64, np.float32), (16, 33), (16, 31)),
+        ((np.float16, np.float64), (127, 31), (63, 16)),
+    ],
+)
+@pytest.mark.parametrize("buffer", ["view", "frombuffer"])
+def test_blocks_meet_in_views_of_other_sizes(kinds, wrong, right, buffer):
+    @cuda.jit
+    def meet(a, b, i, j):
+        if cuda.blockIdx.x == 0:
+            a[i] = 1
+        else:
+            b[j] = b[j] + 2  # here
+
+    for (i, j), meets in ((wrong, True), (right, False)):
+        memory = np.zeros(256, np.uint8)
+        if buffer == "view":
+            a, b = (memory.view(kind) for kind in kinds)
+        else:
+            memory = bytearray(memory)
+            a, b = (np.frombuffer(memory, kind) for kind in kinds)
+        first, second = i * a.itemsize, j * b.itemsize
+        assert (first < second + b.itemsize and second < first + a.itemsize) == meets
+        found = lanes.run(meet, 2, 1, a, b, i, j).mistakes
+        assert {mistake.kind for mistake in found} == ({"race"} if meets else set())
+        assert all("# here" in mistake.place.source for mistake in found)
+        assert all(mistake.other.source == "a[i] = 1" for mistake in found)
+
+
 def test_what_the_simulated_device_hands_out_is_plain():
     device = Simulator()
     array = device.empty((2, 3), np.float32)

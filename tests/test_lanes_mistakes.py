@@ -32,10 +32,13 @@ def launch(factory, wrong, grid, block, dtype, size, traced=True):
 
 
 def marked_line(factory):
-    """Return the number of the line that a factory marks."""
-    lines, first = inspect.getsourcelines(factory)
-    [line] = [first + i for i, text in enumerate(lines) if "# here" in text]
-    return line
+    """Return the number of the line that a factory marks, or the kernel that it gets from another one."""
+    for function in factory, factory(True).py_func:
+        lines, first = inspect.getsourcelines(function)
+        for i, text in enumerate(lines):
+            if "# here" in text:
+                return first + i
+    raise AssertionError(f"{factory.__name__} marks no line")
 
 
 # -- races -------------------------------------------------------------------------------------------------
@@ -559,6 +562,614 @@ def copy_into_what_is_still_read(wrong):
             y[32 * half + i] = s[31 - i]
             if not wrong:
                 cuda.syncthreads()
+
+    return kernel
+
+
+# -- who waited for whom -------------------------------------------------------------------------------------
+
+
+@bug("race", "written by thread (0, 0, 0) and read by thread (16, 0, 0) of block (0, 0, 0)", block=32)
+def each_half_of_a_warp_waits_for_itself(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = cuda.threadIdx.x
+        s[i] = x[i]  # here
+        cuda.syncwarp(0xFFFF if i < 16 else 0xFFFF0000)
+        y[i] = s[i ^ (16 if wrong else 1)]
+
+    return kernel
+
+
+@bug("race", "no syncwarp that both waited at", block=32)
+def half_of_a_warp_waits(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = cuda.threadIdx.x
+        s[i] = x[i]  # here
+        if wrong:
+            if i < 16:
+                cuda.syncwarp(0xFFFF)
+        else:
+            cuda.syncwarp()
+        if i < 16:
+            y[i] = s[i + 16]
+
+    return kernel
+
+
+@bug("race", "and no syncwarp that both waited at", block=32)
+def waited_often_but_not_for_each_other(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(32, float32)
+        i = cuda.threadIdx.x
+        for start in range(0, 64, 32):
+            s[i] = x[start + i]  # here
+            mask = 0xFF << i // 8 * 8
+            cuda.syncwarp(mask)
+            y[start + i] = s[31 - i if wrong else i ^ 7]
+            cuda.syncwarp(mask)
+
+    return kernel
+
+
+@bug("divergent warp", "lane 16 calls this with a mask, 0xffff, that does not name itself", block=32)
+def waits_with_a_mask_of_others(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i]
+        if i < (17 if wrong else 16):
+            cuda.syncwarp(0xFFFF)  # here
+
+    return kernel
+
+
+@bug("divergent warp", "lane 0 waits here for lanes 12, 13, 14, 15 of its warp, named in its mask", block=32)
+def named_lanes_never_come(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i]
+        if i < (12 if wrong else 16):
+            cuda.syncwarp(0xFFFF)  # here
+        cuda.syncwarp()
+
+    return kernel
+
+
+def last_block(fence="before", plain=False, looked_at=True):
+    """Return a kernel whose last block reads what all have written; x[63] counts, `plain`: y[4]."""
+
+    @cuda.jit
+    def kernel(x, y):
+        last = cuda.shared.array(1, uint32)
+        b, blocks = cuda.blockIdx.x, cuda.gridDim.x
+        counter = y[blocks:]
+        if cuda.threadIdx.x == 0:
+            if b == 0 and plain:
+                counter[0] = 0
+            y[b] = x[b]  # here
+            if fence == "before":
+                cuda.threadfence()
+            if plain:
+                counter[0] += 1
+                last[0] = counter[0] == blocks
+            elif looked_at:
+                last[0] = cuda.atomic.add(x, 63, 1) == 62 + blocks
+            else:
+                cuda.atomic.add(x, 63, 1)
+                last[0] = b == blocks - 1
+            if fence == "after":
+                cuda.threadfence()
+        cuda.syncthreads()
+        if last[0] and cuda.threadIdx.x < blocks:
+            y[8 + cuda.threadIdx.x] = y[cuda.threadIdx.x]
+
+    return kernel
+
+
+TELLS = "an atomic operation tells of what was written before it, but only if a threadfence() stands between"
+
+
+@bug("race", TELLS, grid=4, block=32)
+def last_block_without_a_fence(wrong):
+    return last_block(fence="" if wrong else "before")
+
+
+@bug("race", TELLS, grid=4, block=32)
+def last_block_that_fences_too_late(wrong):
+    return last_block(fence="after" if wrong else "before")
+
+
+@bug("race", "blocks run in any order", grid=4, block=32)
+def last_block_by_a_plain_counter(wrong):
+    return last_block(plain=wrong)
+
+
+@bug("race", "blocks run in any order", grid=4, block=32)
+def last_block_by_its_number(wrong):
+    return last_block(looked_at=not wrong)
+
+
+@bug("race", "blocks run in any order", grid=2, block=64)
+def fence_of_another_thread(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        last = cuda.shared.array(1, uint32)
+        i = cuda.threadIdx.x
+        if i < 4:
+            y[4 * cuda.blockIdx.x + i] = x[i]  # here
+        if not wrong:
+            cuda.syncthreads()
+        if i == 0:
+            cuda.threadfence()
+            last[0] = cuda.atomic.add(x, 63, 1) == 64
+        cuda.syncthreads()
+        if last[0] and i < 8:
+            y[8 + i] = y[i]
+
+    return kernel
+
+
+@bug("race", "with no barrier between", block=64)
+def last_warp_without_a_fence(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s, count = cuda.shared.array(2, float32), cuda.shared.array(1, uint32)
+        i = cuda.threadIdx.x
+        if i == 0:
+            count[0] = 0
+        cuda.syncthreads()
+        if i % 32 == 0:
+            s[i // 32] = x[i]  # here
+            if not wrong:
+                cuda.threadfence_block()
+            if cuda.atomic.add(count, 0, 1) == 1:
+                y[0] = s[0] + s[1]
+
+    return kernel
+
+
+@bug("race", "blocks run in any order", grid=2, block=1)
+def fence_that_reaches_the_block_only(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        y[cuda.blockIdx.x] = x[cuda.blockIdx.x]  # here
+        if wrong:
+            cuda.threadfence_block()
+        else:
+            cuda.threadfence()
+        if cuda.atomic.add(x, 63, 1) == 64:
+            y[2] = y[0] + y[1]
+
+    return kernel
+
+
+@bug(
+    "race", "x[63] is read by thread (31, 0, 0) of block (1, 0, 0), and changed atomically", grid=2, block=32
+)
+def sum_read_while_others_add(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        cuda.atomic.add(x, 63, 1)  # here
+        if i == 63 and wrong:
+            y[0] = x[63]
+        y[i] = i
+
+    return kernel
+
+
+@bug("endless loop", "what it waits for does not happen meanwhile", grid=2, block=1)
+def waits_for_a_block_that_comes_later(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        b = cuda.blockIdx.x
+        if b == (0 if wrong else 1):
+            while cuda.atomic.add(x, 0, 0) == 0:  # here
+                pass
+        cuda.atomic.add(x, 0, 1)
+        y[b] = 1
+
+    return kernel
+
+
+@bug("endless loop", "this `while` has gone round 65536 times, and may never end", block=1)
+def never_gets_there(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = 1
+        while i != 8:  # here
+            i += 2 if wrong else 1
+        y[0] = x[i]
+
+    return kernel
+
+
+@bug("endless loop", "what it waits for does not happen", block=64)
+def waits_for_a_flag_nobody_sets(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        flag = cuda.shared.array(1, uint32)
+        i = cuda.threadIdx.x
+        if i == 0:
+            flag[0] = 0
+        cuda.syncthreads()
+        if i == 40 and not wrong:
+            cuda.atomic.exch(flag, 0, 1)
+        if i < 32:
+            while cuda.atomic.max(flag, 0, 0) == 0:  # here
+                pass
+        y[i] = x[i]
+
+    return kernel
+
+
+# -- what an index is --------------------------------------------------------------------------------------
+
+
+@bug("across the end of a row", "4 elements from s[0, 4] on go past the end of their row", block=1)
+def four_across_the_end_of_a_row(wrong):
+    columns = 6 if wrong else 8
+
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array((8, columns), float32)
+        for i in range(8):
+            for j in range(columns):
+                s[i, j] = x[8 * i + j]
+        a, b, c, d = load4(s, (0, 4))  # here
+        y[0] = a + b + c + d
+
+    return kernel
+
+
+@bug("across the end of a row", "4 elements from s[7, 0] on lie side by side in memory, but not along axis 1")
+def four_down_a_column(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array((8, 8), float32)
+        i = cuda.threadIdx.x
+        s[i // 8, i % 8] = x[i]
+        cuda.syncthreads()
+        part = s[:, ::2] if wrong else s
+        if i == 7:
+            a, b, c, d = load4(part, (7, 0))  # here
+            y[0] = a + b + c + d
+
+    return kernel
+
+
+@bug("across the end of a row", "go past the end of their row: axis 1 of s has 6 elements", block=1)
+def copies_across_the_end_of_a_row(wrong):
+    columns = 6 if wrong else 8
+
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array((8, columns), float32)
+        cp_async16_zfill(s, (0, 4), x, 0, True)  # here
+        cp_async_commit()
+        cp_async_wait(0)
+        y[0] = s[0, 4]
+
+    return kernel
+
+
+@bug("index that is no whole number", "x[0.5]: an index is a whole number, and this is none (/ makes a float")
+def half_an_index(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i]
+        if i == 1:
+            y[i] = x[i / 2 if wrong else i // 2]  # here
+
+    return kernel
+
+
+@bug("index that is no whole number", "x[2.0]")
+def half_of_an_even_number(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i]
+        half = i / 2 if wrong else i // 2
+        if i == 4:
+            y[i] = x[half]  # here
+
+    return kernel
+
+
+@bug("index that is no whole number", "a[1.0]")
+def half_an_index_of_a_local_array(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        a = cuda.local.array(4, float32)
+        i = cuda.threadIdx.x
+        a[0] = a[1] = x[i]
+        y[i] = a[2 / 2 if wrong else 1]  # here
+
+    return kernel
+
+
+@bug("index that is no whole number", "x[0.0]")
+def half_an_index_of_an_atomic(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        cuda.atomic.add(x, i / 32 if wrong else i // 32, 1)  # here
+        y[i] = i
+
+    return kernel
+
+
+@bug("size known at run time only", "the shape of this shared array, n, is known at run time only")
+def shared_size_from_an_argument(wrong):
+    @cuda.jit
+    def late(x, y):
+        n = x.size
+        s = cuda.shared.array(n, float32)  # here
+        s[cuda.threadIdx.x] = y[cuda.threadIdx.x] = x[0]
+
+    @cuda.jit
+    def fixed(x, y):
+        n = 64
+        s = cuda.shared.array(n, float32)
+        s[cuda.threadIdx.x] = y[cuda.threadIdx.x] = x[0]
+
+    return late if wrong else fixed
+
+
+@bug("size known at run time only", "the shape of this shared array, (2, cuda.blockDim.x), is known at run")
+def shared_size_from_the_launch(wrong):
+    @cuda.jit
+    def late(x, y):
+        s = cuda.shared.array((2, cuda.blockDim.x), float32)  # here
+        s[0, cuda.threadIdx.x] = x[0]
+        y[cuda.threadIdx.x] = 0
+
+    @cuda.jit
+    def fixed(x, y):
+        s = cuda.shared.array((2, 64), float32)
+        s[0, cuda.threadIdx.x] = x[0]
+        y[cuda.threadIdx.x] = 0
+
+    return late if wrong else fixed
+
+
+@bug("size known at run time only", "the shape of this local array, size, is known at run time only")
+def local_size_of_a_device_function(wrong):
+    @cuda.jit(device=True)
+    def late(x, size):
+        a = cuda.local.array(size, float32)  # here
+        a[0] = x[0]
+        return a[0]
+
+    @cuda.jit(device=True)
+    def fixed(x, size):
+        a = cuda.local.array(4, x.dtype)
+        a[0] = x[0]
+        return a[0]
+
+    one = late if wrong else fixed
+
+    @cuda.jit
+    def kernel(x, y):
+        y[cuda.threadIdx.x] = one(x, 4)
+
+    return kernel
+
+
+@bug(
+    "size known at run time only", "the dtype of this shared array, kind, is known at run time only", block=1
+)
+def shared_type_from_an_argument(wrong):
+    @cuda.jit(device=True)
+    def late(x, kind):
+        s = cuda.shared.array(4, kind)  # here
+        s[0] = x[0]
+        return s[0]
+
+    @cuda.jit
+    def kernel(x, y):
+        y[0] = late(x, float32) if wrong else x[0]
+
+    @cuda.jit
+    def mended(x, y):
+        y[0] = x[0]
+
+    return kernel if wrong else mended
+
+
+# -- unsigned numbers below zero ---------------------------------------------------------------------------
+
+
+@bug(
+    "wrapped below zero", "n - uint32(4) is -1: as an unsigned number it is 4294967295 (of 32 bits), and lets"
+)
+def bound_that_wraps(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i, n = uint32(cuda.threadIdx.x), uint32(3 if wrong else 30)
+        if i < n - uint32(4):  # here
+            y[i] = x[i]
+
+    return kernel
+
+
+@bug("wrapped below zero", "n - 4 is -1")
+def bound_that_is_cast(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i, n = cuda.threadIdx.x, 3 if wrong else 30
+        limit = uint32(n - 4)  # here
+        while i < limit:
+            y[i] = x[i]
+            i += 64
+
+    return kernel
+
+
+@bug("wrapped below zero", "n - k is -2")
+def bound_that_lets_nobody_return(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        n, k = uint32(3 if wrong else 30), uint32(5)
+        n -= k  # here
+        i = uint32(cuda.threadIdx.x)
+        if i >= n:
+            return
+        y[i] = x[i]
+
+    return kernel
+
+
+@bug(
+    "wrapped below zero",
+    "i - uint32(1) is -1: as an unsigned number it is 4294967295 (of 32 bits), and is an index",
+)
+def index_that_wraps(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = uint32(cuda.threadIdx.x)
+        left = uint32(i - uint32(1))  # here
+        if wrong or left < x.size:
+            y[i] = x[left]
+
+    return kernel
+
+
+@bug("wrapped below zero", "i - 1 is -1: a literal makes it a signed number, which no upper bound stops")
+def below_zero_is_below_every_bound(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i, n = uint32(cuda.threadIdx.x), uint32(x.size)
+        if i - 1 < n if wrong else 0 <= i - 1 < n:  # here
+            y[i] = x[i - 1]
+
+    return kernel
+
+
+@bug("index that is no whole number", "range() goes round 32.0 times", block=1)
+def half_as_many_rounds(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        for i in range(x.size / 2 if wrong else x.size // 2):  # here
+            y[i] = x[i]
+
+    return kernel
+
+
+@bug("wrapped below zero", "and is an index", block=1)
+def counts_down_to_zero_and_on(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = uint32(63)
+        while i >= uint32(0) if wrong else i > uint32(0):
+            y[i] = x[i]
+            i -= uint32(1)  # here
+
+    return kernel
+
+
+@bug("wrapped below zero", "and a loop goes round as often", block=1)
+def rounds_that_wrap(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        n = uint32(3 if wrong else 30)
+        for i in range(uint32(n - uint32(4))):  # here
+            y[i] = x[i]
+
+    return kernel
+
+
+# -- copies in flight --------------------------------------------------------------------------------------
+
+
+IN_FLIGHT = "written while a copy is in flight"
+
+
+@bug(
+    IN_FLIGHT,
+    "x[1] is written by thread (0, 0, 0) of block (0, 0, 0) while cp.async still copies from it",
+    block=16,
+)
+def source_overwritten_by_the_same_thread(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill(s, i, x, i, True)
+        cp_async_commit()
+        if not wrong:
+            cp_async_wait(0)
+        x[i + 1] = 0  # here
+        cp_async_wait(0)
+        y[i] = s[i]
+
+    return kernel
+
+
+@bug(
+    IN_FLIGHT, "while cp.async still copies from it, for thread (15, 0, 0): wait for the copy first", block=16
+)
+def source_overwritten_by_another_thread(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill(s, i, x, i, True)
+        cp_async_commit()
+        if not wrong:
+            cp_async_wait(0)
+        cuda.syncthreads()
+        x[63 - i] = 0  # here
+        cuda.syncthreads()
+        cp_async_wait(0)
+        y[i] = s[i]
+
+    return kernel
+
+
+@bug("race", "x[3] is written by thread (15, 0, 0) and read by thread (0, 0, 0)", block=16)
+def source_overwritten_before_a_barrier(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill(s, i, x, i, True)
+        cp_async_commit()
+        cuda.syncthreads()
+        cp_async_wait(0)
+        if not wrong:
+            cuda.syncthreads()
+        x[63 - i] = 0  # here
+        y[i] = s[i]
+
+    return kernel
+
+
+@bug(
+    IN_FLIGHT,
+    "s[0] is written by thread (0, 0, 0) of block (0, 0, 0) while cp.async still copies to it",
+    block=16,
+)
+def target_overwritten_in_flight(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill(s, i, x, i, True)
+        cp_async_commit()
+        if not wrong:
+            cp_async_wait(0)
+        s[i] = 0  # here
+        cp_async_wait(0)
+        y[i] = s[i]
 
     return kernel
 

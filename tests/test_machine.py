@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from convlab.gpu import toolkit
-from convlab.measure import cgroups, nvidia, readings
+from convlab.measure import cgroups, cores, nvidia, readings
 from convlab.measure.machine import Machine, cores_at_hand, memory_at_hand
 
 GIB = 2**30
+DIGITS = "9" * 5000
 
 
 @pytest.fixture
@@ -81,6 +82,33 @@ def test_without_a_readable_limit_the_machine_decides(container, free, membershi
     assert memory_at_hand() == 6 * GIB
 
 
+@pytest.mark.parametrize(
+    ("files", "left"),
+    [
+        ({"memory.stat": "anon 1\ninactive_file"}, GIB),
+        ({"memory.stat": "inactive_file many\n"}, GIB),
+        ({"memory.stat": f"inactive_file {DIGITS}\n"}, GIB),
+        ({"memory.current": DIGITS}, 6 * GIB),
+        ({"memory.max": DIGITS}, 6 * GIB),
+        ({"memory.max": "²"}, 6 * GIB),
+        ({"cpu.max": f"{DIGITS} 1"}, GIB),
+        ({"cpu.max": f"1 {DIGITS}"}, GIB),
+        ({"cpu.max": "1 0"}, GIB),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_odd_files_of_a_container_are_passed_over(container, free, files, left):
+    container(
+        V2,
+        {
+            f"app/{name}": text
+            for name, text in ({"memory.max": str(GIB), "memory.current": "0"} | files).items()
+        },
+    )
+    assert memory_at_hand() == left
+    assert cgroups.cpu_quota() is None
+
+
 def test_smallest_limit_on_the_way_up_counts(container, free):
     container(
         "0::/pod/app\n",
@@ -145,7 +173,7 @@ def test_memory_is_read_without_psutil(monkeypatch, tmp_path, container):
 
 def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
     monkeypatch.setattr(readings, "CACHES", tmp_path)
-    monkeypatch.setattr(readings, "_allowed", lambda: {3, 5})
+    monkeypatch.setattr(cores, "now", lambda: {3, 5})
     for core, factor in ((0, 2), (3, 1)):
         entries = [("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M"), ("Unified", 3, "1G")]
         for index, (kind, level, size) in enumerate(entries):
@@ -154,6 +182,45 @@ def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
             for name, content in (("type", kind), ("level", level), ("size", size)):
                 (folder / name).write_text(f"{content}\n" if factor == 1 else "1K\n")
     assert readings.caches() == {1: 48 * 2**10, 2: 2 * 2**20, 3: GIB}
+
+
+@pytest.mark.parametrize(
+    ("level", "size"),
+    [
+        ("1", "0K"),
+        ("1", ""),
+        ("1", "K"),
+        ("1", "-1K"),
+        ("1", DIGITS),
+        ("1", "2G"),
+        ("", "1K"),
+        (DIGITS, "1K"),
+    ],
+    ids=lambda text: text[:5],
+)
+def test_a_cache_that_no_processor_has_is_not_known(monkeypatch, tmp_path, level, size):
+    monkeypatch.setattr(readings, "CACHES", tmp_path)
+    monkeypatch.setattr(cores, "now", lambda: {0})
+    for index, content in enumerate([("Data", level, size), ("Unified", "2", "2M")]):
+        folder = tmp_path / "cpu0" / "cache" / f"index{index}"
+        folder.mkdir(parents=True)
+        for name, text in zip(("type", "level", "size"), content, strict=True):
+            (folder / name).write_text(f"{text}\n")
+    assert readings.caches() == {2: 2 * 2**20}
+
+
+def test_a_psutil_that_stumbles_over_an_odd_file_is_done_without(monkeypatch, tmp_path):
+    import psutil
+
+    def stumble(**_):
+        raise KeyError("MemTotal:")
+
+    monkeypatch.setattr(psutil, "virtual_memory", stumble)
+    monkeypatch.setattr(psutil, "cpu_count", stumble)
+    monkeypatch.setattr(readings, "MEMINFO", tmp_path / "meminfo")
+    (tmp_path / "meminfo").write_text(f"MemTotal: {DIGITS} kB\nMemAvailable: much kB\n\n<b> 1\n")
+    assert readings.memory() == (None, None)
+    assert readings.physical_cores() is None
 
 
 def test_what_cannot_be_read_is_not_known_and_never_invented(monkeypatch, tmp_path):

@@ -37,6 +37,7 @@ TABLE = [
 ]
 
 HEADER = {
+    "what": "convlab bench cpu",
     "complete": True,
     "machine": {"processor": "a processor", "instruction_set": "AVX2", "target": "haswell"},
     "roofs": {"flops": 1e11, "flops_all": 2e11, "threads": 2, "copies": {"L1": [8192, 1e11]}},

@@ -1,11 +1,24 @@
-"""What `plan` takes on the way to its tables and panels: little, or the guard of memory is none."""
+"""What `plan` takes on the way to its tables and panels: little, or the guard of memory is none.
 
+And what happens where there is little memory: words, and the next best algorithm.
+"""
+
+import os
+import re
+import subprocess
+import sys
 import tracemalloc
 
+import numpy as np
 import pytest
+from cases import CASES as PLAIN
 from cases import arrays
+from known_machine import SPEEDS
 
-from convlab import ALGORITHMS, ConvProblem, plan
+import convlab.backends
+import convlab.measure.machine
+from convlab import ALGORITHMS, ConvProblem, UnsupportedError, WorkspaceError, choose, plan
+from convlab.measure import known
 
 TABLES = ("indirect", "precomputed_gemm")
 SPECTRA = ("winograd_2x2", "winograd_4x4", "winograd_6x6", "fft", "fft_tiled")
@@ -41,3 +54,140 @@ def test_plan_takes_little_more_than_it_keeps(algorithm, name, backend):
     finally:
         tracemalloc.stop()
     assert peak <= 1.5 * (cost.workspace_bytes + cost.packed_bytes) + (1 << 20)
+
+
+# -- where there is little memory --------------------------------------------------------------------------
+
+PROBLEM = PLAIN["plain"]
+LAYER = ConvProblem(1, 200, 200, 64, 64, 3, 3, padding=1)  # an im2row matrix of 88 MiB
+
+
+def test_when_what_was_tuned_does_not_fit_the_next_fastest_is_taken(monkeypatch, tmp_path):
+    monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
+    known.forget()
+    try:
+        known.write(speeds=SPEEDS)
+        w = arrays(LAYER)[1]
+        expected = plan(LAYER, w, backend="cpu").algorithm.name
+        assert expected != "direct"
+        known.keep(LAYER, 1, {"im2row": 0.018, "im2col": 0.020})
+        assert plan(LAYER, w, backend="cpu").algorithm.name == "im2row"
+        monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 60 << 20)
+        made = plan(LAYER, w, backend="cpu")  # neither of them: then what is predicted to be the fastest
+        assert made.algorithm.name == expected
+        assert (
+            "the best that fits into the memory; im2row does not, though it was the fastest of 2" in made.why
+        )
+        known.keep(LAYER, 1, {"im2row": 0.018, "indirect": 0.030, "implicit_gemm": 0.025})
+        assert plan(LAYER, w, backend="cpu").algorithm.name == "implicit_gemm"  # of those measured
+    finally:
+        known.forget()
+
+
+@pytest.mark.parametrize("error", [MemoryError("Unable to allocate 960 MiB"), RuntimeError("no new thread")])
+def test_where_not_even_the_speeds_can_be_measured_there_is_a_rule(monkeypatch, error):
+    def refused():
+        raise error
+
+    monkeypatch.setattr(known, "speeds", refused)
+    choose._speeds_trouble.cache_clear()
+    try:
+        made = plan(LAYER, arrays(LAYER)[1], backend="cpu")
+        assert made.algorithm.name == "indirect"
+        assert (
+            f"rule on backend 'cpu', for the speeds of this machine could not be measured: {error}"
+            in made.why
+        )
+    finally:
+        choose._speeds_trouble.cache_clear()
+
+
+def test_an_array_that_the_system_does_not_give(monkeypatch):
+    """Memory that seemed free when it was counted: words then, and the plan is as before."""
+    x, w, _ = arrays(PROBLEM)
+    prepared = plan(PROBLEM, w, algorithm="im2row", backend="numpy")
+    expected = prepared(x)
+
+    def refused(*arguments, **options):
+        raise np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype(np.uint8))
+
+    words = r"the system gave no more memory \(Unable to allocate 1\.00 TiB"
+    for name in ("empty", "zeros"):
+        monkeypatch.setattr(np, name, refused)
+    with pytest.raises(WorkspaceError, match=words):
+        prepared(x)
+    with pytest.raises(WorkspaceError, match=words):
+        prepared.resize(H=PROBLEM.H + 9)
+    with pytest.raises(WorkspaceError, match=words):
+        plan(PROBLEM, w, algorithm="im2row", backend="numpy")
+    monkeypatch.undo()
+    np.testing.assert_array_equal(prepared(x), expected)
+
+
+BROKEN = {
+    "at odds with NumPy": ("ImportError('Numba needs NumPy 2.4 or less')", "Numba needs NumPy 2.4 or less"),
+    "LLVM that does not load": ("OSError('Could not find libllvmlite.so')", "OSError: Could not find"),
+    "half an installation": ("AttributeError('no attribute jit')", "AttributeError: no attribute jit"),
+    "no memory": ("MemoryError()", "MemoryError"),
+    "a part is missing": (
+        "ModuleNotFoundError(\"No module named 'llvmlite'\")",
+        "No module named 'llvmlite'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_numba_that_is_broken_is_said_once_and_passed_over(monkeypatch, tmp_path, what):
+    raised, words = BROKEN[what]
+    (tmp_path / "numba.py").write_text(f"raise {raised}")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    caches = convlab.backends.numba_trouble, convlab.backends._warn_of
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        with pytest.warns(RuntimeWarning, match=f"cannot be used .*{words}.*takes 'numpy'") as caught:
+            assert [plan(PROBLEM, arrays(PROBLEM)[1]).backend for _ in range(3)] == ["numpy"] * 3
+        assert len(caught) == 1
+        with pytest.raises(UnsupportedError, match=f"needs Numba .*{words}"):
+            plan(PROBLEM, arrays(PROBLEM)[1], backend="cpu")
+    finally:
+        for cache in caches:
+            cache.cache_clear()
+
+
+LIMITED = """
+import resource, sys, warnings
+import numpy as np
+import convlab
+from convlab.measure.machine import memory_at_hand
+
+free = memory_at_hand()
+resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]), -1))
+assert memory_at_hand() < int(sys.argv[2]) < free
+problem = convlab.ConvProblem(1, 512, 512, 64, 8, 3, 3, padding=1)  # an im2row matrix of 576 MiB
+w = np.ones(problem.w_shape, np.float32)
+try:
+    convlab.plan(problem, w, algorithm="im2row", backend="numpy")
+except convlab.WorkspaceError as error:
+    assert "are free" in str(error), error  # found before anything was asked for
+else:
+    raise AssertionError("made")
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    made = [convlab.plan(problem, w) for _ in range(2)]
+print(made[0].backend, made[0].algorithm.name, *(str(one.message) for one in caught))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no /proc/self/statm")
+@pytest.mark.parametrize(("limit", "size"), [("RLIMIT_AS", 200), ("RLIMIT_AS", 400), ("RLIMIT_DATA", 200)])
+def test_ulimit_counts_as_memory(limit, size):
+    """In 200 MB LLVM cannot be loaded, in 400 not compile: NumPy it is, with one line of why."""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", LIMITED, limit, str(size << 20)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("numpy precomputed_gemm Numba cannot be used (")
+    assert done.stdout.count("cannot be used") == 1
+    assert re.search(r"ulimit leaves [0-9.]+ MiB; Numba takes 400 MiB", done.stdout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,6 +99,24 @@ class Form:
     once: Callable[[], tuple[Pass, ...]] = lambda: (packing(),)
 
 
+class Mixing(NamedTuple):
+    """What a transform mixes, and how far numbers grow on the way: see `convlab.magnitudes`.
+
+    Attributes
+    ----------
+    pixels : (int, int)
+        Rows and columns of x that are transformed together, a tile.
+    outputs : (int, int)
+        Rows and columns of y that come of a tile.
+    growth : float
+        No number on the way is so many times as large as the largest of x, of w, and of their products.
+    """
+
+    pixels: tuple[int, int]
+    outputs: tuple[int, int]
+    growth: float
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """One way to compute a convolution.
@@ -123,6 +141,8 @@ class Algorithm:
     ieee : bool
         Does a NaN or an infinity in x reach just the outputs whose windows hold it? Algorithms that mix
         neighbouring windows do not claim so.
+    mixing : callable, optional
+        ``mixing(problem)`` returns what it mixes, if it is a transform.
     """
 
     name: str
@@ -133,6 +153,7 @@ class Algorithm:
     flops: Formula = field(default=DIRECT_FLOPS, repr=False)
     rounding: float = field(default=1.0, repr=False)
     ieee: bool = field(default=True, repr=False)
+    mixing: Callable[[ConvProblem], Mixing] | None = field(default=None, repr=False)
 
     @checked
     def supports(self, problem: ConvProblem) -> str | None:

@@ -12,6 +12,14 @@ on the right would wrap around and read pixels from the left. So a transform has
 columns, as many as the padded picture, and what lies behind the picture is zero. A picture of real numbers
 needs half of the frequencies only: the others are their conjugates.
 
+Every pixel takes part in every frequency, and so does what is rounded there. An output y is off by
+
+    8 * eps * (rounding * rms(x) * norm(w[k]) + |y|)         rms: the root of the mean square of the picture
+
+at most, wherever it is (w[k]: its filter). A single pixel of 1e6 among ones takes the digits of all others,
+where a plain sum feels no more than what lies under its window. So `auto` takes no transform for such a
+picture, see `convlab.magnitudes`.
+
 Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" (2013), arXiv:1312.5851.
 The transforms are in `fft_transforms`, the fast form of the product in `fft_fast`, the costs in `fft_costs`.
 """
@@ -22,7 +30,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convlab.algorithms.base import Algorithm, Form
+from convlab.algorithms.base import Algorithm, Form, Mixing
 from convlab.algorithms.fft_costs import costs, gpu_form_of
 from convlab.algorithms.fft_fast import CPU_BUFFERS, allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
 from convlab.algorithms.fft_transforms import (
@@ -33,6 +41,7 @@ from convlab.algorithms.fft_transforms import (
     chunks,
     few_spectra,
     forward,
+    growth,
     rounding,
 )
 from convlab.algorithms.formula import fast_size
@@ -92,6 +101,11 @@ def _transform(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:
     return transform_size(problem), (top, left)
 
 
+def _mixing(problem: ConvProblem) -> Mixing:
+    size = transform_size(problem)
+    return Mixing(size, (problem.P, problem.Q), growth(problem, size))
+
+
 COSTS = costs("N", {"rows": "fast(P+R-1)", "half": "fast((Q+S-1)/2)"}, h="H", p="P")
 
 ALGORITHM = Algorithm(
@@ -102,6 +116,7 @@ ALGORITHM = Algorithm(
     flops=COSTS["flops"],
     rounding=rounding(256, 256),
     ieee=False,
+    mixing=_mixing,
     forms={
         "numpy": Form(
             run=run_with(multiply),

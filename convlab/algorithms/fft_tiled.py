@@ -11,6 +11,9 @@ however large the picture is, and serves all tiles. What is thrown away is the p
 deal larger than the filter. Tiles here have at most 32 rows and columns, or about twice the filter's where
 that is more. All have one size that shares the picture evenly: two tiles of 30 rows, rather than one of 32
 and a small rest. cuDNN's FFT_TILING takes 32 x 32 too.
+
+What is rounded stays in its tile as well: the error is that of `fft`, with the mean square of the tile
+instead of the picture's. A huge pixel costs its own tiles their digits, and no others.
 """
 
 from __future__ import annotations
@@ -19,11 +22,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.algorithms.base import Algorithm, Form
+from convlab.algorithms.base import Algorithm, Form, Mixing
 from convlab.algorithms.fft import multiply, pack, refuses
 from convlab.algorithms.fft_costs import costs, gpu_form_of
 from convlab.algorithms.fft_fast import CPU_BUFFERS, allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
-from convlab.algorithms.fft_transforms import BUFFERS, allocate, as_real, backward, chunks, forward, rounding
+from convlab.algorithms.fft_transforms import (
+    BUFFERS,
+    allocate,
+    as_real,
+    backward,
+    chunks,
+    forward,
+    growth,
+    rounding,
+)
 from convlab.algorithms.formula import fast_size
 from convlab.problem import ConvProblem
 
@@ -108,6 +120,13 @@ _PARTS = {
     "half": "fast((ceil(Q/across)+S-1)/2)",
     "tiles": "N*ceil(P/(rows-R+1))*ceil(Q/(2*half-S+1))",
 }
+
+
+def _mixing(problem: ConvProblem) -> Mixing:
+    size = tile_size(problem)
+    return Mixing(size, good_outputs(problem, size), growth(problem, size))
+
+
 COSTS = costs("tiles", _PARTS, h="rows", p="(rows-R+1)")
 
 ALGORITHM = Algorithm(
@@ -118,6 +137,7 @@ ALGORITHM = Algorithm(
     flops=COSTS["flops"],
     rounding=rounding(TILE, TILE),
     ieee=False,
+    mixing=_mixing,
     forms={
         "numpy": Form(
             run=_run_with(multiply),

@@ -100,6 +100,17 @@ def chunks(pictures: int) -> Iterator[slice]:
     return (slice(first, min(first + step, pictures)) for first in range(0, pictures, step))
 
 
+def growth(problem: ConvProblem, size: tuple[int, int]) -> float:
+    """Return a bound of all numbers on the way, where no pixel and no weight is above 1.
+
+    A spectrum of n = rows * cols pixels is a sum of so many, divided by sqrt(n) in the end; one of weights is
+    a sum of R*S. Their products are added up over the channels, and n of them on the way back. Complex
+    products are two sums.
+    """
+    n, (_, _, terms) = size[0] * size[1], problem.gemm
+    return 2.0 * terms * n * sqrt(n)
+
+
 def rounding(rows: int, cols: int) -> float:
     """Return the rounding error beside that of one rounding, for transforms of this size.
 

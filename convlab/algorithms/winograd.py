@@ -24,8 +24,8 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from convlab.algorithms.base import Algorithm, Form, Formula
-from convlab.algorithms.winograd_error import amplification
+from convlab.algorithms.base import Algorithm, Form, Formula, Mixing
+from convlab.algorithms.winograd_error import amplification, growth
 from convlab.algorithms.winograd_fast import fast_form
 from convlab.algorithms.winograd_tiles import TileTexts, tile_grid, tile_texts, transform_weights
 from convlab.algorithms.winograd_transforms import matrices
@@ -111,6 +111,12 @@ def flops(per_tile: TileTexts) -> Formula:
     return Formula(f"{tiles} * (2*{cells}*K*C/G + {into}*C + {back}*K)")
 
 
+def mixing(m: int, problem: ConvProblem) -> Mixing:
+    """Return what is mixed: the pixels of a tile."""
+    size, channels = m + problem.R - 1, problem.C // problem.groups
+    return Mixing((size, size), (m, m), growth(m, problem.R) * channels)
+
+
 def _algorithm(m: int) -> Algorithm:
     """Return the algorithm for tiles of m x m outputs."""
     per_tile = tile_texts(m)
@@ -124,6 +130,7 @@ def _algorithm(m: int) -> Algorithm:
         # transforms of pixels and weights add their own.
         rounding=1 + amplification(m) / 3,
         ieee=False,  # a tile's outputs are sums over the whole tile
+        mixing=partial(mixing, m),
         forms=forms(m, per_tile),
     )
 

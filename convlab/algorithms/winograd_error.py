@@ -8,10 +8,12 @@ in float32, as matrix units of graphics cards do, so only what is stored is roun
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from math import prod
 
 import numpy as np
 
-from convlab.algorithms.winograd_transforms import matrices
+from convlab.algorithms.winograd_transforms import in_steps, matrices, transforms
 from convlab.checked import Count, checked
 from convlab.checks import check_dtype
 from convlab.problem import DTYPES
@@ -28,6 +30,18 @@ def amplification(m: Count, points: Iterable | None = None, r: Count = 3) -> flo
     AT, G, BT = matrices(m, points, r)
     sizes = np.linalg.norm(BT, axis=1) * np.linalg.norm(G, axis=1)  # (n,)
     return float(np.max(AT**2 @ sizes**2) / r)  # two dimensions: the root of a square
+
+
+@lru_cache
+def growth(m: int, r: int = 3) -> float:
+    """Return a bound of all numbers on the way, for one channel, where no pixel and no weight is above 1.
+
+    A row of a matrix makes of numbers up to 1 one that is at most the sum of its absolute values. That holds
+    for each of the steps a matrix is applied in, and each is applied twice, along both axes.
+    """
+    AT, G, BT = transforms(m, r=r)
+    steps = *in_steps(BT), G, *in_steps(AT)
+    return prod(max(1.0, float(max(sum(map(abs, row)) for row in step))) for step in steps) ** 2
 
 
 @checked

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from convlab.algorithms import winograd
-from convlab.algorithms.base import Algorithm, Form, Formula
+from convlab.algorithms.base import Algorithm, Form, Formula, Mixing
 from convlab.algorithms.passes import Pass, Stream, stream
 from convlab.algorithms.space_to_depth import fold, fold_cpu, fold_weights, folded, folded_taps
 from convlab.algorithms.winograd_error import amplification
@@ -92,7 +92,7 @@ def _all_in_letters(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 
 def _costs(form: Form) -> dict:
-    """Return what a form costs that folds first: x is read, z is written and held, the rest is the other's."""
+    """Return what a form costs that folds first: x is read, z is written and held; the rest is as usual."""
     packed = form.packed_bytes
     return {
         "bytes_moved": Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(form.bytes_moved).text}"),
@@ -122,6 +122,13 @@ def _form(form: Form, folds) -> Form:
 _PER_TILE = tile_texts(M, TAPS)
 _FORMS = winograd.forms(M, _PER_TILE)
 
+
+def _mixing(problem: ConvProblem) -> Mixing:
+    """Return what the folded tiles mix, in pixels that are not folded."""
+    (rows, cols), outputs, growth = winograd.mixing(M, folded(problem))
+    return Mixing((2 * rows, 2 * cols), outputs, growth)
+
+
 ALGORITHM = Algorithm(
     name="winograd_s2d",
     summary="Stride 2: fold blocks of 2x2 pixels into channels, then transform tiles of 4x4 outputs.",
@@ -130,6 +137,7 @@ ALGORITHM = Algorithm(
     flops=_in_letters(winograd.flops(_PER_TILE)),
     rounding=1 + max(amplification(M, r=r) / r for r in TAPS),  # as for the other tiles, see `winograd`
     ieee=False,
+    mixing=_mixing,
     forms={
         "numpy": _form(_FORMS["numpy"], fold),
         "cpu": _form(_FORMS["cpu"], fold_cpu),

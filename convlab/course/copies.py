@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
+
+from convlab.errors import ParameterError
+from convlab.files import read_text, replacing, write_atomically
 
 RECORD = ".convlab.json"
 
@@ -71,12 +72,12 @@ def fresh(source: Path, work: Path) -> Copy:
 def digest(path: Path) -> str | None:
     """Return a digest of what a person writes in a notebook (cells, pasted pictures); None if unreadable."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cells = json.loads(read_text(path))["cells"]
         written = [
             (cell["cell_type"], "".join(cell["source"]), sorted(cell.get("attachments", {}).items()))
             for cell in cells
         ]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return hashlib.sha256(json.dumps(written).encode()).hexdigest()
 
@@ -89,7 +90,8 @@ def has_outputs(path: Path) -> bool:
 
 def free_name(path: Path) -> Path:
     """Return `path`, or the first of name_2, name_3 ... that is not taken; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     name, number = path, 1
     while name.exists():
         number += 1
@@ -112,32 +114,30 @@ def _compare(source: Path, target: Path, recorded: str | None) -> tuple[str, str
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a notebook's text, not its rights: a read-only course must not make read-only copies."""
-    with _draft(target) as draft:
+    with _told(target), replacing(target) as draft:
         shutil.copyfile(source, draft)
 
 
 @contextmanager
-def _draft(target: Path) -> Iterator[Path]:
-    """Give a path to write to; the file takes `target`'s place in one step, or not at all.
-
-    The name is new each time: two starts at once must not write the same draft.
-    """
-    draft = target.with_name(f".{target.name}.{uuid4().hex}.part")
+def _told(target: Path) -> Iterator[None]:
+    """Say in words that a file could not be written: a full disk, or a folder in its place."""
     try:
-        yield draft
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        raise ParameterError(
+            f"{str(target)!r} cannot be written: {error.strerror or error}; "
+            "make room there, or choose another folder with --work"
+        ) from None
 
 
 def _read_record(work: Path) -> dict[str, str | None]:
     try:
-        record = json.loads((work / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        record = json.loads(read_text(work / RECORD))
+    except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
 
 
 def _write_record(work: Path, record: dict[str, str | None]) -> None:
-    with _draft(work / RECORD) as draft:
-        draft.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    with _told(work / RECORD):
+        write_atomically(work / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")

@@ -1,12 +1,15 @@
-"""Folders that the learner chooses: made if they are not there, and refused before anything is written."""
+"""Folders and files that the learner chooses to be written: refused before anything is done."""
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from convlab.course import notebooks
 from convlab.errors import ParameterError
+from convlab.files import why_kept
 
 
 def writable(folder: Path, option: str) -> Path:
@@ -26,6 +29,33 @@ def writable(folder: Path, option: str) -> Path:
             f"{option}={str(folder)!r}: {error.strerror}; expected a folder that can be written to"
         ) from None
     return folder
+
+
+def replaceable(file: Path, option: str, is_ours: Callable[[str], bool], ours: str) -> Path:
+    """Return where to write a file: a link is followed; the folder is made, if it is not there.
+
+    Parameters
+    ----------
+    file : Path
+    option : str
+        Where it was chosen.
+    is_ours : callable
+        Of the text that a file begins with, says if we wrote it, so that it may be written over.
+    ours : str
+        What such a file is called.
+
+    Raises
+    ------
+    ParameterError
+        If something is there that is neither empty nor ours, or if the folder cannot be written to.
+    """
+    if reason := why_kept(file, is_ours):
+        raise ParameterError(
+            f"{option}={str(file)!r} {reason}; expected a file that is not there yet, or {ours} to write over"
+        )
+    if file.is_symlink():
+        file = Path(os.path.realpath(file))
+    return writable(file.parent, option) / file.name
 
 
 def work_folder(folder: Path | None = None) -> Path:

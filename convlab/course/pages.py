@@ -15,8 +15,10 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from convlab.course.execute import NotebookError, execute
 from convlab.course.formulas import FormulaError, mathml
 from convlab.course.notebooks import copy_notebooks
+from convlab.files import why_kept, write_atomically
 
 _HERE = Path(__file__).parent
+MARK = "<!-- made by convlab run -->"  # the template has it in every page
 
 
 def make_page(
@@ -53,8 +55,19 @@ def make_page(
     names = {"metadata": {"name": notebook.stem, "path": str(notebook.parent)}}
     pages = {notebook.stem, *others, *(page.stem for page in out.glob("*.html"))}
     html, _ = PageExporter(pages).from_notebook_node(nb, names)
-    (out / f"{notebook.stem}.html").write_text(html, encoding="utf-8")
+    page = out / f"{notebook.stem}.html"
+    try:
+        if reason := why_kept(page, is_ours):  # it may have come while the notebook ran
+            return f"{page} {reason}; it is left as it is"
+        write_atomically(page, html)
+    except OSError as error:
+        return f"{page} cannot be written: {error.strerror}"
     return failure
+
+
+def is_ours(text: str) -> bool:
+    """Say if a file that begins with this text is a page that `make_page` wrote."""
+    return MARK in text[:2000]
 
 
 class PageExporter(HTMLExporter):

@@ -8,12 +8,16 @@ import webbrowser
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import quote, urlencode
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener, getproxies_environment
 
 from convlab.errors import ParameterError
 
 # Settings of ours for JupyterLab, beside the reader's own and never in them: no pop-up about news.
 SETTINGS = Path(__file__).parent / "jupyter"
+LOOPBACK = "localhost", "127.0.0.1", "::1"
+
+# Asks a server of this machine: no proxy is to see its token.
+ask = build_opener(ProxyHandler({})).open
 
 
 def serve(
@@ -92,6 +96,19 @@ def prepare_environment(work: Path) -> None:
     paths = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     os.environ.setdefault("JUPYTERLAB_WORKSPACES_DIR", str(work / ".jupyter" / "workspaces"))
+    spare_loopback()
+
+
+def spare_loopback() -> None:
+    """Where a proxy is named, name what it must not see: this machine's own addresses, which hold a token.
+
+    JupyterLab, the browser and all else that is started from here read it.
+    """
+    proxies = getproxies_environment()  # by scheme; "no" is what is spared already
+    spared = proxies.pop("no", "")
+    if proxies and spared.strip() != "*":
+        both = ",".join(dict.fromkeys([*filter(None, spared.split(",")), *LOOPBACK]))
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = both
 
 
 def running(work: Path) -> dict | None:
@@ -113,6 +130,7 @@ def address(server: dict, notebook: str) -> str:
 def show(url: str, *, browser: bool) -> None:
     """Open an address in the browser, if wanted."""
     if browser:
+        spare_loopback()
         webbrowser.open(url)
 
 
@@ -128,7 +146,7 @@ def _answers(server: dict) -> bool:
     """A file of a server that crashed may still lie about; one that answers is there."""
     query = urlencode({"token": server.get("token", "")})
     try:
-        with urlopen(f"{server['url']}api/status?{query}", timeout=2) as answer:
+        with ask(f"{server['url']}api/status?{query}", timeout=2) as answer:
             return answer.status == 200
     except (URLError, OSError, ValueError):
         return False

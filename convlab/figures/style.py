@@ -112,5 +112,6 @@ def figure_style() -> AbstractContextManager:
             "text.color": LIGHT["ink"],
             "image.cmap": "cividis",
             "hatch.linewidth": 0.6,
+            "text.parse_math": False,  # a name with two $ is no formula
         }
     )

@@ -39,6 +39,20 @@ class Gpu:
 
     name = "gpu"
 
+    @property
+    def stream_per_thread(self) -> bool:
+        """Is the default stream one of each thread? Then the work of two threads is in no order."""
+        from convlab.gpu._cuda import cuda
+
+        return bool(getattr(cuda.config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
+
+    def wait(self) -> None:
+        """Wait until all work that this thread has asked for is done."""
+        from convlab.gpu._cuda import cuda
+
+        with in_words("waiting for the GPU"):
+            cuda.default_stream().synchronize()
+
     def put(self, array: np.ndarray):
         """Return a copy of a NumPy array in the device's memory."""
         from convlab.gpu._cuda import cuda

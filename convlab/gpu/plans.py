@@ -5,10 +5,13 @@
     y = prepared(x)                    # x of NumPy: y is NumPy's
     torch.as_tensor(y, device="cuda")  # the same memory, for PyTorch
 
-Work is put on CUDA's default stream and not waited for; only a copy to NumPy waits.
+Work is put on CUDA's default stream and not waited for; only a copy to NumPy waits. So a workspace can go
+from one thread's call to the next one's: what the stream was given first is done first.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,6 +38,12 @@ class DevicePlan(Plan):
         self.device = current()
         super().__init__(problem, w, None, algorithm, backend, threads)
         self.bias = None if bias is None else self.device.put(bias)
+        if self.device.stream_per_thread:  # another thread's call would not wait for this one's
+            self._form = replace(self._form, run=self._run_and_wait)
+
+    def _run_and_wait(self, *arguments) -> None:
+        self.algorithm.forms[self.backend].run(*arguments)
+        self.device.wait()
 
     def resize(self, **sizes) -> str:
         with using(self.device):
@@ -61,18 +70,20 @@ class DevicePlan(Plan):
         ConvError
             If x or out does not fit the plan.
         """
-        problem, device = self.problem, self.device
+        ready, device = self._ready, self.device
+        problem = ready.problem
         there = arrays.described("x", x)
         if there is None:
-            self._check(x)
+            self._check(x, problem)
         else:
-            self._check_described(there)
-        check_one_out(out, problem, device, there, x=x, packed=self.packed, bias=self.bias, **self.workspace)
+            self._check_described(there, problem)
+        inside = {"packed": ready.packed, "bias": self.bias} | ready.workspace
+        check_one_out(out, problem, device, there, x=x, **inside)
         on_device = device.put(x) if there is None else device.adopt(x)
         new = there is None or out is None
         y = device.empty(problem.y_shape, problem.dtype) if new else device.adopt(out)
         with using(device):
-            self._form.run(problem, on_device, self.packed, self.workspace, y, self.threads)
+            self._run(ready, on_device, y)
             if self.bias is not None:
                 from convlab.gpu import bias
 
@@ -82,12 +93,12 @@ class DevicePlan(Plan):
             return device.get(y, out)
         return y if out is None else out
 
-    def _check_described(self, x: arrays.Described) -> None:
+    def _check_described(self, x: arrays.Described, problem: ConvProblem) -> None:
         try:
-            shape, dtypes = self.problem.x_shape, (self.problem.dtype,)
+            shape, dtypes = problem.x_shape, (problem.dtype,)
             arrays.check_described("x", x, self.device, shape, "(N, H, W, C)", dtypes)
         except ShapeError as error:
-            raise self._with_hint(error, x.shape) from None
+            raise self._with_hint(error, x.shape, problem) from None
 
     def _memory(self, output: int) -> Memory:
         return Memory(output, 0, self.threads, self.device)

@@ -23,6 +23,7 @@ class Simulator:
     """
 
     name = "simulator"
+    stream_per_thread = False  # it is done when it has been asked for
 
     def __init__(self, traced: bool = True):
         self.traces, self.traced = [], traced

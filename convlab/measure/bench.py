@@ -37,7 +37,7 @@ def bench_cpu(
     Parameters
     ----------
     path : Path
-        The file; one that is there is replaced.
+        The file; a measurement that is there is replaced, anything else is not.
     quick, rivals : bool
         One layer of each class only; measure NumPy, SciPy and PyTorch as well.
     words : str

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+
+from convlab.measure.readings import whole
 
 MOUNT = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -35,8 +39,9 @@ def cpu_quota() -> float | None:
             *_words(folder / "cpu.cfs_quota_us"),
             *_words(folder / "cpu.cfs_period_us"),
         ]
-        if len(fields) == 2 and all(field.isdecimal() for field in fields) and int(fields[1]):
-            quotas.append(int(fields[0]) / int(fields[1]))
+        quota, period = map(whole, fields) if len(fields) == 2 else (None, None)
+        if quota and period:
+            quotas.append(quota / period)
     return min(quotas, default=None)
 
 
@@ -47,13 +52,11 @@ def _memory() -> Iterator[tuple[int, int]]:
             ("memory.max", "memory.current", "inactive_file"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         ):
-            limit, used = _words(folder / limit_file), _words(folder / used_file)
-            if not (limit and used and limit[0].isdecimal() and used[0].isdecimal()):
-                continue
-            if int(limit[0]) < _UNLIMITED:
+            limit, used = (whole("".join(_words(folder / name)[:1])) for name in (limit_file, used_file))
+            if limit is not None and used is not None and limit < _UNLIMITED:
                 stat = _words(folder / "memory.stat")
-                droppable = int(stat[stat.index(idle) + 1]) if idle in stat else 0
-                yield int(limit[0]), max(int(used[0]) - droppable, 0)
+                droppable = dict(pairwise(stat)).get(idle, "")
+                yield limit, max(used - (whole(droppable) or 0), 0)
 
 
 def _folders(controller: str) -> Iterator[Path]:
@@ -74,7 +77,7 @@ def _folders(controller: str) -> Iterator[Path]:
         inside = Path(path.lstrip("/"))
         for root in dict.fromkeys(roots):
             for folder in (root / inside, *(root / parent for parent in inside.parents)):
-                if folder.is_dir():
+                if os.path.isdir(folder):  # False, too, where we may not look
                     yield folder
 
 

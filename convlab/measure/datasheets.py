@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import tomllib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 from convlab.checks import check_choice
 from convlab.errors import ParameterError
-from convlab.files import data_path
+from convlab.files import data_path, read_text
 
 KINDS = ("GPU", "processor")
 
@@ -50,6 +51,17 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in data_path("machines").glob("*.toml")))
 
 
+def every() -> dict[str, Datasheet]:
+    """Return all datasheets by their names; a file that is none is named in a warning, and left out."""
+    found = {}
+    for name in names():
+        try:
+            found[name] = load(name)
+        except ParameterError as error:
+            warnings.warn(f"a file is skipped: {error}", stacklevel=2)
+    return found
+
+
 def load(name: str) -> Datasheet:
     """Return one datasheet.
 
@@ -81,7 +93,7 @@ def read(path: Path) -> Datasheet:
         If it cannot be read, or if a figure or its source is missing.
     """
     try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+        fields = tomllib.loads(read_text(path))
         kind, flops = fields["kind"], fields["flops"]
         if kind not in KINDS:
             raise ValueError(f"kind = {kind!r} is none of {', '.join(KINDS)}")
@@ -91,13 +103,13 @@ def read(path: Path) -> Datasheet:
             name=_words(fields, "name"),
             kind=kind,
             source=_words(fields, "source"),
-            read_in=tuple(fields["read_in"]),
+            read_in=tuple(map(str, fields["read_in"])),
             memory=_figure("memory", fields["memory"]),
             flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
         )
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a datasheet") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ParameterError(f"{path.name} is no datasheet: {what}") from None
 
@@ -113,4 +125,6 @@ def _figure(name: str, given: float | list[float]) -> float:
     factors = given if isinstance(given, list) else [given]
     if not factors or not all(type(f) in (int, float) and 0 < f < math.inf for f in factors):
         raise ValueError(f"{name} = {given!r} is no number above 0")
-    return float(math.prod(factors))
+    if not math.isfinite(product := float(math.prod(factors))):
+        raise ValueError(f"{name} = {given!r} is more than any machine has")
+    return product

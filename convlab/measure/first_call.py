@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from convlab import another_python
 from convlab.errors import ConvError
 from convlab.measure.cases import Case
 from convlab.measure.saved import Row
@@ -51,7 +52,8 @@ def first_call(case: Case, rounds: int = 3) -> list[Row]:
 
 
 def _run(program: str) -> float:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ)
+    command = [sys.executable, *another_python.program(program)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}, without a word"]
         raise ConvError(f"conv2d in a fresh process is wrong: {said[-1]}")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from textwrap import fill
 
-from convlab.measure import cgroups, readings
+from convlab.measure import cgroups, limits, readings
 from convlab.measure.nvidia import Gpu, find_gpus
 from convlab.units import bytes_text
 
@@ -139,10 +139,10 @@ def cores_at_hand() -> int:
 def memory_at_hand() -> int | None:
     """Return the bytes of memory a program can take right now; None if that cannot be known.
 
-    The lesser of what the machine has free and what the container still allows.
+    The least of what the machine has free, what the container still allows, and what `ulimit` does.
     """
-    known = [amount for amount in (readings.memory()[1], cgroups.memory_left()) if amount is not None]
-    return min(known, default=None)
+    amounts = readings.memory()[1], cgroups.memory_left(), limits.memory_left()
+    return min((amount for amount in amounts if amount is not None), default=None)
 
 
 def version(package: str) -> str | None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from convlab.measure.readings import whole
 from convlab.units import bytes_text
 
 
@@ -40,7 +41,7 @@ def _ask_tool() -> tuple[Gpu, ...]:
     query = "name,driver_version,compute_cap,memory.total"
     command = ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits"]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=5)
+        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=5)
     except (OSError, subprocess.SubprocessError):
         return ()
     return parse_table(answer.stdout) if answer.returncode == 0 else ()
@@ -53,8 +54,10 @@ def parse_table(table: str) -> tuple[Gpu, ...]:
         fields = [text.strip() for text in line.split(",")]
         if len(fields) == 4:
             name, driver, capability, mebibytes = (None if text.startswith("[") else text for text in fields)
-            memory = int(mebibytes) * 2**20 if mebibytes and mebibytes.isdecimal() else None
-            found.append(Gpu(name or "unnamed GPU", driver, capability, memory))
+            memory = whole(mebibytes or "")
+            found.append(
+                Gpu(name or "unnamed GPU", driver, capability, None if memory is None else memory * 2**20)
+            )
     return tuple(found)
 
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from convlab import another_python
 from convlab.errors import ConvError
 from convlab.measure import readings
 from convlab.measure.timing import timer
@@ -77,7 +78,7 @@ class OtherBlas:
             raise ConvError(f"no other kernel: {reason}")
         one = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, *another_python.module(__name__)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | one | {"OPENBLAS_CORETYPE": wanted},

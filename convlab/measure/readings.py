@@ -10,9 +10,14 @@ import platform
 import subprocess
 from pathlib import Path
 
+from convlab.measure import cores
+
 CACHES = Path("/sys/devices/system/cpu")
 CPUINFO = Path("/proc/cpuinfo")
 MEMINFO = Path("/proc/meminfo")
+
+_LARGEST_CACHE = 2**30  # bytes; a file that tells of a larger one is wrong
+_NO_ANSWER = (ImportError, OSError, RuntimeError, ValueError, LookupError)  # psutil, where a file is odd
 
 # Widest first: the first set whose features are all there is the one kernels are written for.
 INSTRUCTION_SETS = {
@@ -67,14 +72,15 @@ def processor() -> str | None:
 def caches() -> dict[int, int]:
     """Return the bytes of the data (or shared) cache on each level, as the core we run on sees it."""
     sizes = {}
-    for folder in sorted(CACHES.glob(f"cpu{min(_allowed(), default=0)}/cache/index*")):
+    for folder in sorted(CACHES.glob(f"cpu{min(cores.now(), default=0)}/cache/index*")):
         kind, level, size = (_text(folder / name).strip() for name in ("type", "level", "size"))
-        if kind in ("Data", "Unified") and level.isdecimal() and size[:-1].isdecimal():
-            sizes[int(level)] = int(size[:-1]) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1], 1)
+        count = (whole(size[:-1]) or 0) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1:], 1)
+        if kind in ("Data", "Unified") and whole(level) and 0 < count <= _LARGEST_CACHE:
+            sizes[int(level)] = count
     if platform.system() == "Darwin":
         for level, key in enumerate(("hw.perflevel0.l1dcachesize", "hw.perflevel0.l2cachesize"), 1):
             answer = _ask("sysctl", "-n", key) or _ask("sysctl", "-n", key.replace("perflevel0.", ""))
-            if answer and answer.isdecimal():
+            if answer and 0 < (whole(answer) or 0) <= _LARGEST_CACHE:
                 sizes[level] = int(answer)
     return sizes
 
@@ -86,15 +92,16 @@ def memory() -> tuple[int | None, int | None]:
 
         memory = psutil.virtual_memory()
         return memory.total, memory.available
-    except (ImportError, OSError, RuntimeError):
+    except _NO_ANSWER:
         lines = (line.split() for line in _text(MEMINFO).splitlines())
-        table = {words[0]: int(words[1]) * 1024 for words in lines if len(words) == 3}
-        return table.get("MemTotal:"), table.get("MemAvailable:")
+        table = {words[0]: whole(words[1]) for words in lines if len(words) == 3}
+        total, free = (table.get(name) for name in ("MemTotal:", "MemAvailable:"))
+        return total and 1024 * total, None if free is None else 1024 * free
 
 
 def threads() -> int | None:
     """Return how many hardware threads this process may run on."""
-    return len(_allowed()) or os.cpu_count()
+    return len(cores.allowed()) or os.cpu_count()
 
 
 def physical_cores() -> int | None:
@@ -103,7 +110,7 @@ def physical_cores() -> int | None:
         import psutil
 
         return psutil.cpu_count(logical=False)
-    except (ImportError, OSError, RuntimeError):
+    except _NO_ANSWER:
         return None
 
 
@@ -126,15 +133,16 @@ def blas() -> str | None:
     return f"{name}{kernel}, {pool['num_threads']} threads"
 
 
-def _allowed() -> set[int]:
-    """Return the hardware threads this process may run on, by number; empty if the system will not say."""
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+def whole(text: str) -> int | None:
+    """Return a whole number that a system's file tells, or None; none of them has more than 20 digits."""
+    return int(text) if text.isdecimal() and len(text) <= 20 else None
 
 
 def _ask(*command: str) -> str | None:
     """Return a small program's answer, or None."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=2).stdout.strip() or None
+        asked = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=2)
+        return asked.stdout.strip() or None
     except (OSError, subprocess.SubprocessError):
         return None
 

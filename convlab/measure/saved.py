@@ -12,21 +12,22 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from convlab.checked import checked
 from convlab.errors import ConvError, ParameterError
+from convlab.files import read_text, why_kept, write_atomically
 from convlab.measure.cases import kind
 from convlab.measure.timing import Timing
 from convlab.problem import ConvProblem
 
 SCHEMA = 1
+OURS = "a measurement of `convlab bench`"
 
 _WORDS = ("part", "network", "layer", "candidate", "cache")
 _COUNTS = ("count", "threads", "rounds")
@@ -128,10 +129,14 @@ class Row:
 
 @dataclass
 class Measurement:
-    """What one run measured: where and how (`header`), and what (`rows`)."""
+    """What one run measured: where and how (`header`), and what (`rows`).
+
+    `state` tells the file as it was last read or written from any other that may take its place.
+    """
 
     header: dict
     rows: list[Row] = field(default_factory=list)
+    state: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
 
     def part(self, name: str, **equal) -> list[Row]:
         """Return the rows of one part; other attributes may be asked for too, e.g. ``cache="cold"``."""
@@ -145,23 +150,34 @@ def write(path: Path, measurement: Measurement) -> None:
     Raises
     ------
     UnwritableError
-        If the disk is full, or the folder cannot be written to. A file that is there is as it was.
+        If the disk is full, the folder cannot be written to, or somebody else's file is there: one that is
+        no measurement, or that was written by another run while this one went on. It is left as it was.
     """
-    aside = path.with_name(path.name + ".part")
+    now = _state(path)
+    if measurement.state and now and now != measurement.state:
+        raise UnwritableError(
+            f"{str(path)!r} was written by another program while this one measured; save to another file"
+        )
+    if reason := why_kept(path, is_ours):
+        raise UnwritableError(f"{str(path)!r} {reason}; save to another file")
     header = json.dumps({"schema": SCHEMA} | measurement.header, indent=1).splitlines()
+    lines = [*(f"# {line}\n" for line in header), ",".join(COLUMNS) + "\n"]
     try:
-        with aside.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(f"# {line}\n" for line in header)
-            file.write(",".join(COLUMNS) + "\n")
-            file.writelines(row.line for row in measurement.rows)
-        os.replace(aside, path)
+        write_atomically(path, "".join([*lines, *(row.line for row in measurement.rows)]))
     except OSError as error:
         raise UnwritableError(
             f"{str(path)!r} cannot be written: {error.strerror}; make room there, or save to another folder"
         ) from None
-    finally:  # whatever ends it: a full disk, or the reader's Ctrl-C
-        with suppress(OSError):
-            aside.unlink()
+    measurement.state = _state(path)
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    """Return what is different for every file that was written; None if none is there."""
+    try:
+        now = path.stat()
+    except OSError:
+        return None
+    return now.st_ino, now.st_size, now.st_mtime_ns
 
 
 class UnwritableError(ConvError):
@@ -177,20 +193,44 @@ def read(path: Path) -> Measurement:
     ParameterError
         If the file is not one, or is of a schema that this version does not know.
     """
+    state = _state(Path(path))
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        header = json.loads("".join(line[1:] for line in lines if line.startswith("#")))
+        lines = read_text(Path(path)).splitlines()
+        header = _header(lines)
         if (schema := header.pop("schema")) != SCHEMA:
             raise ValueError(f"another schema, {schema!r}")
-        return Measurement(header, _rows(line for line in lines if not line.startswith("#")))
+        rows = _rows((line for line in lines if not line.startswith("#")), header.get("simulated", False))
+        return Measurement(header, rows, state)
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a file of measurements") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise ParameterError(
             f"{str(path)!r} is no file of measurements ({type(error).__name__}: {error}); "
             f"expected one that `convlab bench` wrote, of schema {SCHEMA}"
         ) from None
 
 
-def _rows(lines: Iterable[str]) -> list[Row]:
-    return [Row.from_dict(text) for text in csv.DictReader(lines)]
+def is_ours(text: str) -> bool:
+    """Say if a file that begins with this text was written by `convlab bench`, whatever the schema."""
+    try:
+        what = _header(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))["what"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    return isinstance(what, str) and what.startswith("convlab bench")
+
+
+def _header(lines: Iterable[str]) -> dict:
+    return json.loads("".join(line[1:] for line in lines if line.startswith("#")))
+
+
+def _rows(lines: Iterable[str], simulated: bool) -> list[Row]:
+    rows = []
+    for number, text in enumerate(csv.DictReader(lines), 1):
+        row = Row.from_dict(text)
+        times = row.timing
+        if not simulated and not 1e-12 < times.low <= times.median <= times.high < 1e9:
+            raise ValueError(f"row {number} has no times, but {times.low}, {times.median}, {times.high}")
+        if None in text or row.count < 1:
+            raise ValueError(f"row {number} has too many cells, or counts no layer")
+        rows.append(row)
+    return rows

@@ -7,11 +7,10 @@ What is told is the median and the quartiles of the rounds.
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from convlab.checked import Count, Filled, NotNegative, Threads, checked
 from convlab.errors import ConvError
+from convlab.measure import cores
 from convlab.units import time_text
 
 Timer = Callable[[], float]  # makes some untimed calls, then a timed one; returns its seconds
@@ -174,14 +174,17 @@ def alone(threads: int) -> Iterator[None]:
 def on_one_core() -> Iterator[None]:
     """Keep this thread on one core inside a ``with``: a call that moves to another finds its caches empty.
 
-    Where the system does not offer that, nothing happens. Programs started inside inherit it.
+    It is one that no other benchmark keeps to, if there is one. Where the system does not offer that,
+    nothing happens. Programs started inside inherit it.
     """
-    if not hasattr(os, "sched_setaffinity"):
+    here = cores.now()
+    if not here:
         yield
         return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
+    with cores.claimed(here) as core, cores.kept_on({core}):
         yield
-    finally:
-        os.sched_setaffinity(0, before)
+
+
+def on_all_cores() -> AbstractContextManager[None]:
+    """Let go of the core inside a ``with``: what all cores do together is not measured on one."""
+    return cores.kept_on(cores.allowed())

@@ -12,11 +12,15 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from convlab.course.notebooks import ROOT
 from convlab.errors import ConvError
-from convlab.files import data_path
+from convlab.files import data_path, read_text, replacing, why_kept
 from convlab.site.errors import BuildError
+
+if TYPE_CHECKING:
+    from convlab.measure.saved import Measurement
 
 COMMAND = "python -m convlab.site.readme"
 README = ROOT / "README.md"
@@ -26,10 +30,19 @@ _BEGIN = re.compile(r"<!-- convlab:")
 
 def cpu_runs() -> dict:
     """Return all saved runs of `convlab bench cpu`, by the names of their files."""
-    from convlab.measure import saved
+    from convlab.measure.runs import CPU, runs
 
-    runs = {path.name: saved.read(path) for path in sorted(data_path("measurements").glob("*.csv"))}
-    return {name: run for name, run in runs.items() if run.header["what"] == "convlab bench cpu"}
+    return runs(data_path("measurements"), CPU)
+
+
+def shown_run() -> Measurement:
+    """Return the first of them that has timed the layer of the main picture."""
+    from convlab.site.one_layer import LAYER, NETWORK
+
+    for run in cpu_runs().values():
+        if run.part("layers", network=NETWORK, layer=LAYER, ours=True):
+            return run
+    raise BuildError("data/measurements has no run of `convlab bench cpu` that timed the layer shown")
 
 
 def results() -> str:
@@ -43,14 +56,14 @@ def roofline() -> str:
     """Return the place of the first run's roofline in the page, and what it shows."""
     from convlab.site.one_layer import markdown
 
-    return markdown(next(iter(cpu_runs().values())), "data/pictures/roofline.png")
+    return markdown(shown_run(), "data/pictures/roofline.png")
 
 
 def roofline_picture() -> bytes:
     """Return that roofline."""
     from convlab.site.one_layer import picture
 
-    return picture(next(iter(cpu_runs().values()))).png
+    return picture(shown_run()).png
 
 
 def memory_explorer() -> bytes:
@@ -111,10 +124,22 @@ def same(one: bytes, other: bytes) -> bool:
 
 
 def update(path: Path, now: bytes, same: Callable[[bytes, bytes], bool] = bytes.__eq__) -> bool:
-    """Write a file where it is not right already; return whether that was needed."""
-    if path.exists() and same(path.read_bytes(), now):
-        return False
-    path.write_bytes(now)
+    """Write a file where it is not right already; return whether that was needed.
+
+    Raises
+    ------
+    BuildError
+        If something is there that the file cannot be compared with, or it cannot be written.
+    """
+    try:
+        if reason := why_kept(path, lambda begin: True):
+            raise BuildError(f"it {reason}")
+        if path.exists() and same(path.read_bytes(), now):
+            return False
+        with replacing(path) as draft:
+            draft.write_bytes(now)
+    except (OSError, SyntaxError) as error:  # Pillow has either for what is no picture
+        raise BuildError(str(error)) from None
     return True
 
 
@@ -122,16 +147,16 @@ def main() -> int:
     """Bring everything up to date, and say what has changed; 1 if something could not be made."""
     failed = False
     try:
-        if update(README, renewed(README.read_text(encoding="utf-8")).encode()):
+        if update(README, renewed(read_text(README)).encode()):
             print("changed: README.md")
-    except (BuildError, ConvError) as error:
-        print(f"convlab: {error}", file=sys.stderr)
+    except (BuildError, OSError, ValueError) as error:  # a ConvError is a ValueError, and so is no UTF-8
+        print(f"convlab: README.md is left as it is: {error}", file=sys.stderr)
         failed = True
     for name, draw in PICTURES.items():
         try:
             if update(data_path("pictures", name), small(draw()), same):
                 print(f"changed: data/pictures/{name}")
-        except BuildError as error:
+        except (BuildError, ConvError) as error:
             print(f"convlab: data/pictures/{name} is left as it is: {error}", file=sys.stderr)
             failed = True
     return int(failed)

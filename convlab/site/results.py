@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from urllib.parse import quote
 
 from convlab import networks
+from convlab.markup import as_markdown
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.summary import NUMPY, by_layer, speedup
 from convlab.measure.tables import NOTHING, ratio_2
@@ -54,8 +56,8 @@ def whole_networks(run: Measurement) -> list[str]:
 def where_and_when(header: dict) -> str:
     """Return the machine and the day of a run: "on a chip (AVX2), 1 March 2026"."""
     machine, date = header["machine"], datetime.fromisoformat(header["date"])
-    processor = machine["processor"] or "an unknown processor"
-    vectors = f" ({machine['instruction_set']})" if machine["instruction_set"] else ""
+    processor = as_markdown(machine["processor"] or "an unknown processor")
+    vectors = f" ({as_markdown(machine['instruction_set'])})" if machine["instruction_set"] else ""
     return f"on {processor}{vectors}, {date.day} {date:%B %Y}"
 
 
@@ -74,17 +76,18 @@ def _line(
 
 def _caption(run: Measurement, source: str) -> str:
     header = run.header
-    versions = header["machine"]["libraries"]
+    versions = header["machine"].get("libraries", {})
     libraries = " and ".join(
-        f"{title} {versions[name]}"
+        f"{title} {as_markdown(versions[name])}"
         for name, title in (("torch", "PyTorch"), ("numpy", "NumPy"))
         if versions.get(name)
     )
-    better = ", the faster of two kernels of its BLAS" if header["blas"].get("NumPy, other kernel") else ""
+    two = header.get("blas", {}).get("NumPy, other kernel")
+    better = ", the faster of two kernels of its BLAS" if two else ""
     return (
         f"How many times as fast as {libraries}{better}: the best of our algorithms on each layer, and in "
         f"brackets `{ALONE}` alone. One core, one picture at a time, float32, measured "
         f"{where_and_when(header)}. "
         "Geometric means, a layer counted as often as its network runs it. "
-        f"[The file]({source}) has all of it; `convlab bench cpu` measures your machine."
+        f"[The file]({quote(source)}) has all of it; `convlab bench cpu` measures your machine."
     )

@@ -35,6 +35,8 @@ class Actions:
         What the first step reads; set it before each run.
     all : list of callable
         In the order of the steps.
+    features : ndarray
+        What the last step writes.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Actions:
         for step in steps:
             make = getattr(self, f"_{step.does}")
             self.all.append(make(step, [arrays[name] for name in step.takes], arrays[step.name]))
+        self.features = arrays[steps[-1].name]
 
     def _normalise(self, step, takes, y):
         N, H, W, C = step.shape

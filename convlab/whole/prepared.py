@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,8 @@ from convlab.algorithms.base import Algorithm
 from convlab.backends import choose_backend
 from convlab.checked import Count, checked
 from convlab.checks import said
-from convlab.errors import ParameterError, UnsupportedError
+from convlab.choose import Memory
+from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.plans import Plan, plan
 from convlab.progress import shown
 from convlab.whole.actions import Actions
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
 
 
 class Prepared:
-    """A network ready to run, see `Stack.prepare`. It serves one caller at a time: its arrays are reused.
+    """A network ready to run, see `Stack.prepare`.
+
+    Its arrays are reused. A thread that finds them in use gets others, which are kept for the next time.
 
     Attributes
     ----------
@@ -51,11 +56,8 @@ class Prepared:
         wanted = self._by_layer(algorithm)
         for step in shown(stack.layers, f"preparing {stack.title}", progress):
             self.plans[step.name] = self._plan(step, wanted[step.name])
-        self._workspace_total = share(self.plans.values())
-        arrays, self._array_bytes = allocate(stack.steps)
-        self._last = arrays[stack.steps[-1].name]
-        waiting = late(stack.steps) if fused else {}
-        self._actions = Actions(stack.steps, self.plans, stack.weights, arrays, waiting, self.backend)
+        self._late = late(stack.steps) if fused else {}
+        self._idle = [self._actions(self.plans)]  # as far as nobody uses them now
 
     # -- running -------------------------------------------------------------------------------------------
 
@@ -77,10 +79,11 @@ class Prepared:
             If the photos do not fit.
         """
         self.stack.check_photo(photo)
-        self._actions.photo = np.ascontiguousarray(photo)
-        for action in self._actions.all:
-            action()
-        return self._last.reshape(len(photo), -1).copy()
+        with self._borrowed() as actions:
+            actions.photo = np.ascontiguousarray(photo)
+            for action in actions.all:
+                action()
+            return actions.features.reshape(len(photo), -1).copy()
 
     @checked
     def profile(self, photo: np.ndarray, rounds: Count = 7, progress: bool = True) -> Profile:
@@ -95,12 +98,14 @@ class Prepared:
             Show a bar.
         """
         self.run(photo)  # compiles, checks, warms up
-        seconds = np.empty((rounds, len(self._actions.all)))
-        for row in shown(seconds, f"running {self.stack.title}", progress):
-            for place, action in enumerate(self._actions.all):
-                start = time.perf_counter()
-                action()
-                row[place] = time.perf_counter() - start
+        seconds = np.empty((rounds, len(self.stack.steps)))
+        with self._borrowed() as actions:
+            actions.photo = np.ascontiguousarray(photo)
+            for row in shown(seconds, f"running {self.stack.title}", progress):
+                for place, action in enumerate(actions.all):
+                    start = time.perf_counter()
+                    action()
+                    row[place] = time.perf_counter() - start
         spent = [
             Spent(step, self._algorithm(step), float(median), live, self._workspace_bytes(step))
             for step, median, live in zip(
@@ -125,6 +130,33 @@ class Prepared:
     def rounding(self) -> float:
         """The largest `Algorithm.rounding` of those in use, for `Stack.tolerance`."""
         return max(one.algorithm.rounding for one in self.plans.values())
+
+    # -- memory --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Actions]:
+        """Take arrays that no other thread uses, and give them back; `pop` gives them to one thread only."""
+        try:
+            actions = self._idle.pop()
+        except IndexError:
+            actions = self._beside()
+        try:
+            yield actions
+        finally:
+            self._idle.append(actions)
+
+    def _beside(self) -> Actions:
+        """Return the network once more, in other memory; the packed weights are the same."""
+        sizes = {name: self.memory[name] for name in ("arrays", "workspace")}
+        if lacking := Memory(0, 0, self.threads).lacking(sizes):
+            raise WorkspaceError(f"a run of this network beside another one {lacking}; let one wait")
+        return self._actions({name: one.twin() for name, one in self.plans.items()})
+
+    def _actions(self, plans: dict[str, Plan]) -> Actions:
+        """Return the steps, bound to these plans, which from now on share a workspace, and to new arrays."""
+        self._workspace_total = share(plans.values())
+        arrays, self._array_bytes = allocate(self.stack.steps)
+        return Actions(self.stack.steps, plans, self.stack.weights, arrays, self._late, self.backend)
 
     # -- preparing -----------------------------------------------------------------------------------------
 

@@ -16,11 +16,15 @@ from convlab.plans import Plan
 
 
 def share(plans: Iterable[Plan]) -> int:
-    """Let plans that never run at once share what they can of their workspaces, and return the bytes left."""
+    """Let plans share what they can of their workspaces, and return the bytes left.
+
+    They need not run at once, but may: then they take turns, see `Plan.takes_turns_with`.
+    """
     first: dict[tuple, Plan] = {}  # the first plan of each kind
     for one in plans:
         kind = one.problem, id(one.algorithm), one.backend, one.threads
         one.workspace = first.setdefault(kind, one).workspace
+        one.takes_turns_with(next(iter(first.values())))
     scratch = [_scratch(one) for one in first.values()]
     room = max((sum(map(_whole_lines, arrays.values())) for arrays in scratch), default=0)
     memory = aligned_empty((room,), np.uint8)

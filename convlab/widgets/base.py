@@ -7,7 +7,6 @@ same drawing also lives in an exported page, with no kernel, no server and no ne
 from __future__ import annotations
 
 import base64
-import json
 import uuid
 from collections.abc import Iterable
 from importlib.resources import files
@@ -21,6 +20,7 @@ from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
 from convlab.figures.picture import Picture
+from convlab.markup import as_script
 from convlab.problem import LARGEST
 
 # What all widgets share, in the order in which it is read.
@@ -139,10 +139,9 @@ class Live(anywidget.AnyWidget):
         """Return HTML that shows the picture and, where scripts run, replaces it by the moving figure."""
         name = f"convlab-{uuid.uuid4().hex[:12]}"
         code = base64.b64encode(self.module().encode()).decode()
-        data = json.dumps(self.state()).replace("</", "<\\/")
         return (
             f'<div id="{name}">{picture._repr_html_()}</div>\n<style>{stylesheet()}</style>\n'
-            f'<script type="module">\nconst name = "{name}", state = {data};\n'
+            f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
             f"{read('standalone.js')}</script>"
         )

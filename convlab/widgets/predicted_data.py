@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
 from numbers import Integral
+from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
@@ -16,9 +17,10 @@ from convlab.checks import said
 from convlab.choose import ALIKE
 from convlab.errors import ParameterError
 from convlab.files import data_path
-from convlab.measure import known, readings, saved
+from convlab.measure import known, readings
 from convlab.measure.judge import speeds_of
 from convlab.measure.predict import Speeds
+from convlab.measure.runs import CPU, runs
 from convlab.problem import ConvProblem
 
 HERE = "here"
@@ -93,10 +95,10 @@ def machines() -> dict[str, tuple[str, Speeds]]:
 def _saved() -> dict[str, tuple[str, Speeds]]:
     """Return the machines of the course's measurements; runs on a GPU, and old ones, have no paces."""
     found = {}
-    for path in sorted(data_path("measurements").glob("*.csv")):
-        measurement = saved.read(path)
-        if speeds := speeds_of(measurement):
-            found[path.stem] = f"{path.stem}: {measurement.header['machine']['processor']}", speeds
+    for file, run in runs(data_path("measurements"), CPU).items():
+        if speeds := speeds_of(run):
+            name = Path(file).stem
+            found[name] = f"{name}: {run.header['machine'].get('processor') or 'a processor'}", speeds
     return found
 
 

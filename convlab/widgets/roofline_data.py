@@ -8,13 +8,15 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import isfinite
+from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.files import data_path
-from convlab.measure import datasheets, saved
+from convlab.measure import datasheets
 from convlab.measure.points import Point, weights_of
 from convlab.measure.roofline import Roofline, of_datasheet, of_machine
+from convlab.measure.runs import CPU, runs
 from convlab.measure.saved import Row
 from convlab.problem import ConvProblem
 
@@ -50,17 +52,13 @@ def shaped(own: ConvProblem, batch: int, C: int = 0, K: int = 0, R: int = 0) -> 
 def machines(here: Roofline | None, measured: Sequence[Point]) -> tuple[dict[str, Roofline], Times]:
     """Return the roofs of all machines, this one first if it was measured, and what took how long there."""
     lines, times = ({HERE: here}, {HERE: times_of(measured)}) if here else ({}, {})
-    for file in sorted(data_path("measurements").glob("*.csv")):
-        run = saved.read(file)
-        if run.header["what"] != "convlab bench cpu":
-            continue
+    for file, run in runs(data_path("measurements"), CPU).items():
+        key = Path(file).stem
         name = f"{run.header['machine']['processor']}, measured {run.header['date'][:10]}"
-        lines[file.stem] = of_machine(run.header["roofs"], run.header["machine"], name=name)
+        lines[key] = of_machine(run.header["roofs"], run.header["machine"], name=name)
         rows = [row for part in _PARTS for row in run.part(part, ours=True, threads=1, cache="warm")]
-        times[file.stem] = times_of(rows)
-    for name in datasheets.names():
-        lines[name] = of_datasheet(datasheets.load(name))
-    return lines, times
+        times[key] = times_of(rows)
+    return lines | {name: of_datasheet(sheet) for name, sheet in datasheets.every().items()}, times
 
 
 def times_of(measured: Iterable[Point | Row]) -> dict[ConvProblem, dict[str, float]]:
@@ -74,7 +72,7 @@ def times_of(measured: Iterable[Point | Row]) -> dict[ConvProblem, dict[str, flo
 
 def backend_of(machine: str) -> str:
     """Return whose cost model counts on a machine: "cpu" or "gpu"."""
-    sheet = datasheets.load(machine) if machine in datasheets.names() else None
+    sheet = datasheets.every().get(machine)
     return "gpu" if sheet and sheet.kind == "GPU" else "cpu"
 
 

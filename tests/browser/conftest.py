@@ -19,12 +19,12 @@ from io import StringIO
 from pathlib import Path
 from threading import Thread
 from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from browser_tools import Watched
 from playwright.sync_api import Browser, Page
 
+from convlab.course.server import ask
 from convlab.site.__main__ import build
 from convlab.site.browser import NoBrowserError, launched
 
@@ -172,7 +172,7 @@ def _wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end and server.poll() is None:
         try:
-            urlopen(address, timeout=1).close()
+            ask(address, timeout=1).close()
             return
         except (URLError, OSError):
             time.sleep(0.1)

@@ -10,13 +10,15 @@ wait; every element it reads or writes is looked at and written down. Threads of
 place of the source, in the same iteration of every loop around it, made one request.
 
 It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is the
-other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, as in
-``uint32(a - b)``: without the cast, a - b is below zero here and a large number on the device. Numbers with
-a fraction are rounded to their own type after every operation. A thread runs until it waits at a barrier or
-for its warp; one that spins until another has done something spins for ever.
+other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, and
+where the source says that unsigned meets unsigned (`kinds`). Numbers with a fraction are rounded to their own
+type after every operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a
+`while` for long: then others have a turn. One that spins until another *block* has done something spins for
+ever, and is stopped.
 
 A launch is a `machine`; it reads the kernel's `source`, binds its names (`link`) and runs one `block` after
-the other. `arrays` write every access to the `log`; `races` and `table` read it.
+the other. `arrays` write every access to the `log`; `races`, `between`, `copies` and `table` read it. `order`
+knows who has waited for whom, `watching` looks after numbers that wrap below zero.
 """
 
 from __future__ import annotations
@@ -31,7 +33,16 @@ from convlab.gpu.lanes.trace import Trace
 __all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "run"]
 
 
-def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True, shared_bytes: int = 0) -> Trace:
+def run(
+    kernel,
+    grid,
+    block,
+    *arguments,
+    blocks=None,
+    traced: bool = True,
+    shared_bytes: int = 0,
+    most_rounds: int = 1 << 16,
+) -> Trace:
     """Run a kernel on NumPy arrays, thread by thread.
 
     Parameters
@@ -48,6 +59,9 @@ def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True, share
         False: look for mistakes, and keep no requests.
     shared_bytes : int
         Bytes of dynamic shared memory: what ``kernel[grid, block, stream, bytes]`` says on the device.
+    most_rounds : int
+        How often a thread may go round in one `while`, before it is taken for one that never ends. Rounds
+        that only look at a few elements, always the same, count 16 times.
 
     Returns
     -------
@@ -59,9 +73,10 @@ def run(kernel, grid, block, *arguments, blocks=None, traced: bool = True, share
         If an argument is wrong.
     KernelError
         At once where the kernel cannot go on: an access out of bounds or misaligned, threads that wait for
-        each other for ever. All other mistakes are in the trace; `Trace.check` raises them.
+        each other, or go round in a loop, for ever; a size that the compiler could not know. All other
+        mistakes are in the trace; `Trace.check` raises them.
     """
     from convlab.gpu.lanes.machine import Machine
 
     check_hint("traced", traced, bool)
-    return Machine(kernel, grid, block, arguments, blocks, traced, shared_bytes).run()
+    return Machine(kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds).run()

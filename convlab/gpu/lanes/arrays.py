@@ -58,6 +58,8 @@ class Watched:
         self.shape = tuple(extent for extent, _ in axes)
         self.ndim, self.size = len(axes), prod(self.shape)
         self.end = self.first + 1 + sum((extent - 1) * step for extent, step in axes)
+        # Elements of a row that lie side by side; -1: there are none; 0: the array has no rows.
+        self.row = 0 if len(axes) < 2 else axes[-1][0] if axes[-1][1] == 1 else -1
         self._elements = _Elements(self)
 
     @property
@@ -83,6 +85,7 @@ class Watched:
         try:
             k = self._elements[index]
         except TypeError as error:
+            no_whole_number(self, index)
             raise TypeError(f"{self.name}: one element at a time is written, at whole numbers") from error
         byte = k * self.itemsize
         self._record((self.machine.path.number, sys._getframe(1).f_lasti, self.st, self.base + byte))
@@ -101,7 +104,11 @@ class Watched:
 
     def locate(self, index) -> int:
         """Return which element of `flat` an index means."""
-        return self._elements[index]
+        try:
+            return self._elements[index]
+        except TypeError as error:
+            no_whole_number(self, index)
+            raise TypeError(f"{self.name} has {self.ndim} axes; one element was meant by {index}") from error
 
     def load(self, index, count: int, instruction: int, kind: str = "ld") -> tuple:
         """Return `count` elements that lie side by side, read at once by the instruction that is said."""
@@ -125,8 +132,22 @@ class Watched:
         if k + count > self.end:
             last = (*index[:-1], index[-1] + count - 1) if index.__class__ is tuple else (index + count - 1,)
             out_of_bounds(self, last)
+        if self.row and count > 1 and index[-1] + count > self.row:
+            self._leaves_row(index, count)
         self.run_flat(k, count, instruction, kind)
         return k
+
+    def _leaves_row(self, index, count):
+        """Say that elements that lie side by side in memory are not those of one row."""
+        extent, step = self.axes[-1]
+        name, axis = element(self.name, index), self.ndim - 1
+        if step != 1:
+            text = f"{count} elements from {name} on lie side by side in memory, but not along axis {axis} of"
+            text += f" {self.name}, whose elements are {step} apart"
+        else:
+            text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
+            text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
+        self.machine.note(mistakes.ROW, text, self.name, index)
 
     def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:
         """Note an access to elements k, k + 1, ... of `flat`, having looked at where it begins."""
@@ -160,6 +181,7 @@ class Watched:
         if len(index) > self.ndim:
             raise TypeError(f"{self.name} has {self.ndim} axes; {len(index)} indices were given")
         index += (slice(None),) * (self.ndim - len(index))
+        no_whole_number(self, index)
         part, axes, first = object.__new__(Watched), [], self.first
         part.__dict__.update(self.__dict__)
         for i, (extent, step) in zip(index, self.axes, strict=True):
@@ -208,6 +230,15 @@ class _Elements(dict):
         return k
 
 
+def no_whole_number(array, index) -> None:
+    """Stop if an index has a fraction, or might have one."""
+    indices = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(i, float | np.floating) for i in indices):
+        text = f"{element(array.name, indices)}: an index is a whole number, and this is none"
+        text += " (/ makes a float, even of 4 / 2; // does not)"
+        array.machine.stop(mistakes.FRACTION, text, array.name, indices)
+
+
 def out_of_bounds(array, index) -> None:
     """Stop: an index is beyond its axis."""
     axis = next(a for a, i in enumerate(index) if not 0 <= i < array.shape[a])
@@ -215,8 +246,11 @@ def out_of_bounds(array, index) -> None:
     name = element(array.name, index)
     if wrong < 0:
         text = f"{name}: an index below zero (Numba would count it from the end)"
+        array.machine.watch.beyond(wrong)
         array.machine.stop(mistakes.NEGATIVE, text, array.name, index)
     text = f"{name} is outside of {array.name}, whose axis {axis} has {extent} elements"
-    if 1 << 31 <= wrong < 1 << 32:
-        text += f" ({wrong} is {wrong - (1 << 32)} as a uint32)"
+    for bits in (32, 64):
+        if 1 << bits - 1 <= wrong < 1 << bits:
+            text += f" ({wrong} is {wrong - (1 << bits)} as a uint{bits})"
+            array.machine.watch.beyond(wrong)
     array.machine.stop(mistakes.BOUNDS, text, array.name, index)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from convlab.gpu.lanes.source import dropped
+
 
 def _operation(change, doc):
     def operation(self, array, index, value):
@@ -27,6 +29,8 @@ class Atomics:
     and_ = _operation(lambda old, value: old & value, "itself & value")
     or_ = _operation(lambda old, value: old | value, "itself | value")
     xor = _operation(lambda old, value: old ^ value, "itself ^ value")
+    inc = _operation(lambda old, value: old + 1 if old < value else 0, "itself + 1, 0 after value")
+    dec = _operation(lambda old, value: old - 1 if 0 < old <= value else value, "itself - 1, value after 0")
 
     def cas(self, array, index, expected, value):
         """Let array[index] be `value` if it is `expected`; return what it was."""
@@ -40,5 +44,8 @@ class Atomics:
 
     def _replace(self, array, index, change, instruction):
         [old] = array.load(index, 1, instruction, "atomic")
-        array.put(array.locate(index), change(old))
+        k = array.locate(index)
+        array.put(k, change(old))
+        looked_at = not dropped(self._machine.path.code, instruction)
+        self._machine.order.atomic(array.base + k * array.itemsize, looked_at)
         return old

@@ -1,13 +1,15 @@
 """A block: its threads, each a greenlet that runs until it has to wait for others.
 
-Threads of a warp run one after the other, in order, each as far as it gets. When none of the warp can go on
-without the others, lanes that wait for each other exchange what they brought and go on; when no thread of
-the block can, all have reached the barrier, or one of them never will.
+Threads of a warp run one after the other, in order, each as far as it gets; one that goes round and round in
+a ``while`` lets the others have a turn now and then, for it may wait for what they do. When none of the warp
+can go on without the others, lanes that wait for each other exchange what they brought and go on; when no
+thread of the block can, all have reached the barrier, or one of them never will.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from greenlet import getcurrent, greenlet
 
@@ -15,6 +17,8 @@ from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.log import Rows
 from convlab.gpu.lanes.mistakes import Mistake
 from convlab.gpu.lanes.warp_names import WARP
+
+_NOTHING = MappingProxyType({})
 
 
 class Lane:
@@ -26,16 +30,23 @@ class Lane:
         Its number in the block, x fastest.
     number : int
         Its number in the warp.
-    turn : int
-        How many `syncwarp` it has passed.
+    turn, clock : int, dict
+        What comes before what it does next, and the number of that: see `order`.
+    fenced : dict
+        How far a `threadfence` of its reaches -> what came before that.
     waits : tuple or None
-        (what, spot, mask, value) while it waits for "block" or "warp".
+        (what, spot, mask, value) while it waits for "block" or "warp"; and, of a warp, if that puts in order.
     """
+
+    # What few threads need is here until then: there are many of them.
+    turn, clock, fenced = 0, _NOTHING, _NOTHING
+    mark = waited = 0  # of a `while` that goes round and round: see `Machine.next_round`
+    wraps, suspect = _NOTHING, (None, None)  # see `Watch`
 
     def __init__(self, machine, thread, hub):
         self.machine, self.hub, self.thread, self.number = machine, hub, thread, thread % WARP
         self.index = machine.thread_index(thread)
-        self.turn, self.waits, self.got = 0, None, None
+        self.waits = self.got = None
         self.path = machine.paths.root
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(machine.function, hub)
@@ -54,6 +65,11 @@ class Lane:
             error.add_note(f"in thread {self.index} of block {machine.block_index}")
             raise
 
+    def adopt(self, turn: int, clock: dict, fenced: dict) -> None:
+        """Know more than before of what others have done."""
+        self.turn, self.clock, self.fenced = turn, clock, fenced
+        self.machine.log.begin(self.thread, turn)
+
     @property
     def done(self) -> bool:
         """Whether it has returned."""
@@ -63,14 +79,19 @@ class Lane:
         """Wait for the block's barrier; return the value of every thread."""
         return self._wait(("block", spot, None, value))
 
-    def wait_for_warp(self, mask, value, spot) -> dict:
+    def wait_for_warp(self, mask, value, spot, ordered) -> dict:
         """Wait for lanes of the warp; return the value of each."""
-        return self._wait(("warp", spot, mask, value))
+        return self._wait(("warp", spot, mask, value, ordered))
 
     def _wait(self, waits):
         self.waits, self.path = waits, self.machine.path
         self.hub.switch()
         return self.got
+
+    def pause(self) -> None:
+        """Let others have a turn."""
+        self.path = self.machine.path
+        self.hub.switch()
 
     def release(self, got) -> None:
         """Let it go on."""
@@ -100,25 +121,28 @@ class Block:
     def run(self) -> Iterator[Rows]:
         """Run it to the end; give the accesses before each barrier, and after the last."""
         while True:
-            for warp in self.warps:
-                self._run_warp(warp)
+            while any([self._run_warp(warp) for warp in self.warps]):  # each of them, every time
+                pass
             yield self.machine.log.take()
             waiting = [lane for warp in self.warps for lane in warp if lane.waits]
             if not waiting:
                 return
             self._barrier(waiting)
 
-    def _run_warp(self, warp) -> None:
-        """Let its lanes go on until all have returned or wait for the block."""
+    def _run_warp(self, warp) -> bool:
+        """Let its lanes go on until all have returned or wait for the block, or spin: that is returned."""
         while True:
             for lane in warp:
                 if not lane.waits and not lane.done:
                     lane.go()
             meeting = [lane for lane in warp if lane.waits and lane.waits[0] == "warp"]
+            if meeting and self._exchange(warp, meeting):
+                continue
+            if any(not lane.waits and not lane.done for lane in warp):
+                return True
             if not meeting:
-                return
-            if not self._exchange(warp, meeting):
-                self._stuck(warp, meeting)
+                return False
+            self._stuck(warp, meeting)
 
     def _exchange(self, warp, meeting) -> bool:
         """Let lanes go on that wait at one spot and are all there; return whether there were any."""
@@ -134,19 +158,21 @@ class Block:
         # Without a mask the ones that are there count, once no other can come.
         ready = ready or [lanes for (_, mask), lanes in spots.items() if mask is None]
         for lanes in ready:
+            if lanes[0].waits[4]:
+                self.machine.order.syncwarp(lanes)
             values = Exchange({lane.number: lane.waits[3] for lane in lanes})
             for lane in lanes:
                 lane.release(values)
         return bool(ready)
 
     def _stuck(self, warp, meeting):
-        lane = meeting[0]
-        _, (path, instruction), mask, _ = lane.waits
+        lane = next((lane for lane in meeting if not _names(lane.waits[2], lane)), meeting[0])
+        _, (path, instruction), mask, *_ = lane.waits
         missing = sorted(
             _lanes(int(mask) & sum(1 << other.number for other in warp if not other.done))
             - {other.number for other in meeting if other.waits[1:3] == lane.waits[1:3]}
         )
-        if missing:
+        if _names(mask, lane):
             text = (
                 f"lane {lane.number} waits here for lanes {_ranges(missing)} of its warp, named in its mask"
             )
@@ -172,6 +198,7 @@ class Block:
                 text = f"thread {first.index} waits here in one iteration of a loop, thread {other.index}"
                 text += " in another"
             self._diverged(first, other, text)
+        self.machine.order.barrier(waiting)
         values = [lane.waits[3] for lane in waiting]
         for lane in waiting:
             lane.release(values)
@@ -187,6 +214,10 @@ class Block:
     def _place(self, lane):
         path, instruction = lane.waits[1]
         return self.machine.place(path, 2 * instruction)
+
+
+def _names(mask, lane) -> bool:
+    return mask is None or bool(int(mask) >> lane.number & 1)
 
 
 def _lanes(mask: int) -> set[int]:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from convlab.gpu.lanes.atomics import Atomics
+from convlab.gpu.lanes.order import BLOCK, DEVICE
 from convlab.gpu.lanes.warp_names import WarpNames
 
 
@@ -58,9 +59,14 @@ class Cuda(WarpNames):
         return int(any(self._machine.barrier(predicate, sys._getframe(1).f_lasti)))
 
     def threadfence(self):
-        """Do nothing: memory is in order here."""
+        """Let what came before be seen by whoever sees what comes after; memory is in order here."""
+        self._machine.order.fence(DEVICE, BLOCK)
 
-    threadfence_block = threadfence_system = threadfence
+    def threadfence_block(self):
+        """The same, for threads of this block alone."""
+        self._machine.order.fence(BLOCK)
+
+    threadfence_system = threadfence
 
     def fma(self, a, b, c):
         """Return a * b + c, rounded once."""

@@ -10,9 +10,8 @@ import sys
 import numpy as np
 
 from convlab.gpu.lanes import mistakes
-from convlab.gpu.lanes.memory import COPYING
+from convlab.gpu.lanes.copies import BYTES
 
-COPY_BYTES = 16
 ALL_LANES = 0xFFFFFFFF
 
 
@@ -31,11 +30,8 @@ def store4(machine, array, index, a, b, c, d):
 
 def cp_async16_zfill(machine, shared, to, array, index, wanted):
     """Begin to copy 16 bytes: read now, written when the thread has waited for it."""
-    instruction, count = sys._getframe(1).f_lasti, COPY_BYTES // shared.itemsize
-    values = array.load(index, count, instruction) if wanted else (0,) * count
-    k = shared.run(to, count, instruction, "st")
-    shared.mark(k, count, COPYING)
-    machine.lane.copies[-1].append((shared, k, values))
+    copy = machine.copies.begin(shared, to, array, index, wanted, sys._getframe(1).f_lasti)
+    machine.lane.copies[-1].append(copy)
 
 
 def cp_async_commit(machine):
@@ -45,12 +41,10 @@ def cp_async_commit(machine):
 
 def cp_async_wait(machine, groups):
     """Let all copies arrive but those of the last groups."""
-    copies, instruction = machine.lane.copies, sys._getframe(1).f_lasti
+    copies = machine.lane.copies
     while len(copies) - 1 > groups:  # the last one is open
-        for shared, k, values in copies.pop(0):
-            shared.run_flat(k, len(values), instruction, "landed")
-            for i, value in enumerate(values):
-                shared.put(k + i, value)
+        for copy in copies.pop(0):
+            machine.copies.arrive(copy)
 
 
 # -- tensor cores --------------------------------------------------------------------------------------------
@@ -59,7 +53,7 @@ def cp_async_wait(machine, groups):
 def ldmatrix_x4(machine, shared, index):
     """Return a word of each of four matrices; lane 8*i + j read row j of matrix i."""
     instruction = sys._getframe(1).f_lasti
-    row = shared.load(index, COPY_BYTES // shared.itemsize, instruction)
+    row = shared.load(index, BYTES // shared.itemsize, instruction)
     rows = machine.meet(ALL_LANES, np.array(row, shared.dtype).view(np.uint32).tolist(), instruction)
     line, word = divmod(machine.lane.number, 4)
     return tuple(rows[8 * matrix + line][word] for matrix in range(4))

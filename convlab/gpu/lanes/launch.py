@@ -75,6 +75,13 @@ def named(function, arguments) -> list[tuple[str, object]]:
     return list(zip(names, arguments, strict=True))
 
 
+def unsigned_names(given) -> frozenset[str]:
+    """Return the names of arguments that are unsigned numbers, or arrays of them."""
+    return frozenset(
+        name for name, value in given if getattr(getattr(value, "dtype", None), "kind", "") == "u"
+    )
+
+
 def _numbers(name: str, value) -> tuple[int, ...]:
     several = tuple(value) if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(several) <= 3:

@@ -13,8 +13,10 @@ import numpy as np
 from convlab.gpu._cuda import cuda
 from convlab.gpu.lanes.cuda_names import Cuda
 from convlab.gpu.lanes.instructions import STAND_INS
+from convlab.gpu.lanes.kinds import outside
+from convlab.gpu.lanes.mistakes import KernelError
 from convlab.gpu.lanes.source import MACHINE, read
-from convlab.gpu.lanes.values import Module, as_dtype, cast, keeps_type, literal
+from convlab.gpu.lanes.values import Module, as_dtype, cast, is_number_type, keeps_type, literal
 from convlab.gpu.ptx import Instruction
 
 
@@ -31,10 +33,12 @@ class Linker:
             "__builtins__": builtins,
         }
 
-    def link(self, function) -> FunctionType:
-        """Return a function like the one given, for this launch."""
+    def link(self, function, unsigned=frozenset()) -> FunctionType:
+        """Return a function like the one given, for this launch; some of its arguments are unsigned."""
         if function not in self._functions:
-            source = read(function)
+            source = read(function, unsigned)
+            if source.unfixed:
+                raise KernelError(function.__name__, source.unfixed)
             for (line, column), name in source.arrays.items():
                 self._machine.array_names[source.code.co_filename, line, column] = name
             names = {**self._names, **source.constants}
@@ -57,7 +61,7 @@ class Linker:
             return partial(_stand_in(value.name), self._machine)
         if isinstance(value, BuiltinFunctionType) and value.__module__ == math.__name__:
             return keeps_type(value)
-        if _is_number_type(value):
+        if is_number_type(value):
             return cast(as_dtype(value))
         return literal(value)
 
@@ -82,23 +86,5 @@ def _stand_in(name: str):
 
 def _outside(function, names):
     """Yield the name and value of everything a function finds outside of itself."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    closure = {}
-    for name, cell in cells:
-        try:
-            closure[name] = cell.cell_contents
-        except ValueError:  # not given a value yet
-            continue
-    for name in names:
-        if name in closure:
-            yield name, closure[name]
-        elif name in function.__globals__:
-            yield name, function.__globals__[name]
-
-
-def _is_number_type(value) -> bool:
-    if isinstance(value, type):
-        return issubclass(value, np.generic)
-    from numba import types
-
-    return isinstance(value, types.Number | types.Boolean)
+    known = outside(function)
+    yield from ((name, known[name]) for name in names if name in known)

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from convlab.gpu.lanes import mistakes
-from convlab.gpu.lanes.arrays import out_of_bounds
+from convlab.gpu.lanes.arrays import no_whole_number, out_of_bounds
 from convlab.gpu.lanes.mistakes import element
 from convlab.gpu.lanes.values import as_dtype, cast
 
@@ -48,6 +48,7 @@ class Local(dict):
     def _index(self, index):
         """Return an index that is in order as the key it has here; any other is a mistake."""
         indices = index if isinstance(index, tuple) else (index,)
+        no_whole_number(self, indices)
         if len(indices) != self.ndim or not all(isinstance(i, int | np.integer | np.bool_) for i in indices):
             raise TypeError(f"{self.name} has {self.ndim} axes; it takes so many whole numbers, not {index}")
         if not all(0 <= i < extent for i, extent in zip(indices, self.shape, strict=True)):

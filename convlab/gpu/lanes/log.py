@@ -14,7 +14,8 @@ class Access:
     Attributes
     ----------
     kind : str
-        "ld", "st" or "atomic"; "landed" is the moment at which an asynchronous copy is known to be there.
+        "ld", "st" or "atomic"; "fetched" and "landed" are the moment at which an asynchronous copy is known
+        to have been read and written.
     array : Array
         The whole array, though it be reached through a slice.
     size : int
@@ -36,11 +37,13 @@ class Rows:
     Attributes
     ----------
     thread, turn : arrays of int
-        The thread of the block; and how many `syncwarp` its warp had passed.
+        The thread of the block; and the number of its clock in `Order.clocks`.
     path, instruction : arrays of int
         Number of the `Path`, and `f_lasti`: the place in the source.
     access, address : arrays of int
         Number of the `Access`, and the first byte.
+    moment : array of int
+        How many accesses of the launch came before it.
     """
 
     thread: np.ndarray
@@ -49,6 +52,7 @@ class Rows:
     instruction: np.ndarray
     access: np.ndarray
     address: np.ndarray
+    moment: np.ndarray
 
     def __len__(self):
         return len(self.thread)
@@ -76,6 +80,11 @@ class Log:
         self.accesses: list[Access] = []
         self._known: dict[tuple, int] = {}
         self._turns: list[tuple[int, int, int]] = []
+        self._taken = 0
+
+    def now(self) -> int:
+        """Return how many accesses there have been."""
+        return self._taken + len(self.numbers) // 4
 
     def access(self, kind: str, array, size: int, part: int = 0) -> int:
         """Return the number of an `Access`."""
@@ -96,4 +105,7 @@ class Log:
         lengths = np.diff(np.append(start, len(path)))
         self.numbers.clear()  # arrays hold on to this list
         self._turns.clear()
-        return Rows(np.repeat(thread, lengths), np.repeat(turn, lengths), path, instruction, access, address)
+        moment = np.arange(self._taken, self._taken + len(path))
+        self._taken += len(path)
+        thread, turn = np.repeat(thread, lengths), np.repeat(turn, lengths)
+        return Rows(thread, turn, path, instruction, access, address, moment)

@@ -12,7 +12,9 @@ from convlab.checks import check_whole, said
 from convlab.errors import ArrayError
 from convlab.gpu.lanes import mistakes
 from convlab.gpu.lanes.arrays import Watched
+from convlab.gpu.lanes.between import BetweenBlocks
 from convlab.gpu.lanes.block import Block
+from convlab.gpu.lanes.copies import Copies
 from convlab.gpu.lanes.launch import (
     Triple,
     block_indices,
@@ -20,21 +22,26 @@ from convlab.gpu.lanes.launch import (
     kernel_array,
     kernel_function,
     named,
+    unsigned_names,
 )
 from convlab.gpu.lanes.link import Linker
 from convlab.gpu.lanes.local import Local
 from convlab.gpu.lanes.log import Log
 from convlab.gpu.lanes.memory import Memory, states
 from convlab.gpu.lanes.mistakes import KernelError, Mistake, Mistakes, Place
-from convlab.gpu.lanes.paths import Paths
-from convlab.gpu.lanes.races import BetweenBlocks, within_block
+from convlab.gpu.lanes.order import Order
+from convlab.gpu.lanes.paths import SOME_ROUNDS, Paths
+from convlab.gpu.lanes.races import within_block
 from convlab.gpu.lanes.shared import SharedMemory
 from convlab.gpu.lanes.source import instructions, places
 from convlab.gpu.lanes.trace import Trace
 from convlab.gpu.lanes.values import argument
+from convlab.gpu.lanes.watch import Watch
 from convlab.gpu.occupancy import MOST_SHARED
 
 CONSTANT_BYTES = 64 << 10
+FEW = 8  # elements; who looks at no others, round after round, waits for something
+WAITING = 16  # times as many rounds it counts for
 
 
 class Machine:
@@ -50,19 +57,22 @@ class Machine:
         Its block.
     """
 
-    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes):
+    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds):
         self.kernel = kernel_function(kernel)
         self.grid, self.block = extents("grid", grid), extents("block", block)
         self.blocks = None if blocks is None else block_indices(blocks, self.grid)
         self.traced = traced
+        self.most_rounds = check_whole("most_rounds", most_rounds, 1)
         self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
-        self.shared = SharedMemory(self, check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED))
+        shared_bytes = check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED)
+        self.order, self.copies, self.shared = Order(self), Copies(self), SharedMemory(self, shared_bytes)
         self.constants: dict[int, Watched] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
-        self.function = Linker(self).link(self.kernel)
+        given, self.watch = named(self.kernel, arguments), Watch(self)
+        self.function = Linker(self).link(self.kernel, unsigned_names(given))
         self.paths = Paths(self.function.__code__)
-        self.arguments = [self._argument(*pair) for pair in named(self.kernel, arguments)]
+        self.arguments = [self._argument(*pair) for pair in given]
         self.trace = Trace(self)
 
     def _argument(self, name, value):
@@ -90,9 +100,14 @@ class Machine:
     def _run_block(self, index, between):
         self.block_index = index
         self.shared.begin()
+        self.order.begin()
+        self.copies.begin_block()
+        if between:
+            between.begin()
         block = Block(self)
         for rows in block.run():
             within_block(self, rows)
+            self.copies.check(rows)
             if between:
                 between.add(rows)
             if self.traced:
@@ -104,14 +119,35 @@ class Machine:
         """Wait for all threads of the block; return the values they brought."""
         return self.lane.wait_for_block(value, self._spot(instruction))
 
-    def meet(self, mask, value, instruction: int) -> dict:
-        """Wait for the lanes of a mask, or for all that get here (None); return the value of each."""
-        return self.lane.wait_for_warp(mask, value, self._spot(instruction))
+    def meet(self, mask, value, instruction: int, ordered: bool = False) -> dict:
+        """Wait for the lanes of a mask, or for all that get here (None); return the value of each.
 
-    def next_turn(self) -> None:
-        """What this thread did until now is in order with what its warp does next."""
-        self.lane.turn += 1
-        self.log.begin(self.lane.thread, self.lane.turn)
+        With `ordered`, what each did before comes before what the others do next.
+        """
+        return self.lane.wait_for_warp(mask, value, self._spot(instruction), ordered)
+
+    def next_round(self):
+        """Return the path of the next iteration of a `while`; every now and then let others have a turn."""
+        path, lane = self.path.next(), self.lane
+        if path.iteration % SOME_ROUNDS == 0 and path.iteration:
+            numbers = self.log.numbers
+            begin = lane.mark if lane.mark < len(numbers) else 0  # after a barrier the log begins anew
+            touched = set(numbers[begin + 3 :: 4])
+            waits = 0 < len(touched) <= FEW  # for one of these to change
+            lane.waited = (lane.waited + WAITING * SOME_ROUNDS) * waits if path.iteration > SOME_ROUNDS else 0
+            if max(path.iteration, lane.waited) >= self.most_rounds:
+                self._spins(path.iteration, waits)
+            lane.pause()
+            lane.mark = len(self.log.numbers)
+        return path
+
+    def _spins(self, rounds, waits):
+        text = f"this `while` has gone round {rounds} times, and may never end"
+        if waits:
+            text += ": what it waits for does not happen meanwhile (blocks run one after the other here, and"
+            text += " on a device, too, no other block need be running)"
+        text += f"; most_rounds={self.most_rounds} is the limit, `lanes.run` takes another one"
+        self.stop(mistakes.SPIN, text)
 
     def _spot(self, instruction):
         """Return a name for where this thread is, in the source and in its loops."""

@@ -6,6 +6,8 @@ byte by byte, what has been written since, whoever wrote it and through whicheve
 
 from __future__ import annotations
 
+from math import gcd
+
 import numpy as np
 
 from convlab.checks import check_dtype, check_shape
@@ -53,24 +55,50 @@ def poisoned(shape, dtype) -> np.ndarray:
 
 
 class Memory:
-    """Where the arrays of one launch lie: every allocation at an address of its own."""
+    """Where the arrays of one launch lie: every allocation at an address of its own.
+
+    Attributes
+    ----------
+    sizes : dict of int to int
+        Address of an allocation -> bytes.
+    grains : dict of int to int
+        Address of an allocation -> bytes: every element in it begins and ends at a multiple of so many.
+    """
 
     def __init__(self):
-        self._found: dict[int, tuple[np.ndarray, int]] = {}
-        self.sizes: dict[int, int] = {}  # address of an allocation -> bytes
+        self._found: list[tuple[np.ndarray, int]] = []
+        self.sizes: dict[int, int] = {}
+        self.grains: dict[int, int] = {}
         self._end = _FIRST
+
+    @property
+    def grain(self) -> int:
+        """The grain of all allocations together."""
+        return gcd(*self.grains.values())
 
     def place(self, array: np.ndarray) -> tuple[int, int]:
         """Return the address of an array's first element, and of the allocation it is a view of."""
         whole = array
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
-        if id(whole) not in self._found:
-            self._found[id(whole)] = (whole, self._end)
-            self.sizes[self._end] = whole.nbytes
-            self._end += -(-whole.nbytes // ALIGNMENT) * ALIGNMENT + ALIGNMENT
-        start = self._found[id(whole)][1]
-        return start + _pointer(array) - _pointer(whole), start
+        first, size = _pointer(whole), _span(whole)
+        inside = (  # by their bytes: a buffer may have several arrays over it
+            (known, start)
+            for known, start in self._found
+            if 0 <= first - _pointer(known) <= _span(known) - max(size, 1)
+        )
+        known, start = next(inside, (whole, self._end))
+        if start == self._end:
+            self._found.append((known, start))
+            self.sizes[start] = size
+            self._end += -(-size // ALIGNMENT) * ALIGNMENT + ALIGNMENT
+        address = start + _pointer(array) - _pointer(known)
+        self.look_at(start, address, array.itemsize)
+        return address, start
+
+    def look_at(self, start: int, address: int, itemsize: int) -> None:
+        """Take into account an array that is in an allocation."""
+        self.grains[start] = gcd(self.grains.get(start, 0), address - start, itemsize)
 
 
 def states(array: np.ndarray):
@@ -79,6 +107,12 @@ def states(array: np.ndarray):
         return None
     whole, all_states = array.written
     return memoryview(all_states)[_pointer(array) - _pointer(whole) :]
+
+
+def _span(array) -> int:
+    """Return the bytes from an array's first to its last."""
+    steps = sum((extent - 1) * stride for extent, stride in zip(array.shape, array.strides, strict=True))
+    return steps + array.itemsize if array.size else 0
 
 
 def _pointer(array) -> int:

@@ -11,13 +11,19 @@ from convlab.errors import ConvError
 # What can be wrong, and the name it goes by.
 BOUNDS = "out of bounds"
 NEGATIVE = "negative index"
+ROW = "across the end of a row"
+FRACTION = "index that is no whole number"
+UNFIXED = "size known at run time only"
+WRAPPED = "wrapped below zero"
 MISALIGNED = "misaligned access"
 UNWRITTEN = "unwritten read"
 PENDING = "read before the copy arrived"
+IN_FLIGHT = "written while a copy is in flight"
 RACE = "race"
 BARRIER = "divergent barrier"
 WARP = "divergent warp"
 MEMORY = "too much memory"
+SPIN = "endless loop"
 
 
 @dataclass(frozen=True)

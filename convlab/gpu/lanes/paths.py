@@ -7,6 +7,8 @@ the same path if they stand on the same node.
 
 from __future__ import annotations
 
+SOME_ROUNDS = 64
+
 
 class Paths:
     """The tree of one launch; `nodes` has every node by its number."""
@@ -30,18 +32,29 @@ class Path:
     iteration : int
         0, 1, ... in the body of a loop; -1 before the first.
     following : Path or None
-        The next iteration, if any thread has come there.
+        The next iteration, if any thread has come there; None after some rounds, to ask for `next` again.
     caller : int or None
         For the body of a called function: the instruction that called it.
     """
 
-    __slots__ = ("_calls", "_first", "caller", "code", "following", "iteration", "number", "outer", "tree")
+    __slots__ = (
+        "_calls",
+        "_first",
+        "_next",
+        "caller",
+        "code",
+        "following",
+        "iteration",
+        "number",
+        "outer",
+        "tree",
+    )
 
     def __init__(self, tree, outer, code, iteration, caller):
         self.tree, self.outer, self.code, self.iteration, self.caller = tree, outer, code, iteration, caller
         self.number = len(tree.nodes)
         tree.nodes.append(self)
-        self._first = self.following = None
+        self._first = self._next = self.following = None
         self._calls = {}
 
     def enter(self) -> Path:
@@ -52,9 +65,11 @@ class Path:
 
     def next(self) -> Path:
         """Return the path of the loop's next iteration."""
-        if self.following is None:
-            self.following = Path(self.tree, self.outer, self.code, self.iteration + 1, None)
-        return self.following
+        if self._next is None:
+            self._next = Path(self.tree, self.outer, self.code, self.iteration + 1, None)
+            if self._next.iteration % SOME_ROUNDS:
+                self.following = self._next
+        return self._next
 
     def call(self, instruction: int, code) -> Path:
         """Return the path in the body of a function called from here."""

@@ -56,5 +56,6 @@ class SharedMemory:
             self._machine.stop(mistakes.MEMORY, text, name)
         numbers = self._bytes[start : start + size].view(dtype).reshape(shape)
         numbers.view(np.uint8)[...] = 0xFF
+        self._machine.memory.look_at(0, start, dtype.itemsize)
         states = memoryview(self._states)[start : start + size]
         return Watched(self._machine, numbers, name, "shared", start, 0, states)

@@ -8,7 +8,9 @@ Each ``for`` and ``while`` becomes
         ...
     MACHINE.path = MACHINE.path.outer
 
-on the lines it had, so that every error, and every access, still knows its place in the file.
+(a ``while`` may be one that never ends: it asks the machine, and not the path, for what is next) on the
+lines it had, so that every error, and every access, still knows its place in the file. Unsigned numbers that
+may wrap around below zero are watched (`watching`).
 """
 
 from __future__ import annotations
@@ -23,12 +25,15 @@ from types import CodeType
 import numpy as np
 
 from convlab.errors import ConvError
+from convlab.gpu.lanes.kinds import Kinds
 from convlab.gpu.lanes.mistakes import Place
+from convlab.gpu.lanes.sizes import unfixed_sizes
 from convlab.gpu.lanes.values import literal
+from convlab.gpu.lanes.watching import MACHINE, Watching
 
-MACHINE = "<machine>"  # a name no kernel can have
 _ENTER = "MACHINE.path = MACHINE.path.enter()"
 _NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
+_NEXT_ROUND = "MACHINE.path = MACHINE.path.following or MACHINE.next_round()"
 _LEAVE = "MACHINE.path = MACHINE.path.outer"
 
 
@@ -44,11 +49,14 @@ class Source:
         The floating-point numbers written in it.
     arrays : dict of (int, int) to str
         Line and column of a call, and the name its value is given: what an array made there is called.
+    unfixed : tuple of Mistake
+        Arrays whose size is not known when it is compiled.
     """
 
     code: CodeType
     constants: dict
     arrays: dict
+    unfixed: tuple
 
     def names(self) -> set[str]:
         """Return every global name the code may look up."""
@@ -56,8 +64,8 @@ class Source:
 
 
 @lru_cache(maxsize=1024)
-def read(function) -> Source:
-    """Return a function's source, rebuilt; done once for each function."""
+def read(function, unsigned: frozenset = frozenset()) -> Source:
+    """Return a function's source, rebuilt, once for each function and its arguments that are unsigned."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
@@ -68,11 +76,13 @@ def read(function) -> Source:
     tree = ast.parse("".join(["if 1:\n"] * indented + lines))
     ast.increment_lineno(tree, first - 1 - indented)
     definition = tree.body[0].body[0] if indented else tree.body[0]
+    file, kinds = inspect.getsourcefile(function), Kinds(definition, function, unsigned)
+    unfixed = tuple(unfixed_sizes(definition, kinds, file))
     rebuilt = _Rebuilt()
-    module = ast.Module([rebuilt.visit(definition)], [])
-    code = compile(ast.fix_missing_locations(module), inspect.getsourcefile(function), "exec")
+    module = ast.Module([rebuilt.visit(Watching(kinds).visit(definition))], [])
+    code = compile(ast.fix_missing_locations(module), file, "exec")
     [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
-    return Source(code, rebuilt.constants, rebuilt.arrays)
+    return Source(code, rebuilt.constants, rebuilt.arrays, unfixed)
 
 
 class _Rebuilt(ast.NodeTransformer):
@@ -90,7 +100,9 @@ class _Rebuilt(ast.NodeTransformer):
 
     def _counted(self, node):
         self.generic_visit(node)
-        node.body.insert(0, _at(_NEXT, node))
+        # A `while` is told from a `for`, which ends. Its test is on the line that is to be named.
+        following = _at(_NEXT, node) if isinstance(node, ast.For) else _at(_NEXT_ROUND, node.test)
+        node.body.insert(0, following)
         return [_at(_ENTER, node), node, _at(_LEAVE, node)]
 
     visit_For = visit_While = _counted
@@ -150,3 +162,12 @@ def instructions(code) -> list[int]:
     starts = [instruction.offset // 2 for instruction in dis.get_instructions(code)]
     ends = [*starts[1:], len(code.co_code) // 2]
     return [start for start, end in zip(starts, ends, strict=True) for _ in range(start, end)]
+
+
+@lru_cache(maxsize=4096)
+def dropped(code, instruction: int) -> bool:
+    """Return whether what a call returns, made at this `f_lasti`, is thrown away at once."""
+    following = instructions(code)[instruction // 2] + 1
+    while instructions(code)[following] != following:
+        following += 1
+    return dis.opname[code.co_code[2 * following]] == "POP_TOP"

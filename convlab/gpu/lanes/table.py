@@ -31,7 +31,7 @@ class Table:
         block = np.repeat([number[block] for block, _ in blocks], [len(rows) for _, rows in blocks])
         rows = Rows.together([rows for _, rows in blocks])
         accesses = machine.log.accesses
-        asked = np.array([access.kind != "landed" for access in accesses], bool)[rows.access]
+        asked = np.array([access.kind not in ("fetched", "landed") for access in accesses], bool)[rows.access]
         rows, block = rows[asked], block[asked].astype(np.int64)
         starts = np.array([access.array.start for access in accesses], np.int64)
         spot = self._find_sites(rows, accesses)

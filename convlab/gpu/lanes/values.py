@@ -22,6 +22,15 @@ def as_dtype(kind) -> np.dtype:
     return of_numba(kind)
 
 
+def is_number_type(value) -> bool:
+    """Return whether a value is the type of a number, and so casts when it is called."""
+    if isinstance(value, type):
+        return issubclass(value, np.generic)
+    from numba import types
+
+    return isinstance(value, types.Number | types.Boolean)
+
+
 @lru_cache
 def cast(dtype: np.dtype):
     """Return what ``float32(...)`` or ``uint32(...)`` is in a kernel."""

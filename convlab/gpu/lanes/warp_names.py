@@ -14,8 +14,7 @@ class WarpNames:
 
     def syncwarp(self, mask=0xFFFFFFFF):
         """Wait for the lanes of the mask; what they wrote can be read by all of them."""
-        self._machine.meet(mask, None, sys._getframe(1).f_lasti)
-        self._machine.next_turn()
+        self._machine.meet(mask, None, sys._getframe(1).f_lasti, ordered=True)
 
     def shfl_sync(self, mask, value, lane):
         """Return another lane's value."""

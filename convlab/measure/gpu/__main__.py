@@ -13,6 +13,7 @@ from pathlib import Path
 
 from convlab.course import folders
 from convlab.errors import ConvError
+from convlab.measure import saved
 from convlab.measure.gpu import report
 from convlab.measure.gpu.bench import INTERRUPTED, Options, bench_gpu
 from convlab.measure.gpu.parts import check_words
@@ -33,14 +34,14 @@ def main() -> int:
     try:
         if given.layers:
             check_words(given.layers, given.simulate)
-        folders.writable(given.save.parent, "--save")
-        measurement, stopped = bench_gpu(given.save, options)
+        path = folders.replaceable(given.save, "--save", saved.is_ours, saved.OURS)
+        measurement, stopped = bench_gpu(path, options)
     except ConvError as error:
         print(f"convlab: {error}", file=sys.stderr)
         return 2
     for table in report.tables(measurement):
         print(as_text(table))
-    print("\n".join([*report.notes(measurement), f"saved in {given.save}"]))
+    print("\n".join([*report.notes(measurement), f"saved in {path}"]))
     if stopped:
         print(f"convlab: {stopped}", file=sys.stderr)
     return 130 if stopped == INTERRUPTED else int(bool(stopped))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import convlab
 from convlab.errors import ParameterError, UnsupportedError
+from convlab.files import why_kept
 from convlab.measure.gpu import device_tests
 from convlab.measure.gpu.supervise import signals_as_interrupts, supervise
 from convlab.measure.machine import Machine
@@ -74,7 +75,8 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
     ----------
     path : Path
         The file. If a run of the same code, with the same options, on the same machine, left it incomplete,
-        this one goes on there; otherwise a file that is there is replaced.
+        this one goes on there; otherwise a measurement that is there is replaced. What the device tests say
+        goes to a file beside it.
     options : Options
 
     Returns
@@ -88,8 +90,8 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
         If there is no GPU to measure, or the file cannot be written; nothing has been written then.
     """
     until = time.time() + 60 * options.minutes
-    if path.exists() and not path.is_file():
-        raise ParameterError(f"--save={str(path)!r} is no ordinary file; expected one, or a new name")
+    if options.tests and (reason := why_kept(_log(path), device_tests.is_ours)):
+        raise ParameterError(f"--save={str(path)!r}: {str(_log(path))!r} {reason}; expected another name")
     if not options.simulate:
         _refuse_without_gpu()
     measurement = unfinished(path, options) or Measurement(first_header(options))
@@ -184,13 +186,18 @@ def _refuse_without_gpu() -> None:
         )
 
 
+def _log(path: Path) -> Path:
+    """Return where the words of the device tests go."""
+    return path.with_name(path.name + ".tests.txt")
+
+
 def _are_due(told: str) -> bool:
     """Say if the device tests have not been run to their end yet."""
     return told == NOT_RUN or "stopped" in told or "died" in told
 
 
 def _run_tests(path: Path, measurement: Measurement, limit: float) -> None:
-    log = path.with_name(path.name + ".tests.txt")
+    log = _log(path)
     print(f"the device tests run, {log} has what they say", flush=True)
     measurement.header["tests"] = device_tests.run(log, limit)
     print(f"device tests: {measurement.header['tests']}", flush=True)

@@ -10,16 +10,21 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
 import convlab
+from convlab import another_python
+from convlab.files import write_atomically
+from convlab.measure.saved import UnwritableError
 
 TESTS = "tests/test_on_gpu.py"
 SHARE = "CONVLAB_TEST_SHARE"  # "2/8": of every eight tests the third
 PARENT = "CONVLAB_TEST_PARENT"  # they end when this process has ended
+FIRST_LINE = "# What the device tests of `convlab bench gpu` said."  # by it we know our own file
 MOST = 8  # processes: each has a context on the device, of some hundred MiB
 
 
@@ -39,9 +44,11 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
     if not (root / TESTS).exists() or not find_spec("pytest"):
         return "not run: they need a checkout and pytest"
     count = processes or max(1, min(MOST, (os.cpu_count() or 1) // 2))
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-v", "-p", "no:cacheprovider", TESTS]
-    logs = [log.with_name(f"{log.name}.{number}") for number in range(count)]
+    asked = ["-m", "gpu", "-v", "-p", "no:cacheprovider", TESTS]
+    command = [sys.executable, *another_python.module("pytest"), *asked]
     running: list[subprocess.Popen] = []
+    scratch = tempfile.TemporaryDirectory(prefix="convlab-")
+    logs = [Path(scratch.name, str(number)) for number in range(count)]
     try:
         for number, path in enumerate(logs):
             environment = os.environ | {SHARE: f"{number}/{count}", PARENT: str(os.getpid())}
@@ -55,9 +62,11 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
             process.kill()
             process.wait()
         said = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in logs if path.exists())
-        log.write_text(said, encoding="utf-8")
-        for path in logs:
-            path.unlink(missing_ok=True)
+        scratch.cleanup()
+        try:
+            write_atomically(log, f"{FIRST_LINE}\n{said}")
+        except OSError as error:
+            raise UnwritableError(f"{str(log)!r} cannot be written: {error.strerror}") from None
     counts = Counter(re.findall(r" (PASSED|FAILED|ERROR|SKIPPED)\b.*\[", said))
     told = ", ".join(f"{number} {word.lower()}" for word, number in sorted(counts.items())) or "none"
     died = sum(process.returncode not in (0, 1, 5) for process in running) - late
@@ -68,6 +77,11 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
             f", stopped after {limit:g} s" * (late > 0),
         ]
     )
+
+
+def is_ours(text: str) -> bool:
+    """Say if a file that begins with this text holds what device tests said."""
+    return text.startswith(FIRST_LINE)
 
 
 def _wait(running: list[subprocess.Popen], until: float) -> int:

@@ -9,10 +9,11 @@ from convlab.checked import checked
 from convlab.checks import check_choice
 from convlab.files import data_path
 from convlab.gpu.device import gpu_trouble
+from convlab.markup import as_markdown
 from convlab.measure.contest import Effort
-from convlab.measure.gpu.bench import WHAT
 from convlab.measure.gpu.cases import Ladder, ladders
-from convlab.measure.saved import Measurement, read
+from convlab.measure.runs import GPU, runs
+from convlab.measure.saved import Measurement
 from convlab.measure.timing import Timing
 
 _QUICK = Effort(rounds=5, most=15, budget=1.0)
@@ -81,12 +82,12 @@ def measured_here() -> str:
     """Say that times were taken on the GPU of this machine, and which one that is."""
     from convlab.measure.gpu.facts import gpu_facts
 
-    return f"measured here, {gpu_facts()['name']}"
+    return f"measured here, {as_markdown(gpu_facts()['name'])}"
 
 
 def saved_from(kept: Measurement) -> str:
     """Say which GPU a saved measurement is of, and when it was taken."""
-    return f"saved: {kept.header['device'].get('name', 'a GPU')}, {kept.header['date'][:10]}"
+    return f"saved: {as_markdown(kept.header['device'].get('name') or 'a GPU')}, {kept.header['date'][:10]}"
 
 
 def not_measured(trouble: str) -> str:
@@ -96,6 +97,5 @@ def not_measured(trouble: str) -> str:
 
 def newest(folder: Path, part: str) -> Measurement | None:
     """Return the newest measurement of a real GPU that has this part."""
-    found = [read(path) for path in folder.glob("*.csv")]
-    real = [m for m in found if m.header.get("what") == WHAT and not m.header.get("simulated")]
+    real = [m for m in runs(folder, GPU).values() if not m.header.get("simulated")]
     return max((m for m in real if m.part(part)), key=lambda m: m.header["date"], default=None)

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from convlab import another_python
 from convlab.measure.saved import UnwritableError, read, write
 
 TIME_UP = "time was up"
-WORKER = "-m", "convlab.measure.gpu.worker"
+WORKER = another_python.module("convlab.measure.gpu.worker")
 LOST = 75  # exit code of a process whose device does not answer
 UNWRITABLE = 74  # ... that could not write the file
 SILENT = 120.0  # seconds without a sign of life
@@ -67,11 +68,8 @@ def supervise(path: Path, options: dict, until: float) -> None:
             raise
         if code == 0:
             return
-        if code == UNWRITABLE:  # say why: this process finds out the same
-            write(path, read(path))
-            raise UnwritableError(
-                f"{str(path)!r} could not be written for a while; run the same command again"
-            )
+        if code == UNWRITABLE:  # it has said why
+            raise UnwritableError(f"{str(path)!r} could not be written any more, see above")
         if time.time() > until:
             _note_time_up(path)
             return

@@ -114,7 +114,8 @@ if __name__ == "__main__":
     end_with(int(parent))
     try:
         code = work(Path(file), float(until), Options(**json.loads(options)))
-    except UnwritableError:  # the process that waits for this one says so
+    except UnwritableError as error:
+        print(error, flush=True)
         code = UNWRITABLE
     if code == LOST:
         os._exit(code)  # an ordinary end would ask the lost device to give its memory back
