@@ -198,6 +198,7 @@ def rows() -> dict[str, Call]:
     from convlab.measure import datasheets, judge, known, roofline, saved
     from convlab.measure.cases import Case
     from convlab.measure.contest import Effort
+    from convlab.measure.runs import CPU
     from convlab.measure.tables import Table
     from convlab.measure.timing import Timing
     from convlab.tile_types import Tile as RegisterTile
@@ -247,6 +248,7 @@ def rows() -> dict[str, Call]:
     row("plans.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
     row(
@@ -456,7 +458,12 @@ def rows() -> dict[str, Call]:
         traced=True,
         shared_bytes=0,
         named={"arguments": "x"},
-        right={"shared_bytes": {"0"}, "blocks": ANY_LIST, "arguments": TAKEN},
+        right={
+            "shared_bytes": {"0"},
+            "blocks": ANY_LIST,
+            "arguments": TAKEN,
+            "most_rounds": {"10**30", "10**5000"},
+        },
     )
 
     # widgets
@@ -693,6 +700,7 @@ def rows() -> dict[str, Call]:
         loop=lambda flops: flops,
         right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
     )
+    row("measure.runs.runs", folder=folder, what=CPU)
     row("measure.saved.read", path=newest_run(folder))
     row(
         "measure.summary.by_kind",

@@ -17,6 +17,8 @@ from pathlib import Path
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.passes import PACES
+from convlab.checked import checked
+from convlab.checks import check_choice
 from convlab.errors import ConvError
 from convlab.measure.saved import Measurement, Row, read
 
@@ -26,6 +28,7 @@ _LONGEST = 200  # letters of a name
 _WRONG = ValueError, KeyError, TypeError, AttributeError, ArithmeticError  # what a strange header may lead to
 
 
+@checked
 def runs(folder: Path, what: str) -> dict[str, Measurement]:
     """Return the measurements of a folder by the names of their files, in order.
 
@@ -35,6 +38,7 @@ def runs(folder: Path, what: str) -> dict[str, Measurement]:
     what : str
         `CPU` or `GPU`: which benchmark. Those of the other are passed over in silence.
     """
+    check_choice("what", what, (CPU, GPU))
     found = {}
     for path in sorted(folder.glob("*.csv")):
         try:
