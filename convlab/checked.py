@@ -133,7 +133,8 @@ def check_hint(name: str, value, hint) -> None:
             check_hint(f"{name}[{i}]", one, its)
     elif kind is not Any:
         what = _WORDS.get(kind) or f"a {kind.__name__}"
-        if not isinstance(value, kind) or (kind in _LISTS and isinstance(value, str | bytes)):
+        alone = isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and value.ndim == 0)
+        if not isinstance(value, kind) or (kind in _LISTS and alone):
             raise ParameterError(f"{name} is a {type(value).__name__}, {said(value)}; expected {what}")
         if kind in _MAPPINGS and inner:
             for key, one in value.items():

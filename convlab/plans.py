@@ -17,8 +17,7 @@ from convlab import magnitudes
 from convlab.algorithms.base import Algorithm, Cost
 from convlab.aligned import aligned_empty
 from convlab.backends import choose_backend
-from convlab.checked import checked
-from convlab.checks import COMPUTES, check_array, check_out
+from convlab.checks import COMPUTES, check_array, check_instance, check_out
 from convlab.choose import Memory, choose
 from convlab.errors import ConvError, ParameterError, ShapeError, WorkspaceError
 from convlab.problem import ConvProblem
@@ -365,9 +364,9 @@ class Plan:
         other._idle = [True]
         return other
 
-    @checked
     def takes_turns_with(self, other: Plan) -> None:
         """Share memory with another plan: while one of them is called, the other works in a spare."""
+        check_instance("other", other, Plan)
         self._idle = other._idle
 
     def _check(self, x, problem: ConvProblem) -> None:

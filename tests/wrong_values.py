@@ -36,6 +36,7 @@ VALUES = {
     **{"bytes": lambda valid: b"", "a module": lambda valid: np},
     "an array": lambda valid: np.array([1, 2]),
     "an empty array": lambda valid: np.zeros((0,)),
+    "a 0-d array": lambda valid: np.array(1.5),
     "masked": _array(np.ma.masked_array),
     "complex": _array(lambda array: array.astype(complex)),
     "objects": _array(lambda array: array.astype(object)),
@@ -122,12 +123,18 @@ TEXT = {"''", "'nonsense'"}
 NUMBER = {"-1", "0", "1.5", "10**30"}  # of any size and sign
 WHOLE = {"0"}
 TAKEN = {"-1", "0", "1.5", "10**30", "10**5000", "NaN", "infinity", "1j", "True", "NumPy's True"}
-TAKEN |= {"(0, 1, 2)", "an array", "an empty array", "complex"}  # by kernels; what they do with it is theirs
+TAKEN |= {
+    "(0, 1, 2)",
+    "an array",
+    "an empty array",
+    "a 0-d array",
+    "complex",
+}  # by kernels; what they do with it is theirs
 TIMES = {"1.5", "10**30"}  # above 0
 ANY_LIST = {"[]", "{}", "a set", "an empty array"}  # of nothing: nothing is asked
 CALLED = {"a function", "a class"}  # how it is to be called shows where it is called
 AS_NUMPY = {"a class", "NumPy's True"}  # what NumPy takes for a dtype
-UNHASHABLE = {"[]", "ragged", "{}", "a dict", "a set", "an array", "an empty array", *ARRAYS}
+UNHASHABLE = {"[]", "ragged", "a 0-d array", "{}", "a dict", "a set", "an array", "an empty array", *ARRAYS}
 
 # Arguments that mean the same everywhere.
 ALWAYS = {
@@ -191,6 +198,7 @@ def rows() -> dict[str, Call]:
     from convlab.measure import datasheets, judge, known, roofline, saved
     from convlab.measure.cases import Case
     from convlab.measure.contest import Effort
+    from convlab.measure.runs import CPU
     from convlab.measure.tables import Table
     from convlab.measure.timing import Timing
     from convlab.tile_types import Tile as RegisterTile
@@ -240,8 +248,8 @@ def rows() -> dict[str, Call]:
     row("plans.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.Plan.resize", made.resize, N=1, H=5, W=6)
-    row("plans.Plan.takes_turns_with", made.takes_turns_with, other=made)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
     row(
         "problem.ConvProblem", **sizes, stride=1, padding=0, dilation=1, groups=1, dtype="float32",
@@ -308,7 +316,7 @@ def rows() -> dict[str, Call]:
         "algorithms.space_to_depth.fold_numpy",
         problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
     )  # fmt: skip
-    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array"}})
+    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array", "a 0-d array"}})
     row("algorithms.tensor_core.tensor_core", inputs="fp16", tile=TILES[0])
     points = {"points": {"(0, 1, 2)"}}
     row("algorithms.winograd_error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
@@ -366,7 +374,7 @@ def rows() -> dict[str, Call]:
     row("whole.stack.Stack.check_photo", stack.check_photo, photo=photo)
     row("whole.stack.Stack.reference", stack.reference, photo=photo, trusted=True)
     row("whole.stack.Stack.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0, factor=2.0,
-        right={"reference": {"an array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
+        right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
     row(
         "whole.stack.Stack.prepare",
         stack.prepare,
@@ -450,7 +458,11 @@ def rows() -> dict[str, Call]:
         traced=True,
         shared_bytes=0,
         named={"arguments": "x"},
-        right={"shared_bytes": {"0"}, "blocks": ANY_LIST, "arguments": TAKEN},
+        right={
+            "shared_bytes": {"0"},
+            "blocks": ANY_LIST,
+            "arguments": TAKEN,
+        },
     )
 
     # widgets
@@ -672,7 +684,6 @@ def rows() -> dict[str, Call]:
     row("measure.paper.compare_three", case=case, effort=effort, cache="warm", trusted=True)
     row("measure.paper.three_ways", problem=problem, x=x, w=w)
     row("measure.points.once", problem=problem)
-    row("measure.runs.runs", folder=data_path("measurements"), what="convlab bench cpu")
     row("measure.points.points", rows=[row_of], right=rows_right)
     row("measure.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
     row("measure.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
@@ -688,6 +699,7 @@ def rows() -> dict[str, Call]:
         loop=lambda flops: flops,
         right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
     )
+    row("measure.runs.runs", folder=folder, what=CPU)
     row("measure.saved.read", path=newest_run(folder))
     row(
         "measure.summary.by_kind",

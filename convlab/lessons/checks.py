@@ -108,6 +108,7 @@ def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
         guess = math.nan
     if not 0 < guess < math.inf:
         return Note(None, "A guess is a number above 0: write one in place of what is there.")
+    actual = float(actual)  # a fraction, too
     ratio = max(guess, actual) / min(guess, actual)
     verdict = "close" if ratio < 1.25 else "within a factor of two" if ratio < 2 else f"off {ratio:.3g} times"
     return Note(ratio < 2, f"You said {guess:,.4g}; it is {actual:,.4g} {unit}: {verdict}.", because)

@@ -12,9 +12,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
@@ -31,9 +29,7 @@ _WRONG = ValueError, KeyError, TypeError, AttributeError, ArithmeticError  # wha
 
 
 @checked
-def runs(
-    folder: Path, what: Annotated[str, partial(check_choice, words=(CPU, GPU))]
-) -> dict[str, Measurement]:
+def runs(folder: Path, what: str) -> dict[str, Measurement]:
     """Return the measurements of a folder by the names of their files, in order.
 
     Parameters
@@ -47,6 +43,7 @@ def runs(
     ConvError
         If an argument is wrong; not for what lies in the folder.
     """
+    check_choice("what", what, (CPU, GPU))
     found = {}
     for path in sorted(folder.glob("*.csv")):
         try:
