@@ -22,7 +22,9 @@ sizes = pytest.mark.parametrize("m", SIZES)
 @pytest.mark.parametrize("which", ["AT", "BT"])
 def test_what_is_written_out_is_the_matrix(m, which):
     matrix = getattr(transforms(m), which)
-    function = written_out(in_steps(matrix), f"test_{which}_{m}", "float64").py_func
+    function = written_out(
+        in_steps(matrix), f"test_{which}_{m}", "float64"
+    ).py_func.__wrapped__  # as it was written
     numbers = np.random.default_rng(m).standard_normal(len(matrix[0]))
     cells = np.zeros(3 * numbers.size)
     cells[1::3] = numbers
@@ -41,7 +43,7 @@ def test_what_is_written_out_can_be_read():
     for m in SIZES:
         for matrix in (transforms(m).AT, transforms(m).BT):
             text = source(in_steps(matrix), "f")
-            done = text.count(" + ") + text.count(" - ") + text.count("number(") - text.count("at + U")
+            done = text.count(" + ") + text.count(" - ") + text.count("number(") - text.count("at + ")
             assert done == operations(in_steps(matrix)), text
 
 

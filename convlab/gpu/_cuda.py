@@ -115,6 +115,7 @@ def _asked_for_lines_only(capability) -> Iterator[None]:
     with (
         patch.object(dispatcher, "get_current_device", lambda: device),
         patch.object(debuginfo.CUDADIBuilder, "update_variable", lambda *_, **__: None),
+        patch.object(debuginfo.CUDADIBuilder, "mark_variable", lambda *_, **__: None),
     ):
         yield
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
+from convlab.gpu.unsigned import kernel
 
 THREADS = 256
 
@@ -14,11 +15,11 @@ THREADS = 256
 def adder():
     """Return the kernel: one thread a number, neighbours add to neighbours."""
 
-    @cuda.jit
+    @kernel
     def add_bias(y, bias, numbers, filters):
-        i = uint32(cuda.grid(1))
+        i = cuda.grid(1)
         if i < numbers:
-            y[i] += bias[uint32(i % filters)]
+            y[i] += bias[i % filters]
 
     return add_bias
 

@@ -13,11 +13,11 @@ from functools import lru_cache
 
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.depthwise_sliding import THREADS, sliding
 from convlab.gpu.device import current
 from convlab.gpu.rungs import Rung
 from convlab.gpu.tiled.launch import wide
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
 PATCHES = (4, 4), (2, 4), (2, 2), (1, 1)  # outputs of a thread: lines, pixels of a line
@@ -29,21 +29,21 @@ def looped(dtype: str):
     """Return the kernel for any filter: one output a thread, and the weights come from memory each time."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def looped(x, w, y, H, W, C, K, P, Q, m, top, left, R, S, step_p, step_q, step_r, step_s):
-        i = U(U(cuda.blockIdx.x) * U(THREADS) + cuda.threadIdx.x)
+        i = cuda.blockIdx.x * THREADS + cuda.threadIdx.x
         if i < y.size:
             rest, k = divmod(i, K)
             rest, q = divmod(rest, Q)
             n, p = divmod(rest, P)
             total = number(0)
             for r in range(R):
-                row = U(U(p * step_p) + U(r * step_r) - top)
+                row = p * step_p + r * step_r - top
                 for s in range(S):
-                    col = U(U(q * step_q) + U(s * step_s) - left)
+                    col = q * step_q + s * step_s - left
                     if row < H and col < W:
-                        at = U(U(U(U(U(n * H) + row) * W) + col) * C + U(k // m))
-                        total += x[at] * w[U(U(U(U(r * S) + s) * K) + k)]
+                        at = ((n * H + row) * W + col) * C + k // m
+                        total += x[at] * w[(r * S + s) * K + k]
             y[i] = total
 
     return looped

@@ -16,9 +16,9 @@ from functools import lru_cache
 
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
+from convlab.gpu.unsigned import device_function, kernel
 
 THREADS = 256
 REGISTERS = 128  # two blocks on a multiprocessor
@@ -36,80 +36,78 @@ def sliding(dtype, R: int, S: int, stride=(1, 1), dilation=(1, 1), patch=(4, 4),
     step_p, step_q, step_r, step_s = *stride, *dilation
     taps, outputs, width = R * S * vector, rows * cols * vector, columns * vector
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def load(x, at, inside):
         zero = number(0)
         if vector == 4:
             return load4(x, at) if inside else (zero, zero, zero, zero)
         return x[at] if inside else zero, zero, zero, zero
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def add(r, line, pixels, sums, weights):
-        i = U(U(line - r) // U(step_p))  # the outputs that see this line of pixels with row r of the filter
-        if U(line - r) == U(i * U(step_p)) and i < rows:
+        i = (line - r) // step_p  # the outputs that see this line of pixels with row r of the filter
+        if line - r == i * step_p and i < rows:
             for s in range(S):
                 for j in range(cols):
                     for k in range(vector):
-                        o, t, u = U(i * U(cols) + U(j)), U(r * U(S) + U(s)), U(j * step_q + s)
-                        sums[U(o * U(vector) + U(k))] += (
-                            pixels[U(u * U(vector) + U(k))] * weights[U(t * U(vector) + U(k))]
-                        )
+                        o, t, u = i * cols + j, r * S + s, j * step_q + s
+                        sums[o * vector + k] += pixels[u * vector + k] * weights[t * vector + k]
 
     add_everywhere = unrolled(add, R)
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def take(line, x, at, row, col, H, W, C, pixels, sums, weights):
-        down = U(line * U(step_r))
-        if U(row + down) < H:  # a row above the picture is a very large one
+        down = line * step_r
+        if row + down < H:  # a row above the picture is a very large one
             for u in range(columns):
-                along = U(u * step_s)
-                a, b, c, d = load(x, U(at + U(U(U(down * W) + along) * C)), U(col + along) < W)
-                pixels[U(u * vector)] = a
+                along = u * step_s
+                a, b, c, d = load(x, at + (down * W + along) * C, col + along < W)
+                pixels[u * vector] = a
                 if vector == 4:
-                    pixels[U(4 * u + 1)] = b
-                    pixels[U(4 * u + 2)] = c
-                    pixels[U(4 * u + 3)] = d
-            add_everywhere(U(0), line, pixels, sums, weights)
+                    pixels[4 * u + 1] = b
+                    pixels[4 * u + 2] = c
+                    pixels[4 * u + 3] = d
+            add_everywhere(0, line, pixels, sums, weights)
 
     take_all = unrolled(take, lines)
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def put(o, y, at, p, q, P, Q, K, sums):
-        i, j = U(o // U(cols)), U(o % U(cols))
-        if U(p + i) < P and U(q + j) < Q:
-            here, s = U(at + U(U(U(i * Q) + j) * K)), U(o * U(vector))
+        i, j = o // cols, o % cols
+        if p + i < P and q + j < Q:
+            here, s = at + (i * Q + j) * K, o * vector
             if vector == 4:
-                store4(y, here, sums[s], sums[U(s + U(1))], sums[U(s + U(2))], sums[U(s + U(3))])
+                store4(y, here, sums[s], sums[s + 1], sums[s + 2], sums[s + 3])
             else:
                 y[here] = sums[s]
 
     put_all = unrolled(put, rows * cols)
 
-    @cuda.jit(max_registers=REGISTERS)
+    @kernel(max_registers=REGISTERS)
     def sliding(x, w, y, H, W, C, K, P, Q, m, top, left, across, down, total):
         weights = cuda.local.array(taps, number)  # (R, S, vector)
         sums = cuda.local.array(outputs, number)  # (rows, cols, vector)
         pixels = cuda.local.array(width, number)  # (columns, vector), of one line
-        i = U(U(cuda.blockIdx.x) * U(THREADS) + cuda.threadIdx.x)
+        i = cuda.blockIdx.x * THREADS + cuda.threadIdx.x
         if i < total:
-            rest, v = divmod(i, U(K // U(vector)))  # neighbouring threads: neighbouring channels
+            rest, v = divmod(i, K // vector)  # neighbouring threads: neighbouring channels
             rest, tile_q = divmod(rest, across)
             n, tile_p = divmod(rest, down)
-            p, q, k = U(tile_p * U(rows)), U(tile_q * U(cols)), U(v * U(vector))
+            p, q, k = tile_p * rows, tile_q * cols, v * vector
             for t in range(R * S):
                 if vector == 4:
-                    a, b, c, d = load4(w, U(U(U(t) * K) + k))
-                    weights[U(4 * t)] = a
-                    weights[U(4 * t + 1)] = b
-                    weights[U(4 * t + 2)] = c
-                    weights[U(4 * t + 3)] = d
+                    a, b, c, d = load4(w, t * K + k)
+                    weights[4 * t] = a
+                    weights[4 * t + 1] = b
+                    weights[4 * t + 2] = c
+                    weights[4 * t + 3] = d
                 else:
-                    weights[U(t)] = w[U(U(U(t) * K) + k)]
+                    weights[t] = w[t * K + k]
             for o in range(outputs):
-                sums[U(o)] = number(0)
-            row, col = U(U(p * U(step_p)) - top), U(U(q * U(step_q)) - left)
-            at = U(U(U(U(U(n * H) + row) * W) + col) * C + U(k // m))
-            take_all(U(0), x, at, row, col, H, W, C, pixels, sums, weights)
-            put_all(U(0), y, U(U(U(U(U(n * P) + p) * Q) + q) * K + k), p, q, P, Q, K, sums)
+                sums[o] = number(0)
+            row, col = p * step_p - top, q * step_q - left
+            at = ((n * H + row) * W + col) * C + k // m
+            take_all(0, x, at, row, col, H, W, C, pixels, sums, weights)
+            put_all(0, y, ((n * P + p) * Q + q) * K + k, p, q, P, Q, K, sums)
 
     return sliding

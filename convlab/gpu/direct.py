@@ -22,6 +22,7 @@ from convlab.gpu import _cuda, direct_staged, filter
 from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
 from convlab.gpu.rungs import Rung
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -35,7 +36,7 @@ def one_thread_per_output(dtype: Computed):
     """Return the kernel; x is (N, H, W, C), w (K, R, S, C/groups) and y (N, P, Q, K), of type `dtype`."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def direct(x, w, y, stride, corner, dilation, groups):
         N, H, W, _ = x.shape
         K, R, S, channels = w.shape  # channels of one group
@@ -73,7 +74,7 @@ def coalesced(dtype: str):
     """Return the kernel for numbers of type `dtype`; w is packed, (groups, R, S, C/groups, K/groups)."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def direct(x, w, y, stride, corner, dilation):
         N, H, W, _ = x.shape
         groups, R, S, channels, filters = w.shape

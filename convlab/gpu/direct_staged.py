@@ -19,6 +19,7 @@ from convlab.algorithms.direct import loop_arguments
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
 LANES = 32  # filters of a block
@@ -38,7 +39,7 @@ def staged(dtype: str, tile: tuple[int, int] = TILE, shared: int = SHARED):
     size = shared // np.dtype(dtype).itemsize
     threads = LANES * tile_p * tile_q
 
-    @cuda.jit
+    @kernel
     def direct(x, w, y, stride, corner, dilation, chunk):
         patch = cuda.shared.array(size, number)  # (rows, cols, width) of x
         weights = cuda.shared.array(size, number)  # (R, S, width, LANES)

@@ -26,12 +26,12 @@ import numpy as np
 
 from convlab.algorithms import fft, fft_tiled
 from convlab.gpu import _cuda, many_products
-from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
 from convlab.gpu.fft_library import transforms
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
-U = uint32
 THREADS = 128
 
 
@@ -89,35 +89,35 @@ def cut(dtype: str):
     """Return the kernel that fills pictures (N, down, across, rows, cols, C); a thread writes one number."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def cut_pictures(x, pictures, size, H, W, C, rows, cols, down, across, step_h, step_w, top, left):
-        i = U(cuda.grid(1))
+        i = cuda.grid(1)
         if i < size:
-            c, rest = U(i % C), U(i // C)
-            col, rest = U(rest % cols), U(rest // cols)
-            row, rest = U(rest % rows), U(rest // rows)
-            right, rest = U(rest % across), U(rest // across)
-            below, n = U(rest % down), U(rest // down)
-            h = U(U(U(below * step_h) + row) - top)  # above the picture it is very large
-            w = U(U(U(right * step_w) + col) - left)
+            c, rest = i % C, i // C
+            col, rest = rest % cols, rest // cols
+            row, rest = rest % rows, rest // rows
+            right, rest = rest % across, rest // across
+            below, n = rest % down, rest // down
+            h = below * step_h + row - top  # above the picture it is very large
+            w = right * step_w + col - left
             inside = h < H and w < W
-            pictures[i] = x[U(U(U(U(U(U(n * H) + h) * W) + w) * C) + c)] if inside else number(0)
+            pictures[i] = x[((n * H + h) * W + w) * C + c] if inside else number(0)
 
     return cut_pictures
 
 
-@cuda.jit
+@kernel
 def paste(pictures, y, size, P, Q, K, rows, cols, down, across, step_h, step_w):
     """Fill y (N, P, Q, K) from pictures (N, down, across, rows, cols, K); a thread writes one number."""
-    i = U(cuda.grid(1))
+    i = cuda.grid(1)
     if i < size:
-        k, rest = U(i % K), U(i // K)
-        q, rest = U(rest % Q), U(rest // Q)
-        p, n = U(rest % P), U(rest // P)
-        below, right = U(p // step_h), U(q // step_w)
-        picture = U(U(U(U(n * down) + below) * across) + right)
-        row, col = U(p - U(below * step_h)), U(q - U(right * step_w))
-        y[i] = pictures[U(U(U(U(U(U(picture * rows) + row) * cols) + col) * K) + k)]
+        k, rest = i % K, i // K
+        q, rest = rest % Q, rest // Q
+        p, n = rest % P, rest // P
+        below, right = p // step_h, q // step_w
+        picture = (n * down + below) * across + right
+        row, col = p - below * step_h, q - right * step_w
+        y[i] = pictures[((picture * rows + row) * cols + col) * K + k]
 
 
 # -- the form ----------------------------------------------------------------------------------------------

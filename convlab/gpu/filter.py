@@ -6,7 +6,7 @@ There is no sum over channels and no second filter, so nothing of the matrix pro
 overlap: neighbouring outputs look at nearly the same pixels. Each rung makes more of it (`RUNGS`). The last
 is in `convlab.gpu.filter_patch`.
 
-Numbers are uint32, 32 bits without a sign, and ``U(...)`` keeps them so. A row above the picture is then a
+Whole numbers are uint32, 32 bits without a sign (`convlab.gpu.unsigned`). A row above the picture is then a
 very large one: ``row < H`` is false on both sides.
 """
 
@@ -19,10 +19,10 @@ import numpy as np
 from convlab.checked import Computed, Count, kept
 from convlab.gpu import _cuda, filter_patch
 from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.rungs import Rung
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
 BLOCK = (32, 8)  # threads of a block, and its outputs: along a line, and down
@@ -42,20 +42,20 @@ def naive(dtype: str):
     """Return the kernel for numbers of type `dtype`; x (N*H*W), w (R*S) and y (N*P*Q) are flat."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def naive(x, w, y, H, W, P, Q, R, S, top, left, across):
-        down, tile = divmod(U(cuda.blockIdx.x), across)
-        n, tile_p = divmod(down, U((P + U(7)) // U(8)))
-        p = U(tile_p * U(8) + cuda.threadIdx.y)
-        q = U(tile * U(32) + cuda.threadIdx.x)  # neighbouring threads: neighbouring pixels of a line
+        down, tile = divmod(cuda.blockIdx.x, across)
+        n, tile_p = divmod(down, (P + 7) // 8)
+        p = tile_p * 8 + cuda.threadIdx.y
+        q = tile * 32 + cuda.threadIdx.x  # neighbouring threads: neighbouring pixels of a line
         if p < P and q < Q:
             total = number(0)
             for r in range(R):
                 for s in range(S):
-                    row, col = U(p + r - top), U(q + s - left)
+                    row, col = p + r - top, q + s - left
                     if row < H and col < W:
-                        total += x[U(U(U(n * H) + row) * W + col)] * w[U(U(r * S) + s)]
-            y[U(U(U(n * P) + p) * Q + q)] = total
+                        total += x[(n * H + row) * W + col] * w[r * S + s]
+            y[(n * P + p) * Q + q] = total
 
     return naive
 
@@ -66,21 +66,21 @@ def constant(dtype: str, R: int, S: int, weights: bytes):
     number = getattr(_cuda, dtype)
     values = np.frombuffer(weights, dtype)
 
-    @cuda.jit
+    @kernel
     def constant(x, w, y, H, W, P, Q, R_, S_, top, left, across):
         table = cuda.const.array_like(values)
-        down, tile = divmod(U(cuda.blockIdx.x), across)
-        n, tile_p = divmod(down, U((P + U(7)) // U(8)))
-        p = U(tile_p * U(8) + cuda.threadIdx.y)
-        q = U(tile * U(32) + cuda.threadIdx.x)
+        down, tile = divmod(cuda.blockIdx.x, across)
+        n, tile_p = divmod(down, (P + 7) // 8)
+        p = tile_p * 8 + cuda.threadIdx.y
+        q = tile * 32 + cuda.threadIdx.x
         if p < P and q < Q:
             total = number(0)
             for r in range(R):
                 for s in range(S):
-                    row, col = U(p + U(r) - top), U(q + U(s) - left)
+                    row, col = p + r - top, q + s - left
                     if row < H and col < W:
-                        total += x[U(U(U(n * H) + row) * W + col)] * table[U(U(r * S) + U(s))]
-            y[U(U(U(n * P) + p) * Q + q)] = total
+                        total += x[(n * H + row) * W + col] * table[r * S + s]
+            y[(n * P + p) * Q + q] = total
 
     return constant
 
@@ -92,30 +92,30 @@ def shared(dtype: Computed, R: Count, S: Count):
     taps, rows, cols = R * S, BLOCK[1] + R - 1, BLOCK[0] + S - 1
     cells = rows * cols
 
-    @cuda.jit
+    @kernel
     def shared(x, w, y, H, W, P, Q, R_, S_, top, left, across):
         weights = cuda.shared.array(taps, number)
         patch = cuda.shared.array(cells, number)  # (rows, cols)
-        down, tile = divmod(U(cuda.blockIdx.x), across)
-        n, tile_p = divmod(down, U((P + U(7)) // U(8)))
-        p0, q0 = U(tile_p * U(8)), U(tile * U(32))
-        me = U(cuda.threadIdx.y * U(32) + cuda.threadIdx.x)
+        down, tile = divmod(cuda.blockIdx.x, across)
+        n, tile_p = divmod(down, (P + 7) // 8)
+        p0, q0 = tile_p * 8, tile * 32
+        me = cuda.threadIdx.y * 32 + cuda.threadIdx.x
         for at in range(me, taps, 256):
-            weights[U(at)] = w[U(at)]
+            weights[at] = w[at]
         for at in range(me, cells, 256):
-            i, j = divmod(U(at), U(cols))
-            row, col = U(p0 + i - top), U(q0 + j - left)
+            i, j = divmod(at, cols)
+            row, col = p0 + i - top, q0 + j - left
             inside = row < H and col < W
-            patch[U(at)] = x[U(U(U(n * H) + row) * W + col)] if inside else number(0)
+            patch[at] = x[(n * H + row) * W + col] if inside else number(0)
         cuda.syncthreads()  # the patch is whole before anybody reads it
-        p, q = U(p0 + cuda.threadIdx.y), U(q0 + cuda.threadIdx.x)
+        p, q = p0 + cuda.threadIdx.y, q0 + cuda.threadIdx.x
         if p < P and q < Q:
             total = number(0)
             for r in range(R):
                 for s in range(S):
-                    at = U(U((cuda.threadIdx.y + U(r)) * U(cols)) + cuda.threadIdx.x + U(s))
-                    total += patch[at] * weights[U(U(r * S) + U(s))]
-            y[U(U(U(n * P) + p) * Q + q)] = total
+                    at = (cuda.threadIdx.y + r) * cols + cuda.threadIdx.x + s
+                    total += patch[at] * weights[r * S + s]
+            y[(n * P + p) * Q + q] = total
 
     return shared
 

@@ -17,11 +17,11 @@ from functools import lru_cache
 
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda, uint64
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.tiled.launch import wide
 from convlab.gpu.unroll import unrolled
+from convlab.gpu.unsigned import device_function, kernel
 from convlab.problem import ConvProblem
 
 BLOCK = (32, 8)  # threads of a block: along a line, and down
@@ -65,92 +65,92 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
     width, size, taps, lines = 4 * loads, tall * WIDE, R * S, tall + R - 1
     fours = taps // 4 * 4
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def four_inside(x, at, row, col, H, W):
         if load == 4:
             return load4(x, at)
-        return x[at], x[at + U(1)], x[at + U(2)], x[at + U(3)]
+        return x[at], x[at + 1], x[at + 2], x[at + 3]
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def four_if_inside(x, at, row, col, H, W):
         zero = number(0)
         if load == 4:
-            return load4(x, U(at)) if col < W else (zero, zero, zero, zero)
-        a = x[U(at)] if col < W else zero
-        b = x[U(at + U(1))] if U(col + U(1)) < W else zero
-        c = x[U(at + U(2))] if U(col + U(2)) < W else zero
-        d = x[U(at + U(3))] if U(col + U(3)) < W else zero
+            return load4(x, at) if col < W else (zero, zero, zero, zero)
+        a = x[at] if col < W else zero
+        b = x[at + 1] if col + 1 < W else zero
+        c = x[at + 2] if col + 2 < W else zero
+        d = x[at + 3] if col + 3 < W else zero
         return a, b, c, d
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def add(r, line, sums, pixels, weights):
-        i = U(line - r)  # the outputs that meet this line of pixels with row r of the filter
+        i = line - r  # the outputs that meet this line of pixels with row r of the filter
         if i < tall:
             for s in range(S):
                 for j in range(WIDE):
-                    sums[U(i * U(WIDE) + U(j))] += pixels[U(skip + j + s)] * weights[U(r * U(S) + U(s))]
+                    sums[i * WIDE + j] += pixels[skip + j + s] * weights[r * S + s]
 
     add_everywhere = unrolled(add, R)
 
     def walk(four, outside):
         """Return the device function that adds line after line, loaded by `four`; some may lie `outside`."""
 
-        @cuda.jit(device=True, forceinline=True)
+        @device_function(forceinline=True)
         def add_line(line, x, at, row, col, H, W, sums, pixels, weights):
-            if not outside or U(row + line) < H:
+            if not outside or row + line < H:
                 for k in range(loads):
-                    a, b, c, d = four(x, at + U(line * W) + U(4 * k), row, U(col + U(4 * k)), H, W)
-                    pixels[U(4 * k)] = a
-                    pixels[U(4 * k + 1)] = b
-                    pixels[U(4 * k + 2)] = c
-                    pixels[U(4 * k + 3)] = d
-                add_everywhere(U(0), line, sums, pixels, weights)
+                    a, b, c, d = four(x, at + line * W + 4 * k, row, col + 4 * k, H, W)
+                    pixels[4 * k] = a
+                    pixels[4 * k + 1] = b
+                    pixels[4 * k + 2] = c
+                    pixels[4 * k + 3] = d
+                add_everywhere(0, line, sums, pixels, weights)
 
         return unrolled(add_line, lines)
 
     inside, border = walk(four_inside, False), walk(four_if_inside, True)
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def put(i, y, at, p, q, P, Q, sums):
-        if U(p + i) < P:
-            at = U(at + U(i * Q))
-            s = U(i * U(WIDE))
+        if p + i < P:
+            at += i * Q
+            s = i * WIDE
             if store == 4:
-                store4(y, at, sums[s], sums[U(s + U(1))], sums[U(s + U(2))], sums[U(s + U(3))])
+                store4(y, at, sums[s], sums[s + 1], sums[s + 2], sums[s + 3])
             else:
                 for j in range(WIDE):
-                    if U(q + U(j)) < Q:
-                        y[U(at + U(j))] = sums[U(s + U(j))]
+                    if q + j < Q:
+                        y[at + j] = sums[s + j]
 
     put_all = unrolled(put, tall)
 
-    @cuda.jit(max_registers=registers)
+    @kernel(max_registers=registers)
     def patch(x, w, y, H, W, P, Q, top, across, down):
         sums = cuda.local.array(size, number)
         pixels = cuda.local.array(width, number)
         weights = cuda.local.array(taps, number)
-        rest, tile_q = divmod(U(cuda.blockIdx.x), across)
+        rest, tile_q = divmod(cuda.blockIdx.x, across)
         n, tile_p = divmod(rest, down)
-        p = U(U(tile_p * U(8) + cuda.threadIdx.y) * U(tall))  # my first output
-        q = U(U(tile_q * U(32) + cuda.threadIdx.x) * U(WIDE))
+        p = (tile_p * 8 + cuda.threadIdx.y) * tall  # my first output
+        q = (tile_q * 32 + cuda.threadIdx.x) * WIDE
         if p < P and q < Q:
             for t in range(0, fours, 4):
-                a, b, c, d = load4(w, U(t))
-                weights[U(t)] = a
-                weights[U(t + 1)] = b
-                weights[U(t + 2)] = c
-                weights[U(t + 3)] = d
+                a, b, c, d = load4(w, t)
+                weights[t] = a
+                weights[t + 1] = b
+                weights[t + 2] = c
+                weights[t + 3] = d
             for t in range(fours, taps):
-                weights[U(t)] = w[U(t)]
+                weights[t] = w[t]
             for i in range(size):
-                sums[U(i)] = number(0)
-            row, col = U(p - U(top)), U(q - U(ahead))  # the first pixel loaded; very large if there is none
-            at = U(U(U(n * H) + row) * W + col)
-            if row < H and U(row + U(lines)) <= H and col < W and U(col + U(width)) <= W:
-                inside(U(0), x, uint64(at), row, col, H, W, sums, pixels, weights)
+                sums[i] = number(0)
+            row, col = p - top, q - ahead  # the first pixel loaded; very large if there is none
+            at = (n * H + row) * W + col
+            if row < H and row + lines <= H and col < W and col + width <= W:
+                inside(0, x, uint64(at), row, col, H, W, sums, pixels, weights)
             else:
-                border(U(0), x, uint64(at), row, col, H, W, sums, pixels, weights)
-            put_all(U(0), y, U(U(U(n * P) + p) * Q + q), p, q, P, Q, sums)
+                border(0, x, uint64(at), row, col, H, W, sums, pixels, weights)
+            put_all(0, y, (n * P + p) * Q + q, p, q, P, Q, sums)
 
     return patch
 

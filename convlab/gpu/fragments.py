@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.checked import Count, kept
+from convlab.gpu.unsigned import kernel
 
 WARP = 32
 STEP = 8  # words along the sum that one instruction multiplies
@@ -54,15 +55,13 @@ def one_product(row: Count):
     from convlab.gpu._cuda import cuda, float32, uint32
     from convlab.gpu.mma import ldmatrix_x4, mma_m16n8k8_tf32
 
-    U = uint32
-
-    @cuda.jit
+    @kernel
     def one_product(x, w, y):
         a = cuda.shared.array((16, row), uint32, alignment=16)
         b = cuda.shared.array((16, row), uint32, alignment=16)
-        lane = U(cuda.threadIdx.x)
+        lane = cuda.threadIdx.x
         for i in range(0, 256, 32):
-            line, word = U(U(lane + U(i)) // U(LENGTH)), U(U(lane + U(i)) % U(LENGTH))
+            line, word = (lane + i) // LENGTH, (lane + i) % LENGTH
             a[line, word] = x[line, word]
             b[line, word] = w[line, word]
         cuda.syncthreads()
@@ -70,17 +69,17 @@ def one_product(row: Count):
         right = left
         for step in range(0, LENGTH, STEP):
             # Each lane points at one row of four words; lanes 0 to 7 at the first matrix of 8 x 4, and so on.
-            of_a = (U(lane % U(16)), U(U(U(lane // U(16)) * U(4)) + U(step)))
-            line, half = U(U(lane % U(8)) + U(U(lane // U(16)) * U(8))), U(U(lane // U(8)) % U(2))
-            of_b = (line, U(U(half * U(4)) + U(step)))
+            of_a = (lane % 16, lane // 16 * 4 + step)
+            line, half = lane % 8 + lane // 16 * 8, lane // 8 % 2
+            of_b = (line, half * 4 + step)
             a0, a1, a2, a3 = ldmatrix_x4(a, of_a)
             b0, b1, b2, b3 = ldmatrix_x4(b, of_b)
             left = mma_m16n8k8_tf32(a0, a1, a2, a3, b0, b1, left[0], left[1], left[2], left[3])
             right = mma_m16n8k8_tf32(a0, a1, a2, a3, b2, b3, right[0], right[1], right[2], right[3])
-        g, t = U(lane // U(4)), U(U(lane % U(4)) * U(2))
+        g, t = lane // 4, lane % 4 * 2
         for i in range(4):
-            m, n = U(g + U(i // 2 * 8)), U(t + U(i % 2))
+            m, n = g + i // 2 * 8, t + i % 2
             y[m, n] = left[i]
-            y[m, U(n + U(8))] = right[i]
+            y[m, n + 8] = right[i]
 
     return one_product

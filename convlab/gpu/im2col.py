@@ -15,8 +15,8 @@ from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.im2col import channels_first
 from convlab.gpu import _cuda, gemm
 from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
+from convlab.gpu.unsigned import kernel
 
 THREADS = 128
 packed_bytes = gemm.packed_bytes
@@ -27,19 +27,19 @@ def unfold(dtype: str):
     """Return the kernel for numbers of type `dtype`; x and cols are flat."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def unfold(x, cols, H, W, C, R, S, P, Q, M, step_p, step_q, top, left, step_r, step_s, across):
-        c, run = divmod(U(cuda.blockIdx.x), across)
-        m = U(U(run * U(THREADS)) + cuda.threadIdx.x)
+        c, run = divmod(cuda.blockIdx.x, across)
+        m = run * THREADS + cuda.threadIdx.x
         if m < M:
             line, q = divmod(m, Q)
             n, p = divmod(line, P)
             for r in range(R):
-                row = U(U(p * step_p) + U(r * step_r) - top)
+                row = p * step_p + r * step_r - top
                 for s in range(S):
-                    col = U(U(q * step_q) + U(s * step_s) - left)
-                    at = U(U(U(U(U(n * H) + row) * W) + col) * C + c)
-                    to = U(U(U(U(U(U(c * R) + U(r)) * S) + U(s)) * M) + m)
+                    col = q * step_q + s * step_s - left
+                    at = ((n * H + row) * W + col) * C + c
+                    to = ((c * R + r) * S + s) * M + m
                     cols[to] = x[at] if row < H and col < W else number(0)
 
     return unfold

@@ -14,12 +14,12 @@ from functools import lru_cache, partial
 from convlab.algorithms.direct import loop_arguments
 from convlab.gpu import _cuda, gemm, gemm_tiles
 from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.rungs import Rung
 from convlab.gpu.tiled.kernel import tiled_product
 from convlab.gpu.tiled.launch import wide
+from convlab.gpu.unsigned import kernel
 
 THREADS, RUN = 256, 8
 pack, packed_bytes = gemm.pack, gemm.packed_bytes
@@ -30,11 +30,11 @@ def unfold(dtype: str, vector: int):
     """Return the kernel that copies `vector` numbers a thread and row, 4 or 1; x and rows are flat."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def unfold(x, rows, H, W, C, channels, R, S, P, Q, M, width, step_p, step_q, top, left, step_r, step_s):
-        i = U(U(cuda.blockIdx.x) * U(THREADS) + cuda.threadIdx.x)
-        run, v = divmod(i, U(width // U(vector)))
-        column, m = U(v * U(vector)), U(run * U(RUN))
+        i = cuda.blockIdx.x * THREADS + cuda.threadIdx.x
+        run, v = divmod(i, width // vector)
+        column, m = v * vector, run * RUN
         if m < M:
             rest, c = divmod(column, channels)
             rest, s = divmod(rest, S)
@@ -43,21 +43,21 @@ def unfold(dtype: str, vector: int):
             n, p = divmod(line, P)
             for _ in range(RUN):
                 if m < M:
-                    row = U(U(p * step_p) + U(r * step_r) - top)
-                    col = U(U(q * step_q) + U(s * step_s) - left)
-                    at = U(U(U(U(U(n * H) + row) * W) + col) * C + U(U(g * channels) + c))
-                    inside, to = row < H and col < W, U(U(m * width) + column)
+                    row = p * step_p + r * step_r - top
+                    col = q * step_q + s * step_s - left
+                    at = ((n * H + row) * W + col) * C + g * channels + c
+                    inside, to = row < H and col < W, m * width + column
                     zero = number(0)
                     if vector == 4:
                         a, b, c_, d = load4(x, at) if inside else (zero, zero, zero, zero)
                         store4(rows, to, a, b, c_, d)
                     else:
                         rows[to] = x[at] if inside else zero
-                m, q = U(m + U(1)), U(q + U(1))
+                m, q = m + 1, q + 1
                 if q == Q:  # the next line of outputs
-                    q, p = U(0), U(p + U(1))
+                    q, p = 0, p + 1
                     if p == P:
-                        p, n = U(0), U(n + U(1))
+                        p, n = 0, n + 1
 
     return unfold
 

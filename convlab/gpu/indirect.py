@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from convlab.algorithms import indirect as on_cpu
 from convlab.checked import Computed, Count, kept
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.tiled import launch
@@ -24,6 +22,7 @@ from convlab.gpu.tiled.choose import choose
 from convlab.gpu.tiled.kernel import Source
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import device_function
 from convlab.problem import ConvProblem
 
 START, LIST, PLACE = 0, 1, 2  # of a row: its image in x, its first entry in the table, where the tap lies
@@ -79,46 +78,46 @@ def listed(tile: Tile, width: Count, dtype: Computed) -> Source:
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
 
-    @cuda.jit(device=True)
+    @device_function
     def look_up(rows, table, tap, taps):
         for load in range(loads):
             if tap < taps:
-                rows[U(load), U(PLACE)] = U(table[U(rows[U(load), U(LIST)] + U(tap * U(WARP)))])
+                rows[load, PLACE] = table[rows[load, LIST] + tap * WARP]
             else:
-                rows[U(load), U(PLACE)] = U(NOWHERE)
+                rows[load, PLACE] = NOWHERE
 
-    @cuda.jit(device=True)
+    @device_function
     def begin(rows, at, table, thread, m, M, first, k, shape):
         channels, taps, pixels, image = shape[:4]
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
-            row = min(U(m + U(U(thread // U(lanes)) + U(load * (threads // lanes)))), U(M - U(1)))
-            n = U(row // pixels)
-            pixel = U(row - U(n * pixels))
-            rows[U(load), U(START)] = U(U(n * image) + first)
-            rows[U(load), U(LIST)] = U(U(U(pixel // U(WARP)) * U(taps * U(WARP))) + U(pixel % U(WARP)))
-        column = U(k + U(U(thread % U(lanes)) * U(width)))
-        at[U(TAP)] = U(column // channels)
-        at[U(C)] = U(column - U(at[U(TAP)] * channels))
-        look_up(rows, table, at[U(TAP)], taps)
+            row = min(m + thread // lanes + load * (threads // lanes), M - 1)
+            n = row // pixels
+            pixel = row - n * pixels
+            rows[load, START] = n * image + first
+            rows[load, LIST] = pixel // WARP * taps * WARP + pixel % WARP
+        column = k + thread % lanes * width
+        at[TAP] = column // channels
+        at[C] = column - at[TAP] * channels
+        look_up(rows, table, at[TAP], taps)
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch(x, rows, at, registers, shape):
         for load in range(loads):
-            place = rows[U(load), U(PLACE)]
-            if place != U(NOWHERE):
-                take(x, U(U(rows[U(load), U(START)] + place) + at[U(C)]), registers, U(load * width))
+            place = rows[load, PLACE]
+            if place != NOWHERE:
+                take(x, rows[load, START] + place + at[C], registers, load * width)
             else:
-                clear(registers, U(load * width))
+                clear(registers, load * width)
 
-    @cuda.jit(device=True)
+    @device_function
     def advance(rows, at, table, M, shape):
         channels, taps, _, _, next_tap, next_c = shape
-        c, tap = U(at[U(C)] + next_c), U(at[U(TAP)] + next_tap)
+        c, tap = at[C] + next_c, at[TAP] + next_tap
         if c >= channels:
-            c, tap = U(c - channels), U(tap + U(1))
-        if tap != at[U(TAP)]:
+            c, tap = c - channels, tap + 1
+        if tap != at[TAP]:
             look_up(rows, table, tap, taps)
-        at[U(C)], at[U(TAP)] = c, tap
+        at[C], at[TAP] = c, tap
 
     return Source(begin, fetch, advance)

@@ -20,14 +20,13 @@ import numpy as np
 
 from convlab.algorithms.precomputed_walk import deltas_of, walk
 from convlab.checked import Computed, Count, kept
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.tiled import launch
 from convlab.gpu.tiled.choose import choose
 from convlab.gpu.tiled.kernel import Source
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import device_function
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 
@@ -124,51 +123,49 @@ def walked(tile: Tile, width: Count, dtype: Computed) -> Source:
     take, _, clear = mover(width, dtype)
     loads, lanes, threads, block_k = tile.loads_a(width), tile.lanes(width), tile.threads, tile.block_k
 
-    @cuda.jit(device=True)
+    @device_function
     def next_word(rows, table, tap, M):
         for load in range(loads):
-            word = U(U(tap // U(WORD)) + U(1))
-            rows[U(load), U(MASK)] = table[U(U(word * M) + rows[U(load), U(PIXEL)])]
+            word = tap // WORD + 1
+            rows[load, MASK] = table[word * M + rows[load, PIXEL]]
 
-    @cuda.jit(device=True)
+    @device_function
     def begin(rows, at, table, thread, m, M, first, k, shape):
         _, taps_s, taps, down, right = shape[:5]
-        c = U(U(thread % U(lanes)) * U(width))
+        c = thread % lanes * width
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
-            row = min(U(m + U(U(thread // U(lanes)) + U(load * (threads // lanes)))), U(M - U(1)))
-            rows[U(load), U(START)] = U(U(table[row] + first) + c)
-            rows[U(load), U(PIXEL)] = row
-        piece = U(k // U(block_k))
-        before = U(U(piece // taps) * U(block_k))  # channels
-        tap = U(piece % taps)
-        r = U(tap // taps_s)
-        s = U(tap - U(r * taps_s))
-        at[U(C)], at[U(S)], at[U(TAP)] = U(c + before), s, tap
-        at[U(DISTANCE)] = U(U(U(r * down) + U(s * right)) + before)
+            row = min(m + thread // lanes + load * (threads // lanes), M - 1)
+            rows[load, START] = table[row] + first + c
+            rows[load, PIXEL] = row
+        blocks, tap = divmod(k // block_k, taps)
+        before = blocks * block_k  # channels
+        r, s = divmod(tap, taps_s)
+        at[C], at[S], at[TAP] = c + before, s, tap
+        at[DISTANCE] = r * down + s * right + before
         next_word(rows, table, tap, M)
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch(x, rows, at, registers, shape):
-        channels, bit = shape[0], U(at[U(TAP)] % U(WORD))
+        channels, bit = shape[0], at[TAP] % WORD
         for load in range(loads):
-            hit = U(rows[U(load), U(MASK)] >> bit) & U(1)
-            if hit != 0 and at[U(C)] < channels:
-                take(x, U(rows[U(load), U(START)] + at[U(DISTANCE)]), registers, U(load * width))
+            hit = rows[load, MASK] >> bit & 1
+            if hit != 0 and at[C] < channels:
+                take(x, rows[load, START] + at[DISTANCE], registers, load * width)
             else:
-                clear(registers, U(load * width))
+                clear(registers, load * width)
 
-    @cuda.jit(device=True)
+    @device_function
     def advance(rows, at, table, M, shape):
         _, taps_s, taps, _, _, next_s, next_r, next_c = shape
-        s, tap, delta = U(at[U(S)] + U(1)), U(at[U(TAP)] + U(1)), next_s
+        s, tap, delta = at[S] + 1, at[TAP] + 1, next_s
         if s == taps_s:
-            s, delta = U(0), next_r
+            s, delta = 0, next_r
         if tap == taps:
-            tap, delta = U(0), next_c
-            at[U(C)] = U(at[U(C)] + U(block_k))
-        at[U(S)], at[U(TAP)], at[U(DISTANCE)] = s, tap, U(at[U(DISTANCE)] + delta)
-        if taps > U(WORD) and tap % U(WORD) == 0:
+            tap, delta = 0, next_c
+            at[C] += block_k
+        at[S], at[TAP], at[DISTANCE] = s, tap, at[DISTANCE] + delta
+        if taps > WORD and tap % WORD == 0:
             next_word(rows, table, tap, M)
 
     return Source(begin, fetch, advance)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from convlab.gpu._cuda import cuda, float32, uint32
+from convlab.gpu._cuda import cuda, float32
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.unsigned import kernel
 
 THREADS = 256
 CHAINS = 8  # multiply-adds of a thread that do not wait for each other: four cycles each, and room to spare
@@ -25,12 +26,12 @@ ROUNDS = 8  # of all chains before the loop counts once
 def copy():
     """Return the kernel ``(source, target, quads)``: one quad of four numbers a thread."""
 
-    @cuda.jit
+    @kernel
     def copy_quads(source, target, quads):
-        i = uint32(cuda.grid(1))
+        i = cuda.grid(1)
         if i < quads:
-            a, b, c, d = load4(source, uint32(i * uint32(4)))
-            store4(target, uint32(i * uint32(4)), a, b, c, d)
+            a, b, c, d = load4(source, i * 4)
+            store4(target, i * 4, a, b, c, d)
 
     return copy_quads
 
@@ -39,21 +40,21 @@ def copy():
 def read_again():
     """Return the kernel ``(source, y, pieces, times)``; a piece is THREADS quads, all blocks read others."""
 
-    @cuda.jit
+    @kernel
     def read_pieces(source, y, pieces, times):
-        thread = uint32(cuda.threadIdx.x)
-        piece, step = uint32(cuda.blockIdx.x), uint32(uint32(cuda.gridDim.x) + uint32(37))
+        thread = cuda.threadIdx.x
+        piece, step = cuda.blockIdx.x, cuda.gridDim.x + 37
         sum_a, sum_b, sum_c, sum_d = float32(0), float32(0), float32(0), float32(0)
-        time = uint32(0)
+        time = 0
         while time < times:
-            piece = uint32(piece % pieces)
-            a, b, c, d = load4(source, uint32(uint32(piece * uint32(THREADS) + thread) * uint32(4)))
+            piece = piece % pieces
+            a, b, c, d = load4(source, (piece * THREADS + thread) * 4)
             sum_a += a
             sum_b += b
             sum_c += c
             sum_d += d
-            piece = uint32(piece + step)
-            time = uint32(time + uint32(1))
+            piece += step
+            time += 1
         y[cuda.grid(1)] = sum_a + sum_b + sum_c + sum_d
 
     return read_pieces
@@ -63,13 +64,13 @@ def read_again():
 def multiply_add():
     """Return the kernel ``(y, factor, times)``: times * ROUNDS * CHAINS multiply-adds a thread."""
 
-    @cuda.jit
+    @kernel
     def multiply_add_chains(y, factor, times):
         # Each begins elsewhere: chains that are alike would be made one.
         a = float32(cuda.threadIdx.x)
         b, c, d = a + factor, a - factor, a * factor
         e, f, g, h = b * factor, c * factor, d * factor, d + factor
-        time = uint32(0)
+        time = 0
         while time < times:
             for _ in range(ROUNDS):
                 a = a * factor + factor
@@ -80,7 +81,7 @@ def multiply_add():
                 f = f * factor + factor
                 g = g * factor + factor
                 h = h * factor + factor
-            time = uint32(time + uint32(1))
+            time += 1
         y[cuda.grid(1)] = a + b + c + d + e + f + g + h
 
     return multiply_add_chains
@@ -90,9 +91,9 @@ def multiply_add():
 def fill():
     """Return the kernel ``(y, value, numbers)``."""
 
-    @cuda.jit
+    @kernel
     def fill_with(y, value, numbers):
-        i = uint32(cuda.grid(1))
+        i = cuda.grid(1)
         if i < numbers:
             y[i] = value
 
@@ -103,13 +104,13 @@ def fill():
 def wait():
     """Return the kernel ``(y, factor, times)``, for one thread."""
 
-    @cuda.jit
+    @kernel
     def wait_for(y, factor, times):
         value = y[0]
-        time = uint32(0)
+        time = 0
         while time < times:
             value = value * factor + factor
-            time = uint32(time + uint32(1))
+            time += 1
         y[0] = value
 
     return wait_for

@@ -12,8 +12,7 @@ from __future__ import annotations
 from convlab.algorithms.tensor_core import WORDS, Tile
 from convlab.checked import kept
 from convlab.checks import check_choice
-from convlab.gpu._cuda import cuda, float32
-from convlab.gpu._cuda import uint32 as U
+from convlab.gpu._cuda import cuda, float32, uint32
 from convlab.gpu.mma import (
     cp_async16_zfill,
     cp_async_commit,
@@ -22,6 +21,7 @@ from convlab.gpu.mma import (
     mma_m16n8k8_tf32,
     mma_m16n8k16_f16,
 )
+from convlab.gpu.unsigned import device_function, kernel
 
 MULTIPLY = {"fp16": mma_m16n8k16_f16, "tf32": mma_m16n8k8_tf32}
 ROW = WORDS + 4  # words of a row in shared memory: so eight rows of a matrix lie in different banks
@@ -45,45 +45,45 @@ def product(kind: str, tile: Tile):
     rows_at_once = tile.threads // COPIES
     copies_x, copies_w = block_m // rows_at_once, block_n // rows_at_once  # of each thread
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch_x(x, shared, to, corner_h, corner_w, start, r, s, at, H, W, end_h):
         """Begin to copy the pixels r rows below and s columns right of the corners; `at` words from there."""
         for i in range(copies_x):
-            inside = U(corner_h[U(i)] + r) < H and U(corner_w[U(i)] + s) < W  # above 0 is very large
+            inside = corner_h[i] + r < H and corner_w[i] + s < W  # above 0 is very large
             wanted = inside and r < end_h
-            place = (to[0], U(to[1] + U(i * rows_at_once)), to[2])
-            cp_async16_zfill(shared, place, x, U(start[U(i)] + at) if wanted else U(0), wanted)
+            place = (to[0], to[1] + i * rows_at_once, to[2])
+            cp_async16_zfill(shared, place, x, start[i] + at if wanted else 0, wanted)
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch_w(w, shared, to, n, filters, at, w_row):
         """Begin to copy filters n, n + rows_at_once, ... of the group, as far as there are any."""
         for i in range(copies_w):
-            wanted = U(n + U(i * rows_at_once)) < filters
-            place = (to[0], U(to[1] + U(i * rows_at_once)), to[2])
-            there = U(at + U(U(i * rows_at_once) * w_row))
-            cp_async16_zfill(shared, place, w, there if wanted else U(0), wanted)
+            wanted = n + i * rows_at_once < filters
+            place = (to[0], to[1] + i * rows_at_once, to[2])
+            there = at + i * rows_at_once * w_row
+            cp_async16_zfill(shared, place, w, there if wanted else 0, wanted)
 
-    @cuda.jit(device=True)
+    @device_function
     def add_product(sums, a, i, j, b0, b1):
         """sums[i, j] += A[i] @ B, with one instruction."""
         c0, c1, c2, c3 = sums[i, j, 0], sums[i, j, 1], sums[i, j, 2], sums[i, j, 3]
         four = multiply(a[i, 0], a[i, 1], a[i, 2], a[i, 3], b0, b1, c0, c1, c2, c3)
         sums[i, j, 0], sums[i, j, 1], sums[i, j, 2], sums[i, j, 3] = four
 
-    @cuda.jit(device=True)
+    @device_function
     def multiply_step(shared_x, shared_w, sums, a, buffer, x_place, w_place, step):
         """Add to a warp's sums the products of eight words along the sum."""
         for i in range(down):
-            place = (buffer, U(x_place[0] + U(16 * i)), U(x_place[1] + step))
-            a[U(i), 0], a[U(i), 1], a[U(i), 2], a[U(i), 3] = ldmatrix_x4(shared_x, place)
+            place = (buffer, x_place[0] + 16 * i, x_place[1] + step)
+            a[i, 0], a[i, 1], a[i, 2], a[i, 3] = ldmatrix_x4(shared_x, place)
         for pair in range(across // 2):
-            place = (buffer, U(w_place[0] + U(16 * pair)), U(w_place[1] + step))
+            place = (buffer, w_place[0] + 16 * pair, w_place[1] + step)
             b = ldmatrix_x4(shared_w, place)  # the filters of two products
             for i in range(down):
-                add_product(sums, a, U(i), U(2 * pair), b[0], b[1])
-                add_product(sums, a, U(i), U(2 * pair + 1), b[2], b[3])
+                add_product(sums, a, i, 2 * pair, b[0], b[1])
+                add_product(sums, a, i, 2 * pair + 1, b[2], b[3])
 
-    @cuda.jit
+    @kernel
     def tensor_core(
         x,
         w,
@@ -106,95 +106,95 @@ def product(kind: str, tile: Tile):
         end_h,
         end_w,
     ):
-        shared_x = cuda.shared.array((2, block_m, ROW), U, alignment=16)
-        shared_w = cuda.shared.array((2, block_n, ROW), U, alignment=16)
+        shared_x = cuda.shared.array((2, block_m, ROW), uint32, alignment=16)
+        shared_w = cuda.shared.array((2, block_n, ROW), uint32, alignment=16)
         sums = cuda.local.array((down, across, 4), float32)
-        a = cuda.local.array((down, 4), U)
-        corner_h = cuda.local.array(copies_x, U)
-        corner_w = cuda.local.array(copies_x, U)
-        start = cuda.local.array(copies_x, U)
+        a = cuda.local.array((down, 4), uint32)
+        corner_h = cuda.local.array(copies_x, uint32)
+        corner_w = cuda.local.array(copies_x, uint32)
+        start = cuda.local.array(copies_x, uint32)
 
         # Which tile: groups first, then filters, so that neighbouring blocks read the same pixels.
-        thread = U(cuda.threadIdx.x)
-        block = U(cuda.blockIdx.x)
-        group = U(block % groups)
-        block = U(block // groups)
-        tiles_across = U(U(filters + U(block_n - 1)) // U(block_n))
-        first_m = U(U(block // tiles_across) * U(block_m))
-        first_n = U(U(block % tiles_across) * U(block_n))
+        thread = cuda.threadIdx.x
+        block = cuda.blockIdx.x
+        group = block % groups
+        block = block // groups
+        tiles_across = (filters + block_n - 1) // block_n
+        first_m = block // tiles_across * block_m
+        first_n = block % tiles_across * block_n
 
         # Where my copies go, and the pixels and filters they come from.
-        row = U(thread // U(COPIES))
-        word = U(U(thread % U(COPIES)) * U(4))
-        pixel = U(groups * channels)
+        row = thread // COPIES
+        word = thread % COPIES * 4
+        pixel = groups * channels
         for i in range(copies_x):
-            m = U(U(first_m + row) + U(i * rows_at_once))
-            n = U(m // U(P * Q))
-            p = U(U(m // Q) % P)
-            q = U(m % Q)
-            h = U(U(p * stride_h) - top)
-            v = U(U(q * stride_w) - left)
-            start[U(i)] = U(U(U(U(U(n * H) + h) * W) + v) * pixel)
-            corner_h[U(i)] = h if m < M else U(OUTSIDE)
-            corner_w[U(i)] = v
-        n = U(first_n + row)
-        of_w = U(U(U(U(group * filters) + n) * w_row) + word)
-        of_x = U(group * channels)
+            m = first_m + row + i * rows_at_once
+            n = m // (P * Q)
+            p = m // Q % P
+            q = m % Q
+            h = p * stride_h - top
+            v = q * stride_w - left
+            start[i] = ((n * H + h) * W + v) * pixel
+            corner_h[i] = h if m < M else OUTSIDE
+            corner_w[i] = v
+        n = first_n + row
+        of_w = (group * filters + n) * w_row + word
+        of_x = group * channels
 
         # Which fragments my warp multiplies; each lane of an ldmatrix points at one row of four words.
-        lane = U(thread % U(32))
-        warp = U(thread // U(32))
-        warp_row = U(U(warp // U(warps_across)) * U(warp_m))
-        warp_col = U(U(warp % U(warps_across)) * U(warp_n))
-        x_place = (U(warp_row + U(lane % U(16))), U(U(lane // U(16)) * U(4)))
-        w_line = U(U(lane % U(8)) + U(U(lane // U(16)) * U(8)))
-        w_place = (U(warp_col + w_line), U(U(U(lane // U(8)) % U(2)) * U(4)))
+        lane = thread % 32
+        warp = thread // 32
+        warp_row = warp // warps_across * warp_m
+        warp_col = warp % warps_across * warp_n
+        x_place = (warp_row + lane % 16, lane // 16 * 4)
+        w_line = lane % 8 + lane // 16 * 8
+        w_place = (warp_col + w_line, lane // 8 % 2 * 4)
         for i in range(down):
             for j in range(across):
                 for part in range(4):
-                    sums[U(i), U(j), U(part)] = float32(0)
+                    sums[i, j, part] = float32(0)
 
-        r, s, c, k, buffer = U(0), U(0), word, U(0), U(0)
+        r, s, c, k, buffer = 0, 0, word, 0, 0
         while True:
             # My word's tap: channels run fastest, then columns, then rows, counted in pixels.
             while c >= channels:
-                c = U(c - channels)
-                s = U(s + step_w)
+                c -= channels
+                s += step_w
                 if s >= end_w:
-                    s = U(0)
-                    r = U(r + step_h)
+                    s = 0
+                    r += step_h
             if k < w_row:
-                at = U(U(U(U(U(r * W) + s) * pixel) + of_x) + c)
+                at = (r * W + s) * pixel + of_x + c
                 to = (buffer, row, word)
                 fetch_x(x, shared_x, to, corner_h, corner_w, start, r, s, at, H, W, end_h)
-                fetch_w(w, shared_w, to, n, filters, U(of_w + k), w_row)
+                fetch_w(w, shared_w, to, n, filters, of_w + k, w_row)
                 cp_async_commit()
-            if k > U(0):  # the piece before, while this one is on its way
+            if k > 0:  # the piece before, while this one is on its way
                 if k < w_row:
                     cp_async_wait(1)
                 else:
                     cp_async_wait(0)
                 cuda.syncthreads()
-                last = U(buffer ^ U(1))
-                multiply_step(shared_x, shared_w, sums, a, last, x_place, w_place, U(0))
-                multiply_step(shared_x, shared_w, sums, a, last, x_place, w_place, U(STEP))
+                last = buffer ^ 1
+                multiply_step(shared_x, shared_w, sums, a, last, x_place, w_place, 0)
+                multiply_step(shared_x, shared_w, sums, a, last, x_place, w_place, STEP)
                 cuda.syncthreads()  # all have read it: it may be filled again
                 if k >= w_row:
                     break
-            c = U(c + U(WORDS))
-            k = U(k + U(WORDS))
-            buffer = U(buffer ^ U(1))
+            c += WORDS
+            k += WORDS
+            buffer = buffer ^ 1
 
         # Lane 4g + t holds rows g and g + 8, columns 2t and 2t + 1 of each product.
-        first_m = U(U(first_m + warp_row) + U(lane // U(4)))
-        first_n = U(U(first_n + warp_col) + U(U(lane % U(4)) * U(2)))
+        first_m = first_m + warp_row + lane // 4
+        first_n = first_n + warp_col + lane % 4 * 2
         for i in range(down):
             for j in range(across):
                 for part in range(4):
-                    m = U(first_m + U(16 * i + part // 2 * 8))
-                    n = U(first_n + U(8 * j + part % 2))
+                    m = first_m + 16 * i + part // 2 * 8
+                    n = first_n + 8 * j + part % 2
                     if m < M and n < filters:
-                        at = U(U(U(U(m * groups) + group) * filters) + n)
-                        y[at] = sums[U(i), U(j), U(part)]
+                        at = (m * groups + group) * filters + n
+                        y[at] = sums[i, j, part]
 
     return tensor_core

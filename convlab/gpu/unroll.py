@@ -4,19 +4,19 @@ An array that lives in registers cannot be indexed by a number that changes: reg
 the loops around it must be gone before the machine code is made. Small ones go by themselves; for larger
 ones, `unrolled` writes the calls::
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def step(i, sums, numbers):
         sums[i] += numbers[i]
 
     steps = unrolled(step, 8)
-    steps(uint32(0), sums, numbers)          # in a kernel: step(0, ...), step(1, ...), ..., step(7, ...)
+    steps(0, sums, numbers)          # in a kernel: step(0, ...), step(1, ...), ..., step(7, ...)
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu.unsigned import device_function
 
 
 @lru_cache
@@ -31,9 +31,9 @@ def unrolled(step, count: int):
     low = count // 2
     lower, upper = unrolled(step, low), unrolled(step, count - low)
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def both(index, *rest):
         lower(index, *rest)
-        upper(uint32(index + uint32(low)), *rest)
+        upper(index + low, *rest)
 
     return both

@@ -23,12 +23,12 @@ from math import prod
 from convlab.algorithms.winograd_tiles import tile_grid, transform_weights, window_cells
 from convlab.algorithms.winograd_transforms import in_steps, transforms
 from convlab.gpu import _cuda, many_products
-from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
+from convlab.gpu.unsigned import kernel
 from convlab.gpu.written import written_out
 from convlab.problem import ConvProblem
 
-U = uint32
 THREADS = 128
 
 
@@ -40,29 +40,29 @@ def input_transform(m: int, dtype: str, r: int = 3):
     number = getattr(_cuda, dtype)
     into = written_out(in_steps(transforms(m, r=r).BT), f"into_{m}x{m}", dtype)
 
-    @cuda.jit
+    @kernel
     def into_places(x, V, size, H, W, C, top, left, down, across):
-        i = U(cuda.grid(1))
+        i = cuda.grid(1)
         if i < size:  # one channel of one tile
-            tile = U(i // C)
-            c = U(i % C)
-            image = U(tile // U(down * across))
-            row = U(U(U(U(tile // across) % down) * U(m)) - top)  # above the picture it is very large
-            col = U(U(U(tile % across) * U(m)) - left)
-            first = U(U(U(U(U(U(image * H) + row) * W) + col) * C) + c)
+            tile = i // C
+            c = i % C
+            image = tile // (down * across)
+            row = tile // across % down * m - top  # above the picture it is very large
+            col = tile % across * m - left
+            first = ((image * H + row) * W + col) * C + c
             cells = cuda.local.array(cells_of_window, number)
             for a in range(n):
                 for b in range(n):
-                    inside = U(row + U(a)) < H and U(col + U(b)) < W
-                    at = U(first + U(U(U(a * W) + U(b)) * C))
-                    cells[U(a * n + b)] = x[at] if inside else number(0)
+                    inside = row + a < H and col + b < W
+                    at = first + (a * W + b) * C
+                    cells[a * n + b] = x[at] if inside else number(0)
             for b in range(n):
-                into(cells, U(b), U(n))  # BT @ d: every column
+                into(cells, b, n)  # BT @ d: every column
             for a in range(n):
-                into(cells, U(a * n), U(1))  # ... @ B: every row
-            to = U(U(U(tile * U(cells_of_window)) * C) + c)
+                into(cells, a * n, 1)  # ... @ B: every row
+            to = tile * cells_of_window * C + c
             for e in range(cells_of_window):
-                V[U(to + U(e * C))] = cells[U(e)]
+                V[to + e * C] = cells[e]
 
     return into_places
 
@@ -75,28 +75,28 @@ def output_transform(m: int, dtype: str, r: int = 3):
     number = getattr(_cuda, dtype)
     back = written_out(in_steps(transforms(m, r=r).AT), f"back_{m}x{m}", dtype)
 
-    @cuda.jit
+    @kernel
     def into_pixels(M, y, size, P, Q, K, down, across):
-        i = U(cuda.grid(1))
+        i = cuda.grid(1)
         if i < size:  # one filter of one tile
-            tile = U(i // K)
-            k = U(i % K)
-            image = U(tile // U(down * across))
-            p = U(U(U(tile // across) % down) * U(m))
-            q = U(U(tile % across) * U(m))
+            tile = i // K
+            k = i % K
+            image = tile // (down * across)
+            p = tile // across % down * m
+            q = tile % across * m
             cells = cuda.local.array(cells_of_window, number)
-            first = U(U(U(tile * U(cells_of_window)) * K) + k)
+            first = tile * cells_of_window * K + k
             for e in range(cells_of_window):
-                cells[U(e)] = M[U(first + U(e * K))]
+                cells[e] = M[first + e * K]
             for b in range(n):
-                back(cells, U(b), U(n))  # AT @ M: of every column, m numbers are left
+                back(cells, b, n)  # AT @ M: of every column, m numbers are left
             for a in range(m):
-                back(cells, U(a * n), U(1))
-            to = U(U(U(U(U(U(image * P) + p) * Q) + q) * K) + k)
+                back(cells, a * n, 1)
+            to = ((image * P + p) * Q + q) * K + k
             for a in range(m):
                 for b in range(m):
-                    if U(p + U(a)) < P and U(q + U(b)) < Q:  # a tile may hang over the edge
-                        y[U(to + U(U(U(a * Q) + U(b)) * K))] = cells[U(a * n + b)]
+                    if p + a < P and q + b < Q:  # a tile may hang over the edge
+                        y[to + (a * Q + b) * K] = cells[a * n + b]
 
     return into_pixels
 

@@ -12,11 +12,11 @@ from math import prod
 from convlab.algorithms.space_to_depth import fold_weights, folded
 from convlab.algorithms.winograd_s2d import M
 from convlab.gpu import _cuda, winograd
-from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
-U = uint32
 THREADS = 128
 
 
@@ -25,25 +25,25 @@ def fold(dtype: str):
     """Return the kernel(x, z, size, H, W, C, top, left, rows, columns); z (N, rows, columns, 2, 2, C)."""
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def fold_blocks(x, z, size, H, W, C, top, left, rows, columns):
-        at = U(cuda.grid(1))
+        at = cuda.grid(1)
         if at < size:
-            pair = U(C * U(2))  # the numbers of two pixels side by side
-            line = U(at // pair)
-            place = U(at % pair)
-            b = U(place // C)
-            c = U(place % C)
-            a = U(line % U(2))
-            block = U(line // U(2))
-            j = U(block % columns)
-            block = U(block // columns)
-            i = U(block % rows)
-            n = U(block // rows)
-            h = U(U(U(i * U(2)) + a) - top)  # above the picture it is very large
-            w = U(U(U(j * U(2)) + b) - left)
+            pair = C * 2  # the numbers of two pixels side by side
+            line = at // pair
+            place = at % pair
+            b = place // C
+            c = place % C
+            a = line % 2
+            block = line // 2
+            j = block % columns
+            block = block // columns
+            i = block % rows
+            n = block // rows
+            h = i * 2 + a - top  # above the picture it is very large
+            w = j * 2 + b - left
             inside = h < H and w < W
-            z[at] = x[U(U(U(U(U(U(n * H) + h) * W) + w) * C) + c)] if inside else number(0)
+            z[at] = x[((n * H + h) * W + w) * C + c] if inside else number(0)
 
     return fold_blocks
 

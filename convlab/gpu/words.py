@@ -10,38 +10,38 @@ from __future__ import annotations
 
 from convlab.algorithms.tensor_core import KINDS
 from convlab.gpu._cuda import cuda, float32
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.mma import half2, tf32
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
 THREADS = 256  # of a block that rounds
 
 
-@cuda.jit
+@kernel
 def round_to_half2(x, words, size, C, groups, channels, across):
     """Words (pixels, groups, across) of x (pixels, C): two rounded channels each; zeros behind the last."""
-    i = U(cuda.grid(1))
+    i = cuda.grid(1)
     if i < size:
-        pair = U(i % across)
-        group = U(U(i // across) % groups)
-        pixel = U(U(i // across) // groups)
-        c = U(pair * U(2))
-        at = U(U(U(pixel * C) + U(group * channels)) + c)
+        pair = i % across
+        group = i // across % groups
+        pixel = i // across // groups
+        c = pair * 2
+        at = pixel * C + group * channels + c
         low = x[at] if c < channels else float32(0)
-        high = x[U(at + U(1))] if U(c + U(1)) < channels else float32(0)
+        high = x[at + 1] if c + 1 < channels else float32(0)
         words[i] = half2(low, high)
 
 
-@cuda.jit
+@kernel
 def round_to_tf32(x, words, size, C, groups, channels, across):
     """Words (pixels, groups, across) of x (pixels, C): one rounded channel each; zeros behind the last."""
-    i = U(cuda.grid(1))
+    i = cuda.grid(1)
     if i < size:
-        c = U(i % across)
-        group = U(U(i // across) % groups)
-        pixel = U(U(i // across) // groups)
-        at = U(U(U(pixel * C) + U(group * channels)) + c)
+        c = i % across
+        group = i // across % groups
+        pixel = i // across // groups
+        at = pixel * C + group * channels + c
         words[i] = tf32(x[at] if c < channels else float32(0))
 
 

@@ -10,13 +10,13 @@ line for each sum and nothing that does not count. `source` returns it, to be re
     >>> print(source([transforms(2).AT], "output"))
     def output(cells, at, step):
         d0 = cells[at]
-        d1 = cells[U(at + U(1 * step))]
-        d2 = cells[U(at + U(2 * step))]
-        d3 = cells[U(at + U(3 * step))]
+        d1 = cells[at + 1 * step]
+        d2 = cells[at + 2 * step]
+        d3 = cells[at + 3 * step]
         a0 = d0 + d1 + d2
         a1 = d1 - d2 + d3
         cells[at] = a0
-        cells[U(at + U(1 * step))] = a1
+        cells[at + 1 * step] = a1
 
 With `at` and `step` known to the compiler, `cells` is no array in memory any more: its numbers are registers.
 """
@@ -29,7 +29,7 @@ from functools import lru_cache
 
 from convlab.algorithms.winograd_transforms import Matrix
 from convlab.gpu import _cuda
-from convlab.gpu._cuda import cuda, uint32
+from convlab.gpu.unsigned import device_function
 
 
 def source(steps: list[Matrix], name: str) -> str:
@@ -57,11 +57,11 @@ def source(steps: list[Matrix], name: str) -> str:
 def _function(text: str, dtype: str):
     name = text.partition("(")[0].removeprefix("def ")
     file = f"<{name}, written out {hashlib.sha256((text + dtype).encode()).hexdigest()[:12]}>"
-    names = {"U": uint32, "number": getattr(_cuda, dtype)}
+    names = {"number": getattr(_cuda, dtype)}
     exec(compile(text, file, "exec"), names)
-    # What shows a function's source, the lane simulator among them, looks here.
+    # What reads a function's source, the lane simulator among them, looks here.
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    return cuda.jit(device=True)(names[name])
+    return device_function(names[name])
 
 
 def written_out(steps: list[Matrix], name: str, dtype: str):
@@ -70,7 +70,7 @@ def written_out(steps: list[Matrix], name: str, dtype: str):
 
 
 def _cell(i: int) -> str:
-    return f"cells[U(at + U({i} * step))]" if i else "cells[at]"
+    return f"cells[at + {i} * step]" if i else "cells[at]"
 
 
 def _sum(row, names) -> str:

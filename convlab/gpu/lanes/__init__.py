@@ -10,8 +10,9 @@ wait; every element it reads or writes is looked at and written down. Threads of
 place of the source, in the same iteration of every loop around it, made one request.
 
 It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is the
-other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, and
-where the source says that unsigned meets unsigned (`kinds`). Numbers with a fraction are rounded to their own
+other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, where
+the source says that unsigned meets unsigned (`kinds`), and everywhere in a kernel that counts with uint32 by
+rule (`convlab.gpu.unsigned`). Numbers with a fraction are rounded to their own
 type after every operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a
 `while` for long: then others have a turn. One that spins until another *block* has done something spins for
 ever, and is stopped.

@@ -24,17 +24,19 @@ from types import CodeType
 
 import numpy as np
 
-from convlab.errors import ConvError
 from convlab.gpu.lanes.kinds import Kinds
 from convlab.gpu.lanes.mistakes import Place
 from convlab.gpu.lanes.sizes import unfixed_sizes
 from convlab.gpu.lanes.values import literal
 from convlab.gpu.lanes.watching import MACHINE, Watching
+from convlab.gpu.unsigned import OPERATIONS, Arithmetic, definition_of
 
 _ENTER = "MACHINE.path = MACHINE.path.enter()"
 _NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
 _NEXT_ROUND = "MACHINE.path = MACHINE.path.following or MACHINE.next_round()"
 _LEAVE = "MACHINE.path = MACHINE.path.outer"
+_RESULT = "<result>"
+_PYTHON = {name: operator() for operator, (name, _) in OPERATIONS.items()}
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,10 @@ class Source:
 @lru_cache(maxsize=1024)
 def read(function, unsigned: frozenset = frozenset()) -> Source:
     """Return a function's source, rebuilt, once for each function and its arguments that are unsigned."""
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as error:
-        message = f"the source of kernel {function.__name__} is not at hand: define it in a file or in a cell"
-        raise ConvError(message) from error
-    # Inside a class or factory it is indented: an `if` of one line above it keeps the columns as they are.
-    indented = lines[0][:1].isspace()
-    tree = ast.parse("".join(["if 1:\n"] * indented + lines))
-    ast.increment_lineno(tree, first - 1 - indented)
-    definition = tree.body[0].body[0] if indented else tree.body[0]
+    definition = definition_of(function)
     file, kinds = inspect.getsourcefile(function), Kinds(definition, function, unsigned)
     unfixed = tuple(unfixed_sizes(definition, kinds, file))
-    rebuilt = _Rebuilt()
+    rebuilt = _Unsigned() if getattr(function, "is_unsigned", False) else _Rebuilt()
     module = ast.Module([rebuilt.visit(Watching(kinds).visit(definition))], [])
     code = compile(ast.fix_missing_locations(module), file, "exec")
     [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
@@ -124,6 +117,27 @@ class _Rebuilt(ast.NodeTransformer):
         name = f"<{value!r}>"
         self.constants[name] = value
         return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+class _Unsigned(Arithmetic, _Rebuilt):
+    """The same for a kernel whose whole numbers are uint32: a result that is one wraps around."""
+
+    def operation(self, node, name, *operands):
+        # (result if (result := a + b).__class__ is not int else result & 0xFFFFFFFF), with no call
+        result = ast.NamedExpr(
+            ast.Name(_RESULT, ast.Store()), ast.BinOp(operands[0], _PYTHON[name], operands[1])
+        )
+        fraction = ast.Compare(ast.Attribute(result, "__class__", ast.Load()), [ast.IsNot()], [_name("int")])
+        wrapped = ast.BinOp(_name(_RESULT), ast.BitAnd(), ast.Constant(0xFFFFFFFF))
+        whole = ast.IfExp(fraction, _name(_RESULT), wrapped)
+        for part in ast.walk(whole):
+            if not hasattr(part, "lineno"):
+                ast.copy_location(part, node)
+        return whole
+
+
+def _name(name):
+    return ast.Name(name, ast.Load())
 
 
 def _at(text, node):

@@ -13,11 +13,10 @@ Two tests in one: a coordinate below 0 is, as uint32, a very large one, so `h < 
 from __future__ import annotations
 
 from convlab.checked import Computed, Count, kept
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.kernel import Source
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import device_function
 from convlab.problem import ConvProblem
 
 START, ROW, COLUMN = 0, 1, 2  # of a row: where in x tap (0, 0) lies, and its coordinates
@@ -41,48 +40,48 @@ def index_map(tile: Tile, width: Count, dtype: Computed) -> Source:
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
 
-    @cuda.jit(device=True)
+    @device_function
     def begin(rows, at, table, thread, m, M, first, k, shape):
         H, W, all_c, channels, _, taps_s, Q, P, down, right, top, left = shape[:12]
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
-            pixel = min(U(m + U(U(thread // U(lanes)) + U(load * (threads // lanes)))), U(M - U(1)))
-            line = U(pixel // Q)
-            n = U(line // P)
-            h = U(U(U(line - U(n * P)) * down) - top)
-            w = U(U(U(pixel - U(line * Q)) * right) - left)
-            start = U(U(U(U(U(n * H) + h) * W) + w) * all_c)
-            rows[U(load), U(START)] = U(start + first)
-            rows[U(load), U(ROW)], rows[U(load), U(COLUMN)] = h, w
-        column = U(k + U(U(thread % U(lanes)) * U(width)))
-        tap = U(column // channels)
-        at[U(C)] = U(column - U(tap * channels))
-        at[U(R)] = U(tap // taps_s)
-        at[U(S)] = U(tap - U(at[U(R)] * taps_s))
+            pixel = min(m + thread // lanes + load * (threads // lanes), M - 1)
+            line = pixel // Q
+            n = line // P
+            h = (line - n * P) * down - top
+            w = (pixel - line * Q) * right - left
+            start = ((n * H + h) * W + w) * all_c
+            rows[load, START] = start + first
+            rows[load, ROW], rows[load, COLUMN] = h, w
+        column = k + thread % lanes * width
+        tap = column // channels
+        at[C] = column - tap * channels
+        at[R] = tap // taps_s
+        at[S] = tap - at[R] * taps_s
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch(x, rows, at, registers, shape):
         H, W, taps_r = shape[0], shape[1], shape[4]
         dilation_h, dilation_w, down, right = shape[12:16]
-        r, s = at[U(R)], at[U(S)]
-        distance = U(U(U(r * down) + U(s * right)) + at[U(C)])
-        h, w = U(r * dilation_h), U(s * dilation_w)
+        r, s = at[R], at[S]
+        distance = r * down + s * right + at[C]
+        h, w = r * dilation_h, s * dilation_w
         for load in range(loads):
-            row, column = U(rows[U(load), U(ROW)] + h), U(rows[U(load), U(COLUMN)] + w)
+            row, column = rows[load, ROW] + h, rows[load, COLUMN] + w
             if row < H and column < W and r < taps_r:
-                take(x, U(rows[U(load), U(START)] + distance), registers, U(load * width))
+                take(x, rows[load, START] + distance, registers, load * width)
             else:
-                clear(registers, U(load * width))
+                clear(registers, load * width)
 
-    @cuda.jit(device=True)
+    @device_function
     def advance(rows, at, table, M, shape):
         channels, taps_s = shape[3], shape[5]
         next_r, next_s, next_c = shape[16:]
-        c, s, r = U(at[U(C)] + next_c), U(at[U(S)] + next_s), U(at[U(R)] + next_r)
+        c, s, r = at[C] + next_c, at[S] + next_s, at[R] + next_r
         if c >= channels:
-            c, s = U(c - channels), U(s + U(1))
+            c, s = c - channels, s + 1
         if s >= taps_s:
-            s, r = U(s - taps_s), U(r + U(1))
-        at[U(C)], at[U(S)], at[U(R)] = c, s, r
+            s, r = s - taps_s, r + 1
+        at[C], at[S], at[R] = c, s, r
 
     return Source(begin, fetch, advance)

@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 from convlab.checked import Computed, Count, kept
 from convlab.gpu import _cuda
-from convlab.gpu._cuda import cuda, launch_bounds
-from convlab.gpu._cuda import uint32 as U
+from convlab.gpu._cuda import cuda, launch_bounds, uint32
 from convlab.gpu.tiled.moves import stash_pieces, store_sums, weights
 from convlab.gpu.tiled.product import outer_products, place
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import device_function, kernel
 
 STATE = 4  # numbers a source keeps for each of a thread's rows, and for where it is along K
 
@@ -88,13 +88,13 @@ def tiled_product(
     loads_a, loads_b, buffers = tile.loads_a(x_width), tile.loads_b, tile.buffers
     size_a, size_b = loads_a * x_width, loads_b * tile.width
 
-    @cuda.jit(device=True)
+    @device_function
     def bring(a, b, buffer, new_a, new_b, thread):
         stash_a(a, buffer, new_a, thread)
         stash_b(b, buffer, new_b, thread)
         cuda.syncthreads()
 
-    @cuda.jit(**launch_bounds(tile.threads, tile.resident))
+    @kernel(**launch_bounds(tile.threads, tile.resident))
     def product(x, table, w, y, shape, matrix):
         a = cuda.shared.array((buffers, block_k, row), number, alignment=16)
         b = cuda.shared.array((buffers, block_k, block_n), number, alignment=16)
@@ -103,57 +103,57 @@ def tiled_product(
         line = cuda.local.array(thread_n, number)
         new_a = cuda.local.array(size_a, number)
         new_b = cuda.local.array(size_b, number)
-        rows = cuda.local.array((loads_a, STATE), U)
-        at = cuda.local.array(STATE, U)
-        line_b = cuda.local.array(2, U)
+        rows = cuda.local.array((loads_a, STATE), uint32)
+        at = cuda.local.array(STATE, uint32)
+        line_b = cuda.local.array(2, uint32)
 
         M, N, K, row_w, row_y, pieces, first, step_x, step_w, step_k, step_y = matrix
-        thread, slice_ = U(cuda.threadIdx.x), U(U(cuda.blockIdx.z) + first)
-        block, strip = U(cuda.blockIdx.x), U(cuda.blockIdx.y)
-        m = U(U(block // U(columns)) * U(block_m))
-        n = U(U(U(strip * U(columns)) + U(block % U(columns))) * U(block_n))
+        thread, slice_ = cuda.threadIdx.x, cuda.blockIdx.z + first
+        block, strip = cuda.blockIdx.x, cuda.blockIdx.y
+        m = block // columns * block_m
+        n = (strip * columns + block % columns) * block_n
         if n >= N:  # the last strip may be narrower
             return
-        k = U(slice_ * step_k)
+        k = slice_ * step_k
         top, left = corner(thread)
         for i in range(cells):
-            sums[U(i)] = number(0)
+            sums[i] = number(0)
 
-        begin(rows, at, table, thread, m, M, U(slice_ * step_x), k, shape)
-        begin_b(line_b, thread, U(slice_ * step_w), k, n, row_w)
+        begin(rows, at, table, thread, m, M, slice_ * step_x, k, shape)
+        begin_b(line_b, thread, slice_ * step_w, k, n, row_w)
         if buffers == 1:
             while pieces > 0:
-                pieces = U(pieces - U(1))
+                pieces -= 1
                 fetch(x, rows, at, new_a, shape)
                 fetch_b(w, line_b, new_b, K, row_w)
-                bring(a, b, U(0), new_a, new_b, thread)
-                add(a, b, U(0), top, left, column, line, sums)
+                bring(a, b, 0, new_a, new_b, thread)
+                add(a, b, 0, top, left, column, line, sums)
                 cuda.syncthreads()
                 advance(rows, at, table, M, shape)
         else:
             fetch(x, rows, at, new_a, shape)
             fetch_b(w, line_b, new_b, K, row_w)
-            bring(a, b, U(0), new_a, new_b, thread)
+            bring(a, b, 0, new_a, new_b, thread)
             while True:
                 # Twice the same, so that the compiler knows which buffer is which. The last time brings
                 # one piece too many, of zeros or of the next part: cheaper than a case of its own.
                 advance(rows, at, table, M, shape)
                 fetch(x, rows, at, new_a, shape)
                 fetch_b(w, line_b, new_b, K, row_w)
-                add(a, b, U(0), top, left, column, line, sums)
-                bring(a, b, U(1), new_a, new_b, thread)
-                pieces = U(pieces - U(1))
+                add(a, b, 0, top, left, column, line, sums)
+                bring(a, b, 1, new_a, new_b, thread)
+                pieces -= 1
                 if pieces == 0:
                     break
                 advance(rows, at, table, M, shape)
                 fetch(x, rows, at, new_a, shape)
                 fetch_b(w, line_b, new_b, K, row_w)
-                add(a, b, U(1), top, left, column, line, sums)
-                bring(a, b, U(0), new_a, new_b, thread)
-                pieces = U(pieces - U(1))
+                add(a, b, 1, top, left, column, line, sums)
+                bring(a, b, 0, new_a, new_b, thread)
+                pieces -= 1
                 if pieces == 0:
                     break
 
-        store(y, sums, U(m + top), U(n + left), M, N, U(slice_ * step_y), row_y)
+        store(y, sums, m + top, n + left, M, N, slice_ * step_y, row_y)
 
     return product

@@ -8,10 +8,10 @@ import numpy as np
 
 from convlab.gpu import _cuda
 from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.device import current
 from convlab.gpu.tiled.kernel import tiled_product
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import kernel
 from convlab.problem import ConvProblem
 
 WIDE = 4  # rows of packed weights begin at multiples of so many numbers
@@ -121,13 +121,13 @@ def add_up(dtype: str):
     """
     number = getattr(_cuda, dtype)
 
-    @cuda.jit
+    @kernel
     def reduction(partials, y, size, parts):
-        i = U(U(cuda.blockIdx.x) * U(cuda.blockDim.x) + U(cuda.threadIdx.x))
+        i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
         if i < size:
             total = number(0)
             for part in range(parts):
-                total += partials[U(U(U(part) * size) + i)]
+                total += partials[part * size + i]
             y[i] = total
 
     return reduction

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
+from convlab.gpu._cuda import uint64
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import device_function
 
 ROW, PLACE = 0, 1  # of a thread's first number of B: its row, and where in w it lies
 
@@ -25,21 +25,21 @@ def weights(tile: Tile, dtype: str):
     loads, width, block_k = tile.loads_b, tile.width, tile.block_k
     lanes, rows = tile.lanes_b, tile.threads // tile.lanes_b  # a load of all threads: so many rows
 
-    @cuda.jit(device=True)
+    @device_function
     def begin_b(line, thread, first, k, left, row_w):
-        row, column = U(k + U(thread // U(lanes))), U(left + U(U(thread % U(lanes)) * U(width)))
-        line[U(ROW)] = row if column < row_w else U(1 << 31)  # never below K
-        line[U(PLACE)] = U(first + U(U(row * row_w) + column))
+        row, column = k + thread // lanes, left + thread % lanes * width
+        line[ROW] = row if column < row_w else 1 << 31  # never below K
+        line[PLACE] = first + row * row_w + column
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch_b(w, line, registers, K, row_w):
         for load in range(loads):
-            if U(line[U(ROW)] + U(load * rows)) < K:
-                take(w, U(line[U(PLACE)] + U(U(load * rows) * row_w)), registers, U(load * width))
+            if line[ROW] + load * rows < K:
+                take(w, line[PLACE] + load * rows * row_w, registers, load * width)
             else:
-                clear(registers, U(load * width))
-        line[U(ROW)] = U(line[U(ROW)] + U(block_k))
-        line[U(PLACE)] = U(line[U(PLACE)] + U(U(block_k) * row_w))
+                clear(registers, load * width)
+        line[ROW] += block_k
+        line[PLACE] += block_k * row_w
 
     return begin_b, fetch_b
 
@@ -58,22 +58,23 @@ def stash_pieces(tile: Tile, x_width: int, dtype: str):
     whole_a = loads_a * threads == block_m * lanes_a
     whole_b = loads_b * threads == block_k * lanes_b
 
-    @cuda.jit(device=True)
+    @device_function
     def stash_a(a, buffer, registers, thread):
-        k, row = U(U(thread % U(lanes_a)) * U(x_width)), U(thread // U(lanes_a))
+        # Counted in 64 bits: the compiler then sees that neighbours lie a constant apart.
+        k, row = uint64(thread % lanes_a * x_width), thread // lanes_a
         for load in range(loads_a):
-            m = U(row + U(load * (threads // lanes_a)))
-            if whole_a or m < U(block_m):
+            m = row + load * (threads // lanes_a)
+            if whole_a or m < block_m:
                 for i in range(x_width):
-                    a[buffer, U(k + U(i)), m] = registers[U(load * x_width + i)]
+                    a[buffer, k + i, m] = registers[load * x_width + i]
 
-    @cuda.jit(device=True)
+    @device_function
     def stash_b(b, buffer, registers, thread):
         for load in range(loads_b):
-            place = U(thread + U(load * threads))
-            row, column = U(place // U(lanes_b)), U(U(place % U(lanes_b)) * U(width))
-            if whole_b or row < U(block_k):
-                put(b, (buffer, row, column), registers, U(load * width))
+            place = thread + load * threads
+            row, column = place // lanes_b, place % lanes_b * width
+            if whole_b or row < block_k:
+                put(b, (buffer, row, column), registers, load * width)
 
     return stash_a, stash_b
 
@@ -88,15 +89,15 @@ def store_sums(tile: Tile, y_width: int, dtype: str):
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
     down, right = tile.threads_m * width, tile.threads_n * width
 
-    @cuda.jit(device=True)
+    @device_function
     def store(y, sums, m, n, M, N, first, row_y):
         for i in range(thread_m):
-            row = U(m + U(i // width * down + i % width))
+            row = m + i // width * down + i % width
             if row < M:
-                start = U(first + U(row * row_y))
+                start = first + row * row_y
                 for j in range(0, thread_n, y_width):
-                    column = U(n + U(j // width * right + j % width))
+                    column = n + j // width * right + j % width
                     if column < N:
-                        put(y, U(start + column), sums, U(i * thread_n + j))
+                        put(y, start + column, sums, i * thread_n + j)
 
     return store

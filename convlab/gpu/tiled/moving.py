@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from convlab.gpu import _cuda
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.unsigned import device_function
 
 
 @lru_cache
@@ -23,28 +22,28 @@ def mover(width: int, dtype: str):
     """
     number = getattr(_cuda, dtype)
 
-    @cuda.jit(device=True)
+    @device_function
     def take1(memory, i, registers, j):
         registers[j] = memory[i]
 
-    @cuda.jit(device=True)
+    @device_function
     def put1(memory, i, registers, j):
         memory[i] = registers[j]
 
-    @cuda.jit(device=True)
+    @device_function
     def take4(memory, i, registers, j):
         a, b, c, d = load4(memory, i)
-        registers[j], registers[U(j + 1)], registers[U(j + 2)], registers[U(j + 3)] = a, b, c, d
+        registers[j], registers[j + 1], registers[j + 2], registers[j + 3] = a, b, c, d
 
-    @cuda.jit(device=True)
+    @device_function
     def put4(memory, i, registers, j):
-        a, b = registers[j], registers[U(j + 1)]
-        c, d = registers[U(j + 2)], registers[U(j + 3)]
+        a, b = registers[j], registers[j + 1]
+        c, d = registers[j + 2], registers[j + 3]
         store4(memory, i, a, b, c, d)
 
-    @cuda.jit(device=True)
+    @device_function
     def clear(registers, j):
         for lane in range(width):
-            registers[U(j + lane)] = number(0)
+            registers[j + lane] = number(0)
 
     return (take1, put1, clear) if width == 1 else (take4, put4, clear)

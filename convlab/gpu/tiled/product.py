@@ -10,12 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from convlab.checked import Computed, kept
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
 from convlab.gpu.unroll import unrolled
+from convlab.gpu.unsigned import device_function
 
 
 @kept
@@ -29,22 +28,22 @@ def outer_products(tile: Tile, dtype: Computed):
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
     down, right = tile.threads_m * width, tile.threads_n * width  # to a thread's next `width` numbers
 
-    @cuda.jit(device=True, forceinline=True)
+    @device_function(forceinline=True)
     def step(k, a, b, buffer, top, left, column, row, sums):
         for i in range(thread_m // width):
-            take(a, (buffer, k, U(top + U(i * down))), column, U(i * width))
+            take(a, (buffer, k, top + i * down), column, i * width)
         for j in range(thread_n // width):
-            take(b, (buffer, k, U(left + U(j * right))), row, U(j * width))
+            take(b, (buffer, k, left + j * right), row, j * width)
         for i in range(thread_m):
             for j in range(thread_n):
-                sums[U(i * thread_n + j)] += column[U(i)] * row[U(j)]
+                sums[i * thread_n + j] += column[i] * row[j]
 
     # A loop this long would stay one, and a third of its instructions would find out where it is.
     several = unrolled(step, tile.block_k)
 
-    @cuda.jit(device=True)
+    @device_function
     def product(a, b, buffer, top, left, column, row, sums):
-        several(U(0), a, b, buffer, top, left, column, row, sums)
+        several(0, a, b, buffer, top, left, column, row, sums)
 
     return product
 
@@ -60,17 +59,17 @@ def place(tile: Tile):
 
     if warp_n == threads_n:
 
-        @cuda.jit(device=True)
+        @device_function
         def row_by_row(thread):
-            return U(U(thread // U(threads_n)) * U(width)), U(U(thread % U(threads_n)) * U(width))
+            return thread // threads_n * width, thread % threads_n * width
 
         return row_by_row
 
-    @cuda.jit(device=True)
+    @device_function
     def warp_by_warp(thread):
-        warp, lane = U(thread // U(WARP)), U(thread % U(WARP))
-        across = U(U(U(warp % U(warps_n)) * U(warp_n)) + U(lane % U(warp_n)))
-        along = U(U(U(warp // U(warps_n)) * U(warp_m)) + U(lane // U(warp_n)))
-        return U(along * U(width)), U(across * U(width))
+        warp, lane = thread // WARP, thread % WARP
+        across = warp % warps_n * warp_n + lane % warp_n
+        along = warp // warps_n * warp_m + lane // warp_n
+        return along * width, across * width
 
     return warp_by_warp

@@ -6,11 +6,10 @@ A[m, k] = a[first + m*step + k]
 from __future__ import annotations
 
 from convlab.checked import Computed, Count, kept
-from convlab.gpu._cuda import cuda
-from convlab.gpu._cuda import uint32 as U
 from convlab.gpu.tiled.kernel import Source
 from convlab.gpu.tiled.moving import mover
 from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.unsigned import device_function
 
 START = 0  # of a row: where in a the number lies that is loaded next
 COLUMN = 0  # where the thread is along K
@@ -22,27 +21,27 @@ def stored(tile: Tile, width: Count, dtype: Computed) -> Source:
     take, _, clear = mover(width, dtype)
     loads, lanes, threads, block_k = tile.loads_a(width), tile.lanes(width), tile.threads, tile.block_k
 
-    @cuda.jit(device=True)
+    @device_function
     def begin(rows, at, table, thread, m, M, first, k, shape):
-        column = U(k + U(U(thread % U(lanes)) * U(width)))
+        column = k + thread % lanes * width
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
-            row = min(U(m + U(U(thread // U(lanes)) + U(load * (threads // lanes)))), U(M - U(1)))
-            rows[U(load), U(START)] = U(U(first + U(row * shape[0])) + column)
-        at[U(COLUMN)] = column
+            row = min(m + thread // lanes + load * (threads // lanes), M - 1)
+            rows[load, START] = first + row * shape[0] + column
+        at[COLUMN] = column
 
-    @cuda.jit(device=True)
+    @device_function
     def fetch(a, rows, at, registers, shape):
         for load in range(loads):
-            if at[U(COLUMN)] < shape[1]:
-                take(a, rows[U(load), U(START)], registers, U(load * width))
+            if at[COLUMN] < shape[1]:
+                take(a, rows[load, START], registers, load * width)
             else:
-                clear(registers, U(load * width))
+                clear(registers, load * width)
 
-    @cuda.jit(device=True)
+    @device_function
     def advance(rows, at, table, M, shape):
-        at[U(COLUMN)] = U(at[U(COLUMN)] + U(block_k))
+        at[COLUMN] += block_k
         for load in range(loads):
-            rows[U(load), U(START)] = U(rows[U(load), U(START)] + U(block_k))
+            rows[load, START] += block_k
 
     return Source(begin, fetch, advance)
