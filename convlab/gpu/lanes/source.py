@@ -29,7 +29,8 @@ from convlab.gpu.lanes.mistakes import Place
 from convlab.gpu.lanes.sizes import unfixed_sizes
 from convlab.gpu.lanes.values import literal
 from convlab.gpu.lanes.watching import MACHINE, Watching
-from convlab.gpu.unsigned import OPERATIONS, Arithmetic, definition_of
+from convlab.gpu.uint32 import OPERATIONS
+from convlab.gpu.unsigned import Arithmetic, definition_of
 
 _ENTER = "MACHINE.path = MACHINE.path.enter()"
 _NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
