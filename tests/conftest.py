@@ -14,11 +14,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMB
 
 import pytest  # noqa: E402
 
-BOOK = {
-    "test_notebooks.py",
-    "test_prose.py",
-    "test_site.py",
-}  # the files whose tests want every notebook executed
+BY_NOTEBOOK = {"test_notebooks.py", "test_prose.py"}  # their tests go notebook by notebook
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -30,13 +26,13 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's
 def pytest_xdist_make_scheduler(config, log):
-    """Let a file's tests run in one process: the browser is started once, the notebooks are executed once."""
+    """Let a file's tests run in one process: it starts one browser. Notebooks are shared out one by one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class FileByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = Path(nodeid.split("::")[0]).name
-            return "book" if file in BOOK else file
+            return nodeid.partition("[")[2] or file if file in BY_NOTEBOOK else file
 
     return FileByFile(config, log)
 
@@ -56,19 +52,34 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(scope="session")
-def executed(tmp_path_factory):
-    """Return executed(path): a notebook as it is after it was run, guarded, and the seconds it took."""
+def executed(tmp_path_factory, request):
+    """Return executed(path): a notebook as it is after it was run, guarded, and the seconds it took.
+
+    It is run once, by the process that asks first; the others wait for it, and read what it wrote.
+    """
     import nbformat
     from notebook_tools import run_guarded
 
+    from convlab.locks import locked
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if hasattr(request.config, "workerinput") else base  # of all processes of this run
+    folder = shared / "executed"
+    folder.mkdir(exist_ok=True)
+
     @cache
     def run(path: Path):
-        home = tmp_path_factory.mktemp(path.stem)
-        shutil.copytree(path.parent, home / "work", ignore=shutil.ignore_patterns("*.ipynb", ".*"))
-        notebook = nbformat.read(path, as_version=4)
-        start = time.monotonic()
-        run_guarded(notebook, home, path.name)
-        return notebook, time.monotonic() - start
+        kept, took = folder / path.name, folder / f"{path.stem}.seconds"
+        with locked(folder / f"{path.stem}.lock", patience=600):
+            if not took.exists():
+                home = tmp_path_factory.mktemp(path.stem)
+                shutil.copytree(path.parent, home / "work", ignore=shutil.ignore_patterns("*.ipynb", ".*"))
+                notebook = nbformat.read(path, as_version=4)
+                start = time.monotonic()
+                run_guarded(notebook, home, path.name)
+                nbformat.write(notebook, kept)
+                took.write_text(str(time.monotonic() - start))
+        return nbformat.read(kept, as_version=4), float(took.read_text())
 
     return run
 

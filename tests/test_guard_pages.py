@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,28 +32,31 @@ def fenced(values, at_the_end):
     copy[...] = values
     return copy
 
-if sys.argv[3:] == ["trespass"]:
+if sys.argv[2:] == ["trespass"]:
     x = fenced(np.zeros(5, "f4"), True)
     print(np.lib.stride_tricks.as_strided(x, (6,))[5])
 
-name, backend = sys.argv[1:3]
-algorithm = convlab.ALGORITHMS[name]
-served = 0
-for problem in CASES.values():
-    if algorithm.supports(problem):
-        continue
-    x, w, _ = arrays(problem)
-    for at_the_end in (False, True):
-        for threads in (1, 2):
-            plan = convlab.plan(problem, w, algorithm=name, backend=backend, threads=threads)
-            plan.workspace = {key: fenced(array, at_the_end) for key, array in plan.workspace.items()}
-            if isinstance(plan.packed, np.ndarray):
-                plan.packed = fenced(plan.packed, at_the_end)
-            y = fenced(np.empty(problem.y_shape, problem.dtype), at_the_end)
-            plan(fenced(x, at_the_end), y)
-            assert_close(y, x, w, problem, rounding=algorithm.rounding)
-    served += 1
-assert served
+backend, *names = sys.argv[1:]
+for name in names:
+    algorithm = convlab.ALGORITHMS[name]
+    served = 0
+    for problem in CASES.values():
+        if algorithm.supports(problem):
+            continue
+        x, w, _ = arrays(problem)
+        for at_the_end in (False, True):
+            for threads in (1, 2):
+                plan = convlab.plan(problem, w, algorithm=name, backend=backend, threads=threads)
+                plan.workspace = {key: fenced(array, at_the_end) for key, array in plan.workspace.items()}
+                if isinstance(plan.packed, np.ndarray):
+                    plan.packed = fenced(plan.packed, at_the_end)
+                y = fenced(np.empty(problem.y_shape, problem.dtype), at_the_end)
+                plan(fenced(x, at_the_end), y)
+                assert_close(y, x, w, problem, rounding=algorithm.rounding)
+        kept.clear()
+        served += 1
+    assert served
+    print(name, flush=True)
 """
 
 
@@ -66,11 +70,17 @@ def _run(*arguments):
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pages are guarded with Linux's mprotect")
 
 
+@cache
+def _all_of(backend):
+    """Run all algorithms of a backend in one process; the first that is missing did not come through."""
+    return _run(backend, *[name for name, its in FORMS if its == backend])
+
+
 @pytest.mark.parametrize(("algorithm", "backend"), FORMS, ids=["-".join(form) for form in FORMS])
 def test_touches_nothing_beside_its_arrays(algorithm, backend):
-    done = _run(algorithm, backend)
-    assert done.returncode == 0, done.stderr[-2000:] or f"stopped with {done.returncode}"
+    done = _all_of(backend)
+    assert algorithm in done.stdout.split(), done.stderr[-2000:] or f"stopped with {done.returncode}"
 
 
 def test_the_guard_guards():
-    assert _run("direct", "numpy", "trespass").returncode == -11
+    assert _run("numpy", "trespass").returncode == -11
