@@ -14,7 +14,6 @@ Anything else is compiled anew and replaced. Where that cannot be kept, one warn
 from __future__ import annotations
 
 import glob
-import os
 import pickle
 import warnings
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from numba.core.caching import FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from convlab.errors import CacheWarning
+from convlab.files import replacing
 
 SEAL = 32  # bytes of a SHA-256
 ANEW = "every process compiles anew what it uses, which takes seconds; the results are the same"
@@ -136,15 +136,8 @@ def describe() -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that is whole at any moment, whoever else writes it."""
-    aside = path.with_name(f"{path.name}.{uuid4().hex[:8]}.part")
-    try:
-        aside.write_bytes(content)
-        os.replace(aside, path)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
-        raise
+    with replacing(path) as draft:
+        draft.write_bytes(content)
 
 
 def _nowhere(error: Exception) -> str:
