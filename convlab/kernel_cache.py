@@ -14,7 +14,6 @@ Anything else is compiled anew and replaced. Where that cannot be kept, one warn
 from __future__ import annotations
 
 import glob
-import os
 import pickle
 import warnings
 from collections.abc import Callable
@@ -29,8 +28,10 @@ from numba.core.caching import FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from convlab.errors import CacheWarning
+from convlab.files import replacing
 
 SEAL = 32  # bytes of a SHA-256
+_MOST = 64 << 20  # bytes of a file; the largest kernels have some hundred thousand
 ANEW = "every process compiles anew what it uses, which takes seconds; the results are the same"
 _told: list[str] = []  # the one warning of this process, once it was given
 
@@ -65,6 +66,8 @@ class KernelCache(FunctionCache):
         try:
             if not path.is_file():
                 return None
+            if (size := path.stat().st_size) > _MOST:
+                raise ValueError(f"it has {size} bytes")
             sealed = path.read_bytes()
             seal, mark, kept = sealed[:SEAL], sealed[SEAL : 2 * SEAL], sealed[2 * SEAL :]
             if seal != sha256(sealed[SEAL:]).digest():
@@ -137,14 +140,8 @@ def describe() -> str:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file that is whole at any moment, whoever else writes it."""
-    aside = path.with_name(f"{path.name}.{uuid4().hex[:8]}.part")
-    try:
-        aside.write_bytes(content)
-        os.replace(aside, path)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
-        raise
+    with replacing(path) as draft:
+        draft.write_bytes(content)
 
 
 def _nowhere(error: Exception) -> str:
