@@ -302,6 +302,7 @@ BROKEN = {
     "complete is a word": put('"complete": true', '"complete": "yes"'),
     "no machine": put('"machine"', '"engine"'),
     "the machine is a word": put(r'(?s)"machine": \{.*?\n#  \},', '"machine": "fast",'),
+    "libraries in a list": put(r'(?s)"libraries": \{.*?\},', '"libraries": [1],'),
     "a processor of numbers": put('"processor": "[^"]*"', '"processor": [1]'),
     "a processor without an end": put('"processor": "[^"]*"', f'"processor": "{"x" * 100_000}"'),
     "a version that is a list": put('"torch": "[^"]*"', '"torch": [2]'),
