@@ -133,7 +133,8 @@ def check_hint(name: str, value, hint) -> None:
             check_hint(f"{name}[{i}]", one, its)
     elif kind is not Any:
         what = _WORDS.get(kind) or f"a {kind.__name__}"
-        if not isinstance(value, kind) or (kind in _LISTS and isinstance(value, str | bytes)):
+        one_number = isinstance(value, np.ndarray) and not value.ndim  # has a length, and no elements
+        if not isinstance(value, kind) or (kind in _LISTS and (one_number or isinstance(value, str | bytes))):
             raise ParameterError(f"{name} is a {type(value).__name__}, {said(value)}; expected {what}")
         if kind in _MAPPINGS and inner:
             for key, one in value.items():

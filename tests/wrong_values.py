@@ -36,6 +36,7 @@ VALUES = {
     **{"bytes": lambda valid: b"", "a module": lambda valid: np},
     "an array": lambda valid: np.array([1, 2]),
     "an empty array": lambda valid: np.zeros((0,)),
+    "an array of no axes": lambda valid: np.array(np.nan),
     "masked": _array(np.ma.masked_array),
     "complex": _array(lambda array: array.astype(complex)),
     "objects": _array(lambda array: array.astype(object)),
@@ -122,12 +123,28 @@ TEXT = {"''", "'nonsense'"}
 NUMBER = {"-1", "0", "1.5", "10**30"}  # of any size and sign
 WHOLE = {"0"}
 TAKEN = {"-1", "0", "1.5", "10**30", "10**5000", "NaN", "infinity", "1j", "True", "NumPy's True"}
-TAKEN |= {"(0, 1, 2)", "an array", "an empty array", "complex"}  # by kernels; what they do with it is theirs
+TAKEN |= {
+    "(0, 1, 2)",
+    "an array",
+    "an empty array",
+    "an array of no axes",
+    "complex",
+}  # by kernels; what they do with it is theirs
 TIMES = {"1.5", "10**30"}  # above 0
 ANY_LIST = {"[]", "{}", "a set", "an empty array"}  # of nothing: nothing is asked
 CALLED = {"a function", "a class"}  # how it is to be called shows where it is called
 AS_NUMPY = {"a class", "NumPy's True"}  # what NumPy takes for a dtype
-UNHASHABLE = {"[]", "ragged", "{}", "a dict", "a set", "an array", "an empty array", *ARRAYS}
+UNHASHABLE = {
+    "[]",
+    "ragged",
+    "{}",
+    "a dict",
+    "a set",
+    "an array",
+    "an empty array",
+    "an array of no axes",
+    *ARRAYS,
+}
 
 # Arguments that mean the same everywhere.
 ALWAYS = {
@@ -308,7 +325,12 @@ def rows() -> dict[str, Call]:
         "algorithms.space_to_depth.fold_numpy",
         problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
     )  # fmt: skip
-    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array"}})
+    row(
+        "algorithms.tensor_core.rounded",
+        array=x,
+        kind="fp16",
+        right={"array": {"an array", "an array of no axes"}},
+    )
     row("algorithms.tensor_core.tensor_core", inputs="fp16", tile=TILES[0])
     points = {"points": {"(0, 1, 2)"}}
     row("algorithms.winograd_error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
@@ -366,7 +388,8 @@ def rows() -> dict[str, Call]:
     row("whole.stack.Stack.check_photo", stack.check_photo, photo=photo)
     row("whole.stack.Stack.reference", stack.reference, photo=photo, trusted=True)
     row("whole.stack.Stack.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0, factor=2.0,
-        right={"reference": {"an array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
+        right={"reference": {"an array", "an array of no axes"}, "rounding": TIMES,
+               "factor": TIMES})  # fmt: skip
     row(
         "whole.stack.Stack.prepare",
         stack.prepare,

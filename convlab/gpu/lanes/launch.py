@@ -36,7 +36,8 @@ def extents(name: str, value) -> Triple:
 
 def block_indices(value, grid: Triple) -> set[Triple]:
     """Return which blocks of a grid are meant: each is one to three numbers."""
-    if not isinstance(value, Collection | np.ndarray) or isinstance(value, str | bytes | Mapping):
+    no_axes = isinstance(value, np.ndarray) and not value.ndim
+    if not isinstance(value, Collection) or no_axes or isinstance(value, str | bytes | Mapping):
         raise ParameterError(f"blocks={said(value)}; expected a list of blocks")
     found = {Triple((*_numbers("blocks", index), 0, 0)[:3]) for index in value}
     for index in found:
