@@ -24,7 +24,7 @@ def check_whole(name: str, value, least: int, most: int | None = None) -> int:
     """
     try:
         number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
-    except TypeError:
+    except Exception:  # TypeError, or what an object of another library says instead
         number = None
     if number is None or number < least or (most is not None and number > most):
         open_end = most is None or (most >= 2**31 - 1 and (number is None or number < least))

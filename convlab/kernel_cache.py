@@ -31,6 +31,7 @@ from convlab.errors import CacheWarning
 from convlab.files import replacing
 
 SEAL = 32  # bytes of a SHA-256
+_MOST = 64 << 20  # bytes of a file; the largest kernels have some hundred thousand
 ANEW = "every process compiles anew what it uses, which takes seconds; the results are the same"
 _told: list[str] = []  # the one warning of this process, once it was given
 
@@ -65,6 +66,8 @@ class KernelCache(FunctionCache):
         try:
             if not path.is_file():
                 return None
+            if (size := path.stat().st_size) > _MOST:
+                raise ValueError(f"it has {size} bytes")
             sealed = path.read_bytes()
             seal, mark, kept = sealed[:SEAL], sealed[SEAL : 2 * SEAL], sealed[2 * SEAL :]
             if seal != sha256(sealed[SEAL:]).digest():

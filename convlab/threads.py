@@ -27,6 +27,7 @@ TILES = 8  # neighbouring tiles that go through all filters together: their pixe
 
 _one_at_a_time = RLock()
 _pool_was_lost = False  # in a forked child: using the pool again would end it
+_held = []  # Numba's own lock, while this process is forked
 
 
 def check_threads(threads) -> int:
@@ -120,6 +121,7 @@ def _warn_of_the_loss() -> None:
 def _began_in_child() -> None:
     """In the child: nobody holds the lock, and the pool may be lost."""
     global _one_at_a_time, _pool_was_lost
+    _after_fork()
     _one_at_a_time = RLock()
     _pool_was_lost = _pool_was_lost or _on_gnu_openmp()
 
@@ -137,9 +139,25 @@ def _on_gnu_openmp() -> bool:
         return False
 
 
+def _before_fork() -> None:
+    """Wait until no kernel uses the pool, and none is compiled: a child would wait for that for ever."""
+    _one_at_a_time.acquire()
+    if lock := _compiler_lock():
+        lock.acquire()
+        _held.append(lock)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().release()
+    _one_at_a_time.release()
+
+
+def _compiler_lock():
+    """Return the lock that Numba holds while it compiles; None if it was not imported yet."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    return getattr(module, "global_compiler_lock", None)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(  # no fork happens while a kernel uses the pool
-        before=lambda: _one_at_a_time.acquire(),
-        after_in_parent=lambda: _one_at_a_time.release(),
-        after_in_child=_began_in_child,
-    )
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_began_in_child)

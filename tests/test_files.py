@@ -16,7 +16,7 @@ from convlab.errors import ConvError, ParameterError
 from convlab.figures import roofline as drawing
 from convlab.files import data_path
 from convlab.markup import as_markdown, as_script
-from convlab.measure import bench, datasheets, saved
+from convlab.measure import bench, datasheets, judge, saved
 from convlab.measure.gpu import __main__ as plain_gpu
 from convlab.measure.gpu import bench as gpu_bench
 from convlab.measure.gpu import device_tests, ladder_times
@@ -302,6 +302,7 @@ BROKEN = {
     "complete is a word": put('"complete": true', '"complete": "yes"'),
     "no machine": put('"machine"', '"engine"'),
     "the machine is a word": put(r'(?s)"machine": \{.*?\n#  \},', '"machine": "fast",'),
+    "libraries in a list": put(r'(?s)"libraries": \{.*?\},', '"libraries": [1],'),
     "a processor of numbers": put('"processor": "[^"]*"', '"processor": [1]'),
     "a processor without an end": put('"processor": "[^"]*"', f'"processor": "{"x" * 100_000}"'),
     "a version that is a list": put('"torch": "[^"]*"', '"torch": [2]'),
@@ -407,6 +408,20 @@ def test_rows_of_what_there_is_not_are_named_and_skipped(folder, old, new):
         lines, there, text = read_by_all()
     assert {"m_good", "n_good"} <= lines.keys() & there.keys()
     assert "<b>" not in text
+
+
+def test_a_run_without_paces_is_no_other_than_an_older_one(folder):
+    text = put(r'(?s)"paces": \{.*?\},', '"paces": null,')(GOOD)
+    assert text != GOOD
+    path = folder / "m_good.csv"
+    path.write_text(text, encoding="utf-8")
+    read_by_all()
+    assert judge.speeds_of(saved.read(path)) is None
+    path.write_text(put('"paces"', '"pace"')(put('"roofs"', '"roof"')(GOOD)), encoding="utf-8")
+    assert judge.speeds_of(saved.read(path)) is None
+    path.write_text(put('"roofs"', '"roof"')(GOOD), encoding="utf-8")
+    with pytest.raises(ParameterError, match="measurement has a header without"):
+        judge.speeds_of(saved.read(path))
 
 
 def test_without_any_run_the_readme_says_so(folder, monkeypatch, capsys):

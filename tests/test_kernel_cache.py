@@ -136,6 +136,40 @@ def test_what_is_no_file_is_replaced_where_it_can_be(folder, becomes, replaced):
     assert called() == replaced
 
 
+def test_a_file_that_is_far_too_large_is_not_read(folder, monkeypatch):
+    called()
+    file = the_file(folder)
+    monkeypatch.setattr(kernel_cache, "_MOST", file.stat().st_size)
+    assert called()
+    file.write_bytes(file.read_bytes() + b"0")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: pytest.fail("was read"))
+        (warning,) = told()
+    assert "bytes" in warning
+    assert called()
+
+
+def test_drafts_of_the_dead_are_cleared_away(folder):
+    """A process that is killed while it writes leaves one; the next that writes this file sweeps."""
+    called()
+    file = the_file(folder)
+    drafts = []
+
+    def stopped(source, target):
+        drafts.append(Path(source))
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", stopped)
+        file.unlink()
+        with pytest.raises(KeyboardInterrupt):
+            called()
+    drafts[0].write_bytes(b"half of it")
+    os.utime(drafts[0], (1, 1))
+    assert not called()
+    assert not drafts[0].exists()
+
+
 def test_files_that_changed_places_are_noticed(folder):
     called()
     called(thrice)

@@ -884,6 +884,31 @@ def half_of_an_even_number(wrong):
     return kernel
 
 
+@bug("index that is no whole number", "x[slice(None, 4.0, None)]")
+def half_an_end_of_a_slice(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.threadIdx.x
+        y[i] = x[i]
+        if i == 0:
+            part = x[: 8 / 2 if wrong else 8 // 2]  # here
+            y[i] = part[0]
+
+    return kernel
+
+
+@bug("index that is no whole number", "a has the shape 4.0")
+def half_a_size(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        a = cuda.local.array(8 / 2 if wrong else 8 // 2, float32)  # here
+        i = cuda.threadIdx.x
+        a[0] = x[i]
+        y[i] = a[0]
+
+    return kernel
+
+
 @bug("index that is no whole number", "a[1.0]")
 def half_an_index_of_a_local_array(wrong):
     @cuda.jit

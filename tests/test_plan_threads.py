@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from time import sleep
 
 import numpy as np
 import pytest
@@ -287,3 +288,27 @@ def test_forked_children_compute_on_and_say_how(layer):
         assert line.startswith(layer)
         assert line.count("threads=1 is used in this process") == alone  # once, not at every call
         assert ("'spawn' or 'forkserver'" in line) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_that_is_forked_while_a_kernel_is_compiled_can_compile():
+    """The lock that Numba holds meanwhile belongs to a thread that the child does not have."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    compiling = threading.Event()
+
+    def compiles():
+        with global_compiler_lock:
+            compiling.set()
+            sleep(0.2)
+
+    thread = threading.Thread(target=compiles)
+    thread.start()
+    assert compiling.wait(PATIENCE)
+    if (number := os.fork()) == 0:
+        os._exit(not global_compiler_lock._lock.acquire(timeout=1))
+    _, status = os.waitpid(number, 0)
+    thread.join()
+    assert status == 0
+    assert global_compiler_lock._lock.acquire(timeout=1)  # nor is it kept here
+    global_compiler_lock._lock.release()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from convlab.algorithms import ALGORITHMS
 from convlab.checked import checked
 from convlab.choose import order_of
+from convlab.errors import ParameterError
 from convlab.measure.predict import Prediction, Speeds, predict
 from convlab.measure.saved import Measurement, Row
 from convlab.measure.summary import Ratio, by_layer, fastest, geomean, over_layers
@@ -52,7 +53,13 @@ class Judged:
 def speeds_of(measurement: Measurement) -> Speeds | None:
     """Return the speeds that were measured with a run; None if it has no paces (an older file)."""
     header = measurement.header
-    return Speeds.of(header["roofs"], header["paces"]) if "paces" in header else None
+    if header.get("paces") is None:
+        return None
+    try:
+        return Speeds.of(header["roofs"], header["paces"])
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ParameterError(f"measurement has a header without roofs and paces ({said})") from None
 
 
 @checked

@@ -25,7 +25,8 @@ from convlab.measure.saved import Measurement, Row, read
 CPU, GPU = "convlab bench cpu", "convlab bench gpu"
 _OF_LAYERS = ("layers", "depthwise", "networks", "autotune", "threads")  # ours are all in `ALGORITHMS`
 _LONGEST = 200  # letters of a name
-_WRONG = ValueError, KeyError, TypeError, AttributeError, ArithmeticError  # what a strange header may lead to
+# What a strange header may lead to.
+_WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError
 
 
 @checked
@@ -64,7 +65,7 @@ def check(header: dict) -> None:
 
     Raises
     ------
-    KeyError, TypeError, ValueError, AttributeError, ArithmeticError
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError
         If something is missing, or is not what it should be.
     """
     datetime.fromisoformat(header["date"])

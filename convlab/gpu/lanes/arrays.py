@@ -233,7 +233,8 @@ class _Elements(dict):
 def no_whole_number(array, index) -> None:
     """Stop if an index has a fraction, or might have one."""
     indices = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, float | np.floating) for i in indices):
+    ends = [end for i in indices for end in ((i.start, i.stop, i.step) if isinstance(i, slice) else (i,))]
+    if any(isinstance(end, float | np.floating) for end in ends):
         text = f"{element(array.name, indices)}: an index is a whole number, and this is none"
         text += " (/ makes a float, even of 4 / 2; // does not)"
         array.machine.stop(mistakes.FRACTION, text, array.name, indices)

@@ -158,11 +158,24 @@ class Machine:
 
     def shared_array(self, shape, dtype, instruction: int):
         """Return the shared array made at a place of the source: the same for all threads of the block."""
-        return self.shared.array(shape, dtype, self._spot(instruction)[1], self._name(instruction))
+        name = self._name(instruction)
+        self._look_at_shape(name, shape)
+        return self.shared.array(shape, dtype, self._spot(instruction)[1], name)
 
     def local_array(self, shape, dtype, instruction: int):
         """Return a new local array."""
-        return Local(self, shape, dtype, self._name(instruction))
+        name = self._name(instruction)
+        self._look_at_shape(name, shape)
+        return Local(self, shape, dtype, name)
+
+    def _look_at_shape(self, name: str, shape) -> None:
+        """Stop if a size is no whole number: what was divided by / is none."""
+        if any(
+            isinstance(size, float | np.floating)
+            for size in (shape if isinstance(shape, tuple) else (shape,))
+        ):
+            text = f"{name} has the shape {shape}: it takes whole numbers (/ makes a float; // does not)"
+            self.stop(mistakes.FRACTION, text, name)
 
     def constant(self, array, instruction: int):
         """Return an array in constant memory."""
