@@ -45,6 +45,10 @@ FOREIGN = {
     "another's table": (lambda path: path.write_text("name,age\nAda,36\n"), "begins with 'name,age"),
     "a text": (lambda path: path.write_text("# How to\n\nread"), "begins with '# How to"),
     "a header of another": (lambda path: path.write_text('# {"what": "rain"}\na\n1\n'), "something else"),
+    "a header much like ours": (
+        lambda path: path.write_text('# {"what": "convlab benchmark of mine"}\na\n1\n'),
+        "something else",
+    ),
     "a header that is a list": (lambda path: path.write_text("# [1]\na\n1\n"), "something else"),
     "a header too deep": (lambda path: path.write_text("#" + "[" * 99_999), "something else"),
     "no UTF-8": (lambda path: path.write_bytes(b"\xff\xfe#\x00"), "something else"),

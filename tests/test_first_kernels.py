@@ -11,11 +11,11 @@ from convlab.gpu.device import gpu_trouble, simulated
 from convlab.gpu.filter_traffic import reads
 from convlab.gpu.launched import launched
 from convlab.measure import saved
-from convlab.measure.gpu.bench import WHAT
 from convlab.measure.gpu.cases import ladders
 from convlab.measure.gpu.clock import StandIn
 from convlab.measure.gpu.ladder_times import ladder_times, measure
 from convlab.measure.gpu.parts import TINY_IMAGE
+from convlab.measure.saved import GPU
 from convlab.measure.timing import Timing
 from convlab.reference import reference, tolerance
 
@@ -74,7 +74,7 @@ def keep(folder, name, header=(), part="ladder filter"):
         part, "image", "4000x4000", 1, PICTURES[0], "filter 1: naive", True, 0, 5, Timing(2, 1, 3)
     )
     copy = replace(row, part="image", candidate="copy", ours=False)
-    told = {"what": WHAT, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | dict(header)
+    told = {"what": GPU, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | dict(header)
     saved.write(folder / f"{name}.csv", saved.Measurement(told, [row, copy]))
 
 

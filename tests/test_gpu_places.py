@@ -19,9 +19,9 @@ from convlab.gpu.tiled.stored import stored
 from convlab.gpu.tiled.tile import Tile
 from convlab.measure import saved
 from convlab.measure.cases import Case
-from convlab.measure.gpu.bench import WHAT
 from convlab.measure.gpu.clock import StandIn
 from convlab.measure.gpu.layer_times import layer_times, measure
+from convlab.measure.saved import GPU
 from convlab.measure.timing import Timing
 
 TROUBLE = trouble.of_assembly()
@@ -142,7 +142,7 @@ NAMES = ["implicit_gemm", "indirect"]
 
 
 def keep(folder, name, part="layers_2", problem=CASE.problem, **header):
-    told = {"what": WHAT, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | header
+    told = {"what": GPU, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | header
     timing = Timing(2, 1, 3)
     row = saved.Row(part, "tiny", "layer", 1, problem, "indirect", True, 0, 5, timing)
     other = replace(row, candidate="fft")

@@ -18,7 +18,7 @@ from convlab.measure.machine import Machine
 from convlab.measure.other_blas import kernel
 from convlab.measure.parts import Parts, Step
 from convlab.measure.rivals import RIVALS
-from convlab.measure.saved import Measurement, write
+from convlab.measure.saved import CPU, Measurement, write
 
 INTERRUPTED = "interrupted"
 
@@ -90,7 +90,7 @@ def run(
 def header(command: str, rivals: Rivals) -> dict:
     """Return where and how the run happens: command, date, machine, versions, roofs, who is missing."""
     return {
-        "what": "convlab bench cpu",
+        "what": CPU,
         "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "complete": False,

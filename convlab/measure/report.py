@@ -8,7 +8,7 @@ from convlab.measure import judge_tables
 from convlab.measure.paper import COPYING, INDIRECT, PRODUCT
 from convlab.measure.parts import PEAK
 from convlab.measure.roofs import Roofs
-from convlab.measure.saved import Measurement, Row
+from convlab.measure.saved import GPU, Measurement, Row
 from convlab.measure.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
 from convlab.measure.tables import NOTHING, Table, ratio_2
 from convlab.units import count_text, time_text
@@ -73,7 +73,7 @@ def _unknown(machine: dict) -> list[str]:
 
 
 def _of_gpu(measurement: Measurement) -> bool:
-    return measurement.header.get("what") == "convlab bench gpu"
+    return measurement.header.get("what") == GPU
 
 
 # -- one table each ----------------------------------------------------------------------------------------

@@ -20,9 +20,8 @@ from convlab.algorithms.passes import PACES
 from convlab.checked import checked
 from convlab.checks import check_choice
 from convlab.errors import ConvError
-from convlab.measure.saved import Measurement, Row, read
+from convlab.measure.saved import CPU, GPU, Measurement, Row, read
 
-CPU, GPU = "convlab bench cpu", "convlab bench gpu"
 _OF_LAYERS = ("layers", "depthwise", "networks", "autotune", "threads")  # ours are all in `ALGORITHMS`
 _LONGEST = 200  # letters of a name
 # What a strange header may lead to.

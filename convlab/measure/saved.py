@@ -28,6 +28,7 @@ from convlab.problem import ConvProblem
 
 SCHEMA = 1
 OURS = "a measurement of `convlab bench`"
+CPU, GPU = "convlab bench cpu", "convlab bench gpu"  # what a header says it holds
 
 _WORDS = ("part", "network", "layer", "candidate", "cache")
 _COUNTS = ("count", "threads", "rounds")
@@ -216,7 +217,7 @@ def is_ours(text: str) -> bool:
         what = _header(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))["what"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
-    return isinstance(what, str) and what.startswith("convlab bench")
+    return isinstance(what, str) and what in (CPU, GPU)
 
 
 def _header(lines: Iterable[str]) -> dict:

@@ -20,9 +20,8 @@ from convlab.files import why_kept
 from convlab.measure.gpu import device_tests
 from convlab.measure.gpu.supervise import signals_as_interrupts, supervise
 from convlab.measure.machine import Machine
-from convlab.measure.saved import Measurement, UnwritableError, read, write
+from convlab.measure.saved import GPU, Measurement, UnwritableError, read, write
 
-WHAT = "convlab bench gpu"
 INTERRUPTED = "interrupted"
 NOT_RUN = "not run"
 TEST_SHARE = 0.2  # of the minutes, that the device tests may take
@@ -60,7 +59,7 @@ class Options:
             f"--minutes {self.minutes:g}": self.minutes != Options.minutes,
             "--simulate": self.simulate,
         }
-        return " ".join([WHAT, *(option for option, is_given in given.items() if is_given)])
+        return " ".join([GPU, *(option for option, is_given in given.items() if is_given)])
 
     def same_work(self, other: dict) -> bool:
         """Say if other options, as a file has them, ask for the same measurements."""
@@ -112,7 +111,7 @@ def bench_gpu(path: Path, options: Options) -> tuple[Measurement, str | None]:
 def first_header(options: Options) -> dict:
     """Return what is known before a GPU is touched."""
     return {
-        "what": WHAT,
+        "what": GPU,
         "command": options.command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "complete": False,
