@@ -322,7 +322,7 @@ class Plan:
                 out = aligned_empty(problem.y_shape, problem.dtype)
             else:
                 inside = {"packed": ready.packed, "bias": self.bias} | ready.workspace
-                check_out(out, problem.y_shape, problem.dtype, x=x, **inside)
+                check_out(out, problem.y_shape, self._dtype, x=x, **inside)
             self._run(ready, np.ascontiguousarray(x), out)
         except MemoryError as error:
             raise _refused_by_the_system(error) from error

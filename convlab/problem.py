@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -154,16 +154,9 @@ class ConvProblem:
         """
         if not (r.__class__ is s.__class__ is int and 0 <= r < self.R and 0 <= s < self.S):
             r, s = check_whole("r", r, 0, self.R - 1), check_whole("s", s, 0, self.S - 1)
-        axes = []
-        for axis, (tap, size, out) in enumerate(((r, self.H, self.P), (s, self.W, self.Q))):
-            step = self.stride[axis]
-            shift = tap * self.dilation[axis] - self.padding[axis][0]  # input = output * step + shift
-            first = max(0, -(shift // step))  # the first output whose input is not above the picture
-            last = min(out - 1, (size - 1 - shift) // step)  # the last one whose input is not below it
-            count = max(0, last - first + 1)
-            start = first * step + shift if count else 0
-            axes.append((slice(first, first + count), slice(start, start + count * step, step)))
-        (p, h), (q, w) = axes
+        (top, _), (left, _) = self.padding
+        p, h = _hits(r * self.dilation[0] - top, self.stride[0], self.H, self.P)
+        q, w = _hits(s * self.dilation[1] - left, self.stride[1], self.W, self.Q)
         return (p, q), (h, w)
 
     # -- work and memory -----------------------------------------------------------------------------------
@@ -243,6 +236,19 @@ class ConvProblem:
         out = -(-size // self.stride[axis])
         total = max((out - 1) * self.stride[axis] + self.extent[axis] - size, 0)
         return total // 2, total - total // 2
+
+
+@lru_cache(1024)
+def _hits(shift: int, step: int, size: int, out: int) -> tuple[slice, slice]:
+    """Return which of `out` outputs a tap hits the picture for, and what it hits, along one axis.
+
+    Output i reads pixel ``i * step + shift``, if there is one. All runs ask for it, tap by tap.
+    """
+    first = max(0, -(shift // step))  # the first output whose input is not above the picture
+    last = min(out - 1, (size - 1 - shift) // step)  # the last one whose input is not below it
+    count = max(0, last - first + 1)
+    start = first * step + shift if count else 0
+    return slice(first, first + count), slice(start, start + count * step, step)
 
 
 def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S", "C/groups")) -> None:

@@ -19,7 +19,7 @@ are made in `winograd_transforms`, U in `winograd_tiles`. The fast form is in `w
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -57,8 +57,15 @@ def _allocate_numpy(m: int, problem: ConvProblem) -> dict[str, np.ndarray]:
     return {name: np.zeros(shape, problem.dtype) for name, shape in shapes.items()}
 
 
+@lru_cache
+def _of_pixels(m: int, r: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return AT and BT, rounded to the type of x; worked out once, for every run needs them."""
+    AT, _, BT = matrices(m, r=r)
+    return AT.astype(dtype), BT.astype(dtype)
+
+
 def _run_numpy(m, problem, x, U, workspace, y, threads):
-    AT, _, BT = (matrix.astype(x.dtype) for matrix in matrices(m, r=problem.R))
+    AT, BT = _of_pixels(m, problem.R, problem.dtype)
     padded, V, M, whole = (workspace[name] for name in ("padded", "V", "M", "whole"))
     (top, _), (left, _) = problem.padding
     picture = padded[:, top : top + problem.H, left : left + problem.W]
