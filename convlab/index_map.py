@@ -95,7 +95,11 @@ class IndexMap:
         return self._inside(h, w)
 
     def _inside(self, h, w):
-        return (h >= 0) & (h < self.problem.H) & (w >= 0) & (w < self.problem.W)
+        H, W = self.problem.H, self.problem.W
+        if getattr(h, "dtype", None) == getattr(w, "dtype", None) == np.int64:
+            # Without a sign a number below zero is a very large one: one test for both ends.
+            return (h.view(np.uint64) < H) & (w.view(np.uint64) < W)
+        return (h >= 0) & (h < H) & (w >= 0) & (w < W)
 
     def x_at(self, m, k, group: int = 0):
         """Return where in flat x cell (m, k) lies; -1 if on padding."""
