@@ -23,12 +23,12 @@ from convlab.errors import (
     UnsupportedError,
     WorkspaceError,
 )
-from convlab.layouts import conv2d_nchw, from_nchw, to_nchw
-from convlab.plans import Plan, conv2d, plan
+from convlab.nchw import conv2d_nchw, from_nchw, to_nchw
+from convlab.plans.plan import Plan, conv2d, plan
 from convlab.problem import ConvProblem
 
 if TYPE_CHECKING:
-    from convlab.measure.autotune import autotune
+    from convlab.auto.autotune import autotune
 
 __version__ = "0.1.0"
 
@@ -60,7 +60,7 @@ __all__ = [
 
 def __getattr__(name: str):
     if name == "autotune":  # what measures is imported when it is wanted
-        from convlab.measure.autotune import autotune
+        from convlab.auto.autotune import autotune
 
         return autotune
     raise AttributeError(f"module 'convlab' has no attribute {name!r}")

@@ -6,10 +6,10 @@ import sys
 import warnings
 from functools import lru_cache
 
-from convlab.checks import said
 from convlab.errors import ParameterError, UnsupportedError
-from convlab.measure import limits
-from convlab.units import bytes_text
+from convlab.machine import memory_limits
+from convlab.support.checks import said
+from convlab.support.units import bytes_text
 
 NUMBA_TAKES = 400 << 20  # bytes of addresses: 180 MiB to import it, 120 for the first kernels, and some more
 BACKENDS = ("numpy", "cpu", "gpu")
@@ -18,7 +18,7 @@ BACKENDS = ("numpy", "cpu", "gpu")
 @lru_cache
 def numba_trouble() -> str | None:
     """Return why Numba cannot be used here, or None if it can. It is imported to find out."""
-    left = limits.memory_left()
+    left = memory_limits.memory_left()
     # With less LLVM would not raise an error, but end the process.
     if left is not None and left < NUMBA_TAKES and "numba" not in sys.modules:
         return f"ulimit leaves {bytes_text(left)}; Numba takes {bytes_text(NUMBA_TAKES)}"

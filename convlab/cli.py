@@ -60,7 +60,7 @@ def lab(
     work: Work = None,
 ) -> None:
     """Open the course in JupyterLab, on your own copies of the notebooks."""
-    from convlab.course import copies, folders, notebooks
+    from convlab.workspace import copies, folders, notebooks
 
     number = _port(port, ip)
     for word in more or ():
@@ -88,7 +88,7 @@ def start(
     work: Work = None,
 ) -> None:
     """Open one notebook, as your own copy."""
-    from convlab.course import copies, folders, notebooks
+    from convlab.workspace import copies, folders, notebooks
 
     number = _port(port, ip)
     source = notebooks.find(notebook, notebooks.course_notebooks())
@@ -114,13 +114,13 @@ def run(
     ] = "300",
 ) -> None:
     """Execute notebooks from top to bottom and write them as HTML pages, dark on light."""
-    from convlab.course import folders, notebooks
+    from convlab.workspace import folders, notebooks
 
     seconds = _number("--timeout", timeout, 1, 86_400)
     course = notebooks.course_notebooks()
     chosen = [notebooks.find(name, course) for name in names or ()] or course
     folder = folders.writable(out or notebooks.ROOT / "work" / "pages", "--out")
-    from convlab.course.pages import is_ours, make_page
+    from convlab.workspace.pages import is_ours, make_page
 
     failures, stems = [], [path.stem for path in chosen]
     for stem in stems:
@@ -181,7 +181,7 @@ def networks(
 ) -> None:
     """List the networks at hand, or the convolution layers of one."""
     from convlab import networks as table
-    from convlab.units import count_text
+    from convlab.support.units import count_text
 
     if name is None:
         loaded = [table.load(each) for each in table.names()]
@@ -218,7 +218,8 @@ def bench_cpu(
     ] = None,
 ) -> None:
     """Run every algorithm on the layers of real networks, beside NumPy, SciPy and PyTorch; save the times."""
-    from convlab.measure import bench, cases
+    from convlab.benchmark import bench
+    from convlab.benchmark import layers as cases
 
     if layers:
         cases.check_words(layers)
@@ -264,7 +265,7 @@ def bench_gpu(
     ] = None,
 ) -> None:
     """Measure the NVIDIA GPU: its roofs, ladders of kernels, every algorithm beside cuDNN; save the times."""
-    from convlab.measure.gpu import bench, parts
+    from convlab.benchmark.gpu import bench, parts
 
     limit = _number("--minutes", minutes, 1, 600)
     if layers:
@@ -281,7 +282,7 @@ def bench_speeds(
     ] = False,
 ) -> None:
     """Measure anew the speeds by which "auto" chooses, and keep them; shown beside those known before."""
-    from convlab.measure.renew import renew
+    from convlab.auto.recalibrate import renew
 
     _table(("speed", "known before", "now"), renew(forget_tuned=forget_tuned))
 
@@ -289,7 +290,8 @@ def bench_speeds(
 @bench.command("roofs")
 def bench_roofs() -> None:
     """Measure the roofs of this machine, in turns with the same loops in C where a compiler is found."""
-    from convlab.measure import roofs, roofs_in_c
+    from convlab.auto import roofs
+    from convlab.benchmark import roofs_in_c
 
     compiler = roofs_in_c.find_compiler()
     if compiler is None:
@@ -317,7 +319,7 @@ def _number(option: str, text: str, least: int, most: int) -> int:
 
 def _report_measurement(measurement, path: Path, stopped: str | None) -> None:
     """Print what came of a run, and end with the exit code that says if it is complete."""
-    from convlab.measure import bench, report
+    from convlab.benchmark import bench, report
 
     for table in report.tables(measurement):
         print(table.title)
@@ -330,7 +332,7 @@ def _report_measurement(measurement, path: Path, stopped: str | None) -> None:
 
 def _kept(measurement, path: Path) -> str:
     """Say what of a measurement is on the disk: less than was measured where that became full."""
-    from convlab.measure import saved
+    from convlab.benchmark import saved
 
     try:
         found = saved.read(path)
@@ -347,8 +349,8 @@ def _measurement_file(save: Path | None, kind: str) -> Path:
     """Return the file that a measurement goes to; what is none of ours is not written over."""
     from datetime import datetime
 
-    from convlab.course import folders, notebooks
-    from convlab.measure import saved
+    from convlab.benchmark import saved
+    from convlab.workspace import folders, notebooks
 
     if save is None:
         save = notebooks.ROOT / "work" / "measurements" / f"{kind}-{datetime.now():%Y%m%d-%H%M%S}.csv"
@@ -357,7 +359,7 @@ def _measurement_file(save: Path | None, kind: str) -> Path:
 
 def _port(port: str | None, ip: str | None) -> int | None:
     """Return the port as a number, if one is given; refuse a port or an address that cannot be."""
-    from convlab.course import server
+    from convlab.workspace import server
 
     if ip is not None:
         server.check_address(ip)
@@ -386,7 +388,7 @@ def _open(
     folder: Path, notebook: str, browser: bool, port: int | None, ip: str | None, more: tuple[str, ...]
 ) -> None:
     """Show a notebook in the JupyterLab that already serves the folder, or in a new one."""
-    from convlab.course import server
+    from convlab.workspace import server
 
     there = server.running(folder) if (port, ip, more) == (None, None, ()) else None
     if there:

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.checks import check_choice, check_index, check_instance, check_whole
 from convlab.problem import ConvProblem
+from convlab.support.checks import check_choice, check_index, check_instance, check_whole
 
 # name: axes of x, of w and of y. HWCF and FCHW are other projects' words for RSCK and KCRS.
 LAYOUTS = {

@@ -17,8 +17,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from convlab.checks import check_array, check_dtype, check_whole, said
 from convlab.errors import ParameterError, ShapeError
+from convlab.support.checks import check_array, check_dtype, check_whole, said
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")

@@ -5,7 +5,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem
-from convlab.reference import reference, tolerance
+from convlab.oracle import reference, tolerance
 
 _PLAIN = {"N": 1, "H": 9, "W": 7, "C": 4, "K": 6, "R": 3, "S": 3}
 

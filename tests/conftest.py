@@ -39,11 +39,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_modifyitems(config, items):
     """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes."""
-    from convlab.measure.gpu.device_tests import PARENT, SHARE
+    from convlab.benchmark.gpu.device_tests import PARENT, SHARE
 
     number, _, count = os.environ.get(SHARE, "").partition("/")
     if count:
-        from convlab.measure.gpu.supervise import end_with
+        from convlab.benchmark.gpu.supervise import end_with
 
         end_with(int(os.environ[PARENT]))
         kept = items[int(number) :: int(count)]
@@ -60,7 +60,7 @@ def executed(tmp_path_factory, request):
     import nbformat
     from notebook_tools import run_guarded
 
-    from convlab.locks import locked
+    from convlab.support.locks import locked
 
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if hasattr(request.config, "workerinput") else base  # of all processes of this run
@@ -89,11 +89,11 @@ def kept(tmp_path_factory):
     """Keep what is known of this machine in a folder of the tests' own, and let it be `SPEEDS`."""
     from known_machine import SPEEDS
 
-    from convlab.measure import known
+    from convlab.auto import speeds
 
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONVLAB_CACHE_DIR", str(folder))
-        known.forget()
-        known.write(speeds=SPEEDS)
+        speeds.forget()
+        speeds.write(speeds=SPEEDS)
         yield folder

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from convlab.gpu.simulator import Simulator
+from convlab.gpu.simulated_gpu import Simulator
 
 
 class Held:

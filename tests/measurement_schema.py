@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from convlab.files import data_path
-from convlab.measure.machine import Machine
-from convlab.measure.saved import SCHEMA, Row
+from convlab.benchmark.saved import SCHEMA, Row
+from convlab.machine.facts import Machine
+from convlab.support.files import data_path
 
 ABOUT = data_path("measurements", "README.md")
 # Keys that came later, or that only some runs have.

@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from convlab.course.execute import execute
-from convlab.course.notebooks import numbered
+from convlab.workspace.execute import execute
+from convlab.workspace.notebooks import numbered
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = numbered(ROOT / "notebooks")

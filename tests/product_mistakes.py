@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convlab.gpu._cuda import cuda, float32
+from convlab.gpu.numba_cuda import cuda, float32
 
 
 @cuda.jit

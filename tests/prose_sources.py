@@ -14,12 +14,12 @@ import numpy as np
 
 from convlab import ALGORITHMS, ConvProblem
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.space_to_depth import folded
-from convlab.gpu.lanes.requests import BANKS, SECTOR, WARP, WORD
+from convlab.algorithms.winograd_s2d.space_to_depth import folded
+from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED
-from convlab.gpu.tiled.choose import TILES
+from convlab.gpu.simulator.requests import BANKS, SECTOR, WARP, WORD
 from convlab.networks import load
-from convlab.units import bytes_text
+from convlab.support.units import bytes_text
 
 WORDS = {2: "two", 3: "three", 4: "four", 8: "eight", 9: "nine", 100: "a hundred", 1000: "a thousand"}
 

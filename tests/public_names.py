@@ -61,7 +61,7 @@ def _exported():
             thing = getattr(module, name)
             if hasattr(module, "__all__") or getattr(thing, "__module__", "") == module.__name__:
                 yield thing
-    from convlab.algorithms.base import Algorithm
+    from convlab.algorithms.spec import Algorithm
 
     yield Algorithm  # what ALGORITHMS holds
 

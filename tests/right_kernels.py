@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.gpu._cuda import cuda, float32, int32, uint32
-from convlab.gpu.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
+from convlab.gpu.numba_cuda import cuda, float32, int32, uint32
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.tensor_cores.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
 
 ALL = 0xFFFFFFFF
 RIGHT = {}  # name -> (kernel, grid, block, arguments, what the last of them is afterwards)

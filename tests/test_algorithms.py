@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, seed, settings, strategies
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, conv2d, plan
-from convlab.algorithms.base import DIRECT_FLOPS
+from convlab.algorithms.spec import DIRECT_FLOPS
+from convlab.cpu.jit import FAST
 from convlab.errors import UnsupportedError
-from convlab.jit import FAST
-from convlab.reference import reference, tolerance
+from convlab.oracle import reference, tolerance
 
 form = pytest.mark.parametrize(("algorithm", "backend"), FORMS, ids=["-".join(f) for f in FORMS])
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)

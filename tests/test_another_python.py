@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import convlab
-from convlab import another_python
-from convlab.measure.cases import Case
-from convlab.measure.first_call import first_call
-from convlab.measure.gpu import supervise
+from convlab.benchmark.cold_start import first_call
+from convlab.benchmark.gpu import supervise
+from convlab.benchmark.layers import Case
 from convlab.problem import ConvProblem
+from convlab.support import another_python
 
 ROOT = Path(convlab.__file__).parents[1]
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from convlab.errors import ConvError, ParameterError, UnsupportedError
-from convlab.gpu import _cuda, toolkit, trouble
-from convlab.gpu._cuda import cuda, float32, uint32
-from convlab.gpu.arguments import as_launched
-from convlab.gpu.assembly import assemble
-from convlab.gpu.flow import loops, main_loop
+from convlab.gpu import diagnose, numba_cuda
+from convlab.gpu.assembly import assemble, toolkit
+from convlab.gpu.assembly.control_flow import loops, main_loop
+from convlab.gpu.assembly.sass import Code, parse
+from convlab.gpu.launch_args import as_launched
+from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.occupancy import occupancy
 from convlab.gpu.ptx import load4, store4
-from convlab.gpu.sass import Code, parse
 
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 needs_tools = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 FLOATS = np.zeros(1, np.float32)
 ARCHS = ("sm_80", "sm_86", "sm_90")
@@ -130,7 +130,7 @@ def linked_for_a_launch(kernel, *arguments, arch: str) -> Code:
     core = pytest.importorskip("cuda.core")
     intermediate, _ = cuda.compile(
         kernel.py_func,
-        tuple(_cuda.type_of(as_launched(argument)) for argument in arguments),
+        tuple(numba_cuda.type_of(as_launched(argument)) for argument in arguments),
         device=False,
         abi="numba",
         cc=(int(arch[3]), int(arch[4])),

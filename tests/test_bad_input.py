@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import convlab.backends
-import convlab.measure.machine
+import convlab.machine.facts
 from convlab import (
     ALGORITHMS,
     ArrayError,
@@ -24,10 +24,10 @@ from convlab import (
     im2row,
     networks,
     plan,
-    whole,
 )
-from convlab.gpu import lanes
+from convlab.gpu import simulator
 from convlab.lessons import reveal
+from convlab.networks import whole
 
 X = np.ones((2, 8, 9, 4), np.float32)  # N, H, W, C
 W = np.ones((6, 3, 5, 4), np.float32)  # K, R, S, C
@@ -257,11 +257,14 @@ MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
         (lambda: ALGORITHMS["direct"].supports("conv1"), ["problem is a str, 'conv1'", "a ConvProblem"]),
         (lambda: ALGORITHMS["im2row"].cost(PROBLEM, threads=0), ["threads=0", "from 1 to 1024"]),
         (lambda: plan(PROBLEM, W).resize(H=np.ones(2)), ["H=array([1., 1.])"]),
-        (lambda: lanes.run(_kernel, (1, 1.5), 32, X), ["grid=1.5", "an integer"]),
-        (lambda: lanes.run(_kernel, 1, (32, 1, 1, 1), X), ["block=(32, 1, 1, 1)", "one to three"]),
-        (lambda: lanes.run(_kernel, 1, 32, X, blocks=[3]), ["blocks=[3]", "no block (3, 0, 0)", "(1, 1, 1)"]),
-        (lambda: lanes.run(_kernel, 1, 32, X, shared_bytes=-1), ["shared_bytes=-1", "from 0 to"]),
-        (lambda: lanes.run(_kernel, 1, 32, X.tolist()), ["x=[[[", "a NumPy array"]),
+        (lambda: simulator.run(_kernel, (1, 1.5), 32, X), ["grid=1.5", "an integer"]),
+        (lambda: simulator.run(_kernel, 1, (32, 1, 1, 1), X), ["block=(32, 1, 1, 1)", "one to three"]),
+        (
+            lambda: simulator.run(_kernel, 1, 32, X, blocks=[3]),
+            ["blocks=[3]", "no block (3, 0, 0)", "(1, 1, 1)"],
+        ),
+        (lambda: simulator.run(_kernel, 1, 32, X, shared_bytes=-1), ["shared_bytes=-1", "from 0 to"]),
+        (lambda: simulator.run(_kernel, 1, 32, X.tolist()), ["x=[[[", "a NumPy array"]),
     ],
 )
 def test_other_doors(call, words):
@@ -346,7 +349,7 @@ BIG = ConvProblem(1, 512, 512, 64, 8, 3, 3, padding=1)  # its im2row matrix take
 
 
 def _with_memory(monkeypatch, amount):
-    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: amount)
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: amount)
 
     def forbidden(*arguments, **options):
         raise AssertionError("something was allocated")
@@ -380,9 +383,9 @@ def test_the_limit_is_exact(monkeypatch, algorithm):
     cost = ALGORITHMS[algorithm].cost(problem, "cpu")
     kept = problem.w_bytes if ALGORITHMS[algorithm].forms["cpu"].packs_for else 0  # to pack it anew
     with_output = cost.workspace_bytes + cost.packed_bytes + kept + problem.y_bytes
-    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: with_output)
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: with_output)
     plan(problem, w, algorithm=algorithm, backend="cpu")
-    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: with_output - 1)
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: with_output - 1)
     with pytest.raises(WorkspaceError):
         plan(problem, w, algorithm=algorithm, backend="cpu")
     # An output that is there already need not be allocated; a copy of x that is not contiguous must.
@@ -403,11 +406,11 @@ def test_when_nothing_fits_it_says_so(monkeypatch):
 
 def test_auto_takes_what_fits(monkeypatch):
     w = np.ones(BIG.w_shape, np.float32)
-    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 300 << 20)
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: 300 << 20)
     made = plan(BIG, w, backend="numpy")
     assert made.algorithm.name == "precomputed_gemm"  # the next quickest in NumPy, not the last resort
     assert "the best that fits into the memory; im2row does not, though it is the rule" in made.why
-    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: None)  # cannot be known
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: None)  # cannot be known
     assert plan(BIG, w, backend="numpy").algorithm.name == "im2row"
 
 

@@ -12,29 +12,40 @@ import pytest
 from cases import CASES
 from typer.testing import CliRunner
 
-from convlab import ALGORITHMS, ConvError, ConvProblem, files, plan
-from convlab.algorithms.passes import PACES
-from convlab.choose import predicted
-from convlab.cli import app
-from convlab.measure import (
+from convlab import ALGORITHMS, ConvError, ConvProblem, plan
+from convlab.auto import roofs
+from convlab.auto.select import predicted
+from convlab.auto.timing import Timing, check_output, take_turns
+from convlab.benchmark import (
+    baselines as rivals,
+)
+from convlab.benchmark import (
     bench,
-    cases,
-    cgroups,
-    contest,
-    other_blas,
-    paper,
-    parts,
-    readings,
-    rivals,
-    roofs,
+    dukhan_2019,
     saved,
 )
-from convlab.measure import first_call as first_call_module
-from convlab.measure.cases import Case
-from convlab.measure.contest import Contest, Effort, Rivals, material
-from convlab.measure.first_call import first_call
-from convlab.measure.rivals import RIVALS, Call
-from convlab.measure.timing import Timing, check_output, take_turns
+from convlab.benchmark import cold_start as first_call_module
+from convlab.benchmark import (
+    comparison as contest,
+)
+from convlab.benchmark import (
+    layers as cases,
+)
+from convlab.benchmark import (
+    second_blas as other_blas,
+)
+from convlab.benchmark import (
+    suite as parts,
+)
+from convlab.benchmark.baselines import RIVALS, Call
+from convlab.benchmark.cold_start import first_call
+from convlab.benchmark.comparison import Contest, Effort, Rivals, material
+from convlab.benchmark.layers import Case
+from convlab.cli import app
+from convlab.cost.phases import PACES
+from convlab.machine import container as cgroups
+from convlab.machine import system as readings
+from convlab.support import files
 
 SQUARE = Case("tiny", "square", ConvProblem(1, 9, 7, 4, 20, 3, 3, padding=1), 2)
 POINT = Case("tiny", "point", ConvProblem(1, 5, 6, 8, 16, 1, 1))
@@ -105,8 +116,13 @@ def test_a_whole_run(tiny, tmp_path):
         assert row.candidate in predicted(row.problem)
     for cache in ("warm", "cold"):
         three = {(row.layer, row.candidate) for row in run.part("paper", cache=cache)}
-        assert {("square", name) for name in (paper.COPYING, paper.INDIRECT, paper.PRODUCT)} <= three
-        assert {name for layer, name in three if layer == "point"} == {paper.COPYING, paper.INDIRECT}
+        assert {
+            ("square", name) for name in (dukhan_2019.COPYING, dukhan_2019.INDIRECT, dukhan_2019.PRODUCT)
+        } <= three
+        assert {name for layer, name in three if layer == "point"} == {
+            dukhan_2019.COPYING,
+            dukhan_2019.INDIRECT,
+        }
     for row in run.rows:
         assert row.rounds >= 1
         assert 0 < row.timing.low <= row.timing.median <= row.timing.high
@@ -226,7 +242,7 @@ def test_without_known_caches_nothing_is_called_cold(tiny, tmp_path, monkeypatch
     assert "The sizes of the caches are not known" in done.output
     x, w, _, _ = material(POINT.problem)
     with pytest.raises(ConvError, match="the size of no cache"):
-        paper.Rotation(plan(POINT.problem, w, algorithm="indirect", backend="cpu"), x, w)
+        dukhan_2019.Rotation(plan(POINT.problem, w, algorithm="indirect", backend="cpu"), x, w)
 
 
 @pytest.mark.parametrize(("first", "says"), [(1, "nothing could be saved"), (3, "timings could be saved in")])
@@ -348,7 +364,7 @@ def test_copies_in_rotation_exceed_the_cache(name):
     first = plan(problem, w, algorithm=name, backend="cpu")
     table = first.workspace["offsets"].nbytes if name == "indirect" else 0
     each = first.packed.nbytes + problem.y_bytes + table
-    rotation = paper.Rotation(first, x, w, beyond=3 * each)
+    rotation = dukhan_2019.Rotation(first, x, w, beyond=3 * each)
     assert rotation.count == 4
     check_output(name, rotation.run_all(), expected, limit)
     plans, outputs = zip(*rotation._copies, strict=True)
@@ -366,7 +382,7 @@ def test_copies_in_rotation_exceed_the_cache(name):
 
 def test_one_wrong_copy_in_the_rotation_is_seen():
     x, w, expected, limit = material(SQUARE.problem)
-    rotation = paper.Rotation(
+    rotation = dukhan_2019.Rotation(
         plan(SQUARE.problem, w, algorithm="indirect", backend="cpu"), x, w, beyond=50_000
     )
     rotation._copies[2][0].packed[...] = 0
@@ -376,9 +392,9 @@ def test_one_wrong_copy_in_the_rotation_is_seen():
 
 def test_what_the_paper_compares():
     x, w, _, _ = material(STRIDED.problem)
-    ways = paper.three_ways(STRIDED.problem, x, w)
+    ways = dukhan_2019.three_ways(STRIDED.problem, x, w)
     assert [way[-1] for way in ways.values()] == ["im2row", "indirect", "pointwise"]
-    product = ways[paper.PRODUCT][0]
+    product = ways[dukhan_2019.PRODUCT][0]
     assert product.gemm == STRIDED.problem.gemm
     assert product.macs == STRIDED.problem.macs
 

@@ -24,21 +24,21 @@ from cases import CASES, arrays
 from typer.testing import CliRunner
 
 from convlab import ALGORITHMS
+from convlab.auto.timing import Timing
+from convlab.benchmark import layers as networks
+from convlab.benchmark import report, saved
+from convlab.benchmark.baselines import Call
+from convlab.benchmark.comparison import Effort
+from convlab.benchmark.gpu import bench, cases, clock, device_tests, parts, rivals, supervise, worker
+from convlab.benchmark.gpu import roof_kernels as kernels
+from convlab.benchmark.gpu import roofs as device_roofs
+from convlab.benchmark.gpu.clock import StandIn, fill
+from convlab.benchmark.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
+from convlab.benchmark.saved import Measurement, Row
 from convlab.cli import app
-from convlab.gpu import roofs as kernels
-from convlab.gpu.arguments import as_launched
 from convlab.gpu.device import Gpu, simulated
-from convlab.measure import cases as networks
-from convlab.measure import report, saved
-from convlab.measure.contest import Effort
-from convlab.measure.gpu import bench, cases, clock, device_tests, parts, rivals, supervise, worker
-from convlab.measure.gpu import roofs as device_roofs
-from convlab.measure.gpu.clock import StandIn, fill
-from convlab.measure.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
-from convlab.measure.rivals import Call
-from convlab.measure.saved import Measurement, Row
-from convlab.measure.timing import Timing
-from convlab.reference import reference, reference_at
+from convlab.gpu.launch_args import as_launched
+from convlab.oracle import reference, reference_at
 
 pytestmark = pytest.mark.workshop
 
@@ -57,7 +57,7 @@ def convlab(*arguments):
 def tried(tmp_path_factory):
     """Run the command once in the simulator, as plain as on a machine with a GPU."""
     path = tmp_path_factory.mktemp("bench") / "run.csv"
-    command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path]
+    command = [sys.executable, "-m", "convlab.benchmark.gpu", "--simulate", "--save", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done, path
 
@@ -139,7 +139,7 @@ class MadeUp(StandIn):
 def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
     """Nothing is computed or timed: plans, launches, their order and the report are those of a real run."""
     monkeypatch.setattr(worker, "_clock", lambda simulate, header: MadeUp())
-    monkeypatch.setattr("convlab.measure.gpu.facts.clocks", dict)
+    monkeypatch.setattr("convlab.benchmark.gpu.facts.clocks", dict)
     monkeypatch.setattr(device_roofs, "measure", lambda *_, **__: device_roofs.DeviceRoofs(1, 1, 1, 1, 1, 1))
     monkeypatch.setattr(DeviceContest, "check", lambda self, name, call, rounding: call.run())
     monkeypatch.setattr(DeviceContest, "enter_copy", lambda self: None)
@@ -169,8 +169,8 @@ import sys
 course = "typer", "rich", "IPython", "jupyterlab", "matplotlib", "ipywidgets", "nbclient", "nbformat", "PIL"
 for name in (*course, "psutil", "threadpoolctl", "greenlet", "torch", "cupy"):
     sys.modules[name] = None
-import convlab.measure.gpu.__main__, convlab.measure.gpu.worker
-from convlab.measure.gpu.bench import first_header, Options
+import convlab.benchmark.gpu.__main__, convlab.benchmark.gpu.worker
+from convlab.benchmark.gpu.bench import first_header, Options
 first_header(Options())
 sys.path.insert(0, "tests")
 import conftest, test_on_gpu
@@ -214,7 +214,7 @@ FEW = "tiny layer"  # without the picture, and without what is depthwise: some s
 
 
 def started(path):
-    command = [sys.executable, "-m", "convlab.measure.gpu", "--simulate", "--save", path, "--layers", FEW]
+    command = [sys.executable, "-m", "convlab.benchmark.gpu", "--simulate", "--save", path, "--layers", FEW]
     pipe = subprocess.PIPE
 
     def can_be_interrupted():  # what a shell starts in the background cannot, nor can its children
@@ -377,9 +377,9 @@ def test_the_worker_says_that_it_cannot_write(tmp_path):
 CRASHING = """
 import os, sys
 from convlab import ALGORITHMS
-from convlab.measure.gpu import bench, contest, parts, worker
-from convlab.measure.gpu.contest import DeviceLost
-from convlab.measure.gpu.clock import StandIn
+from convlab.benchmark.gpu import bench, contest, parts, worker
+from convlab.benchmark.gpu.contest import DeviceLost
+from convlab.benchmark.gpu.clock import StandIn
 from dataclasses import replace
 import json
 from pathlib import Path
@@ -604,7 +604,7 @@ class Driver:
 
 def test_the_clock_empties_the_cache_and_lets_the_host_run_ahead(monkeypatch):
     driver = Driver()
-    monkeypatch.setattr("convlab.gpu._cuda.cuda", driver)
+    monkeypatch.setattr("convlab.gpu.numba_cuda.cuda", driver)
     monkeypatch.setattr(clock, "Gpu", lambda: driver)
     here = clock.EventClock()
     driver.log.clear()
@@ -751,6 +751,6 @@ def test_a_part_that_was_not_measured_makes_no_goal():
 
 
 def test_the_report_as_plain_text():
-    from convlab.measure.tables import Table, as_text
+    from convlab.benchmark.tables import Table, as_text
 
     assert as_text(Table("Title", ("", "b"), [("long", "1")])) == "Title\n      b\nlong  1\n"

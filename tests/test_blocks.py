@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ConvError, ConvProblem, im2row
-from convlab.blocks import Block, count, in_order, walked
+from convlab.inspect.block_footprint import Block, count, in_order, walked
 
 sizes = st.integers(1, 9)
 

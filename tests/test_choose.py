@@ -13,12 +13,13 @@ from cases import CASES, arrays
 from known_machine import SPEEDS
 
 import convlab
-from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan, plans
-from convlab.algorithms.passes import PACES
-from convlab.choose import ALIKE, order_of, predicted
-from convlab.measure import autotune as tuning
-from convlab.measure import known
-from convlab.measure.predict import Speeds, predict
+from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan
+from convlab.auto import autotune
+from convlab.auto import speeds as known
+from convlab.auto.predict import Speeds, predict
+from convlab.auto.select import ALIKE, order_of, predicted
+from convlab.cost.phases import PACES
+from convlab.plans import plan as plans
 
 RESNET = networks.load("resnet18")
 LAYER = RESNET["layer1.0.conv1"].problem
@@ -67,7 +68,7 @@ def test_a_prediction_is_what_its_passes_say():
     """A 1x1 layer, worked out by hand: whole tiles on one core, the weights in L1."""
     problem = ConvProblem(1, 14, 14, 64, 64, 1, 1)
     (one,) = predict(problem, "pointwise", speeds()).parts
-    from convlab.tile import tile_for
+    from convlab.cpu.register_tile import tile_for
 
     tile = tile_for("float32")
     tiles = -(-196 // tile.rows)
@@ -108,7 +109,7 @@ def test_a_machine_whose_caches_are_not_known():
 
 def test_what_is_done_once_is_predicted_too():
     """Plain panels and a table, worked out by hand; a transform puts each of its places into the panels."""
-    from convlab.tile import tile_for
+    from convlab.cpu.register_tile import tile_for
 
     problem, rows = ConvProblem(2, 14, 14, 64, 64, 3, 3, padding=1), tile_for("float32").rows
     pack, table, run = predict(problem, "indirect", speeds(), once=True).parts
@@ -236,7 +237,7 @@ def test_autotune_checks_what_it_times(folder, monkeypatch):
 
     monkeypatch.setitem(ALGORITHMS["indirect"].forms, "cpu", replace(form, run=wrong))
     with pytest.raises(convlab.ConvError, match=r"indirect on autotune .* is wrong"):
-        tuning.autotune(SMALL)
+        autotune.autotune(SMALL)
     assert known.seconds(SMALL, 1) is None
 
 

@@ -23,11 +23,11 @@ from typer.testing import CliRunner
 
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
+from convlab.auto import speeds as known
 from convlab.cli import app
-from convlab.course import copies, notebooks, server
 from convlab.errors import WorkspaceError
-from convlab.measure import known
-from convlab.measure.machine import Machine
+from convlab.machine.facts import Machine
+from convlab.workspace import copies, notebooks, server
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -6,9 +6,9 @@ import os
 import nbformat
 import pytest
 
-from convlab import files
-from convlab.course import copies, folders, notebooks
 from convlab.errors import ParameterError
+from convlab.support import files
+from convlab.workspace import copies, folders, notebooks
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from cases import CASES, arrays, assert_close
 from device_tools import Counting, Held, aligned, held
 from test_gpu_forms import FORMS
 
-import convlab.measure.machine
+import convlab.machine.facts
 from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
-from convlab.gpu import driver
 from convlab.gpu.device import Gpu, simulated, using
+from convlab.machine import cuda_driver as driver
 
 PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
 X, W, BIAS = arrays(PROBLEM)
@@ -131,7 +131,7 @@ BIG = ConvProblem(1, 512, 512, 64, 8, 3, 3, padding=1)
 def test_what_does_not_fit_is_refused_before_anything_is_taken(monkeypatch):
     w, device = np.ones(BIG.w_shape, "f4"), Counting()
     needed = ALGORITHMS["direct"].cost(BIG, "gpu").packed_bytes + BIG.y_bytes
-    monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 1 << 60)
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: 1 << 60)
     with using(device):
         monkeypatch.setattr(device, "free", lambda: needed)
         plan(BIG, w, algorithm="direct", backend="gpu")
@@ -318,7 +318,7 @@ class Driver:
 
 
 def test_how_the_gpu_is_asked(monkeypatch):
-    monkeypatch.setattr("convlab.gpu._cuda.cuda", Driver())
+    monkeypatch.setattr("convlab.gpu.numba_cuda.cuda", Driver())
     assert Gpu().empty(7, "f4")[0] == "an array"
     x = Held(aligned((1, 4, 4, 2))[:, ::2], strides=(128, 64, 8, 4))
     assert Gpu().adopt(x) is x

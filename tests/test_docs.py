@@ -10,11 +10,11 @@ import convlab
 
 MODULES = [
     "convlab",
-    "convlab.algorithms.formula",
+    "convlab.cost.formula",
     "convlab.networks",
-    "convlab.plans",
+    "convlab.plans.plan",
     "convlab.problem",
-    "convlab.whole.stack",
+    "convlab.networks.network",
 ]
 
 

@@ -7,9 +7,10 @@ import pytest
 from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, plan
-from convlab.algorithms import Formula, fft, fft_tiled, fft_transforms
-from convlab.algorithms.formula import fast_size
-from convlab.reference import reference
+from convlab.algorithms import Formula, fft, fft_tiled
+from convlab.algorithms.fft import transforms
+from convlab.cost.formula import fast_size
+from convlab.oracle import reference
 
 both = pytest.mark.parametrize("algorithm", ["fft", "fft_tiled"])
 backends = pytest.mark.parametrize("backend", ["numpy", "cpu"])
@@ -69,7 +70,7 @@ def test_a_spectrum_is_the_sum_of_its_definition():
     rng = np.random.default_rng(0)
     w = rng.standard_normal((2, 3, 2, 4))  # (k, R, S, c)
     rows, cols = size = 5, 6
-    got = fft_transforms.spectra_of(w, size, corner=(2, 1)).reshape(rows, cols // 2 + 1, 2, 4)
+    got = transforms.spectra_of(w, size, corner=(2, 1)).reshape(rows, cols // 2 + 1, 2, 4)
     for u in range(rows):
         for v in range(cols // 2 + 1):
             waves = [
@@ -98,11 +99,11 @@ def test_there_and_back_gives_the_picture():
     for dtype, limit in ((np.float32, 1e-6), (np.float64, 1e-15)):
         x = rng.standard_normal((2, 5, 7, 3)).astype(dtype)
         buffers = [np.full(2 * 6 * (8 + 2) * 3, np.nan, dtype) for _ in range(2)]
-        spectra = fft_transforms.forward(x, (6, 8), buffers)
+        spectra = transforms.forward(x, (6, 8), buffers)
         assert spectra.dtype == np.result_type(dtype, 1j)
-        lying_first = fft_transforms.as_complex(buffers[0], spectra.shape)
+        lying_first = transforms.as_complex(buffers[0], spectra.shape)
         lying_first[...] = spectra
-        back = fft_transforms.backward(lying_first, 5, (6, 8), buffers)
+        back = transforms.backward(lying_first, 5, (6, 8), buffers)
         assert back.shape == (2, 5, 8, 3)
         assert np.abs(back[:, :, :7] - x).max() < limit * 10
         assert np.abs(back[:, :, 7:]).max() < limit * 10  # what was appended comes back as zeros
@@ -136,12 +137,12 @@ def test_edges(algorithm, backend, sizes):
 @both
 @backends
 def test_more_pictures_than_a_chunk(algorithm, backend):
-    for pictures in (fft_transforms.CHUNK, fft_transforms.CHUNK + 1, 2 * fft_transforms.CHUNK + 5):
+    for pictures in (transforms.CHUNK, transforms.CHUNK + 1, 2 * transforms.CHUNK + 5):
         close(ConvProblem(pictures, 4, 5, 2, 3, 3, 2, padding=1), algorithm, backend)
-    sizes = [len(range(*chunk.indices(89))) for chunk in fft_transforms.chunks(89)]
+    sizes = [len(range(*chunk.indices(89))) for chunk in transforms.chunks(89)]
     assert sum(sizes) == 89
     assert max(sizes) - min(sizes) <= len(sizes)
-    assert max(sizes) <= fft_transforms.CHUNK
+    assert max(sizes) <= transforms.CHUNK
 
 
 @both

@@ -9,21 +9,21 @@ import pytest
 from PIL import Image
 
 from convlab import ConvProblem, figures
+from convlab.auto import speeds
+from convlab.auto.model_error import Judged
+from convlab.auto.predict import predict
+from convlab.auto.timing import Timing
+from convlab.benchmark.saved import Row
 from convlab.figures import charts, prediction
 from convlab.figures.style import DARK, LIGHT, ROLES, css
-from convlab.measure import known
-from convlab.measure.judge import Judged
-from convlab.measure.predict import predict
-from convlab.measure.saved import Row
-from convlab.measure.timing import Timing
-from convlab.units import bytes_text, time_text
+from convlab.support.units import bytes_text, time_text
 
 PROBLEM = ConvProblem(1, 8, 10, 3, 6, 3, 3)
 SERVING = ("direct", "im2row", "winograd_2x2", "indirect")
 
 
 def predictions(problem=PROBLEM):
-    return {name: predict(problem, name, known.speeds()) for name in SERVING}
+    return {name: predict(problem, name, speeds.speeds()) for name in SERVING}
 
 
 def judged(*ratios):
@@ -31,7 +31,7 @@ def judged(*ratios):
     found = []
     for number, ratio in enumerate(ratios):
         name, problem = SERVING[number % len(SERVING)], ConvProblem(1, 8 + 8 * number, 10, 3, 6, 3, 3)
-        one = predict(problem, name, known.speeds())
+        one = predict(problem, name, speeds.speeds())
         t = one.seconds / ratio
         row = Row("layers", "net", f"layer{number}", 1, problem, name, True, 1, 9, Timing(t, t, t))
         found.append(Judged(row, one))

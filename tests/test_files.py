@@ -10,20 +10,21 @@ import pytest
 from typer.testing import CliRunner
 
 from convlab import networks
+from convlab.auto import model_error
+from convlab.benchmark import bench, datasheets, saved
+from convlab.benchmark.gpu import __main__ as plain_gpu
+from convlab.benchmark.gpu import bench as gpu_bench
+from convlab.benchmark.gpu import device_tests, ladder_times
+from convlab.benchmark.rows import CPU, runs
 from convlab.cli import app
-from convlab.course import pages
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import roofline as drawing
-from convlab.files import data_path
-from convlab.markup import as_markdown, as_script
-from convlab.measure import bench, datasheets, judge, saved
-from convlab.measure.gpu import __main__ as plain_gpu
-from convlab.measure.gpu import bench as gpu_bench
-from convlab.measure.gpu import device_tests, ladder_times
-from convlab.measure.runs import CPU, runs
 from convlab.site import one_layer, publish, readme, results
 from convlab.site.errors import BuildError, UsageError
+from convlab.support.files import data_path
+from convlab.support.markup import as_markdown, as_script
 from convlab.widgets import PredictedTimes, RooflineExplorer, predicted_data, roofline_data
+from convlab.workspace import pages
 
 # The header of a stored run, and of its rows those on one layer, that of the README's picture.
 _LINES = data_path("measurements", "zen4_cpu.csv").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -420,12 +421,12 @@ def test_a_run_without_paces_is_no_other_than_an_older_one(folder):
     path = folder / "m_good.csv"
     path.write_text(text, encoding="utf-8")
     read_by_all()
-    assert judge.speeds_of(saved.read(path)) is None
+    assert model_error.speeds_of(saved.read(path)) is None
     path.write_text(put('"paces"', '"pace"')(put('"roofs"', '"roof"')(GOOD)), encoding="utf-8")
-    assert judge.speeds_of(saved.read(path)) is None
+    assert model_error.speeds_of(saved.read(path)) is None
     path.write_text(put('"roofs"', '"roof"')(GOOD), encoding="utf-8")
     with pytest.raises(ParameterError, match="measurement has a header without"):
-        judge.speeds_of(saved.read(path))
+        model_error.speeds_of(saved.read(path))
 
 
 def test_without_any_run_the_readme_says_so(folder, monkeypatch, capsys):
@@ -548,7 +549,7 @@ def test_text_in_a_script_stays_text(name):
 def test_a_machine_whose_name_is_markup_is_shown_by_its_name(folder, monkeypatch, name):
     changed = put('"processor": "[^"]*"', f'"processor": {json.dumps(name)}')(GOOD)
     (folder / "m_good.csv").write_text(changed, encoding="utf-8")
-    monkeypatch.setattr("convlab.measure.readings.processor", lambda: name)
+    monkeypatch.setattr("convlab.machine.system.processor", lambda: name)
     for widget in (PredictedTimes(machine="m_good"), RooflineExplorer(machine="m_good")):
         page = widget._repr_mimebundle_()[0]["text/html"]
         assert json.dumps(name)[1:-1] in json.dumps(widget.state())

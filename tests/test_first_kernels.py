@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from convlab import ConvProblem, ParameterError, plan
-from convlab.gpu import direct, filter
+from convlab.algorithms.direct import gpu, gpu_filter
+from convlab.algorithms.direct.gpu_filter_traffic import reads
+from convlab.auto.timing import Timing
+from convlab.benchmark import saved
+from convlab.benchmark.gpu.cases import ladders
+from convlab.benchmark.gpu.clock import StandIn
+from convlab.benchmark.gpu.ladder_times import ladder_times, measure
+from convlab.benchmark.gpu.parts import TINY_IMAGE
+from convlab.benchmark.saved import GPU
 from convlab.gpu.device import gpu_trouble, simulated
-from convlab.gpu.filter_traffic import reads
-from convlab.gpu.launched import launched
-from convlab.measure import saved
-from convlab.measure.gpu.cases import ladders
-from convlab.measure.gpu.clock import StandIn
-from convlab.measure.gpu.ladder_times import ladder_times, measure
-from convlab.measure.gpu.parts import TINY_IMAGE
-from convlab.measure.saved import GPU
-from convlab.measure.timing import Timing
-from convlab.reference import reference, tolerance
+from convlab.inspect.launches import launched
+from convlab.oracle import reference, tolerance
 
 PICTURES = (
     ConvProblem(1, 16, 64, 1, 1, 3, 3, padding=1),
@@ -40,8 +40,8 @@ def run(problem, rung):
 @pytest.mark.parametrize("problem", PICTURES, ids=str)
 def test_every_rung_reads_as_often_as_its_formula_says(problem):
     expected = reads(problem)
-    assert set(expected) == {rung.name for rung in filter.RUNGS}
-    for rung in filter.RUNGS:
+    assert set(expected) == {rung.name for rung in gpu_filter.RUNGS}
+    for rung in gpu_filter.RUNGS:
         assert run(problem, rung).reads("x").sum() == expected[rung.name], rung.name
 
 
@@ -53,7 +53,7 @@ def test_lanes_of_the_direct_ladder():
         "one thread per output": {"x": asked, "y": problem.P * problem.Q * problem.K},
         "coalesced": {"x": asked // 32, "w": asked // 8, "y": problem.P * problem.Q * problem.K // 8},
     }
-    for rung in direct.RUNGS[:2]:
+    for rung in gpu.RUNGS[:2]:
         sites = run(problem, rung).sites()
         for array, sectors in expected[rung.name].items():
             assert sum(site.sectors for site in sites if site.array == array) == sectors, (rung.name, array)
@@ -61,7 +61,7 @@ def test_lanes_of_the_direct_ladder():
 
 def test_what_would_be_launched():
     problem = PICTURES[0]
-    kernel, arguments = launched(filter.RUNGS[2].algorithm("direct"), problem)
+    kernel, arguments = launched(gpu_filter.RUNGS[2].algorithm("direct"), problem)
     assert kernel.py_func.__name__ == "shared"
     assert [a.shape for a in arguments[:3]] == [(16 * 64,), (9,), (16 * 64,)]
 
@@ -101,5 +101,5 @@ def test_times_are_saved_ones_or_none(tmp_path):
 def test_the_live_path_is_tried_in_the_simulator():
     ladder = next(one for one in ladders() if one.name == "filter")
     times = measure(replace(ladder, case=TINY_IMAGE), StandIn())
-    assert set(times) == {"copy", *(rung.name for rung in filter.RUNGS)}
+    assert set(times) == {"copy", *(rung.name for rung in gpu_filter.RUNGS)}
     assert all(np.isnan(t.median) for t in times.values())  # a stand-in knows no time

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 from convlab import ConvProblem
-from convlab.gpu import depthwise_sliding, filter_patch, gemm_tiles, im2row, trouble
+from convlab.algorithms.depthwise import gpu_sliding
+from convlab.algorithms.direct import gpu_filter_patch
+from convlab.algorithms.im2row import gpu
+from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
+from convlab.gpu.gemm import simple
 
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 pytestmark = [
     pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}"),
     pytest.mark.parametrize("arch", ["sm_80", "sm_90"]),
@@ -26,8 +30,8 @@ def check(built, registers, loads, stores):
 def test_filter_of_7x7(arch):
     """Each line of pixels is 3 loads and 196 multiply-adds; once for the inside and once for the border."""
     problem = ConvProblem(1, 4000, 4000, 1, 1, 7, 7, padding=3)
-    tall, registers = filter_patch.plan_for(problem)
-    kernel = filter_patch.patch("float32", 7, 7, 3, tall, registers, 4, 4)
+    tall, registers = gpu_filter_patch.plan_for(problem)
+    kernel = gpu_filter_patch.patch("float32", 7, 7, 3, tall, registers, 4, 4)
     built = assemble(kernel, *[FLAT] * 3, *[1] * 7, arch=arch)
     check(built, 128, loads=2 * (tall + 6) * 3 + 49 // 4, stores=tall)
     assert built.multiply_adds == 2 * tall * 4 * 49
@@ -36,15 +40,15 @@ def test_filter_of_7x7(arch):
 
 
 def test_depthwise_of_3x3(arch):
-    kernel = depthwise_sliding.sliding("float32", 3, 3)
+    kernel = gpu_sliding.sliding("float32", 3, 3)
     built = assemble(kernel, *[FLAT] * 3, *[1] * 12, arch=arch)
     check(built, 128, loads=6 * 6 + 9, stores=16)
     assert built.multiply_adds == 4 * 4 * 4 * 9
-    assert built.occupancy(depthwise_sliding.THREADS).blocks == 2
+    assert built.occupancy(gpu_sliding.THREADS).blocks == 2
 
 
 def test_register_tile_of_the_product(arch):
-    built = assemble(gemm_tiles.register_tile("float32", "k", True, True), *[FLAT] * 3, *[1] * 8, arch=arch)
+    built = assemble(simple.register_tile("float32", "k", True, True), *[FLAT] * 3, *[1] * 8, arch=arch)
     check(built, 128, loads=2, stores=4)
     loop = built.main_loop
     assert loop.multiply_adds == 16 * 16
@@ -53,5 +57,5 @@ def test_register_tile_of_the_product(arch):
 
 
 def test_im2row_copies_four_at_once(arch):
-    built = assemble(im2row.unfold("float32", 4), FLAT, FLAT, *[1] * 16, arch=arch)
-    check(built, 64, loads=im2row.RUN, stores=im2row.RUN)
+    built = assemble(gpu.unfold("float32", 4), FLAT, FLAT, *[1] * 16, arch=arch)
+    check(built, 64, loads=gpu.RUN, stores=gpu.RUN)

@@ -8,7 +8,7 @@ from cases import arrays, assert_close
 from lane_counts import count, traced, window
 
 from convlab import ConvProblem, plan
-from convlab.gpu import depthwise
+from convlab.algorithms.depthwise import gpu as depthwise
 from convlab.gpu.device import simulated
 
 WIDE = ConvProblem(2, 7, 9, 8, 8, 3, 2, padding=((1, 0), (2, 1)), groups=8)

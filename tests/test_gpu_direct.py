@@ -6,12 +6,12 @@ from cases import CASES, arrays, assert_close
 from lane_counts import count, traced, window
 
 from convlab import ConvProblem, conv2d, plan
-from convlab.gpu import direct, direct_staged
+from convlab.algorithms.direct import gpu, gpu_staged
 from convlab.gpu.device import simulated
 
 LAYER = ConvProblem(1, 5, 9, 6, 40, 3, 2, padding=((1, 0), (2, 1)), stride=(1, 2), groups=2)
-NAMES = [rung.name for rung in direct.RUNGS]
-rungs = pytest.mark.parametrize("rung", direct.RUNGS, ids=NAMES)
+NAMES = [rung.name for rung in gpu.RUNGS]
+rungs = pytest.mark.parametrize("rung", gpu.RUNGS, ids=NAMES)
 
 
 def trace_of(rung, problem):
@@ -38,7 +38,7 @@ def test_requests_of_naive_and_coalesced_equal_the_formulas():
         "one thread per output": np.unravel_index(thread, (N, K, P, Q)),
         "coalesced": np.unravel_index(thread, (N, P, Q, K)),
     }
-    for rung in direct.RUNGS[:2]:
+    for rung in gpu.RUNGS[:2]:
         if rung.name == "coalesced":
             n, p, q, k = orders[rung.name]
         else:
@@ -64,9 +64,9 @@ def test_requests_of_naive_and_coalesced_equal_the_formulas():
 def test_requests_of_staged_equal_the_formulas():
     """A patch of rows x cols pixels under each tile, all of it asked for once; weights once a block."""
     problem, b = ConvProblem(1, 5, 9, 5, 40, 3, 2, padding=1), 4
-    rung, (tile_p, tile_q), lanes = direct.RUNGS[2], direct_staged.TILE, direct_staged.LANES
+    rung, (tile_p, tile_q), lanes = gpu.RUNGS[2], gpu_staged.TILE, gpu_staged.LANES
     rows, cols = tile_p + problem.R - 1, tile_q + problem.S - 1
-    assert direct_staged.chunk_of(problem) == problem.C  # one piece: all channels at once
+    assert gpu_staged.chunk_of(problem) == problem.C  # one piece: all channels at once
     cell = np.arange(rows * cols * problem.C)
     row, col, c = np.unravel_index(cell, (rows, cols, problem.C))
     weight = np.arange(problem.R * problem.S * problem.C * lanes)
@@ -97,7 +97,7 @@ def test_requests_of_staged_equal_the_formulas():
 def test_every_rung_asks_for_fewer_sectors_than_the_one_before():
     problem = ConvProblem(1, 4, 4, 8, 32, 3, 3, padding=1)
     traces, totals = [], []
-    for rung in direct.RUNGS:
+    for rung in gpu.RUNGS:
         traces.append(trace_of(rung, problem))
         totals.append(sum(site.sectors for site in traces[-1].sites() if site.space == "global"))
     assert totals[0] > 2 * totals[1] > 8 * totals[2], totals
@@ -109,15 +109,15 @@ def test_every_rung_asks_for_fewer_sectors_than_the_one_before():
 def test_staged_in_pieces_of_the_channels_and_refused_where_it_cannot_be():
     problem = ConvProblem(1, 5, 6, 7, 33, 3, 3, padding=1, stride=(2, 1))
     x, w, _ = arrays(problem)
-    small = 2 * 9 * direct_staged.LANES * problem.itemsize  # two channels of the weights
-    assert direct_staged.chunk_of(problem, shared=small) == 2
+    small = 2 * 9 * gpu_staged.LANES * problem.itemsize  # two channels of the weights
+    assert gpu_staged.chunk_of(problem, shared=small) == 2
     with simulated() as device:
         y = device.empty(problem.y_shape, problem.dtype)
-        packed = direct.RUNGS[2].pack(problem, w)
-        direct_staged.run_staged(problem, device.put(x), packed, {}, y, 1, shared=small)
+        packed = gpu.RUNGS[2].pack(problem, w)
+        gpu_staged.run_staged(problem, device.put(x), packed, {}, y, 1, shared=small)
     assert_close(y, x, w, problem)
     large = ConvProblem(1, 20, 20, 1, 1, 15, 15)
-    assert "does not fit in shared memory" in direct.RUNGS[2].algorithm("direct").supports(large)
+    assert "does not fit in shared memory" in gpu.RUNGS[2].algorithm("direct").supports(large)
 
 
 def test_a_picture_of_one_channel_goes_to_the_filter_and_all_else_to_coalesced():

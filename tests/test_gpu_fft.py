@@ -5,8 +5,9 @@ import pytest
 from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
+from convlab.algorithms.fft import gpu
 from convlab.algorithms.fft_tiled import tile_size, tiles
-from convlab.gpu import fft, fft_library
+from convlab.gpu import fft_library
 from convlab.gpu.device import Gpu, simulated, using
 
 
@@ -25,12 +26,12 @@ def test_several_tiles_of_a_larger_picture():
 
 def test_cut_and_paste_touch_neighbours_in_memory():
     problem = ConvProblem(1, 6, 6, 32, 32, 3, 3)
-    pictures = fft.pictures_of("whole", problem)
+    pictures = gpu.pictures_of("whole", problem)
     x, y = np.ones(problem.x_shape, np.float32), np.ones(problem.y_shape, np.float32)
     cut_out = np.ones((pictures.rows * pictures.cols * 32,), np.float32)
     with simulated() as device:
-        fft.cut_all(pictures, problem, x.reshape(-1), cut_out)
-        fft.paste_all(pictures, problem, cut_out, y.reshape(-1))
+        gpu.cut_all(pictures, problem, x.reshape(-1), cut_out)
+        gpu.paste_all(pictures, problem, cut_out, y.reshape(-1))
     for trace in device.traces:
         for site in trace.sites():
             assert site.sectors == 4 * site.requests, site
@@ -41,16 +42,16 @@ def test_a_complex_product_as_one_of_real_numbers(dtype):
     """Weights are squares of real numbers: the products of one frequency, held against NumPy's."""
     problem = ConvProblem(3, 4, 4, 4, 6, 2, 2, groups=2, dtype=dtype)
     _, w, _ = arrays(problem)
-    pictures, products = fft.pictures_of("whole", problem), fft.products_of("whole", problem)
+    pictures, products = gpu.pictures_of("whole", problem), gpu.products_of("whole", problem)
     complex_type = np.result_type(dtype, 1j)
     rng = np.random.default_rng(5)
     a = rng.standard_normal(products.x_shape).astype(dtype)
     with simulated(traced=False) as device:
         y = device.empty((np.prod(products.y_shape),), dtype)
-        fft.many_products.multiply(products, a.reshape(-1), fft.pack("whole", problem, w), y)
+        gpu.many_products.multiply(products, a.reshape(-1), gpu.pack("whole", problem, w), y)
     y = y.view(complex_type).reshape(3, pictures.frequencies, 2, 3)
     a = a.view(complex_type).reshape(3, pictures.frequencies, 2, 2)
-    weights = fft.fft.pack(problem, w, (pictures.rows, pictures.cols))  # (F, G, C/G, K/G)
+    weights = gpu.fft.pack(problem, w, (pictures.rows, pictures.cols))  # (F, G, C/G, K/G)
     expected = np.einsum("bfgc,fgck->bfgk", a, weights)
     np.testing.assert_allclose(y, expected, atol=20 * np.finfo(dtype).eps * np.abs(expected).max())
 

@@ -6,7 +6,7 @@ from cases import arrays, assert_close
 from lane_counts import count, traced
 
 from convlab import ConvProblem, plan
-from convlab.gpu import filter, filter_patch
+from convlab.algorithms.direct import gpu_filter, gpu_filter_patch
 from convlab.gpu.device import simulated
 
 SIZES = {
@@ -20,7 +20,7 @@ SIZES = {
     "a line below, and another picture": ConvProblem(2, 9, 12, 1, 1, 3, 3, padding=((0, 1), (0, 0))),
     "double precision": ConvProblem(1, 9, 12, 1, 1, 3, 3, padding=1, dtype="float64"),
 }
-rungs = pytest.mark.parametrize("rung", filter.RUNGS, ids=[rung.name for rung in filter.RUNGS])
+rungs = pytest.mark.parametrize("rung", gpu_filter.RUNGS, ids=[rung.name for rung in gpu_filter.RUNGS])
 
 
 def trace_of(rung, problem, traced=True):
@@ -52,7 +52,7 @@ def test_requests_of_the_rungs_equal_the_formulas():
         inside = serves & (row >= 0) & (row < H) & (col >= 0) & (col < W)
         x += count(warp, ((n * H + row) * W + col) * 4, inside)
         w += count(warp, (r * S + s) * 4, inside)
-    naive, constant = trace_of(filter.RUNGS[0], problem), trace_of(filter.RUNGS[1], problem)
+    naive, constant = trace_of(gpu_filter.RUNGS[0], problem), trace_of(gpu_filter.RUNGS[1], problem)
     np.testing.assert_array_equal(traced(naive, "ld", "x"), x)
     np.testing.assert_array_equal(traced(naive, "ld", "w"), w)
     np.testing.assert_array_equal(traced(constant, "ld", "x"), x)
@@ -65,13 +65,13 @@ def test_requests_of_the_rungs_equal_the_formulas():
                 row, col = p0 + cell // cols - top, q0 + cell % cols - left
                 inside = (row >= 0) & (row < H) & (col >= 0) & (col < W)
                 shared += count(cell // 32, ((n * H + row) * W + col) * 4, inside)
-    np.testing.assert_array_equal(traced(trace_of(filter.RUNGS[2], problem), "ld", "x"), shared)
+    np.testing.assert_array_equal(traced(trace_of(gpu_filter.RUNGS[2], problem), "ld", "x"), shared)
 
 
 def test_requests_of_the_patch_equal_the_formula_at_the_shipped_size():
     """One block and a bit: 128 x 64 outputs of a 7x7 filter, 3 loads of four pixels for each line of them."""
     problem = ConvProblem(1, 70, 136, 1, 1, 7, 7, padding=((0, 0), (3, 0)))
-    tall, _ = filter_patch.plan_for(problem)
+    tall, _ = gpu_filter_patch.plan_for(problem)
     assert tall == 8
     tx, ty, block = np.indices((32, 8, 2)).reshape(3, -1)
     p, q, warp = ty * 8, block * 128 + tx * 4, block * 8 + ty
@@ -92,7 +92,7 @@ def test_requests_of_the_patch_equal_the_formula_at_the_shipped_size():
             y += sum(
                 count(warp, at + 4 * j, serves & (p + i < problem.P) & (q + j < problem.Q)) for j in range(4)
             )
-    trace = trace_of(filter.RUNGS[3], problem)
+    trace = trace_of(gpu_filter.RUNGS[3], problem)
     np.testing.assert_array_equal(traced(trace, "ld", "x"), x)
     np.testing.assert_array_equal(traced(trace, "st", "y"), y)
     # A thread's 32 outputs stand on 14 lines of 10 pixels; it asks for 12 of each, and for no pixel twice.
@@ -101,7 +101,7 @@ def test_requests_of_the_patch_equal_the_formula_at_the_shipped_size():
 
 def test_every_rung_asks_less_of_the_memory_than_the_one_before():
     def requests(rung, problem):
-        sites = trace_of(filter.RUNGS[rung], problem).sites()
+        sites = trace_of(gpu_filter.RUNGS[rung], problem).sites()
         return sum(site.requests for site in sites if site.space == "global")
 
     small, large = ConvProblem(1, 12, 36, 1, 1, 5, 5), ConvProblem(1, 34, 132, 1, 1, 3, 5)
@@ -112,12 +112,12 @@ def test_every_rung_asks_less_of_the_memory_than_the_one_before():
 
 def test_a_filter_that_does_not_fit_is_left_to_another_rung():
     large = ConvProblem(1, 20, 40, 1, 1, 17, 17)
-    assert "do not fit in the registers" in filter.RUNGS[3].algorithm("direct").supports(large)
-    assert filter.rung_for(large).kernel is filter.shared
-    trace_of(filter.RUNGS[2], ConvProblem(1, 17, 18, 1, 1, 17, 17))  # more weights than threads
+    assert "do not fit in the registers" in gpu_filter.RUNGS[3].algorithm("direct").supports(large)
+    assert gpu_filter.rung_for(large).kernel is gpu_filter.shared
+    trace_of(gpu_filter.RUNGS[2], ConvProblem(1, 17, 18, 1, 1, 17, 17))  # more weights than threads
     huge = ConvProblem(1, 200, 200, 1, 1, 150, 150)
-    assert "49152 bytes of shared memory" in filter.RUNGS[2].algorithm("direct").supports(huge)
-    assert filter.rung_for(huge).kernel is filter.naive
+    assert "49152 bytes of shared memory" in gpu_filter.RUNGS[2].algorithm("direct").supports(huge)
+    assert gpu_filter.rung_for(huge).kernel is gpu_filter.naive
     strided = ConvProblem(1, 9, 9, 1, 1, 3, 3, stride=2)
-    assert all("steps of 1" in rung.algorithm("direct").supports(strided) for rung in filter.RUNGS)
-    assert filter.rung_for(SIZES["7x7"]).kernel is filter_patch.patch
+    assert all("steps of 1" in rung.algorithm("direct").supports(strided) for rung in gpu_filter.RUNGS)
+    assert gpu_filter.rung_for(SIZES["7x7"]).kernel is gpu_filter_patch.patch

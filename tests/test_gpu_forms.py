@@ -6,10 +6,10 @@ from cases import CASES, arrays, assert_close
 from device_tools import Counting
 
 from convlab import ALGORITHMS, UnsupportedError, plan
-from convlab.gpu import many_products
-from convlab.gpu.arguments import as_launched
 from convlab.gpu.device import using
-from convlab.gpu.tiled.tile import Tile
+from convlab.gpu.gemm import batched as many_products
+from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.launch_args import as_launched
 
 FEW_ROWS = Tile(4, 16, 4, 4, 4)
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]

@@ -6,12 +6,13 @@ from cases import arrays, assert_close
 from lane_counts import count, traced, window
 
 from convlab import ConvProblem, plan
+from convlab.algorithms.im2col import gpu as columns
 from convlab.algorithms.im2col import im2col
+from convlab.algorithms.im2row import gpu as rows
 from convlab.algorithms.im2row import im2row
-from convlab.gpu import gemm, gemm_tiles
-from convlab.gpu import im2col as columns
-from convlab.gpu import im2row as rows
 from convlab.gpu.device import simulated
+from convlab.gpu.gemm import matrix as gemm
+from convlab.gpu.gemm import simple as gemm_tiles
 
 PRODUCTS = {
     "odd": ConvProblem(1, 9, 2, 5, 19, 1, 1),

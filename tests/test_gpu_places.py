@@ -7,24 +7,27 @@ import pytest
 
 from convlab import ConvProblem, networks, plan
 from convlab.algorithms.im2row import im2row
+from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.indirect import indirection_buffer
+from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
+from convlab.auto.timing import Timing
+from convlab.benchmark import saved
+from convlab.benchmark.gpu.clock import StandIn
+from convlab.benchmark.gpu.layer_times import layer_times, measure
+from convlab.benchmark.layers import Case
+from convlab.benchmark.saved import GPU
 from convlab.figures.places import three_ways
-from convlab.gpu import indirect, places, precomputed_gemm, trouble
+from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
-from convlab.gpu.counted import Bus, first_block, moved
 from convlab.gpu.device import gpu_trouble, using
-from convlab.gpu.launched import launched
-from convlab.gpu.tiled.index_map import index_map
-from convlab.gpu.tiled.stored import stored
-from convlab.gpu.tiled.tile import Tile
-from convlab.measure import saved
-from convlab.measure.cases import Case
-from convlab.measure.gpu.clock import StandIn
-from convlab.measure.gpu.layer_times import layer_times, measure
-from convlab.measure.saved import GPU
-from convlab.measure.timing import Timing
+from convlab.gpu.gemm.load_implicit import index_map
+from convlab.gpu.gemm.load_matrix import stored
+from convlab.gpu.gemm.tile import Tile
+from convlab.inspect import addressing
+from convlab.inspect.launches import launched
+from convlab.inspect.traffic import Bus, first_block, moved
 
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 PROBLEMS = (
     ConvProblem(1, 6, 8, 4, 1, 3, 3, padding=1),
     ConvProblem(1, 7, 5, 3, 1, 3, 2, stride=2, padding=2),
@@ -33,11 +36,11 @@ PROBLEMS = (
 
 
 @pytest.mark.parametrize("rows", [1, 5, 32])
-@pytest.mark.parametrize("name", places.WAYS)
+@pytest.mark.parametrize("name", addressing.WAYS)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_windows_are_those_of_im2row(problem, name, rows):
     x = np.random.default_rng(0).standard_normal(problem.x_shape, np.float32)
-    found, _ = places.windows(name, problem, x, rows)
+    found, _ = addressing.windows(name, problem, x, rows)
     assert np.array_equal(found.reshape(len(found), -1), im2row(x, problem))
 
 
@@ -48,7 +51,7 @@ def test_what_each_way_asks_for():
     warps = pixels * problem.C // 32
 
     def tables(name, rows=32):
-        _, trace = places.windows(name, problem, x, rows)
+        _, trace = addressing.windows(name, problem, x, rows)
         sites = [site for site in trace.sites() if site.array == "table"]
         return sum(site.requests for site in sites), sum(site.sectors for site in sites)
 
@@ -79,8 +82,8 @@ SOURCES = {
 def test_divisions_in_the_source_are_those_of_the_machine_code(name):
     make, first = SOURCES[name]
     source = make(Tile(32, 32, 8, 4, 4), 4, "float32")
-    assert places.divisions(source.begin) == first
-    assert places.divisions(source.fetch, source.advance) == 0
+    assert addressing.divisions(source.begin) == first
+    assert addressing.divisions(source.fetch, source.advance) == 0
     if TROUBLE is None:
         kernel, arguments = launched(name, ConvProblem(2, 8, 8, 8, 64, 3, 3, padding=1))
         built = assemble(kernel, *arguments)
@@ -89,8 +92,8 @@ def test_divisions_in_the_source_are_those_of_the_machine_code(name):
 
 
 def test_divisions_of_every_spelling():
-    assert [places.divisions(way.kernel) for way in places.WAYS.values()] == [2, 2, 1]
-    assert places.divisions(*(way.kernel for way in places.WAYS.values())) == 5
+    assert [addressing.divisions(way.kernel) for way in addressing.WAYS.values()] == [2, 2, 1]
+    assert addressing.divisions(*(way.kernel for way in addressing.WAYS.values())) == 5
 
 
 # -- what crosses the bus ----------------------------------------------------------------------------------

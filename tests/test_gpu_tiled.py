@@ -9,20 +9,24 @@ from cases import CASES, arrays, assert_close
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm import blocked
+from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
+from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
+from convlab.algorithms.indirect import gpu as indirect
+from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.errors import ParameterError
-from convlab.gpu import gemm, implicit_gemm, indirect, lanes, precomputed_gemm, trouble
+from convlab.gpu import diagnose, simulator
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated, using
-from convlab.gpu.implicit_gemm import RUNGS, rung
-from convlab.gpu.simulator import Simulator
-from convlab.gpu.tiled import launch
-from convlab.gpu.tiled.choose import TILES, choose, instructions, judge, tile_of
-from convlab.gpu.tiled.index_map import index_map
-from convlab.gpu.tiled.kernel import tiled_product
-from convlab.gpu.tiled.launch import wide
-from convlab.gpu.tiled.tile import Tile
-from convlab.gpu.tiling import Tiling, traffic
-from convlab.reference import reference, tolerance
+from convlab.gpu.gemm import launch
+from convlab.gpu.gemm import matrix as gemm
+from convlab.gpu.gemm.heuristics import TILES, choose, instructions, judge, tile_of
+from convlab.gpu.gemm.kernel import tiled_product
+from convlab.gpu.gemm.launch import wide
+from convlab.gpu.gemm.load_implicit import index_map
+from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.simulated_gpu import Simulator
+from convlab.inspect.tiling import Tiling, traffic
+from convlab.oracle import reference, tolerance
 
 ALGORITHMS = {"implicit_gemm": implicit_gemm, "precomputed_gemm": precomputed_gemm, "indirect": indirect}
 SOURCES = {
@@ -32,7 +36,7 @@ SOURCES = {
 }
 TUNED = TILES["float32", 4][0]
 EVERY_TILE = [(dtype, width, tile) for (dtype, width), tiles in TILES.items() for tile in tiles]
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 ARCHS = "sm_80", "sm_90"
 archs = pytest.mark.parametrize("arch", ARCHS)
@@ -44,7 +48,7 @@ class OneBlock(Simulator):
 
     def launch(self, kernel, grid, block, *arguments):
         last = tuple(size - 1 for size in grid)
-        self.traces.append(lanes.run(kernel, grid, block, *arguments, blocks=[last], traced=self.traced))
+        self.traces.append(simulator.run(kernel, grid, block, *arguments, blocks=[last], traced=self.traced))
         self.traces[-1].check()
 
 

@@ -12,8 +12,12 @@ import pytest
 
 from convlab import conv2d, doctor
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
-from convlab.gpu import device, driver, refusals, toolkit, trouble
-from convlab.gpu.driver import Driver
+from convlab.gpu import device
+from convlab.gpu import diagnose as trouble
+from convlab.gpu.assembly import toolkit
+from convlab.gpu.diagnose import refusals
+from convlab.machine import cuda_driver as driver
+from convlab.machine.cuda_driver import Driver
 
 PIXELS, FILTER = np.ones((1, 4, 4, 2), np.float32), np.ones((2, 3, 3, 2), np.float32)
 INSTALL = doctor.install_extra("gpu")
@@ -103,7 +107,7 @@ def test_part_of_an_older_toolkit_is_told_apart(machine, part, monkeypatch):
     found = trouble.of_assembly()
     assert all(word in found.what for word in (part, "13.0", "13.4"))
     assert found.command == INSTALL
-    monkeypatch.setattr("convlab.doctor_gpu.version", lambda name: "0.30.4")
+    monkeypatch.setattr("convlab.doctor.gpu.version", lambda name: "0.30.4")
     finding = next(f for f in doctor.examine().findings if f.name == "parts of CUDA")
     assert found.what in finding.adds
     machine(versions={part: "13.4.1"})
@@ -143,7 +147,7 @@ def broken_numba_cuda(monkeypatch):
 
     for name in [name for name in sys.modules if name.partition(".")[::2][0] == "numba" and ".cuda" in name]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "convlab.gpu._cuda", raising=False)
+    monkeypatch.delitem(sys.modules, "convlab.gpu.numba_cuda", raising=False)
     monkeypatch.delattr(numba, "cuda", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
 
@@ -151,7 +155,7 @@ def broken_numba_cuda(monkeypatch):
 def test_numba_cuda_without_the_toolkit_is_told_in_words(machine, broken_numba_cuda):
     machine()
     with pytest.raises(UnsupportedError, match="numba-cuda does not start") as refused:
-        importlib.import_module("convlab.gpu._cuda")
+        importlib.import_module("convlab.gpu.numba_cuda")
     assert refused.value.__suppress_context__
     assert "libcudart.so.13" in str(refused.value)
     assert INSTALL in str(refused.value)
@@ -168,7 +172,7 @@ def started(machine, monkeypatch):
     monkeypatch.setattr(trouble, "import_module", lambda name: None)
     monkeypatch.setattr(trouble, "LIBRARIES", dict.fromkeys(trouble.LIBRARIES, lambda name: None))
     monkeypatch.setattr(toolkit, "wheel_version", lambda wheel: (13, 4))
-    monkeypatch.setattr("convlab.doctor_gpu.version", lambda name: "0.30.4")
+    monkeypatch.setattr("convlab.doctor.gpu.version", lambda name: "0.30.4")
 
 
 def told_everywhere(*words):
@@ -374,7 +378,7 @@ def test_errors_without_a_kind_of_their_own_are_known_by_where_they_were_raised(
 
 def test_the_first_question_to_a_gpu_may_fail(started, monkeypatch):
     """A context cannot be made: another program has the device for itself, say."""
-    from convlab.gpu._cuda import cuda
+    from convlab.gpu.numba_cuda import cuda
 
     def fail(*arguments, **named):
         raise api_error("CUDA_ERROR_DEVICE_UNAVAILABLE")
@@ -404,7 +408,7 @@ def test_mistakes_in_a_kernel_stay_as_they_are():
 
 
 def test_too_large_an_array_is_refused_with_its_size(monkeypatch):
-    from convlab.gpu._cuda import cuda
+    from convlab.gpu.numba_cuda import cuda
 
     def full(*arguments):
         raise api_error("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
@@ -424,6 +428,6 @@ def test_tile_that_does_not_fit_is_refused_before_it_is_compiled():
 
 
 def test_small_grid_is_no_news():
-    from convlab.gpu._cuda import cuda
+    from convlab.gpu.numba_cuda import cuda
 
     assert not cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS

@@ -7,13 +7,15 @@ import pytest
 from cases import arrays, assert_close
 
 from convlab import ConvProblem
-from convlab.algorithms.winograd_transforms import in_steps, operations, transforms
-from convlab.gpu import many_products, trouble, winograd
+from convlab.algorithms.winograd import gpu
+from convlab.algorithms.winograd.gpu_transforms import source, written_out
+from convlab.algorithms.winograd.transforms import in_steps, operations, transforms
+from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
-from convlab.gpu.written import source, written_out
+from convlab.gpu.gemm import batched
 
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 SIZES = (2, 4, 6)
 sizes = pytest.mark.parametrize("m", SIZES)
 
@@ -51,11 +53,11 @@ def test_what_is_written_out_can_be_read():
 def test_every_request_of_the_transforms_is_as_wide_as_can_be(m):
     """With 32 channels and filters, 32 lanes read and write 128 bytes that lie side by side: four sectors."""
     problem = ConvProblem(1, 2 * m, m, 32, 32, 3, 3, padding=1)
-    products = winograd.products_of(m, problem)
+    products = gpu.products_of(m, problem)
     V, x = (np.ones(shape, np.float32) for shape in (products.x_shape, problem.x_shape))
     with simulated() as device:
-        winograd.transform_windows(m, problem, x.reshape(-1), V.reshape(-1))
-        winograd.transform_products(m, problem, V.reshape(-1), x.reshape(-1))
+        gpu.transform_windows(m, problem, x.reshape(-1), V.reshape(-1))
+        gpu.transform_products(m, problem, V.reshape(-1), x.reshape(-1))
     for trace in device.traces:
         assert len(trace.sites()) == 2
         for site in trace.sites():
@@ -65,17 +67,17 @@ def test_every_request_of_the_transforms_is_as_wide_as_can_be(m):
 def test_one_block_of_the_shipped_tile():
     """The products of one place, with as many tiles and filters as nearly fill a block."""
     layer = ConvProblem(8, 56, 56, 128, 128, 3, 3, padding=1)
-    tile = many_products.tile_for(winograd.products_of(4, layer))
+    tile = batched.tile_for(gpu.products_of(4, layer))
     assert (tile.block_m, tile.block_n) == (128, 128)
-    few = many_products.as_convolution(16, 36, 64, 64, "float32")  # a strip of a larger tile
-    assert many_products.tile_for(few) == many_products.SMALL
-    one_place = many_products.as_convolution(120, 1, 20, 124, "float32")
+    few = batched.as_convolution(16, 36, 64, 64, "float32")  # a strip of a larger tile
+    assert batched.tile_for(few) == batched.SMALL
+    one_place = batched.as_convolution(120, 1, 20, 124, "float32")
     a, w, _ = arrays(one_place)
     with simulated(traced=False) as device:
         y = device.empty(one_place.y_shape, "float32")
-        arguments = many_products.index_map, many_products.shape(one_place, tile), a, a
-        packed = many_products.pack(one_place, w)
-        many_products.launch.multiply(one_place, tile, 1, *arguments, packed, None, y)
+        arguments = batched.index_map, batched.shape(one_place, tile), a, a
+        packed = batched.pack(one_place, w)
+        batched.launch.multiply(one_place, tile, 1, *arguments, packed, None, y)
     assert_close(y, a, w, one_place)
 
 
@@ -86,8 +88,8 @@ def test_windows_stay_in_registers(m, arch):
     n, numbers = m + 2, np.zeros(1, np.float32)
     AT, _, BT = transforms(m)
     for kernel, count, most, stored in (
-        (winograd.input_transform(m, "float32"), 8, operations(in_steps(BT)) * 2 * n, n * n),
-        (winograd.output_transform(m, "float32"), 6, operations(in_steps(AT)) * (n + m), m * m),
+        (gpu.input_transform(m, "float32"), 8, operations(in_steps(BT)) * 2 * n, n * n),
+        (gpu.output_transform(m, "float32"), 6, operations(in_steps(AT)) * (n + m), m * m),
     ):
         built = assemble(kernel, numbers, numbers, *[1] * count, arch=arch)
         assert (built.stack_bytes, built.spill_bytes, built.float64) == (0, 0, {})

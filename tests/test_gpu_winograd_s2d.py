@@ -6,12 +6,13 @@ from cases import arrays, assert_close
 from lane_counts import count, traced
 
 from convlab import ALGORITHMS, ConvProblem, plan
-from convlab.algorithms.space_to_depth import fold_numpy, folded
-from convlab.gpu import trouble, winograd_s2d
+from convlab.algorithms.winograd_s2d import gpu
+from convlab.algorithms.winograd_s2d.space_to_depth import fold_numpy, folded
+from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
 
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 PHOTO = ConvProblem(2, 9, 11, 3, 4, 7, 6, stride=2, padding=((3, 2), (2, 4)))
 WIDE = ConvProblem(1, 8, 12, 16, 4, 5, 5, stride=2, padding=2)
 
@@ -45,6 +46,6 @@ def test_every_number_is_read_once_and_written_once(problem):
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_a_thread_holds_one_number(arch):
     numbers = np.zeros(1, np.float32)
-    built = assemble(winograd_s2d.fold("float32"), numbers, numbers, *[1] * 8, arch=arch)
+    built = assemble(gpu.fold("float32"), numbers, numbers, *[1] * 8, arch=arch)
     assert (built.stack_bytes, built.spill_bytes, built.float64) == (0, 0, {})
     assert built.memory == {"LDG.E": 1, "STG.E": 1}

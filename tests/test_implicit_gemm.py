@@ -20,11 +20,11 @@ from convlab import (
     plan,
 )
 from convlab.algorithms.implicit_gemm import blocked, gather
-from convlab.algorithms.precomputed_walk import BLOCK_C, deltas, in_walking_order, tables, walk
+from convlab.algorithms.precomputed_gemm.tables import BLOCK_C, deltas, in_walking_order, tables, walk
+from convlab.cpu.register_tile import tile_for
 from convlab.index_map import LAYOUTS, IndexMap
-from convlab.measure import machine
-from convlab.reference import reference
-from convlab.tile import tile_for
+from convlab.machine import facts as machine
+from convlab.oracle import reference
 
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 layout = pytest.mark.parametrize("layout", LAYOUTS)

@@ -7,10 +7,10 @@ from known_machine import SPEEDS
 
 from convlab import ConvProblem, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.measure import judge
-from convlab.measure.predict import Speeds, predict
-from convlab.measure.saved import Measurement, Row
-from convlab.measure.timing import Timing
+from convlab.auto import model_error
+from convlab.auto.predict import Speeds, predict
+from convlab.auto.timing import Timing
+from convlab.benchmark.saved import Measurement, Row
 
 KNOWN = Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
 LAYERS = [networks.load("resnet18")[name].problem for name in ("conv1", "layer1.0.conv1", "layer2.0.conv1")]
@@ -32,23 +32,23 @@ def foretold(part="layers", times=lambda name: 1.0, network="a"):
 
 
 def test_times_that_were_foretold():
-    judged = judge.judge(foretold(), KNOWN)
+    judged = model_error.judge(foretold(), KNOWN)
     assert [one.ratio for one in judged] == pytest.approx([1] * len(judged))
-    assert judge.mean_ratio(judged) == pytest.approx(1)
-    found = judge.regret(foretold(), judge.by_model(KNOWN))
+    assert model_error.mean_ratio(judged) == pytest.approx(1)
+    found = model_error.regret(foretold(), model_error.by_model(KNOWN))
     assert (found.layers, found.worst) == (3, pytest.approx(1, abs=0.03))
 
 
 def test_times_that_were_not():
     slower = foretold(times=lambda name: {"fft": 4.0, "direct": 0.25}.get(name, 1.0))
-    grouped = judge.by_algorithm(judge.judge(slower, KNOWN))
+    grouped = model_error.by_algorithm(model_error.judge(slower, KNOWN))
     assert list(grouped) == [name for name in ALGORITHMS if name in grouped]
-    assert judge.mean_ratio(grouped["fft"]) == pytest.approx(0.25)
-    assert judge.mean_ratio(grouped["direct"]) == pytest.approx(4)
+    assert model_error.mean_ratio(grouped["fft"]) == pytest.approx(0.25)
+    assert model_error.mean_ratio(grouped["direct"]) == pytest.approx(4)
     errors = [one.error for name in ("fft", "direct") for one in grouped[name]]
     assert errors == pytest.approx([4] * len(errors))
     mixed = [replace(one, timing=Timing(*[one.seconds * (1 + i)] * 3)) for i, one in enumerate(slower[:4])]
-    worst = judge.by_algorithm(judge.judge(mixed, KNOWN))
+    worst = model_error.by_algorithm(model_error.judge(mixed, KNOWN))
     assert all(group[0].error == max(one.error for one in group) for group in worst.values())
 
 
@@ -56,17 +56,17 @@ def test_regret_is_the_price_of_a_choice():
     one, other = LAYERS[:2]
     rows = [row("x", one, "direct", 8.0), row("x", one, "indirect", 2.0)]
     rows += [row("y", other, "direct", 3.0), row("y", other, "indirect", 3.0)]
-    found = judge.regret(rows, lambda group: "direct")
+    found = model_error.regret(rows, lambda group: "direct")
     assert (found.mean, found.worst, found.worst_layer) == (2.0, 4.0, "a x")
-    assert judge.regret(rows, lambda group: "indirect").mean == 1
-    assert judge.regret(rows, lambda group: "fft") is None
+    assert model_error.regret(rows, lambda group: "indirect").mean == 1
+    assert model_error.regret(rows, lambda group: "fft") is None
 
 
 def test_autotune_is_held_against_other_times():
     """What it measured decides; what it costs is read in the rows it did not see."""
     seen = [row("x", LAYERS[0], "direct", 1.0, "autotune"), row("x", LAYERS[0], "indirect", 2.0, "autotune")]
     held = [row("x", LAYERS[0], "direct", 3.0), row("x", LAYERS[0], "indirect", 2.0)]
-    found = judge.regret([*held, row("z", LAYERS[1], "direct", 1.0)], judge.by_autotune(seen))
+    found = model_error.regret([*held, row("z", LAYERS[1], "direct", 1.0)], model_error.by_autotune(seen))
     assert (found.mean, found.layers) == (1.5, 1)
 
 
@@ -76,15 +76,15 @@ def test_the_longest_pass_is_named():
         (LAYERS[1], "im2row", "multiply"),
         (depthwise, "im2row", "fill the matrix"),
     ):
-        (one,) = judge.judge([row("x", problem, name, 1e-3)], KNOWN)
+        (one,) = model_error.judge([row("x", problem, name, 1e-3)], KNOWN)
         assert one.pass_name == longest
 
 
 def test_each_layer_of_a_network_counts_once():
     run = Measurement({"roofs": SPEEDS["roofs"]}, foretold() + foretold("networks") + foretold("threads"))
-    assert len(judge.rows_of(run)) == len(foretold())
+    assert len(model_error.rows_of(run)) == len(foretold())
     run.rows += foretold("networks", network="b")
-    assert len(judge.rows_of(run)) == 2 * len(foretold())
-    assert judge.speeds_of(run) is None  # a file from before paces were measured
+    assert len(model_error.rows_of(run)) == 2 * len(foretold())
+    assert model_error.speeds_of(run) is None  # a file from before paces were measured
     run.header["paces"] = SPEEDS["paces"]
-    assert judge.speeds_of(run) == KNOWN
+    assert model_error.speeds_of(run) == KNOWN

@@ -11,7 +11,8 @@ import numba
 import pytest
 from numba.core.caching import CompileResultCacheImpl
 
-from convlab import doctor, jit, kernel_cache
+from convlab import doctor
+from convlab.cpu import jit, kernel_cache
 from convlab.errors import CacheWarning
 
 

@@ -14,13 +14,17 @@ from pathlib import Path
 import pytest
 from known_machine import SPEEDS
 
-from convlab import ConvProblem, files
-from convlab.locks import locked
-from convlab.measure import cgroups, cores, known, readings, store
-from convlab.measure.machine import Machine, cores_at_hand
-from convlab.measure.paces import Paces
-from convlab.measure.roofs import Roofs
-from convlab.measure.timing import on_all_cores, on_one_core
+from convlab import ConvProblem
+from convlab.auto import speeds as known
+from convlab.auto.overheads import Paces
+from convlab.auto.roofs import Roofs
+from convlab.auto.timing import on_all_cores, on_one_core
+from convlab.machine import container as cgroups
+from convlab.machine import cores
+from convlab.machine import system as readings
+from convlab.machine.facts import Machine, cores_at_hand
+from convlab.support import files, json_store
+from convlab.support.locks import locked
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ConvProblem(1, 9, 7, 4, 6, 3, 3)
@@ -124,10 +128,10 @@ WRITER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from convlab.measure import store
+from convlab.benchmark import store
 
 def add(number):
-    store.update(Path(sys.argv[1]), lambda content: content.update({f"{sys.argv[2]} {number}": number}))
+    json_store.update(Path(sys.argv[1]), lambda content: content.update({f"{sys.argv[2]} {number}": number}))
     print(number, flush=True)
 
 with ThreadPoolExecutor(int(sys.argv[3])) as pool:
@@ -144,7 +148,9 @@ def test_parallel_writers_lose_no_update(tmp_path):
     path = tmp_path / "file.json"
     writers = [writer(path, f"process {n}", 3, 100) for n in range(3)]
     assert [(process.communicate()[1], process.returncode) for process in writers] == [("", 0)] * 3
-    assert store.read(path) == {f"process {n} {number}": number for n in range(3) for number in range(100)}
+    assert json_store.read(path) == {
+        f"process {n} {number}": number for n in range(3) for number in range(100)
+    }
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -164,17 +170,17 @@ def test_a_writer_that_is_killed_has_lost_nothing_but_the_step_at_hand(tmp_path)
             time.sleep(random.uniform(0, 0.05))
             process.kill()
             finished |= {f"{attempt} {line.strip()}" for line in process.stdout if line.endswith("\n")}
-        assert finished <= store.read(path).keys()
-    store.update(path, lambda content: content.update(last=1))
-    assert finished | {"last"} <= store.read(path).keys()
+        assert finished <= json_store.read(path).keys()
+    json_store.update(path, lambda content: content.update(last=1))
+    assert finished | {"last"} <= json_store.read(path).keys()
 
 
 def test_an_update_of_what_is_nested_nearly_too_deep(tmp_path):
     path = tmp_path / "file.json"
     for depth in (100, 900, 990, *range(991, 1000), 1200, 4000):  # read in C, written in Python
         path.write_text('{"a":' * depth + "1" + "}" * depth)
-        store.update(path, lambda content: content.update(b=1))
-        assert store.read(path)["b"] == 1
+        json_store.update(path, lambda content: content.update(b=1))
+        assert json_store.read(path)["b"] == 1
 
 
 DRAFTS = ".a.json.00000001.part", ".a.json.00000002.part", ".b.json.00000001.part"
@@ -219,8 +225,8 @@ def test_where_a_disk_knows_no_locks_we_do_without(tmp_path, monkeypatch):
         raise OSError(38, "Function not implemented")
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    store.update(tmp_path / "a.json", lambda content: content.update(a=1))
-    assert store.read(tmp_path / "a.json") == {"a": 1}
+    json_store.update(tmp_path / "a.json", lambda content: content.update(a=1))
+    assert json_store.read(tmp_path / "a.json") == {"a": 1}
 
 
 # -- cores -------------------------------------------------------------------------------------------------
@@ -282,7 +288,7 @@ def test_benchmarks_at_once_do_not_share_a_core(claims):
 @pinned
 def test_another_process_is_given_another_core_until_this_one_ends(claims):
     code = (
-        "import sys; from convlab.measure import cores; cores.CLAIM = sys.argv[1]\n"
+        "import sys; from convlab.benchmark import cores; cores.CLAIM = sys.argv[1]\n"
         "with cores.claimed({0, 1}) as core: print(core, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, cores.CLAIM]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from convlab.course.notebooks import NUMBERED
+from convlab.workspace.notebooks import NUMBERED
 
 LAB = Path(__file__).resolve().parents[1] / "lab.py"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins are shell scripts")

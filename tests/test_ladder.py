@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from convlab import ConvError, gemm
-from convlab.assembly import hottest_loop, loops
-from convlab.ladder import pack, rungs
-from convlab.measure.roofs import multiply_add, multiply_adds
-from convlab.measure.timing import compare
-from convlab.tile import Tile, tile_for
-from convlab.tile_bounds import TileBounds
+from convlab import ConvError
+from convlab.auto.roofs import multiply_add, multiply_adds
+from convlab.auto.timing import compare
+from convlab.cpu import gemm
+from convlab.cpu.assembly import hottest_loop, loops
+from convlab.cpu.gemm_ladder import pack, rungs
+from convlab.cpu.register_tile import Tile, tile_for
+from convlab.cpu.tile_model import TileBounds
 
 RUNGS = {rung.name: rung for rung in rungs()}
 rng = np.random.default_rng(1)
@@ -107,7 +108,7 @@ def test_instructions_are_counted(listing):
 
 
 def test_a_kernel_without_multiply_adds_is_refused():
-    from convlab.jit import njit
+    from convlab.cpu.jit import njit
 
     def nothing(a):
         return a

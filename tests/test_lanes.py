@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from convlab import ConvError
-from convlab.gpu import lanes
-from convlab.gpu._cuda import cuda, float32, float64, int32, uint32
-from convlab.gpu.mma import (
+from convlab.gpu import simulator
+from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32
+from convlab.gpu.ptx import load4, store4
+from convlab.gpu.simulated_gpu import Simulator
+from convlab.gpu.tensor_cores.mma import (
     cp_async16_zfill,
     cp_async_commit,
     cp_async_wait,
@@ -18,15 +20,13 @@ from convlab.gpu.mma import (
     mma_m16n8k16_f16,
     tf32,
 )
-from convlab.gpu.ptx import load4, store4
-from convlab.gpu.simulator import Simulator
 
 ALL = 0xFFFFFFFF
 
 
 def run(kernel, grid, block, *arguments, **options):
     """Run a kernel that must be right."""
-    trace = lanes.run(kernel, grid, block, *arguments, **options)
+    trace = simulator.run(kernel, grid, block, *arguments, **options)
     trace.check()
     return trace
 
@@ -94,7 +94,7 @@ def sectors_of(addresses):
 def test_counts_of_a_padded_convolution_equal_the_formula(neighbours):
     H, W, C, K = 9, 7, 3, 20
     x, w = picture(H, W, C), picture(3, 3, C, K)
-    y = lanes.poisoned((H, W, K), np.float32)
+    y = simulator.poisoned((H, W, K), np.float32)
     trace = run(convolution(neighbours), -(-H * W * K // 64), 64, x, w, y)
     np.testing.assert_allclose(y, reference(x, w), rtol=1e-4, atol=1e-5)
 
@@ -141,7 +141,7 @@ def turn(width):
 
 @pytest.mark.parametrize("width", [32, 33, 34, 36, 40])
 def test_bank_conflicts_equal_the_formula(width):
-    x, y = picture(32, 32), lanes.poisoned((32, 32), np.float32)
+    x, y = picture(32, 32), simulator.poisoned((32, 32), np.float32)
     trace = run(turn(width), 1, (32, 4), x, y)
     assert np.array_equal(y, x.T)
     for site in trace.sites():  # what each request says adds up to what the site says
@@ -163,7 +163,7 @@ def test_strided_loads_equal_the_formula():
 
     x = picture(32 * 40)
     for stride in (0, 1, 2, 3, 7, 8, 9, 33):
-        trace = run(strided, 1, 32, x, lanes.poisoned(32, np.float32), stride)
+        trace = run(strided, 1, 32, x, simulator.poisoned(32, np.float32), stride)
         found = counts(trace, "sectors", "ideal_sectors", "bytes")
         touched = np.unique(4 * stride * np.arange(32))
         assert found["ld", "x"] == (sectors_of(touched), -(-4 * len(touched) // 32), 4 * len(touched))
@@ -194,7 +194,7 @@ def product(padded):
 @pytest.mark.parametrize("padded", [0, 1, 4])
 def test_counts_of_a_tiled_product_equal_the_formula(padded):
     M, N, K = 32, 16, 48
-    a, b, c = picture(M, K), picture(K, N), lanes.poisoned((M, N), np.float32)
+    a, b, c = picture(M, K), picture(K, N), simulator.poisoned((M, N), np.float32)
     trace = run(product(padded), (N // 16, M // 16), (16, 16), a, b, c)
     np.testing.assert_allclose(c, a.astype(float) @ b, rtol=1e-4, atol=1e-5)
     warps = (M // 16) * (N // 16) * 8  # of all blocks; a warp is two rows of a tile
@@ -224,7 +224,7 @@ def test_every_width_of_element_is_counted(dtype, size):
         cuda.syncthreads()
         y[i] = s[2 * i]
 
-    x, y = picture(64, dtype=dtype), lanes.poisoned(32, dtype)
+    x, y = picture(64, dtype=dtype), simulator.poisoned(32, dtype)
     trace = run(through_shared, 1, 32, x, y)
     assert np.array_equal(y, x[::2])
     found = counts(trace, "size", "sectors", "wavefronts")
@@ -241,7 +241,7 @@ def test_four_at_once_are_a_quarter_of_the_requests(dtype):
         a, b, c, d = load4(x, (0, i))
         store4(y, (0, i), a, b, c, d)
 
-    x, y = picture(1, 128, dtype=dtype), lanes.poisoned((1, 128), dtype)
+    x, y = picture(1, 128, dtype=dtype), simulator.poisoned((1, 128), dtype)
     trace = run(copy, 1, 32, x, y)
     assert np.array_equal(x, y)
     sectors = x.nbytes // 32
@@ -261,7 +261,7 @@ def test_constant_memory_gives_one_word_at_a_time():
         i = cuda.threadIdx.x
         y[i] = numbers[7] + numbers[i // 4]
 
-    y = lanes.poisoned(32, np.float32)
+    y = simulator.poisoned(32, np.float32)
     trace = run(look_up, 1, 32, y)
     assert np.array_equal(y, 7 + table[np.arange(32) // 4])
     assert [site.wavefronts for site in trace.sites() if site.space == "const"] == [1, 8]
@@ -286,7 +286,7 @@ def test_a_request_is_one_iteration_of_every_loop_and_one_call():
                 s += 1
         y[i] = total + double(x, i) + double(x, i)
 
-    x, y = picture(64), lanes.poisoned(32, np.float32)
+    x, y = picture(64), simulator.poisoned(32, np.float32)
     trace = run(nested, 1, 32, x, y)
     i = np.arange(32)
     expected = (1 + i % 3) * (x[:32] + x[32:]) + 4 * x[:32]
@@ -313,14 +313,14 @@ def test_lanes_in_different_branches_make_different_requests():
         else:
             y[i] = -x[i]
 
-    trace = run(branches, 1, 64, picture(64), lanes.poisoned(64, np.float32))
+    trace = run(branches, 1, 64, picture(64), simulator.poisoned(64, np.float32))
     loads = [site for site in trace.sites() if site.kind == "ld"]
     assert [(site.requests, site.lanes_per_request) for site in loads] == [(2, 16), (2, 16)]
 
 
 def test_reads_count_how_often_each_pixel_is_used():
     x, w = picture(6, 5, 2), picture(3, 3, 2, 4)
-    trace = run(convolution("filters"), 4, 32, x, w, lanes.poisoned((6, 5, 4), np.float32))
+    trace = run(convolution("filters"), 4, 32, x, w, simulator.poisoned((6, 5, 4), np.float32))
     rows = np.convolve(np.ones(6), np.ones(3), "same")
     cols = np.convolve(np.ones(5), np.ones(3), "same")
     assert np.array_equal(trace.reads("x"), np.repeat(4 * np.outer(rows, cols)[:, :, None], 2, axis=2))
@@ -337,7 +337,7 @@ def test_arrays_of_one_allocation_share_its_addresses():
         y[i] = a[i] + b[i]
 
     x = picture(64)
-    trace = run(add, 1, 32, x[:32], x[1:33], lanes.poisoned(32, np.float32))
+    trace = run(add, 1, 32, x[:32], x[1:33], simulator.poisoned(32, np.float32))
     a, b = (site for site in trace.sites() if site.kind == "ld")
     assert (a.offset, a.sectors, b.offset, b.sectors) == (0, 4, 4, 5)
 
@@ -351,14 +351,14 @@ def test_two_shared_arrays_on_one_line_are_two():
         b[i] = -i
         y[i] = a[i] - b[i]
 
-    y = lanes.poisoned(32, np.float32)
+    y = simulator.poisoned(32, np.float32)
     trace = run(two, 1, 32, y)
     assert np.array_equal(y, 2 * np.arange(32))
     assert {site.array for site in trace.sites()} == {"a", "b", "y"}
 
 
 def test_one_block_can_be_looked_at_alone():
-    x, y = picture(96), lanes.poisoned(96, np.float32)
+    x, y = picture(96), simulator.poisoned(96, np.float32)
 
     @cuda.jit
     def copy(x, y):
@@ -373,7 +373,7 @@ def test_one_block_can_be_looked_at_alone():
 
 
 def test_report_has_a_row_for_every_site():
-    trace = run(turn(33), 1, (32, 4), picture(32, 32), lanes.poisoned((32, 32), np.float32))
+    trace = run(turn(33), 1, (32, 4), picture(32, 32), simulator.poisoned((32, 32), np.float32))
     head, *rows = trace.report().splitlines()
     assert head.split()[:4] == ["line", "what", "array", "requests"]
     assert len(rows) == len(trace.sites()) == 4
@@ -460,7 +460,7 @@ def test_threads_and_blocks_have_three_axes():
         i = cuda.threadIdx.x + 3 * (cuda.threadIdx.y + 2 * cuda.threadIdx.z)
         y[z0, y0, x0] = 1000 * cuda.blockIdx.z + 100 * cuda.blockIdx.y + 10 * cuda.blockIdx.x + i
 
-    y = lanes.poisoned((4, 4, 6), np.int32)
+    y = simulator.poisoned((4, 4, 6), np.int32)
     run(where, (2, 2, 2), (3, 2, 2), y)
     z, row, col = np.indices(y.shape)
     block = 1000 * (z // 2) + 100 * (row // 2) + 10 * (col // 3)
@@ -477,7 +477,7 @@ def test_warp_sum_with_shuffles():
         if lane == 0:
             y[cuda.threadIdx.x // 32] = value
 
-    x, y = np.arange(96, dtype=np.float64), lanes.poisoned(3, np.float64)
+    x, y = np.arange(96, dtype=np.float64), simulator.poisoned(3, np.float64)
     run(total, 1, 96, x, y)
     assert np.array_equal(y, x.reshape(3, 32).sum(1))
 
@@ -498,7 +498,7 @@ def test_shuffles_and_votes():
             y[6, i] = cuda.lanemask_lt()
         y[7, i] = cuda.popc(i) + 100 * cuda.clz(i) + 10000 * cuda.ffs(i)
 
-    y = lanes.poisoned((8, 32), np.int64)
+    y = simulator.poisoned((8, 32), np.int64)
     run(ask, 1, 32, y)
     i = np.arange(32)
     assert (y[0] == 5).all()
@@ -523,7 +523,7 @@ def test_other_names_of_cuda():
         y[3] = cuda.atomic.compare_and_swap(x[1:], float32(2), float32(3))
         y[4] = x[1]
 
-    x, y = np.array([1 + 2**-12, 2], np.float32), lanes.poisoned(5, np.float32)
+    x, y = np.array([1 + 2**-12, 2], np.float32), simulator.poisoned(5, np.float32)
     run(names, 1, 1, x, y)
     assert y.tolist() == [2**-11 + 2**-24, 5, 1, 2, 3]
 
@@ -535,7 +535,7 @@ def test_barriers_that_count():
         y[i] = cuda.syncthreads_count(i % 3 == 0) + 100 * cuda.syncthreads_or(i == 7)
         y[i] += 1000 * cuda.syncthreads_and(i < 63)
 
-    y = lanes.poisoned(64, np.int32)
+    y = simulator.poisoned(64, np.int32)
     run(count, 1, 64, y)
     assert (y == 22 + 100).all()
 
@@ -580,11 +580,11 @@ def test_dynamic_shared_memory():
         cuda.syncthreads()
         y[i] = words[numbers.size - 1 - i]
 
-    x, y = picture(64), lanes.poisoned(64, np.uint32)
+    x, y = picture(64), simulator.poisoned(64, np.uint32)
     run(reverse, 1, 64, x, y, shared_bytes=256)
     assert np.array_equal(y.view(np.float32), x[::-1])
-    with pytest.raises(lanes.KernelError, match=r"numbers\[32\] is outside of numbers"):
-        lanes.run(reverse, 1, 64, x, y, shared_bytes=128)
+    with pytest.raises(simulator.KernelError, match=r"numbers\[32\] is outside of numbers"):
+        simulator.run(reverse, 1, 64, x, y, shared_bytes=128)
 
 
 def test_parts_of_arrays_are_views():
@@ -603,7 +603,7 @@ def test_parts_of_arrays_are_views():
         for j in range(8):
             half[j] = tile[i // 4][i % 4, j]
 
-    y = lanes.poisoned((8, 12), np.float32)
+    y = simulator.poisoned((8, 12), np.float32)
     run(rows, 1, 8, y)
     assert np.array_equal(y, np.where(np.arange(12) < 8, 10 * np.arange(8)[:, None], -8) + np.arange(12))
 
@@ -626,7 +626,7 @@ def test_asynchronous_copies_arrive_when_waited_for():
         for j in range(4):
             y[64 + i + j] = s[1, i + j]
 
-    x, y = picture(96), lanes.poisoned(128, np.float32)
+    x, y = picture(96), simulator.poisoned(128, np.float32)
     trace = run(copy, 1, 16, x, y)
     assert np.array_equal(y, np.append(x, np.zeros(32)))
     found = counts(trace, "requests", "lanes")
@@ -661,12 +661,12 @@ def test_tensor_core_product(kind):
             y[row, col] = tf32(x[row, col])
 
     def in_words(x):
-        y = lanes.poisoned((len(x), 8), np.uint32)
+        y = simulator.poisoned((len(x), 8), np.uint32)
         run(words_of, 1, (8, len(x)), x, y)
         return y
 
     a, b, c = picture(16, depth), picture(8, depth), picture(16, 8)
-    d = lanes.poisoned((16, 8), np.float32)
+    d = simulator.poisoned((16, 8), np.float32)
     trace = run(product, 1, 32, in_words(a), in_words(b), c, d)
     exact = c + a.astype(float) @ b.T
     error = np.abs(d - exact).max()
@@ -683,15 +683,15 @@ def test_kernels_of_notebook_cells_run():
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     names = {"cuda": cuda}
     exec(compile(source, name, "exec"), names)
-    with pytest.raises(lanes.KernelError, match=r"2\.py:3   y\[cuda\.grid\(1\) \+ 1\] = 1"):
-        lanes.run(names["cell"], 1, 32, np.zeros(32))
+    with pytest.raises(simulator.KernelError, match=r"2\.py:3   y\[cuda\.grid\(1\) \+ 1\] = 1"):
+        simulator.run(names["cell"], 1, 32, np.zeros(32))
 
 
 def test_source_that_is_nowhere_is_said():
     names = {"cuda": cuda}
     exec("@cuda.jit\ndef lost(y):\n    y[0] = 1\n", names)
     with pytest.raises(ConvError, match="the source of kernel lost is not at hand"):
-        lanes.run(names["lost"], 1, 1, np.zeros(1))
+        simulator.run(names["lost"], 1, 1, np.zeros(1))
 
 
 def test_unknown_names_of_cuda_are_said():
@@ -700,7 +700,7 @@ def test_unknown_names_of_cuda_are_said():
         cuda.cluster_sync()
 
     with pytest.raises(NotImplementedError, match=r"no stand-in for cuda\.cluster_sync"):
-        lanes.run(modern, 1, 1, np.zeros(1))
+        simulator.run(modern, 1, 1, np.zeros(1))
 
 
 @pytest.mark.parametrize(
@@ -718,12 +718,12 @@ def test_launches_no_device_could_do_are_refused(grid, block, arguments, words):
         y[cuda.grid(1)] = x[cuda.grid(1)]
 
     with pytest.raises(ConvError, match=words):
-        lanes.run(copy, grid, block, *[np.zeros(32)] * arguments)
+        simulator.run(copy, grid, block, *[np.zeros(32)] * arguments)
 
 
 def test_arrays_that_run_backwards_are_refused():
     with pytest.raises(ConvError, match="give the kernel a copy"):
-        lanes.run(turn(33), 1, (32, 4), picture(32, 32)[::-1], np.zeros((32, 32)))
+        simulator.run(turn(33), 1, (32, 4), picture(32, 32)[::-1], np.zeros((32, 32)))
 
 
 def test_errors_of_python_name_the_thread():
@@ -732,7 +732,7 @@ def test_errors_of_python_name_the_thread():
         y[cuda.threadIdx.x] = 7 // (cuda.threadIdx.x - 5)
 
     with pytest.raises(ZeroDivisionError) as caught:
-        lanes.run(divide, 1, 32, np.zeros(32), np.zeros(32))
+        simulator.run(divide, 1, 32, np.zeros(32), np.zeros(32))
     assert caught.value.__notes__ == ["in thread (5, 0, 0) of block (0, 0, 0)"]
 
 
@@ -744,12 +744,12 @@ def test_tuples_of_arrays_and_turned_arrays():
         y[i, 1] = pair[1][1, i]
 
     x = picture(2, 32)
-    y = lanes.poisoned((2, 32), np.float32)
+    y = simulator.poisoned((2, 32), np.float32)
     trace = run(copy, 1, 32, (x.T, x), y.T, (0, 2))
     assert np.array_equal(y, [x[1] + 2, x[1]])
     assert {site.array for site in trace.sites()} == {"pair[0]", "pair[1]", "y"}
-    with pytest.raises(lanes.KernelError, match=r"pair\[0\]\[0, 1\]"):
-        lanes.run(copy, 1, 32, (lanes.poisoned((2, 32), np.float32).T, x), y.T, (0, 2)).check()
+    with pytest.raises(simulator.KernelError, match=r"pair\[0\]\[0, 1\]"):
+        simulator.run(copy, 1, 32, (simulator.poisoned((2, 32), np.float32).T, x), y.T, (0, 2)).check()
 
 
 def test_arrays_that_overlap_are_in_one_race():
@@ -759,9 +759,9 @@ def test_arrays_that_overlap_are_in_one_race():
         a[i] = b[i]
 
     x = picture(65)
-    with pytest.raises(lanes.KernelError, match="blocks run in any order"):
+    with pytest.raises(simulator.KernelError, match="blocks run in any order"):
         run(shift, 64, 1, x[:64], x[1:])
-    with pytest.raises(lanes.KernelError, match="with no barrier between"):
+    with pytest.raises(simulator.KernelError, match="with no barrier between"):
         run(shift, 1, 64, x[:64], x[1:])
 
 
@@ -792,7 +792,7 @@ def test_blocks_meet_in_views_of_other_sizes(kinds, wrong, right, buffer):
             a, b = (np.frombuffer(memory, kind) for kind in kinds)
         first, second = i * a.itemsize, j * b.itemsize
         assert (first < second + b.itemsize and second < first + a.itemsize) == meets
-        found = lanes.run(meet, 2, 1, a, b, i, j).mistakes
+        found = simulator.run(meet, 2, 1, a, b, i, j).mistakes
         assert {mistake.kind for mistake in found} == ({"race"} if meets else set())
         assert all("# here" in mistake.place.source for mistake in found)
         assert all(mistake.other.source == "a[i] = 1" for mistake in found)
@@ -810,10 +810,10 @@ def test_poisoned_arrays_know_what_was_written():
     def copy(x, y):
         y[cuda.threadIdx.x] = x[cuda.threadIdx.x]
 
-    numbers = lanes.poisoned((2, 16), np.int32)
-    with pytest.raises(lanes.KernelError, match="unwritten read"):
+    numbers = simulator.poisoned((2, 16), np.int32)
+    with pytest.raises(simulator.KernelError, match="unwritten read"):
         run(copy, 1, 32, numbers.reshape(-1), np.zeros(32))
     numbers[0] = 5  # by the host
     run(copy, 1, 16, np.ones(16), numbers[1])  # by another kernel, through a view
     run(copy, 1, 32, numbers.reshape(-1), np.zeros(32))
-    run(copy, 1, 32, lanes.poisoned(32, np.int32).copy(), np.zeros(32))  # a copy is an array of the host
+    run(copy, 1, 32, simulator.poisoned(32, np.int32).copy(), np.zeros(32))  # a copy is an array of the host

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from convlab import ConvError
-from convlab.gpu import lanes
-from convlab.gpu._cuda import cuda, float32, uint32
-from convlab.gpu.mma import cp_async16_zfill, cp_async_commit, cp_async_wait, mma_m16n8k8_tf32
+from convlab.gpu import simulator
+from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.ptx import load4, store4
+from convlab.gpu.tensor_cores.mma import cp_async16_zfill, cp_async_commit, cp_async_wait, mma_m16n8k8_tf32
 
 BUGS = {}
 
@@ -27,7 +27,7 @@ def bug(kind, words, grid=1, block=64, dtype=np.float32, size=64):
 def launch(factory, wrong, grid, block, dtype, size, traced=True):
     """Run a kernel on x, numbers that count upwards, and on y, which nobody has written."""
     x = np.arange(size).astype(dtype)
-    trace = lanes.run(factory(wrong), grid, block, x, lanes.poisoned(size, dtype), traced=traced)
+    trace = simulator.run(factory(wrong), grid, block, x, simulator.poisoned(size, dtype), traced=traced)
     trace.check()
 
 
@@ -1205,7 +1205,7 @@ def target_overwritten_in_flight(wrong):
 @pytest.mark.parametrize("name", BUGS)
 def test_bug_is_found(name):
     factory, kind, words, *how = BUGS[name]
-    with pytest.raises(lanes.KernelError) as caught:
+    with pytest.raises(simulator.KernelError) as caught:
         launch(factory, True, *how)
     found = [mistake for mistake in caught.value.mistakes if mistake.kind == kind]
     assert words in " ".join(str(mistake) for mistake in found), caught.value
@@ -1218,7 +1218,7 @@ def test_bug_is_found(name):
 @pytest.mark.parametrize("name", BUGS)
 def test_bug_is_found_without_a_trace(name):
     factory, kind, _, *how = BUGS[name]
-    with pytest.raises(lanes.KernelError) as caught:
+    with pytest.raises(simulator.KernelError) as caught:
         launch(factory, True, *how, traced=False)
     assert kind in {mistake.kind for mistake in caught.value.mistakes}
 
@@ -1273,7 +1273,7 @@ def writes_beside_the_sectors(slow):
 )
 def test_slow_accesses_are_counted_at_their_line(factory, kind, name, slow, least):
     def count(wrong):
-        trace = lanes.run(factory(wrong), 1, 32, np.ones(1024, np.float32), np.ones(33, np.float32))
+        trace = simulator.run(factory(wrong), 1, 32, np.ones(1024, np.float32), np.ones(33, np.float32))
         trace.check()
         sites = [site for site in trace.sites() if (site.line, site.kind) == (marked_line(factory), kind)]
         counts = [getattr(site, name) for site in sites if getattr(site, name)]

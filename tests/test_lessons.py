@@ -9,7 +9,7 @@ import roofline_mistakes
 from kernel_mistakes import KERNELS
 
 from convlab import ConvError, conv2d
-from convlab.algorithms.formula import fast_size
+from convlab.cost.formula import fast_size
 from convlab.lessons import EXERCISES, check, reveal
 from convlab.lessons.checks import Note
 
@@ -487,7 +487,7 @@ def test_the_librarys_own_kernels_are_right(name):
 
 
 def test_a_kernel_that_is_not_started():
-    from convlab.gpu._cuda import cuda
+    from convlab.gpu.numba_cuda import cuda
 
     @cuda.jit
     def my_copy(x, y):

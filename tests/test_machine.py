@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from convlab.gpu import toolkit
-from convlab.measure import cgroups, cores, nvidia, readings
-from convlab.measure.machine import Machine, cores_at_hand, memory_at_hand
+from convlab.gpu.assembly import toolkit
+from convlab.machine import container as cgroups
+from convlab.machine import cores, nvidia
+from convlab.machine import system as readings
+from convlab.machine.facts import Machine, cores_at_hand, memory_at_hand
 
 GIB = 2**30
 DIGITS = "9" * 5000
@@ -312,7 +314,7 @@ def test_description_tells_every_fact_in_lines_that_fit():
 
 
 def test_import_is_light():
-    code = "import sys, convlab.measure.machine; print({'numba', 'llvmlite', 'psutil'} & set(sys.modules))"
+    code = "import sys, convlab.machine.facts; print({'numba', 'llvmlite', 'psutil'} & set(sys.modules))"
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
     assert done.stdout.strip() == "set()"

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from convlab import ALGORITHMS, ConvProblem, conv2d, magnitudes, plan, plans
-from convlab.algorithms.winograd_error import growth
-from convlab.reference import reference
+from convlab import ALGORITHMS, ConvProblem, conv2d, plan
+from convlab.algorithms.winograd.error import growth
+from convlab.auto import magnitudes
+from convlab.oracle import reference
+from convlab.plans import plan as plans
 
 LAYER = ConvProblem(1, 32, 32, 16, 16, 3, 3, padding=1)
 PROBLEMS = {

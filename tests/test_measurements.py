@@ -9,10 +9,11 @@ from cases import CASES
 from measurement_schema import complaints, described
 
 from convlab import ConvError, ConvProblem
-from convlab.files import data_path
-from convlab.measure import cases, report, saved, summary
-from convlab.measure.saved import COLUMNS, Measurement, Row
-from convlab.measure.timing import Timing
+from convlab.auto.timing import Timing
+from convlab.benchmark import layers as cases
+from convlab.benchmark import report, saved, summary
+from convlab.benchmark.saved import COLUMNS, Measurement, Row
+from convlab.support.files import data_path
 
 SQUARE = ConvProblem(1, 8, 8, 4, 32, 3, 3, padding=1)
 POINT = ConvProblem(1, 8, 8, 4, 16, 1, 1)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from convlab import ALGORITHMS, ConvError, networks
-from convlab.files import data_path
+from convlab.support.files import data_path
 
 # Multiply-adds of all convolutions, in thousands: counted by running torchvision's own models.
 TOTALS = {

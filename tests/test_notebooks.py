@@ -18,7 +18,7 @@ from notebook_tools import (
     run_guarded,
 )
 
-from convlab.course.execute import NotebookError
+from convlab.workspace.execute import NotebookError
 
 pytestmark = pytest.mark.notebooks
 

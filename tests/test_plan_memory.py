@@ -16,9 +16,10 @@ from cases import arrays
 from known_machine import SPEEDS
 
 import convlab.backends
-import convlab.measure.machine
-from convlab import ALGORITHMS, ConvProblem, UnsupportedError, WorkspaceError, choose, plan
-from convlab.measure import known
+import convlab.machine.facts
+from convlab import ALGORITHMS, ConvProblem, UnsupportedError, WorkspaceError, plan
+from convlab.auto import select
+from convlab.auto import speeds as known
 
 TABLES = ("indirect", "precomputed_gemm")
 SPECTRA = ("winograd_2x2", "winograd_4x4", "winograd_6x6", "fft", "fft_tiled")
@@ -72,7 +73,7 @@ def test_when_what_was_tuned_does_not_fit_the_next_fastest_is_taken(monkeypatch,
         assert expected != "direct"
         known.keep(LAYER, 1, {"im2row": 0.018, "im2col": 0.020})
         assert plan(LAYER, w, backend="cpu").algorithm.name == "im2row"
-        monkeypatch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 60 << 20)
+        monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: 60 << 20)
         made = plan(LAYER, w, backend="cpu")  # neither of them: then what is predicted to be the fastest
         assert made.algorithm.name == expected
         assert (
@@ -90,7 +91,7 @@ def test_where_not_even_the_speeds_can_be_measured_there_is_a_rule(monkeypatch, 
         raise error
 
     monkeypatch.setattr(known, "speeds", refused)
-    choose._speeds_trouble.cache_clear()
+    select._speeds_trouble.cache_clear()
     try:
         made = plan(LAYER, arrays(LAYER)[1], backend="cpu")
         assert made.algorithm.name == "indirect"
@@ -99,7 +100,7 @@ def test_where_not_even_the_speeds_can_be_measured_there_is_a_rule(monkeypatch, 
             in made.why
         )
     finally:
-        choose._speeds_trouble.cache_clear()
+        select._speeds_trouble.cache_clear()
 
 
 def test_an_array_that_the_system_does_not_give(monkeypatch):
@@ -160,7 +161,7 @@ LIMITED = """
 import resource, sys, warnings
 import numpy as np
 import convlab
-from convlab.measure.machine import memory_at_hand
+from convlab.machine.facts import memory_at_hand
 
 free = memory_at_hand()
 resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]), -1))

@@ -14,10 +14,12 @@ import pytest
 from cases import CASES, FORMS, arrays, serving
 
 import convlab
-from convlab import ALGORITHMS, ConvProblem, WorkspaceError, plan, plans, whole
+from convlab import ALGORITHMS, ConvProblem, WorkspaceError, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.figures import photograph
 from convlab.gpu.device import simulated
+from convlab.networks import whole
+from convlab.plans import plan as plans
 
 PATIENCE = 60  # seconds, for what takes none
 
@@ -167,7 +169,7 @@ def test_a_second_workspace_that_does_not_fit_is_refused(monkeypatch):
 
     def too_much(prepared):
         with monkeypatch.context() as patch:
-            patch.setattr(convlab.measure.machine, "memory_at_hand", lambda: 5 << 20)
+            patch.setattr(convlab.machine.facts, "memory_at_hand", lambda: 5 << 20)
             with pytest.raises(WorkspaceError) as caught:
                 prepared(x)
         return str(caught.value)

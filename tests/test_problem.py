@@ -7,9 +7,9 @@ from hypothesis import given, settings
 
 from convlab import ConvProblem
 from convlab.algorithms import ALGORITHMS, Formula
-from convlab.aligned import aligned_empty
-from convlab.tile import tile_for
-from convlab.units import bytes_text, count_text, ratio_text, time_text
+from convlab.cpu.register_tile import tile_for
+from convlab.support.aligned import aligned_empty
+from convlab.support.units import bytes_text, count_text, ratio_text, time_text
 
 
 def test_resnet_conv1_by_hand():

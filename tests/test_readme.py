@@ -9,13 +9,13 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import convlab
-from convlab.files import data_path
-from convlab.measure.saved import Measurement, Row
-from convlab.measure.timing import Timing
+from convlab.auto.timing import Timing
+from convlab.benchmark.saved import Measurement, Row
 from convlab.site import one_layer, readme
 from convlab.site.errors import BuildError
 from convlab.site.results import markdown, whole_networks
-from convlab.units import bytes_text
+from convlab.support.files import data_path
+from convlab.support.units import bytes_text
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from right_kernels import RIGHT
 
-from convlab.gpu import lanes
+from convlab.gpu import simulator
 
 
 def made(argument):
     """Return an argument of a launch: arrays are copied, outputs hold nothing yet."""
     if isinstance(argument, tuple):
-        return lanes.poisoned(*argument[1:])
+        return simulator.poisoned(*argument[1:])
     return np.array(argument) if isinstance(argument, np.ndarray) else argument
 
 
@@ -18,6 +18,6 @@ def made(argument):
 def test_right_kernel_passes_and_is_right(name):
     kernel, grid, block, arguments, expected = RIGHT[name]
     arguments = [made(argument) for argument in arguments]
-    lanes.run(kernel, grid, block, *arguments).check()
+    simulator.run(kernel, grid, block, *arguments).check()
     if expected is not None:
         np.testing.assert_array_equal(arguments[-1], expected)

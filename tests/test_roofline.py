@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
+from convlab.benchmark import datasheets, saved
+from convlab.benchmark.gpu.roofs import DeviceRoofs
+from convlab.benchmark.measure_layer import measure_layer
+from convlab.benchmark.roofline import of_datasheet, of_device, of_machine
+from convlab.benchmark.roofline_points import once, point, points
 from convlab.figures import roofline as picture
-from convlab.files import data_path
-from convlab.measure import datasheets, saved
-from convlab.measure.gpu.roofs import DeviceRoofs
-from convlab.measure.live import measure_layer
-from convlab.measure.points import once, point, points
-from convlab.measure.roofline import of_datasheet, of_device, of_machine
+from convlab.support.files import data_path
 
 LAYER = networks.load("resnet18")["layer1.0.conv1"].problem
 ROOFS = {
@@ -180,15 +180,15 @@ def test_a_saved_measurement_gives_points():
 
 
 def test_reading_datasheets_needs_no_numba():
-    code = "import sys; from convlab.measure import roofline; print('numba' in sys.modules)"
+    code = "import sys; from convlab.benchmark import roofline; print('numba' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
 
 
 def test_lanes_may_count_the_bytes_of_a_gpu():
-    from convlab.gpu.counted import moved
     from convlab.gpu.device import simulated
-    from convlab.plans import plan
+    from convlab.inspect.traffic import moved
+    from convlab.plans.plan import plan
 
     small = ConvProblem(1, 4, 4, 4, 8, 3, 3, padding=1)
     x, w = np.ones(small.x_shape, np.float32), np.ones(small.w_shape, np.float32)

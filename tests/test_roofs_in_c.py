@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from convlab.auto import roofs
+from convlab.benchmark import roofs_in_c
 from convlab.cli import app
-from convlab.measure import readings, roofs, roofs_in_c
+from convlab.machine import system as readings
 
 needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
 

@@ -12,11 +12,11 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import ROOT, notebook
 
-from convlab.course.formulas import FormulaError, mathml
-from convlab.course.notebooks import copy_notebooks
 from convlab.site.__main__ import main
 from convlab.site.pages import front_page, title_and_line
 from convlab.site.publish import MARKER
+from convlab.workspace.formulas import FormulaError, mathml
+from convlab.workspace.notebooks import copy_notebooks
 
 pytestmark = pytest.mark.workshop
 

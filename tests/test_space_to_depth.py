@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, plan
-from convlab.algorithms.space_to_depth import _hits, fold_weights, folded
-from convlab.reference import reference
+from convlab.algorithms.winograd_s2d.space_to_depth import _hits, fold_weights, folded
+from convlab.oracle import reference
 
 S2D = ALGORITHMS["winograd_s2d"]
 PHOTO = ConvProblem(1, 18, 17, 3, 8, 7, 7, stride=2, padding=3)

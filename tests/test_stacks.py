@@ -12,19 +12,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan, progress, whole
+from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
+from convlab.benchmark.comparison import Effort, Rivals
+from convlab.benchmark.layers import Case, stacks
+from convlab.benchmark.network_times import StackContest
+from convlab.benchmark.torch_network import in_torch
 from convlab.figures import photograph
 from convlab.figures.stack import bars_of, draw, finding
-from convlab.measure.cases import Case, stacks
-from convlab.measure.contest import Effort, Rivals
-from convlab.measure.stacks import StackContest
-from convlab.measure.torch_stack import in_torch
-from convlab.units import bytes_text, time_text
-from convlab.whole import workspaces
-from convlab.whole.arrays import alive, last_reads, share
-from convlab.whole.fusion import late
-from convlab.whole.glue import GLUE
+from convlab.networks import shared_workspace, whole
+from convlab.networks.fuse import late
+from convlab.networks.memory_plan import alive, last_reads, share
+from convlab.networks.ops import GLUE
+from convlab.support import progress
+from convlab.support.units import bytes_text, time_text
 
 SIZE = (64, 75)  # small, odd and even, and not square
 PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()
@@ -284,7 +285,7 @@ def test_one_piece_of_memory_is_the_scratch_of_all_layers():
 def test_sharing_changes_no_bit_whatever_the_order():
     ready = mixed()
     features = ready.run(PHOTO)
-    bytes_left = workspaces.share(reversed(ready.plans.values()))
+    bytes_left = shared_workspace.share(reversed(ready.plans.values()))
     for one in ready.plans.values():
         for name in one.algorithm.forms[one.backend].scratch:
             one.workspace[name].view(np.uint8)[...] = 255  # NaN
@@ -298,7 +299,7 @@ def test_plans_of_one_problem_share_only_what_is_alike():
     kinds = [("winograd_4x4", 1), ("winograd_4x4", 2), (blocked(7, None, 9), 1), (blocked(70, None, 18), 1)]
     plans = [plan(problem, w, algorithm=algorithm, backend="cpu", threads=n) for algorithm, n in kinds]
     shapes = [{name: array.shape for name, array in one.workspace.items()} for one in plans]
-    workspaces.share(plans)
+    shared_workspace.share(plans)
     assert [{name: array.shape for name, array in one.workspace.items()} for one in plans] == shapes
 
 
@@ -377,7 +378,7 @@ def ready():
 @pytest.mark.parametrize("says", WRONG)
 def test_mistakes_are_named(says, monkeypatch):
     monkeypatch.setattr(
-        "convlab.whole.prepared.choose_backend", lambda name: "cpu" if name == "auto" else name
+        "convlab.networks.executor.choose_backend", lambda name: "cpu" if name == "auto" else name
     )
     with pytest.raises(ConvError) as refused:
         WRONG[says]()

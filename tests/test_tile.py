@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ConvError, ConvProblem, conv2d, plan, tile_types
-from convlab.algorithms.precomputed_walk import tables
-from convlab.aligned import CACHE_LINE
-from convlab.assembly import hottest_loop
-from convlab.gemm import _block, gemm, gemm_part, pack, packed_bytes
-from convlab.jit import njit
-from convlab.threads import check_threads, parts
-from convlab.tile import (
+from convlab import ConvError, ConvProblem, conv2d, plan
+from convlab.algorithms.precomputed_gemm.tables import tables
+from convlab.cpu import tile_types
+from convlab.cpu.assembly import hottest_loop
+from convlab.cpu.gemm import _block, gemm, gemm_part, pack, packed_bytes
+from convlab.cpu.jit import njit
+from convlab.cpu.register_tile import (
     Tile,
     accumulate,
     heights,
@@ -26,7 +25,9 @@ from convlab.tile import (
     within,
     zeros,
 )
-from convlab.tile_slide import Window, slide
+from convlab.cpu.sliding_window import Window, slide
+from convlab.cpu.threads import check_threads, parts
+from convlab.support.aligned import CACHE_LINE
 
 
 @njit(cache=False)

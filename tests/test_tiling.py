@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from convlab import ConvProblem, plan
-from convlab.gpu import trouble
-from convlab.gpu.counted import moved
+from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
+from convlab.gpu import diagnose
 from convlab.gpu.device import simulated
-from convlab.gpu.fragments import holders, one_product
-from convlab.gpu.implicit_gemm import RUNGS, rung
-from convlab.gpu.tiled.choose import TILES
-from convlab.gpu.tiled.tile import Tile
-from convlab.gpu.tiling import MOST_SHARED, Tiling, blocks, once, traffic, untiled, wasted
+from convlab.gpu.gemm.heuristics import TILES
+from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.tensor_cores.fragments import holders, one_product
+from convlab.inspect.tiling import MOST_SHARED, Tiling, blocks, once, traffic, untiled, wasted
+from convlab.inspect.traffic import moved
 
 # Rows of 32 bytes that begin on a sector, taps that fill whole pieces, and no tile that hangs over an edge:
 # then every number that is asked for is moved alone, and the count is the formula's.
@@ -69,11 +69,11 @@ def test_wasted_outputs():
     assert wasted(ConvProblem(1, 7, 7, 4, 128, 1, 1), Tiling()) == pytest.approx(1 - 49 / 128)
 
 
-@pytest.mark.skipif(trouble.of_assembly() is not None, reason=f"no assembly: {trouble.of_assembly()}")
+@pytest.mark.skipif(diagnose.of_assembly() is not None, reason=f"no assembly: {diagnose.of_assembly()}")
 @pytest.mark.parametrize("tile", ALL_TILES, ids=str)
 def test_registers_are_near_the_compilers(tile):
     from convlab.gpu.assembly import assemble
-    from convlab.gpu.launched import launched
+    from convlab.inspect.launches import launched
 
     problem = ConvProblem(1, 9, 9, 64, 64, 3, 3)
     built = assemble(*_one(launched(rung("", tile, "", "").algorithm("implicit_gemm"), problem)))
@@ -94,12 +94,12 @@ def test_every_rung_can_be_shown():
 
 @pytest.mark.parametrize("row", [16, 20])
 def test_one_warp_multiplies(row):
-    from convlab.gpu import lanes
+    from convlab.gpu import simulator
 
     rng = np.random.default_rng(1)
     x, w = (rng.integers(-99, 100, (16, 16)).astype(np.float32) for _ in range(2))  # exact in tf32
-    y = lanes.poisoned((16, 16), np.float32)
-    lanes.run(one_product(row), 1, 32, x.view(np.uint32), w.view(np.uint32), y).check()
+    y = simulator.poisoned((16, 16), np.float32)
+    simulator.run(one_product(row), 1, 32, x.view(np.uint32), w.view(np.uint32), y).check()
     assert np.array_equal(y, x @ w.T)
 
 

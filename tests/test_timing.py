@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from convlab import ConvError
-from convlab.measure.caches import read_speeds
-from convlab.measure.timing import alone, compare, limited_to, on_one_core, summary
+from convlab.auto.timing import alone, compare, limited_to, on_one_core, summary
+from convlab.benchmark.read_bandwidth import read_speeds
 
 
 def test_a_wrong_output_is_never_timed():

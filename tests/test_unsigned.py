@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab.errors import ConvError
-from convlab.gpu import lanes, trouble
-from convlab.gpu._cuda import cuda, float32, uint64
+from convlab.gpu import diagnose, simulator
 from convlab.gpu.assembly import assemble
-from convlab.gpu.unsigned import device_function, kernel, unsigned
+from convlab.gpu.kernels import device_function, kernel, unsigned
+from convlab.gpu.numba_cuda import cuda, float32, uint64
 
-TROUBLE = trouble.of_assembly()
+TROUBLE = diagnose.of_assembly()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 BITS = (1 << 32) - 1
 
@@ -47,7 +47,7 @@ numbers = st.lists(st.integers(0, BITS), min_size=8, max_size=8)
 def test_whole_numbers_wrap_around_as_those_of_32_bits_do(a, b):
     a, b = np.array(a, np.uint32), np.maximum(np.array(b, np.uint32), 1)
     y = np.zeros((10, 8), np.uint64)  # would show what is beyond 32 bits
-    lanes.run(operations, 1, 8, a, b, y).check()
+    simulator.run(operations, 1, 8, a, b, y).check()
     with np.errstate(over="ignore"):
         names = ("add", "sub", "mul", "floordiv", "mod", "xor", "and_", "or_")
         expected = [getattr(operator, name)(a, b) for name in names]
@@ -62,7 +62,7 @@ def test_a_row_above_the_picture_is_a_very_large_one():
         y[cuda.threadIdx.x] = 1 if row < H else 0
 
     y = np.zeros(8, np.uint32)
-    lanes.run(inside, 1, 8, y, 4, 2).check()
+    simulator.run(inside, 1, 8, y, 4, 2).check()
     assert y.tolist() == [0, 0, 1, 1, 1, 1, 0, 0]
 
 
@@ -77,7 +77,7 @@ def test_numbers_with_a_fraction_are_left_alone():
         y[2] = total
 
     x, y = np.array([1.5, -2.0, 4.0], np.float32), np.zeros(3, np.float32)
-    lanes.run(mixed, 1, 1, x, y, 3).check()
+    simulator.run(mixed, 1, 1, x, y, 3).check()
     assert y.tolist() == [-7.0, 0.75, 1.5 - 4.0 + 12.0]
 
 
@@ -97,10 +97,10 @@ def test_what_is_rewritten_is_found_where_it_was_written():
     last = {line for *_, line in made.__code__.co_lines()}
     assert {line for *_, line in scaled.__code__.co_lines()} <= last | {None}
     x, y = np.arange(20, dtype=np.float32), np.zeros(4, np.float32)
-    lanes.run(made, 1, 4, x, y).check()
+    simulator.run(made, 1, 4, x, y).check()
     assert y.tolist() == [2, 5, 8, 11]
     scale = 1  # the closure is the function's own
-    lanes.run(made, 1, 4, x, y).check()
+    simulator.run(made, 1, 4, x, y).check()
     assert y.tolist() == [2, 3, 4, 5]
 
 
@@ -167,5 +167,5 @@ def test_device_functions_follow_the_rule():
         y[0] = twice(1 << 31)
 
     y = np.ones(1, np.uint64)
-    lanes.run(call, 1, 1, y).check()
+    simulator.run(call, 1, 1, y).check()
     assert y[0] == 0

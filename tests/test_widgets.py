@@ -16,20 +16,21 @@ from PIL import Image
 import convlab
 from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
-from convlab.blocks import in_order, walked
-from convlab.choose import order_of
+from convlab.auto import speeds
+from convlab.auto.predict import predict
+from convlab.auto.select import order_of
+from convlab.benchmark import saved
+from convlab.benchmark.roofline_points import point
+from convlab.cpu.tile_model import TileBounds
 from convlab.figures import memory, microscope
 from convlab.figures.filling import matrix_of
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.winograd import text, tile_of
-from convlab.gpu import lanes
-from convlab.gpu.accesses import ACCESSES
-from convlab.gpu.tiling import Tiling
-from convlab.measure import known, saved
-from convlab.measure.points import point
-from convlab.measure.predict import predict
-from convlab.tile_bounds import TileBounds
-from convlab.units import bytes_text, ratio_text, time_text
+from convlab.gpu import simulator
+from convlab.inspect.access_patterns import ACCESSES
+from convlab.inspect.block_footprint import in_order, walked
+from convlab.inspect.tiling import Tiling
+from convlab.support.units import bytes_text, ratio_text, time_text
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
@@ -142,7 +143,7 @@ def widget(request):
         (IndirectionExplorer, {"was": {"H": 9}}, "was={'H': 9}; expected"),
         (IndirectionExplorer, {"was": {"depth": 1}}, "was={'depth': 1}; expected"),
         (IndirectionExplorer, {"was": 5}, "was=5; expected"),
-        (WarpMicroscope, {"traces": {}}, "traces={}; expected a Trace of lanes.run, or a dict"),
+        (WarpMicroscope, {"traces": {}}, "traces={}; expected a Trace of simulator.run, or a dict"),
         (WarpMicroscope, {"traces": {"one": 1}}, "traces={'one': 1}"),
         (WarpMicroscope, {"kernel": -1}, "kernel=-1; expected an integer from 0"),
         (WarpMicroscope, {"step": 1.5}, "step=1.5"),
@@ -262,7 +263,7 @@ def test_predicted_times_are_those_of_the_model():
     shown.slower = "moving"
     slow = predict(shown.problem, "im2row", shown.speeds)
     computed, moved = (sum(getattr(part, kind) for part in slow.parts) for kind in ("computing", "moving"))
-    plain = predict(shown.problem, "im2row", known.speeds())
+    plain = predict(shown.problem, "im2row", speeds.speeds())
     assert moved == pytest.approx(10 * sum(part.moving for part in plain.parts))
     assert computed == sum(part.computing for part in plain.parts)
     alt = shown.still().alt
@@ -277,7 +278,7 @@ def test_predicted_times_are_those_of_the_model():
     for what, factor in (("computing", 10), ("beginning", 10), ("nothing", 1)):
         shown.slower = what
         now = predict(shown.problem, "direct", shown.speeds).parts[0]
-        then = predict(shown.problem, "direct", known.speeds()).parts[0]
+        then = predict(shown.problem, "direct", speeds.speeds()).parts[0]
         assert getattr(now, what, 1.0) == pytest.approx(factor * getattr(then, what, 1.0))
     own = PredictedTimes(own={"R": 5, "C": 128, "depthwise": True, "stride": np.int64(2)})
     assert own.problem == ConvProblem(1, 56, 56, 128, 128, 5, 5, stride=2, padding=2, groups=128)
@@ -485,7 +486,7 @@ def test_the_microscope_says_what_an_access_costs(kernel, access, words):
 @pytest.mark.parametrize("access", ACCESSES, ids=lambda access: access.name)
 def test_the_microscopes_kernels_do_what_they_say(access):
     x, y = access.pictures()
-    lanes.run(access.kernel, 1, 32, x, y).check()
+    simulator.run(access.kernel, 1, 32, x, y).check()
     assert np.array_equal(y, access.answer(x))
 
 
@@ -505,9 +506,9 @@ def test_the_microscope_takes_kernels_of_your_own():
 def test_the_microscope_shows_the_functions_a_kernel_calls():
     """The lines of every access stand in the source, wherever they are; and the marked part is the access."""
     from convlab import ConvProblem
-    from convlab.gpu.counted import first_block
-    from convlab.gpu.implicit_gemm import rung
-    from convlab.gpu.tiled.tile import Tile
+    from convlab.algorithms.implicit_gemm.gpu import rung
+    from convlab.gpu.gemm.tile import Tile
+    from convlab.inspect.traffic import first_block
 
     own = rung("", Tile(16, 16, 8, 4, 4), "", "").algorithm("implicit_gemm")
     (kernel,) = WarpMicroscope(first_block(ConvProblem(1, 4, 5, 8, 16, 1, 1), own)[0]).kernels

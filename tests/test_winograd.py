@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, plan
-from convlab.algorithms.winograd_error import amplification, measured_error
-from convlab.algorithms.winograd_fast import TILES
-from convlab.algorithms.winograd_tiles import transform_weights
-from convlab.algorithms.winograd_transforms import POINTS, in_steps, operations, transforms
-from convlab.assembly import loops
-from convlab.reference import reference
-from convlab.tile import tile_for
+from convlab.algorithms.winograd.cpu import TILES
+from convlab.algorithms.winograd.error import amplification, measured_error
+from convlab.algorithms.winograd.tiles import transform_weights
+from convlab.algorithms.winograd.transforms import POINTS, in_steps, operations, transforms
+from convlab.cpu.assembly import loops
+from convlab.cpu.register_tile import tile_for
+from convlab.oracle import reference
 
 COLS = tile_for().cols
 SIZES = (2, 4, 6)
@@ -213,7 +213,7 @@ def test_weights_are_rounded_once(m):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_fast_form_packs_the_same_numbers(m, dtype):
     """Two groups of 37 filters, so the last panel is not full; and more channels than go at a time."""
-    from convlab.gemm import empty_panels, put
+    from convlab.cpu.gemm import empty_panels, put
 
     problem = ConvProblem(1, 8, 8, 42, 74, 3, 3, groups=2, dtype=dtype)
     w = arrays(problem)[1]
@@ -241,7 +241,7 @@ def test_weights_are_fetched_ahead_of_their_use(monkeypatch):
     """Every loop over products asks for the weights of the next place, and keeps its sums in registers."""
     problem, called = ConvProblem(1, 9, 9, 16, 16, 3, 3), []
     x, w = np.ones(problem.x_shape, np.float32), np.ones(problem.w_shape, np.float32)
-    monkeypatch.setattr("convlab.threads.spread", lambda *given: called.append((given[3], given[5:])))
+    monkeypatch.setattr("convlab.cpu.threads.spread", lambda *given: called.append((given[3], given[5:])))
     plan(problem, w, algorithm="winograd_2x2", backend="cpu")(x)
     ((kernel, arguments),) = called
     fresh = kernel.compiled_anew()

@@ -184,24 +184,27 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
 def rows() -> dict[str, Call]:
     """Return a right call of every public function and method, by name."""
     import convlab
-    from convlab import ConvProblem, figures, plan, whole
+    from convlab import ConvProblem, figures, plan
     from convlab.algorithms.tensor_core import TILES
-    from convlab.files import data_path
-    from convlab.gpu import accesses, places
+    from convlab.auto import model_error
+    from convlab.auto import speeds as known
+    from convlab.auto.timing import Timing
+    from convlab.benchmark import datasheets, roofline, saved
+    from convlab.benchmark.comparison import Effort
+    from convlab.benchmark.layers import Case
+    from convlab.benchmark.rows import CPU
+    from convlab.benchmark.tables import Table
+    from convlab.cpu.gemm_ladder import one_by_one, rungs
+    from convlab.cpu.tile_types import Tile as RegisterTile
     from convlab.gpu.assembly import trouble
     from convlab.gpu.device import Simulator
-    from convlab.gpu.tiled.index_map import index_map
-    from convlab.gpu.tiled.tile import Tile
-    from convlab.gpu.tiling import Tiling
+    from convlab.gpu.gemm.load_implicit import index_map
+    from convlab.gpu.gemm.tile import Tile
     from convlab.index_map import IndexMap
-    from convlab.ladder import one_by_one, rungs
-    from convlab.measure import datasheets, judge, known, roofline, saved
-    from convlab.measure.cases import Case
-    from convlab.measure.contest import Effort
-    from convlab.measure.runs import CPU
-    from convlab.measure.tables import Table
-    from convlab.measure.timing import Timing
-    from convlab.tile_types import Tile as RegisterTile
+    from convlab.inspect import access_patterns, addressing
+    from convlab.inspect.tiling import Tiling
+    from convlab.networks import whole
+    from convlab.support.files import data_path
 
     names = public()
     found: dict[str, Call] = {}
@@ -224,9 +227,9 @@ def rows() -> dict[str, Call]:
     measurement = saved.read(newest_run(data_path("measurements")))
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
     roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
-    trace = accesses.ACCESSES[0].trace()
+    trace = access_patterns.ACCESSES[0].trace()
     tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), RegisterTile(2, 1, 4)
-    xy = accesses.ACCESSES[0].pictures
+    xy = access_patterns.ACCESSES[0].pictures
 
     # the front door
     steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
@@ -307,7 +310,7 @@ def rows() -> dict[str, Call]:
     row("algorithms.precomputed_walk.walk", problem=problem, block_c=4)
     row("algorithms.precomputed_walk.tables", problem=problem, rows=8)
     folding = ConvProblem(1, 8, 8, 3, 4, 3, 3, stride=2, padding=1)
-    from convlab.algorithms.space_to_depth import folded
+    from convlab.algorithms.winograd_s2d.space_to_depth import folded
 
     turned = folded(folding)
     row("algorithms.space_to_depth.folded", problem=folding)
@@ -421,7 +424,7 @@ def rows() -> dict[str, Call]:
         problem=ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1),
         right={"m": {"0"}},
     )
-    judged = judge.judge(judge.rows_of(measurement)[:8], speeds)
+    judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
     row("figures.prediction.judged", found=judged)
     row("figures.roofline.draw", line=line, points=[], title="A title", beside=[], counted=True,
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
@@ -446,7 +449,7 @@ def rows() -> dict[str, Call]:
         because="",
         right={"guess": set(VALUES), "actual": NUMBER - {"-1", "0"}},
     )  # fmt: skip  a note asks for a number
-    launch = {"kernel": accesses.side_by_side, "grid": 1, "block": 32}
+    launch = {"kernel": access_patterns.side_by_side, "grid": 1, "block": 32}
     row(
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}
     )
@@ -635,7 +638,7 @@ def rows() -> dict[str, Call]:
     row("gpu.lanes.trace.Trace.requests", trace.requests, site=trace.sites()[0])
     row("gpu.lanes.trace.Trace.reads", trace.reads, array="x")
     same("gpu.notes.compiler_is_here", "gpu.notes.gpu_is_here", what="a kernel")
-    row("gpu.places.divisions", functions=(places.led,))
+    row("gpu.places.divisions", functions=(addressing.led,))
     row("gpu.places.windows", name="led by deltas", problem=ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1),
         x=np.ones((1, 3, 3, 1), np.float32), rows=32)  # fmt: skip
 
@@ -735,7 +738,7 @@ def figure():
 
 def newest_run(folder):
     """Return a saved run that has roofs and paces."""
-    from convlab.measure import saved
+    from convlab.benchmark import saved
 
     for path in sorted(folder.glob("*.csv")):
         header = saved.read(path).header
@@ -745,6 +748,6 @@ def newest_run(folder):
 
 
 def convlab_blocks(problem):
-    from convlab.blocks import in_order
+    from convlab.inspect.block_footprint import in_order
 
     return in_order(problem, 4, 4, 4)[0]

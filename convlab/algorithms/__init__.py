@@ -14,7 +14,7 @@ from convlab.algorithms import (
     winograd,
     winograd_s2d,
 )
-from convlab.algorithms.base import Algorithm, Cost, Form, Formula
+from convlab.algorithms.spec import Algorithm, Cost, Form, Formula
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm

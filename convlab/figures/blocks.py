@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.blocks import Block, count
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import figure_style
 from convlab.index_map import IndexMap
+from convlab.inspect.block_footprint import Block, count
 from convlab.problem import ConvProblem
-from convlab.units import bytes_text
+from convlab.support.units import bytes_text
 
 
 def draw(problem: ConvProblem, blocks: list[Block], step: int) -> Picture:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from convlab.checked import Count, Filled, Positive, checked
-from convlab.checks import check_names
+from convlab.auto.timing import Timing
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
-from convlab.measure.timing import Timing
-from convlab.units import bytes_text, time_text
+from convlab.support.checked import Count, Filled, Positive, checked
+from convlab.support.checks import check_names
+from convlab.support.units import bytes_text, time_text
 
 
 @checked
@@ -207,7 +207,7 @@ def staircase(speeds: Filled[Mapping[Count, Positive]], *, title: str, alt: Word
     """Draw reading speed (bytes for each second) against array size (bytes), with this machine's caches."""
     import matplotlib.pyplot as plt
 
-    from convlab.measure.machine import Machine
+    from convlab.machine.facts import Machine
 
     sizes, here = list(speeds), Machine.here()
     with figure_style():

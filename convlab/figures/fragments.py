@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from convlab.checked import checked
-from convlab.checks import check_whole
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
-from convlab.gpu.fragments import holders, places
+from convlab.gpu.tensor_cores.fragments import holders, places
+from convlab.support.checked import checked
+from convlab.support.checks import check_whole
 
 _ROLES = {"A": "input", "B": "filter", "C": "output"}
 _AT = {"A": (1, 11), "B": (11, 1.4), "C": (11, 11)}

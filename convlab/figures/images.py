@@ -8,10 +8,10 @@ from typing import Annotated
 
 import numpy as np
 
-from convlab.checked import Count, Filled, checked
-from convlab.checks import check_number
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
+from convlab.support.checked import Count, Filled, checked
+from convlab.support.checks import check_number
 
 
 @checked

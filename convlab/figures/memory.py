@@ -10,7 +10,7 @@ from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, figure_style, tint
 from convlab.networks import Network
 from convlab.problem import ConvProblem
-from convlab.units import bytes_text, ratio_text
+from convlab.support.units import bytes_text, ratio_text
 
 # Memories to hold the bars against: bytes, and what has as much.
 MEMORIES = {

@@ -7,7 +7,7 @@ from collections import defaultdict
 from convlab.figures.cells import caption, draw_cells, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
-from convlab.units import bytes_text
+from convlab.support.units import bytes_text
 
 WARP, WORD, SECTOR, LINE = 32, 4, 32, 128  # lanes; bytes
 BANKS = 32
@@ -93,7 +93,7 @@ def sentence(kernel: dict, access: dict, step: int) -> str:
 
 
 def draw(kernel: dict, access: dict, step: int) -> Picture:
-    """Return the picture of request number `step` of an access, as `convlab.gpu.scope` describes it."""
+    """Return the picture of request number `step` of an access, as `inspect.trace_view` describes it."""
     request, tone = access["requests"][step], role(access["array"])
     shared = access["space"] == "shared"
     rows = passes(request) if shared else list(lines(request).items())

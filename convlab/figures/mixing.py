@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from convlab.checked import checked
 from convlab.figures.cells import caption, draw_cells, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
 from convlab.problem import ConvProblem
-from convlab.units import bytes_text, count_text, ratio_text
+from convlab.support.checked import checked
+from convlab.support.units import bytes_text, count_text, ratio_text
 
 SIDE = 16  # cells along the picture's edges; each stands for C/16 channels, or filters
 

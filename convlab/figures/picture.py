@@ -10,9 +10,9 @@ from typing import Annotated
 
 import numpy as np
 
-from convlab.checked import Count, checked
-from convlab.checks import check_instance, check_whole
 from convlab.figures.style import DARK_PAGES, Words
+from convlab.support.checked import Count, checked
+from convlab.support.checks import check_instance, check_whole
 
 _MOST_PIXELS = 4096  # of a side; the photograph itself has 512 x 600
 

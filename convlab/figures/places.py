@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_walk import walk
-from convlab.checked import checked
+from convlab.algorithms.precomputed_gemm.tables import walk
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
 from convlab.problem import ConvProblem
+from convlab.support.checked import checked
 
 _SMALL = ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1)
 _WIDE = 1.55  # of a cell

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from convlab.checked import Filled, checked
-from convlab.choose import order_of
+from convlab.auto.model_error import Judged, by_algorithm
+from convlab.auto.predict import Part, Prediction
+from convlab.auto.select import order_of
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline, mix
-from convlab.measure.judge import Judged, by_algorithm
-from convlab.measure.predict import Part, Prediction
 from convlab.problem import ConvProblem
-from convlab.units import ratio_text, time_text
+from convlab.support.checked import Filled, checked
+from convlab.support.units import ratio_text, time_text
 
 # What time goes to: a colour, and a hatch for eyes that see no colours.
 KINDS = {"computing": ("output", ""), "moving": ("input", "////"), "beginning": ("filter", "....")}

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from math import atan, degrees
 
 from convlab.algorithms import ALGORITHMS
-from convlab.checked import checked
+from convlab.benchmark.roofline import Roof, Roofline
+from convlab.benchmark.roofline_points import Point
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
-from convlab.measure.points import Point
-from convlab.measure.roofline import Roof, Roofline
-from convlab.units import count_text
+from convlab.support.checked import checked
+from convlab.support.units import count_text
 
 MARKERS = "os^vDX*p<>hPd8H"
 # A family has a colour: it copies into a workspace, it transforms filters, it transforms pixels.

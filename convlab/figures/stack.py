@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convlab.checked import checked
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
-from convlab.units import bytes_text, time_text
-from convlab.whole import Profile
-from convlab.whole.profile import Spent
+from convlab.networks.profile import Spent
+from convlab.networks.whole import Profile
+from convlab.support.checked import checked
+from convlab.support.units import bytes_text, time_text
 
 MIB = 1 << 20
 

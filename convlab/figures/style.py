@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated
 
-from convlab.checks import check_choice, check_words
+from convlab.support.checks import check_choice, check_words
 
 # What a thing is, and the colour that says so.
 ROLES = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from convlab.checked import checked
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, figure_style, mix
 from convlab.problem import ConvProblem
+from convlab.support.checked import checked
 
 
 @checked

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.cpu.tile_model import TileBounds
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import figure_style
-from convlab.tile_bounds import TileBounds
 
 LIMITS = {
     "units": "the multiply-adds themselves set the pace",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from convlab.figures.cells import caption, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style, tint
-from convlab.gpu.tiling import GPUS, OTHERS, Tiling, blocks, once, traffic, untiled
+from convlab.inspect.tiling import GPUS, OTHERS, Tiling, blocks, once, traffic, untiled
 from convlab.problem import ConvProblem
-from convlab.units import bytes_text, ratio_text
+from convlab.support.units import bytes_text, ratio_text
 
 _SIDE = 10.0  # of the sheet's units: the longer side of a block
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from convlab.checked import checked
-from convlab.checks import check_choice, check_instance
 from convlab.figures.cells import caption, draw_cells, sheet
 from convlab.figures.microscope import WARP, role
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
+from convlab.support.checked import checked
+from convlab.support.checks import check_choice, check_instance
 
 _MOST_WARPS = 12
 
@@ -18,7 +18,7 @@ def threads(trace, array: str, kind: str = "st") -> Picture:
 
     Parameters
     ----------
-    trace : convlab.gpu.lanes.Trace
+    trace : convlab.gpu.simulator.Trace
     array : str
         Name of the array, as the kernel has it.
     kind : str
@@ -29,8 +29,8 @@ def threads(trace, array: str, kind: str = "st") -> Picture:
     Picture
         The first request of each warp at the first place that touches the array; twelve warps at most.
     """
-    from convlab.gpu.lanes import Trace
-    from convlab.gpu.scope import described
+    from convlab.gpu.simulator import Trace
+    from convlab.inspect.trace_view import described
 
     check_instance("trace", trace, Trace)
     accesses = described("", trace)["accesses"]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
-from convlab.algorithms.winograd_transforms import Matrix, transforms
+from convlab.algorithms.winograd.transforms import Matrix, transforms
 from convlab.figures.cells import caption, draw_cells, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import figure_style

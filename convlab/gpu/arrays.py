@@ -14,8 +14,8 @@ from math import prod
 
 import numpy as np
 
-from convlab.checks import COMPUTES, said, wrong_dtype, wrong_shape
 from convlab.errors import ArrayError
+from convlab.support.checks import COMPUTES, said, wrong_dtype, wrong_shape
 
 ALIGNMENT = 16  # bytes: a kernel may load four float32 at once
 

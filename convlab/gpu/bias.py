@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from convlab.gpu._cuda import cuda
 from convlab.gpu.device import current
-from convlab.gpu.unsigned import kernel
+from convlab.gpu.kernels import kernel
+from convlab.gpu.numba_cuda import cuda
 
 THREADS = 256
 

@@ -24,12 +24,13 @@ from math import prod
 
 import numpy as np
 
-from convlab.checked import checked
 from convlab.errors import UnsupportedError
-from convlab.gpu import driver, trouble
-from convlab.gpu.arguments import as_launched
-from convlab.gpu.refusals import in_words
-from convlab.gpu.simulator import Simulator
+from convlab.gpu import diagnose
+from convlab.gpu.diagnose.refusals import in_words
+from convlab.gpu.launch_args import as_launched
+from convlab.gpu.simulated_gpu import Simulator
+from convlab.machine import cuda_driver
+from convlab.support.checked import checked
 
 WITHOUT = "; without a GPU, `with convlab.gpu.device.simulated():` runs the same kernels lane by lane"
 
@@ -42,27 +43,27 @@ class Gpu:
     @property
     def stream_per_thread(self) -> bool:
         """Is the default stream one of each thread? Then the work of two threads is in no order."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         return bool(getattr(cuda.config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
 
     def wait(self) -> None:
         """Wait until all work that this thread has asked for is done."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         with in_words("waiting for the GPU"):
             cuda.default_stream().synchronize()
 
     def put(self, array: np.ndarray):
         """Return a copy of a NumPy array in the device's memory."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         with in_words("copying to the GPU", array.nbytes):
             return cuda.to_device(np.ascontiguousarray(array))
 
     def empty(self, shape, dtype):
         """Return an array of the device's memory; what it holds is not known."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
         with in_words("taking memory on the GPU", size):
@@ -75,7 +76,7 @@ class Gpu:
 
     def adopt(self, array):
         """Return another library's device array as Numba's, in the same memory."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
         # an axis of one are.
@@ -85,7 +86,7 @@ class Gpu:
 
     def free(self) -> int:
         """Return the bytes of device memory that are free now."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         with in_words("asking the GPU for its memory"):  # the first thing that most runs ask it
             context = cuda.current_context()
@@ -94,10 +95,10 @@ class Gpu:
 
     def holds(self, pointer: int) -> bool:
         """Say if an address lies in the memory of this device, and not in another one's."""
-        from convlab.gpu._cuda import cuda
+        from convlab.gpu.numba_cuda import cuda
 
         with in_words("asking for the GPU in use"):
-            return driver.home_of(pointer) in (None, cuda.get_current_device().id)
+            return cuda_driver.home_of(pointer) in (None, cuda.get_current_device().id)
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
@@ -139,5 +140,5 @@ def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
 
 def gpu_trouble() -> str | None:
     """Return why no GPU can be used here, or None if one can."""
-    found = trouble.of_running()
+    found = diagnose.of_running()
     return str(found) if found else None

@@ -16,8 +16,8 @@ import numpy as np
 
 from convlab.errors import UnsupportedError
 from convlab.gpu.device import current
-from convlab.gpu.refusals import in_words
-from convlab.gpu.simulator import Simulator
+from convlab.gpu.diagnose.refusals import in_words
+from convlab.gpu.simulated_gpu import Simulator
 
 
 class NumPyTransforms:

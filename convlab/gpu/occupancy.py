@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convlab.checks import said
 from convlab.errors import ParameterError
+from convlab.support.checks import said
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Operations on whole numbers of 32 bits without a sign, as kernels call them once they are rewritten.
 
 `u32_add(a, b)` is a uint32 for two whole numbers of any type, and what ``a + b`` is to Numba for all others;
-`convlab.gpu.unsigned` puts it where a kernel says ``a + b``.
+`convlab.gpu.kernels` puts it where a kernel says ``a + b``.
 """
 
 from __future__ import annotations

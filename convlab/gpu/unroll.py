@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu.unsigned import device_function
+from convlab.gpu.kernels import device_function
 
 
 @lru_cache

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from convlab.checked import Positive, checked
-from convlab.checks import check_choice
 from convlab.lessons.exercises import EXERCISES
 from convlab.lessons.kernel_exercise import KernelExercise, verdict
+from convlab.support.checked import Positive, checked
+from convlab.support.checks import check_choice
 
 _READABLE = 40  # numbers; arrays up to this size are printed
 
@@ -120,13 +120,13 @@ def trial(kernel, grid, block, *arguments) -> Note:
     Parameters
     ----------
     kernel, grid, block, *arguments
-        As `convlab.gpu.lanes.run` takes them.
+        As `convlab.gpu.simulator.run` takes them.
     """
-    from convlab.gpu import lanes
+    from convlab.gpu import simulator
 
     try:
-        lanes.run(kernel, grid, block, *arguments).check()
-    except lanes.KernelError as error:
+        simulator.run(kernel, grid, block, *arguments).check()
+    except simulator.KernelError as error:
         return Note(False, "The lane simulator found a mistake.", str(error))
     return Note(True, "No mistake: no race, nothing out of bounds, nothing read before it was written.")
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.pictures import pictures
+from convlab.oracle import reference
 from convlab.problem import ConvProblem
-from convlab.reference import reference
 
 
 def _one_channel_each() -> Iterator[tuple]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
+from convlab.oracle import reference
 from convlab.problem import ConvProblem
-from convlab.reference import reference
 
 _RUN = 64
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convlab.gpu._cuda import cuda, float32
+from convlab.gpu.numba_cuda import cuda, float32
 
 RUN = 64  # threads of a block, and numbers that are turned around together
 TALL, WIDE = 8, 32  # outputs of a block, and its threads

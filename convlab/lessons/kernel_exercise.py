@@ -35,11 +35,11 @@ class Launch:
 
     def run(self, kernel) -> tuple[np.ndarray, object]:
         """Run a kernel lane by lane; return y and the trace."""
-        from convlab.gpu import lanes
+        from convlab.gpu import simulator
 
         copied = {n: a.copy() if isinstance(a, np.ndarray) else a for n, a in self.arguments.items()}
-        copied["y"] = lanes.poisoned(self.expected.shape, self.expected.dtype)
-        trace = lanes.run(kernel, self.grid, self.block, *copied.values())
+        copied["y"] = simulator.poisoned(self.expected.shape, self.expected.dtype)
+        trace = simulator.run(kernel, self.grid, self.block, *copied.values())
         trace.check()
         return copied["y"], trace
 
@@ -119,7 +119,7 @@ def _difference(expected: np.ndarray, y: np.ndarray) -> str:
 
 def _costs(trace) -> dict[tuple[str, str], list[dict]]:
     """Return the accesses of a trace, by space and kind."""
-    from convlab.gpu.scope import described
+    from convlab.inspect.trace_view import described
 
     found: dict[tuple[str, str], list[dict]] = {}
     for access in described("", trace)["accesses"]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from convlab.cpu.tile_model import TileBounds
 from convlab.lessons.exercise import Exercise
-from convlab.tile_bounds import TileBounds
 
 
 def _matrices() -> Iterator[tuple]:

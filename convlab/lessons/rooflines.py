@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from convlab.benchmark.roofline_points import once
 from convlab.lessons.exercise import Exercise
-from convlab.measure.points import once
 from convlab.problem import ConvProblem
 
 

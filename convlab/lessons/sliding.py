@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.pictures import convolutions
+from convlab.oracle import reference
 from convlab.problem import ConvProblem
-from convlab.reference import reference
 
 
 def _sizes() -> Iterator[tuple]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.algorithms.formula import fast_size
+from convlab.cost.formula import fast_size
 from convlab.lessons.exercise import Exercise
+from convlab.oracle import reference
 from convlab.problem import ConvProblem
-from convlab.reference import reference
 
 
 def _one_channel() -> Iterator[tuple]:

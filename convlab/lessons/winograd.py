@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.algorithms.winograd_transforms import matrices
+from convlab.algorithms.winograd.transforms import matrices
 from convlab.lessons.exercise import Exercise
+from convlab.oracle import reference
 from convlab.problem import ConvProblem
-from convlab.reference import reference
 
 
 def _outputs() -> Iterator[tuple]:

@@ -2,7 +2,7 @@
 
 ``python3 lab.py site`` runs `python -m convlab.site`. Three steps:
 
-- `convlab.course.execute`: run the notebooks in a scratch copy; the first error stops the build, with
+- `convlab.workspace.execute`: run the notebooks in a scratch copy; the first error stops the build, with
   notebook and cell.
 - `pages`: write the front page from the notebooks' own first cells, and let Sphinx make the pages.
 - `publish`: put the finished book in the place of the old one, and never a half-built one.

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from convlab.course.execute import NotebookError, execute
-from convlab.course.notebooks import ROOT, copy_notebooks, numbered
 from convlab.site.errors import BuildError, UsageError
+from convlab.workspace.execute import NotebookError, execute
+from convlab.workspace.notebooks import ROOT, copy_notebooks, numbered
 
 
 def main(arguments: list[str] | None = None) -> int:

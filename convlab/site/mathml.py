@@ -1,4 +1,4 @@
-"""A Sphinx extension: formulas are drawn by `convlab.course.formulas`, as everywhere in the course."""
+"""A Sphinx extension: formulas are drawn by `convlab.workspace.formulas`, as everywhere in the course."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util import logging
 
-from convlab.course.formulas import FormulaError, mathml
+from convlab.workspace.formulas import FormulaError, mathml
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

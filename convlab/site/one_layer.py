@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from convlab import networks
+from convlab.benchmark.roofline import Roofline, of_machine
+from convlab.benchmark.roofline_points import points
+from convlab.benchmark.saved import Measurement, Row
 from convlab.figures.picture import Picture
 from convlab.figures.roofline import draw, rate_text
-from convlab.measure.points import points
-from convlab.measure.roofline import Roofline, of_machine
-from convlab.measure.saved import Measurement, Row
 from convlab.site.results import where_and_when
 
 NETWORK, LAYER = "resnet18", "layer1.0.conv1"

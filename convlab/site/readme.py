@@ -14,13 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from convlab.course.notebooks import ROOT
 from convlab.errors import ConvError
-from convlab.files import data_path, read_text, replacing, why_kept
 from convlab.site.errors import BuildError
+from convlab.support.files import data_path, read_text, replacing, why_kept
+from convlab.workspace.notebooks import ROOT
 
 if TYPE_CHECKING:
-    from convlab.measure.saved import Measurement
+    from convlab.benchmark.saved import Measurement
 
 COMMAND = "python -m convlab.site.readme"
 README = ROOT / "README.md"
@@ -30,7 +30,7 @@ _BEGIN = re.compile(r"<!-- convlab:")
 
 def cpu_runs() -> dict:
     """Return all saved runs of `convlab bench cpu`, by the names of their files."""
-    from convlab.measure.runs import CPU, runs
+    from convlab.benchmark.rows import CPU, runs
 
     return runs(data_path("measurements"), CPU)
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from urllib.parse import quote
 
 from convlab import networks
-from convlab.markup import as_markdown
-from convlab.measure.saved import Measurement, Row
-from convlab.measure.summary import NUMPY, by_layer, speedup
-from convlab.measure.tables import NOTHING, ratio_2
-from convlab.units import time_text
+from convlab.benchmark.saved import Measurement, Row
+from convlab.benchmark.summary import NUMPY, by_layer, speedup
+from convlab.benchmark.tables import NOTHING, ratio_2
+from convlab.support.markup import as_markdown
+from convlab.support.units import time_text
 
 PARTS = ("layers", "depthwise")  # where rivals take part, on one core
 RIVALS = {

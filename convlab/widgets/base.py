@@ -15,13 +15,13 @@ from typing import Any
 import anywidget
 import traitlets
 
-from convlab.checks import check_choice, check_whole, said
 from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
 from convlab.figures.picture import Picture
-from convlab.markup import as_script
 from convlab.problem import LARGEST
+from convlab.support.checks import check_choice, check_whole, said
+from convlab.support.markup import as_script
 
 # What all widgets share, in the order in which it is read.
 _SHARED = ("formulas.js", "numbers.js", "page.js", "grid.js")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import traitlets
 
-from convlab.checks import check_whole, said
 from convlab.errors import ParameterError
 from convlab.figures import indirection
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
+from convlab.support.checks import check_whole, said
 from convlab.widgets.base import Live, Whole
 
 SIZES = ("N", "H", "W", "C", "R", "S", "stride", "padding", "rows")

@@ -11,12 +11,12 @@ import traitlets
 import convlab
 from convlab import networks
 from convlab.algorithms import Algorithm, Formula
-from convlab.algorithms.formula import readable
-from convlab.checks import check_whole
+from convlab.cost.formula import readable
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import memory
 from convlab.figures.picture import Picture
 from convlab.problem import DTYPES, ConvProblem
+from convlab.support.checks import check_whole
 from convlab.widgets.base import Choice, Live, Whole, check_choice, check_range
 
 OWN = "own"  # the "network" that is the learner's own layer

@@ -12,16 +12,17 @@ from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
-from convlab.algorithms.formula import LETTERS
-from convlab.checks import said
-from convlab.choose import ALIKE
+from convlab.auto import speeds as known
+from convlab.auto.model_error import speeds_of
+from convlab.auto.predict import Speeds
+from convlab.auto.select import ALIKE
+from convlab.benchmark.rows import CPU, runs
+from convlab.cost.formula import LETTERS
 from convlab.errors import ParameterError
-from convlab.files import data_path
-from convlab.measure import known, readings
-from convlab.measure.judge import speeds_of
-from convlab.measure.predict import Speeds
-from convlab.measure.runs import CPU, runs
+from convlab.machine import system
 from convlab.problem import ConvProblem
+from convlab.support.checks import said
+from convlab.support.files import data_path
 
 HERE = "here"
 SLOWER = ("nothing", "computing", "moving", "beginning")
@@ -88,7 +89,7 @@ def catalogue() -> dict:
 
 def machines() -> dict[str, tuple[str, Speeds]]:
     """Return the machines with measured speeds: their names in words, and the speeds."""
-    return {HERE: (f"here: {readings.processor() or 'this processor'}", known.speeds())} | _saved()
+    return {HERE: (f"here: {system.processor() or 'this processor'}", known.speeds())} | _saved()
 
 
 @lru_cache

@@ -8,11 +8,11 @@ from dataclasses import replace
 import traitlets
 
 from convlab import networks
-from convlab.checks import check_whole
+from convlab.auto.predict import Speeds, predict
 from convlab.figures import prediction
 from convlab.figures.picture import Picture
-from convlab.measure.predict import Speeds, predict
 from convlab.problem import ConvProblem
+from convlab.support.checks import check_whole
 from convlab.widgets import predicted_data as data
 from convlab.widgets.base import Choice, Live, Whole, as_word, check_choice
 from convlab.widgets.predicted_data import CHOICES, HERE, LAYERS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import traitlets
 
+from convlab.cpu.tile_model import LATENCY, LOADS, TileBounds
 from convlab.figures import tile as picture
 from convlab.figures.picture import Picture
 from convlab.figures.tile import LANES, LENGTH, MOST_ROWS, MOST_VECTORS
-from convlab.tile_bounds import LATENCY, LOADS, TileBounds
 from convlab.widgets.base import Choice, Live, Whole, as_word
 
 

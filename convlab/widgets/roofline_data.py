@@ -12,13 +12,13 @@ from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.files import data_path
-from convlab.measure import datasheets
-from convlab.measure.points import Point, weights_of
-from convlab.measure.roofline import Roofline, of_datasheet, of_machine
-from convlab.measure.runs import CPU, runs
-from convlab.measure.saved import Row
+from convlab.benchmark import datasheets
+from convlab.benchmark.roofline import Roofline, of_datasheet, of_machine
+from convlab.benchmark.roofline_points import Point, weights_of
+from convlab.benchmark.rows import CPU, runs
+from convlab.benchmark.saved import Row
 from convlab.problem import ConvProblem
+from convlab.support.files import data_path
 
 HERE = "here"
 _CHANNELS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)

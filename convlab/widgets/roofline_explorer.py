@@ -9,14 +9,14 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.checked import check_hint
-from convlab.checks import check_whole
+from convlab.benchmark.roofline import Roofline
+from convlab.benchmark.roofline_points import Point, point
 from convlab.figures import roofline as picture
 from convlab.figures.picture import Picture
-from convlab.measure.points import Point, point
-from convlab.measure.roofline import Roofline
 from convlab.problem import ConvProblem
-from convlab.units import count_text
+from convlab.support.checked import check_hint
+from convlab.support.checks import check_whole
+from convlab.support.units import count_text
 from convlab.widgets import roofline_data as data
 from convlab.widgets.base import Choice, Live, Whole, check_choice
 
@@ -40,7 +40,7 @@ class RooflineExplorer(Live):
         A datasheet (`datasheets.names()`) or a saved measurement, by the name of its file, or "here". By
         default "here" if it is given, else the first measurement.
     here : Roofline, optional
-        The roofs of this machine, `convlab.measure.roofline.here()`.
+        The roofs of this machine, `convlab.benchmark.roofline.here()`.
     measured : sequence of Point
         What was measured on this machine.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import traitlets
 
-from convlab.checks import said
 from convlab.errors import ParameterError, ShapeError
 from convlab.figures import sliding
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
+from convlab.support.checks import said
 from convlab.widgets.base import Live, Switch, Whole, check_range
 
 _SIDE, _TAPS = 10, 5  # the largest image and the largest filter

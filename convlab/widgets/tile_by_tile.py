@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from convlab.blocks import Block, in_order, walked
 from convlab.figures import blocks as figure
 from convlab.figures.picture import Picture
+from convlab.inspect.block_footprint import Block, in_order, walked
 from convlab.problem import ConvProblem
 from convlab.widgets.base import Choice, Live, Whole, check_choice
 

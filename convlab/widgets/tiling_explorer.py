@@ -8,12 +8,13 @@ from dataclasses import astuple, replace
 import traitlets
 
 from convlab import networks
-from convlab.checked import checked
 from convlab.figures import tiling as picture
 from convlab.figures.picture import Picture
-from convlab.gpu import occupancy, tiling
-from convlab.gpu.tiling import GPUS, Tiling
+from convlab.gpu import occupancy
+from convlab.inspect import tiling
+from convlab.inspect.tiling import GPUS, Tiling
 from convlab.problem import ConvProblem
+from convlab.support.checked import checked
 from convlab.widgets.base import Choice, Live, as_word, check_choice
 
 BLOCKS = ("8", "16", "32", "64", "128", "256")
@@ -45,7 +46,7 @@ class TilingExplorer(Live):
     batch : int
         Images: 1, 8 or 32.
     gpu : str
-        A name of `convlab.gpu.tiling.GPUS`.
+        A name of `convlab.inspect.tiling.GPUS`.
     tiling : Tiling, optional
         The sizes to open with; powers of two in the ranges of the sliders.
     compiled : mapping of Tiling to int, optional

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import traitlets
 
-from convlab.checks import said
 from convlab.errors import ParameterError
 from convlab.figures import microscope as picture
 from convlab.figures.picture import Picture
-from convlab.gpu.lanes import Site, Trace
-from convlab.gpu.scope import described, in_order
+from convlab.gpu.simulator import Site, Trace
+from convlab.inspect.trace_view import described, in_order
+from convlab.support.checks import said
 from convlab.widgets.base import Live, Whole
 
 
@@ -20,12 +20,12 @@ class WarpMicroscope(Live):
 
     Parameters
     ----------
-    traces : convlab.gpu.lanes.Trace, or a mapping of str to Trace, optional
-        What to look at: your own kernels, as `convlab.gpu.lanes.run` traced them. By default the small
-        kernels of `convlab.gpu.accesses`.
+    traces : convlab.gpu.simulator.Trace, or a mapping of str to Trace, optional
+        What to look at: your own kernels, as `convlab.gpu.simulator.run` traced them. By default the small
+        kernels of `convlab.inspect.access_patterns`.
     kernel, step : int
         Which of them is shown first, and which request of the access.
-    access : int or convlab.gpu.lanes.Site
+    access : int or convlab.gpu.simulator.Site
         Which access of the kernel: its place in the list, or one of the trace's `sites`.
 
     Raises
@@ -77,7 +77,7 @@ class WarpMicroscope(Live):
 def _named(traces) -> dict[str, Trace]:
     """Return the traces by name, whatever way they were given."""
     if traces is None:
-        from convlab.gpu.accesses import ACCESSES
+        from convlab.inspect.access_patterns import ACCESSES
 
         return {access.name: access.trace() for access in ACCESSES}
     if isinstance(traces, Trace):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import traitlets
 
-from convlab.algorithms.winograd_transforms import POINTS, transforms
-from convlab.checks import check_whole
+from convlab.algorithms.winograd.transforms import POINTS, transforms
 from convlab.figures import winograd
 from convlab.figures.picture import Picture
+from convlab.support.checks import check_whole
 from convlab.widgets.base import Choice, Live, Whole, as_word
 
 SIZES = tuple(map(str, POINTS))

@@ -24,9 +24,9 @@ import pytest
 from browser_tools import Watched
 from playwright.sync_api import Browser, Page
 
-from convlab.course.server import ask
 from convlab.site.__main__ import build
 from convlab.site.browser import NoBrowserError, launched
+from convlab.workspace.server import ask
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,7 +94,7 @@ def served_site(site) -> str:
 TOKEN = "a-token-for-tests"
 # The learner's own way to start it, on a copy of the notebooks.
 SERVE = (
-    "import sys; from pathlib import Path; from convlab.course.server import serve; "
+    "import sys; from pathlib import Path; from convlab.workspace.server import serve; "
     "serve(Path(sys.argv[1]), '00_start_here.ipynb', browser=False, port=int(sys.argv[2]), ip='127.0.0.1', "
     "more=tuple(sys.argv[3:]))"
 )

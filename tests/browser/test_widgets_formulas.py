@@ -11,23 +11,24 @@ import numpy as np
 import pytest
 
 import convlab
-from convlab import ConvProblem, ShapeError, blocks, networks, units
+from convlab import ConvProblem, ShapeError, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_walk import deltas, walk
-from convlab.algorithms.winograd_transforms import transforms
-from convlab.choose import ALIKE, order_of
+from convlab.algorithms.precomputed_gemm.tables import deltas, walk
+from convlab.algorithms.winograd.transforms import transforms
+from convlab.auto import speeds as known
+from convlab.auto.predict import predict
+from convlab.auto.select import ALIKE, order_of
+from convlab.benchmark.roofline_points import once, point
+from convlab.cpu.tile_model import TileBounds
 from convlab.figures import prediction, spectra
 from convlab.figures.filling import matrix_of
 from convlab.figures.indirection import rebuilt
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
-from convlab.gpu import tiling
-from convlab.gpu.tiling import GPUS, Tiling
-from convlab.measure import known
-from convlab.measure.points import once, point
-from convlab.measure.predict import predict
-from convlab.tile_bounds import TileBounds
+from convlab.inspect import block_footprint, tiling
+from convlab.inspect.tiling import GPUS, Tiling
+from convlab.support import units
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
@@ -310,11 +311,11 @@ def test_blocks_and_what_they_touch(javascript, walks):
     got = javascript(TileByTile(), f"{order}.map((b) => [b, {counts}])", cases)
     for case, listed in zip(cases, got, strict=True):
         problem = ConvProblem(**case["problem"])
-        expected = (blocks.walked if walks else blocks.in_order)(problem, *case["blocks"])
+        expected = (block_footprint.walked if walks else block_footprint.in_order)(problem, *case["blocks"])
         assert len(listed) == len(expected)
         for (edges, found), block in zip(listed, expected, strict=True):
             assert edges[:6] == [edge for part in block for edge in (part.start, part.stop)]
-            c = blocks.count(problem, block)
+            c = block_footprint.count(problem, block)
             assert found == [c.cells, c.padding, c.numbers, c.flops, c.bytes]
 
 

@@ -11,18 +11,18 @@ from nbconvert import HTMLExporter
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
-from convlab.algorithms.precomputed_walk import deltas
-from convlab.blocks import count
+from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.auto import speeds
+from convlab.auto.predict import predict
 from convlab.figures.memory import MEMORIES
 from convlab.figures.mixing import cost_of, mixing_layer
 from convlab.figures.picture import Picture
 from convlab.figures.prediction import passes_text
 from convlab.figures.winograd import text, tile_of
-from convlab.gpu.tiling import traffic
 from convlab.index_map import IndexMap
-from convlab.measure import known
-from convlab.measure.predict import predict
-from convlab.units import bytes_text, count_text, ratio_text, time_text
+from convlab.inspect.block_footprint import count
+from convlab.inspect.tiling import traffic
+from convlab.support.units import bytes_text, count_text, ratio_text, time_text
 from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
@@ -395,10 +395,10 @@ def test_a_pass_under_the_pointer(page):
     widget = page.locator(".convlab.cl-predicted")
     row = widget.locator(".cl-line").filter(has=page.get_by_role("radio", name="winograd_2x2"))
     row.locator(".cl-pass").nth(2).hover()
-    part = predict(PredictedTimes().problem, "winograd_2x2", known.speeds()).parts[1]
+    part = predict(PredictedTimes().problem, "winograd_2x2", speeds.speeds()).parts[1]
     widget.get_by_text(f"winograd_2x2, multiply: {time_text(part.computing)} computing").wait_for()
     widths = [one["width"] for one in map(lambda i: row.locator(".cl-pass").nth(i).bounding_box(), (1, 2))]
-    parts = predict(PredictedTimes().problem, "winograd_2x2", known.speeds()).parts
+    parts = predict(PredictedTimes().problem, "winograd_2x2", speeds.speeds()).parts
     assert widths[1] / widths[0] == pytest.approx(parts[1].seconds / parts[0].seconds, rel=0.2)
 
 

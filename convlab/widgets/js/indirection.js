@@ -1,4 +1,4 @@
-// The indirection buffer: convlab/algorithms/indirect.py once more. A test holds the two together.
+// The indirection buffer: convlab/algorithms/indirect/__init__.py once more. A test holds the two together.
 
 /** Distances from the start of an image, [tile][tap][row]; -1 on padding. Rows past the last pixel repeat it. */
 export function bufferOf(problem, rows) {

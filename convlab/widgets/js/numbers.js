@@ -1,4 +1,4 @@
-// Numbers as people read them: convlab/units.py once more, to the last digit.
+// Numbers as people read them: convlab/support/units.py once more, to the last digit.
 
 /** Python's f"{value:.{decimals}f}": like toFixed, but a value exactly half way goes to the even digit. */
 export function fixed(value, decimals) {

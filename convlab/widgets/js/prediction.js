@@ -1,4 +1,4 @@
-// The model of convlab/measure/predict.py once more: a pass takes as long as its slower half, and then there is
+// The model of convlab/auto/predict.py once more: a pass takes as long as its slower half, and then there is
 // what is begun. MODELS and COUNTS are written by Python, from the passes in the algorithms' own files: COUNTS are
 // the formulas, and MODELS says by their numbers which are whose.
 // Speeds are { flops, memory, paces }: memory is [room, bytes a second] a level, and the last has room for all (null).

@@ -1,4 +1,4 @@
-// The arithmetic of the roofline explorer: convlab/measure/points.py and roofline.py once more, for pages without
+// The arithmetic of the roofline explorer: convlab/benchmark/roofline_points.py and roofline.py once more, for pages without
 // Python. A test in a browser holds it against the library over random layers.
 
 const ENOUGH = 0.5; // of a roof: who comes so near is held up by it

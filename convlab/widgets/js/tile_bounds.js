@@ -1,4 +1,4 @@
-// What one step k costs a register tile: convlab/tile_bounds.py once more. A test holds the two together.
+// What one step k costs a register tile: convlab/cpu/tile_model.py once more. A test holds the two together.
 
 /** The counts of a tile { rows, vectors, registers, units, latency, loads }, all numbers. */
 export function tileBounds({ rows, vectors, registers, units, latency, loads }) {

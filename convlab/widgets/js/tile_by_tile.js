@@ -44,7 +44,7 @@ export function blocksOf(problem, [blockM, blockN, blockK], walks) {
   return cut(P * Q, blockM).flatMap((m) => cut(K, blockN).flatMap((n) => sums.map((k) => [...m, ...n, ...k])));
 }
 
-/** What a block touches, as convlab.blocks.count. */
+/** What a block touches, as convlab.inspect.block_footprint.count. */
 export function countsOf(problem, [m0, m1, n0, n1, k0, k1]) {
   const reads = new Map();
   let padding = 0;

@@ -1,4 +1,4 @@
-// What tile sizes cost: convlab/gpu/tiling.py and occupancy.py once more. A test holds them together.
+// What tile sizes cost: convlab/inspect/tiling.py and occupancy.py once more. A test holds them together.
 
 const WORD = 4;
 const WARP = 32;

@@ -1,0 +1,203 @@
+"""A picture of one channel under one filter: a blur, an edge, a 4000 x 4000 photograph.
+
+    y[p, q] = sum over r, s of  x[p + r - top, q + s - left] * w[r, s]          stride 1, no dilation
+
+There is no sum over channels and no second filter, so nothing of the matrix product is left. What is left is
+overlap: neighbouring outputs look at nearly the same pixels. Each rung makes more of it (`RUNGS`). The last
+is in `convlab.algorithms.direct.gpu_filter_patch`.
+
+Whole numbers are uint32, 32 bits without a sign (`convlab.gpu.kernels`). A row above the picture is then a
+very large one: ``row < H`` is false on both sides.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from convlab.algorithms.direct import gpu_filter_patch
+from convlab.algorithms.ladder import Rung
+from convlab.gpu import numba_cuda as _cuda
+from convlab.gpu.device import current
+from convlab.gpu.kernels import kernel
+from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.occupancy import MOST_SHARED
+from convlab.problem import ConvProblem
+from convlab.support.checked import Computed, Count, kept
+
+BLOCK = (32, 8)  # threads of a block, and its outputs: along a line, and down
+
+
+def refuses(problem: ConvProblem) -> str | None:
+    """Say why this is no single filter that moves over a picture of one channel."""
+    if (problem.C, problem.K) != (1, 1):
+        return f"C={problem.C} and K={problem.K}; this kernel is for one channel and one filter"
+    if problem.stride != (1, 1) or problem.dilation != (1, 1):
+        return f"stride={problem.stride}, dilation={problem.dilation}; this kernel is for steps of 1"
+    return None
+
+
+@lru_cache
+def naive(dtype: str):
+    """Return the kernel for numbers of type `dtype`; x (N*H*W), w (R*S) and y (N*P*Q) are flat."""
+    number = getattr(_cuda, dtype)
+
+    @kernel
+    def naive(x, w, y, H, W, P, Q, R, S, top, left, across):
+        down, tile = divmod(cuda.blockIdx.x, across)
+        n, tile_p = divmod(down, (P + 7) // 8)
+        p = tile_p * 8 + cuda.threadIdx.y
+        q = tile * 32 + cuda.threadIdx.x  # neighbouring threads: neighbouring pixels of a line
+        if p < P and q < Q:
+            total = number(0)
+            for r in range(R):
+                for s in range(S):
+                    row, col = p + r - top, q + s - left
+                    if row < H and col < W:
+                        total += x[(n * H + row) * W + col] * w[r * S + s]
+            y[(n * P + p) * Q + q] = total
+
+    return naive
+
+
+@lru_cache
+def constant(dtype: str, R: int, S: int, weights: bytes):
+    """Return the kernel for one filter of R*S numbers, given as bytes: they become part of the program."""
+    number = getattr(_cuda, dtype)
+    values = np.frombuffer(weights, dtype)
+
+    @kernel
+    def constant(x, w, y, H, W, P, Q, R_, S_, top, left, across):
+        table = cuda.const.array_like(values)
+        down, tile = divmod(cuda.blockIdx.x, across)
+        n, tile_p = divmod(down, (P + 7) // 8)
+        p = tile_p * 8 + cuda.threadIdx.y
+        q = tile * 32 + cuda.threadIdx.x
+        if p < P and q < Q:
+            total = number(0)
+            for r in range(R):
+                for s in range(S):
+                    row, col = p + r - top, q + s - left
+                    if row < H and col < W:
+                        total += x[(n * H + row) * W + col] * table[r * S + s]
+            y[(n * P + p) * Q + q] = total
+
+    return constant
+
+
+@kept
+def shared(dtype: Computed, R: Count, S: Count):
+    """Return the kernel for filters of R x S: a block's pixels and their halo are in shared memory."""
+    number = getattr(_cuda, dtype)
+    taps, rows, cols = R * S, BLOCK[1] + R - 1, BLOCK[0] + S - 1
+    cells = rows * cols
+
+    @kernel
+    def shared(x, w, y, H, W, P, Q, R_, S_, top, left, across):
+        weights = cuda.shared.array(taps, number)
+        patch = cuda.shared.array(cells, number)  # (rows, cols)
+        down, tile = divmod(cuda.blockIdx.x, across)
+        n, tile_p = divmod(down, (P + 7) // 8)
+        p0, q0 = tile_p * 8, tile * 32
+        me = cuda.threadIdx.y * 32 + cuda.threadIdx.x
+        for at in range(me, taps, 256):
+            weights[at] = w[at]
+        for at in range(me, cells, 256):
+            i, j = divmod(at, cols)
+            row, col = p0 + i - top, q0 + j - left
+            inside = row < H and col < W
+            patch[at] = x[(n * H + row) * W + col] if inside else number(0)
+        cuda.syncthreads()  # the patch is whole before anybody reads it
+        p, q = p0 + cuda.threadIdx.y, q0 + cuda.threadIdx.x
+        if p < P and q < Q:
+            total = number(0)
+            for r in range(R):
+                for s in range(S):
+                    at = (cuda.threadIdx.y + r) * cols + cuda.threadIdx.x + s
+                    total += patch[at] * weights[r * S + s]
+            y[(n * P + p) * Q + q] = total
+
+    return shared
+
+
+# -- how they are run --------------------------------------------------------------------------------------
+
+
+def _launch(kernel, problem, x, w, y):
+    (top, _), (left, _) = problem.padding
+    across = -(-problem.Q // BLOCK[0])
+    grid = problem.N * -(-problem.P // BLOCK[1]) * across
+    sizes = problem.H, problem.W, problem.P, problem.Q, problem.R, problem.S
+    x, w, y = (array.reshape(-1) for array in (x, w, y))
+    current().launch(kernel, grid, BLOCK, x, w, y, *sizes, top, left, across)
+
+
+def _run_naive(problem, x, w, workspace, y, threads):
+    _launch(naive(problem.dtype), problem, x, w, y)
+
+
+def _pack_constant(problem, w):
+    # The kernel needs the numbers themselves: it is made for them.
+    kernel = constant(problem.dtype, problem.R, problem.S, w.tobytes())
+    return current().put(w), kernel
+
+
+def _run_constant(problem, x, packed, workspace, y, threads):
+    w, kernel = packed
+    _launch(kernel, problem, x, w, y)
+
+
+def _run_shared(problem, x, w, workspace, y, threads):
+    _launch(shared(problem.dtype, problem.R, problem.S), problem, x, w, y)
+
+
+def _refuses_above(limit: int, memory: str, halo: bool, problem: ConvProblem) -> str | None:
+    numbers = problem.R * problem.S
+    if halo:
+        numbers += (BLOCK[1] + problem.R - 1) * (BLOCK[0] + problem.S - 1)
+    if numbers * problem.itemsize > limit:
+        return f"{numbers} numbers do not fit in the {limit} bytes of {memory} memory"
+    return refuses(problem)
+
+
+RUNGS = (
+    Rung(
+        "one thread per output",
+        "Every thread reads the window of its output, and the weights, from global memory.",
+        "Each pixel is asked for R*S times; neighbouring threads share sectors, and the caches do the rest.",
+        _run_naive,
+        naive,
+        refuses=refuses,
+    ),
+    Rung(
+        "weights in constant memory",
+        "The weights are part of the program, so there is a kernel for each filter.",
+        "No request for a weight is left; the requests for pixels stay as they are.",
+        _run_constant,
+        constant,
+        _pack_constant,
+        partial(_refuses_above, 64 * 1024, "constant", False),
+    ),
+    Rung(
+        "tile in shared memory",
+        "A block reads the pixels under its 8 x 32 outputs once, with the halo around them.",
+        "Each pixel is fetched about (1 + (R-1)/8) * (1 + (S-1)/32) times instead of R*S times.",
+        _run_shared,
+        shared,
+        refuses=partial(_refuses_above, MOST_SHARED, "shared", True),
+    ),
+    Rung(
+        "patch in registers",
+        "A thread computes 8 x 4 outputs and loads each pixel under them once, four by four.",
+        "A quarter of the requests for each pixel, a quarter of the stores, and no barrier.",
+        gpu_filter_patch.run,
+        gpu_filter_patch.patch,
+        refuses=lambda problem: refuses(problem) or gpu_filter_patch.refuses(problem),
+    ),
+)
+
+
+def rung_for(problem: ConvProblem) -> Rung:
+    """Return the highest rung that serves this problem, but not one whose kernel is made for one filter."""
+    return next(rung for rung in RUNGS[::-1] if rung.kernel is not constant and not rung.refuses(problem))

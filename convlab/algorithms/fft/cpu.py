@@ -1,0 +1,64 @@
+"""The fast form of fft and fft_tiled: the transforms are NumPy's, the product is done on the register tile.
+
+    Y[f, k] = sum over c of X[f, c] * conj(W[f, c, k])        for every frequency f
+
+The product is most of the work, and the tile knows real numbers only: `convlab.cpu.complex_gemm` makes real
+matrices of the complex ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.fft.transforms import BUFFERS, CHUNK, allocate, as_complex
+from convlab.cpu.pack_transformed import pack_transformed
+from convlab.problem import ConvProblem
+
+CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # the arrays of the workspace
+
+
+def multiply_cpu(problem, spectra, panels, workspace, threads) -> np.ndarray:
+    """Return the same products, from panels of `pack_cpu`."""
+    from convlab.cpu.complex_gemm import complex_gemm
+
+    products = as_complex(workspace["here"], (*spectra.shape[:3], problem.K))
+    complex_gemm(spectra, panels, products, problem.groups, workspace["offsets"], workspace["four"], threads)
+    return products
+
+
+def pack_cpu(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
+    """Return the conjugate spectra of all filters in panels for `complex_gemm`, (F * groups, numbers)."""
+    from convlab.cpu.gemm import empty_panels
+    from convlab.cpu.register_tile import tile_for
+
+    (rows, cols), (K, R, S, channels), groups = size, w.shape, problem.groups
+    F = rows * (cols // 2 + 1)
+    panels = empty_panels(F * groups, 2 * K // groups, channels, w.dtype)  # columns c, d, c, d, ...
+    waves = _waves(rows, rows, R, corner[0]), _waves(cols, cols // 2 + 1, S, corner[1])
+    spectra = panels.view(np.result_type(w.dtype, 1j))
+    pack_transformed(*waves, w, groups, spectra, tile_for(w.dtype).cols // 2)
+    return panels
+
+
+def _waves(n: int, frequencies: int, taps: int, before: int) -> np.ndarray:
+    """Return the conjugate waves exp(2 pi i f t / n), frequencies f by taps t = -before, 1 - before, ..."""
+    turns = np.outer(np.arange(frequencies), np.arange(taps) - before) % n  # whole turns change nothing
+    return np.exp(2j * np.pi / n * turns)
+
+
+def panel_bytes(problem: ConvProblem, size) -> int:
+    """Return the bytes of `pack_cpu`'s panels."""
+    from convlab.cpu.gemm import packed_bytes
+
+    matrices = size[0] * (size[1] // 2 + 1) * problem.groups
+    return packed_bytes(matrices, 2 * problem.K // problem.groups, problem.C // problem.groups, problem.dtype)
+
+
+def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dict[str, np.ndarray]:
+    """Return the two buffers, and what `complex_gemm` needs."""
+    from convlab.cpu.complex_gemm import scratch
+
+    few = min(pictures, CHUNK)
+    return allocate(problem, pictures, size) | scratch(
+        few, problem.K // problem.groups, threads, problem.dtype
+    )

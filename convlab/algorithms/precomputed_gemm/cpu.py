@@ -1,0 +1,116 @@
+"""Precomputed implicit GEMM, the fast form: the walk as a loop around the register tile.
+
+    for a panel of filters, a tile of pixels:
+        for a block of channels, r, s:                     one step of the walk
+            rows = x at starts + distance                  zeros where the mask says so
+            sums += rows @ the next weights of the panel
+            distance += next_s, next_r or next_c
+
+A row costs one addition for each step, however many channels the step multiplies. Where a tap falls on
+padding for all pixels of a tile, the step is left out. Starts, masks and deltas are those of
+`convlab.algorithms.precomputed_gemm.tables`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.im2row import panel_bytes
+from convlab.algorithms.implicit_gemm import TRAFFIC
+from convlab.algorithms.precomputed_gemm.tables import BLOCK_C, deltas_of, pieces, tables
+from convlab.algorithms.spec import Form, Formula
+from convlab.cost.phases import packing, table_pass, through_a_table
+from convlab.cpu.jit import late, njit, prange
+from convlab.cpu.threads import TILES, spread
+from convlab.problem import ConvProblem
+
+zeros, masked, accumulate, store = late("convlab.cpu.register_tile", "zeros", "masked", "accumulate", "store")
+(whole_panels,) = late("convlab.cpu.gemm", "whole_panels")
+
+
+def _run(problem, x, panels, workspace, y, threads):
+    from convlab.cpu.register_tile import tile_for
+
+    tile, (M, filters, _) = tile_for(problem.dtype), problem.gemm
+    tables = workspace["starts"], workspace["masks"], workspace["outside"]
+    channels = problem.C // problem.groups
+    sizes = M, problem.R, problem.S, channels, filters, problem.K
+    tiles = len(workspace["masks"])
+    for g in range(problem.groups):
+        pixels, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
+        arrays = pixels, *tables, panels[g], out
+        rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C)
+        spread(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
+
+
+@njit
+def _precomputed(first, end, left, right, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
+    whole = whole_panels(right, tile)
+    for low in range(first, end, TILES):
+        high = min(low + TILES, end)
+        rest = x, starts, masks, outside, panels, y, sizes, block_c, steps
+        _block(low, high, left, whole, tile, *rest)
+        _block(low, high, whole, right, tile.narrow, *rest)
+
+
+@njit
+def _block(low, high, left, right, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
+    M, R, S, channels, filters, y_row = sizes
+    next_s, next_r, next_c = steps
+    for k in range(left, right, tile.cols):  # a panel of filters
+        for i in range(low, high):  # a tile of pixels
+            m = i * tile.rows
+            sums = zeros(tile)
+            distance, q = 0, k * R * S * channels
+            for c0 in range(0, channels, block_c):
+                width = min(block_c, channels - c0)
+                for r in range(R):
+                    for s in range(S):
+                        bits = masks[i, r * S + s]
+                        if bits == 0:  # padding for the whole tile: nothing but zeros to add
+                            q += width * tile.cols
+                        else:
+                            rows = masked(tile, x, distance, starts, m, bits, outside)
+                            for c in range(width):
+                                sums = accumulate(tile, sums, rows, c, panels, q)
+                                q += tile.cols
+                        distance += next_s if s < S - 1 else next_r if r < R - 1 else next_c
+            store(tile, sums, y, m * y_row + k, y_row, M - m, filters - k)
+
+
+@njit(parallel=True)
+def _shared(parts, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
+    for i in prange(len(parts)):
+        first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        rest = x, starts, masks, outside, panels, y, sizes, block_c, steps
+        _precomputed(first, end, left, right, tile, *rest)
+
+
+def _allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    from convlab.cpu.register_tile import tile_for
+
+    outside = np.zeros(min(BLOCK_C, problem.C // problem.groups), problem.dtype)  # what padding reads
+    return tables(problem, tile_for(problem.dtype).rows) | {"outside": outside}
+
+
+def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    from convlab.cpu.gemm import empty_panels, put
+
+    _, filters, taps = problem.gemm
+    panels = empty_panels(problem.groups, filters, taps, w.dtype)
+    for k, piece in pieces(problem, w, BLOCK_C):
+        put(panels, taps, piece, k=k)
+    return panels
+
+
+FORM = Form(
+    run=_run,
+    bytes_moved=Formula(TRAFFIC.text + " + N*P*Q*8 + ceil(N*P*Q/MR) * R*S"),
+    workspace_bytes=Formula(f"ceil(N*P*Q/MR) * (MR*8 + R*S) + min({BLOCK_C}, C/G) * b"),
+    packed_bytes=panel_bytes,
+    pack=_pack,
+    allocate=_allocate,
+    passes=lambda: (through_a_table(),),
+    # Packed piece by piece, in the order of the walk: as good as twice.
+    once=lambda: (packing(), packing(), table_pass("ceil(N*P*Q/MR)*MR * R*S")),
+)

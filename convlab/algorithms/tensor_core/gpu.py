@@ -1,0 +1,61 @@
+"""Implicit GEMM on tensor cores: x is rounded to words, then a kernel multiplies words.
+
+    words = x, rounded                       `convlab.gpu.tensor_cores.round_inputs`
+    y     = words convolved with words       `convlab.gpu.tensor_cores.product`
+
+What changed from the fp32 kernel: an instruction multiplies 16 x 8 x 16 numbers (8 for tf32) instead of 32,
+and copies go from global to shared memory without a register between. What it should do to the traffic: half
+the bytes for fp16, and padding costs no request, as a copy that is not wanted writes zeros.
+"""
+
+from __future__ import annotations
+
+from convlab.algorithms import tensor_core as algorithm
+from convlab.algorithms.tensor_core import KINDS, Tile, tile_for
+from convlab.gpu.device import current
+from convlab.gpu.tensor_cores.product import product
+from convlab.gpu.tensor_cores.round_inputs import words_of
+from convlab.problem import ConvProblem
+
+
+def pack(kind: str, tile: Tile | None, problem: ConvProblem, w):
+    """Return the rounded weights on the device."""
+    return current().put(algorithm.pack(kind, problem, w))
+
+
+def allocate(kind: str, tile: Tile | None, problem: ConvProblem, threads: int):
+    """Return the room for x, rounded: words (N*H*W*G*channels)."""
+    pixels = problem.N * problem.H * problem.W * problem.groups
+    return {"words": current().empty((pixels * KINDS[kind].words(problem),), "uint32")}
+
+
+def run(kind: str, tile: Tile | None, problem: ConvProblem, x, packed, workspace, y, threads):
+    """Round x, then multiply."""
+    words = workspace["words"]
+    words_of(kind, problem, x.reshape(-1), words)
+    multiply_words(kind, tile or tile_for(problem), problem, words, packed, y)
+
+
+def product_blocks(problem: ConvProblem, tile: Tile) -> int:
+    """Return how many tiles cover y."""
+    M, filters, _ = problem.gemm
+    return problem.groups * -(-M // tile.block_m) * -(-filters // tile.block_n)
+
+
+def multiply_words(kind: str, tile: Tile, problem: ConvProblem, words, packed, y) -> None:
+    """Fill y (N, P, Q, K) with the convolution of rounded x and w."""
+    (M, filters, _), groups = problem.gemm, problem.groups
+    (top, _), (left, _) = problem.padding
+    ends = problem.R * problem.dilation[0], problem.S * problem.dilation[1]
+    current().launch(
+        product(kind, tile),
+        product_blocks(problem, tile),
+        tile.threads,
+        words,
+        packed.reshape(-1),
+        y.reshape(-1),
+        M,
+        *(problem.H, problem.W, problem.P, problem.Q),
+        *(groups, KINDS[kind].words(problem), filters, packed.shape[1]),
+        *(*problem.stride, top, left, *problem.dilation, *ends),
+    )

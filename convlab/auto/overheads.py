@@ -1,0 +1,135 @@
+"""What small things cost on this machine, beside the roofs: each is begun or done many times in a run.
+
+    call        check the arguments of a plan and start it, whatever it computes
+    tile        begin and store a register tile
+    run         begin to copy a run of neighbouring numbers
+    number      take one number from a place of its own
+    pack        take one of the weights and put it where a kernel reads it
+    place       work out one entry of a table that says where numbers lie
+    transform   one floating-point operation of a fast Fourier transform (by convention 5 n log2 n of them)
+
+They are measured with the library's own operations, where these do next to nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from math import log2
+
+import numpy as np
+
+from convlab.cpu.jit import copy_run, njit
+from convlab.plans.plan import plan
+from convlab.problem import ConvProblem
+
+
+@dataclass(frozen=True)
+class Paces:
+    """Seconds, on one core.
+
+    Attributes
+    ----------
+    call, tile, run, number, transform, pack, place : float
+    """
+
+    call: float
+    tile: float
+    run: float
+    number: float
+    transform: float
+    pack: float
+    place: float
+
+    @classmethod
+    def here(cls, flops: float) -> Paces:
+        """Measure this machine, whose core does `flops` operations a second; takes about a second."""
+        return cls(
+            call=best(_plan(ConvProblem(1, 1, 1, 1, 1, 1, 1), "direct")),
+            tile=_tile(flops),
+            run=best(lambda: _runs(*_arrays(1 << 14), 1 << 10, 4)) / (1 << 10),
+            number=best(lambda: _numbers(*_arrays(1 << 12), 1 << 6)) / (1 << 12),
+            transform=_transform(),
+            pack=_pack(),
+            place=_place(),
+        )
+
+    def as_dict(self) -> dict:
+        """Return the paces as plain values, ready for JSON."""
+        return asdict(self)
+
+
+def best(run, seconds: float = 0.02, least: int = 9) -> float:
+    """Return the shortest time of a call: what disturbs it can only make it longer."""
+    run(), run()  # compiles
+    shortest, count, end = np.inf, 0, time.perf_counter() + seconds
+    while count < least or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        shortest, count = min(shortest, time.perf_counter() - start), count + 1
+    return shortest
+
+
+def _plan(problem: ConvProblem, algorithm: str):
+    """Return a call of a plan."""
+    x, w = (np.ones(shape, problem.dtype) for shape in (problem.x_shape, problem.w_shape))
+    prepared, y = plan(problem, w, algorithm=algorithm, backend="cpu"), np.empty(problem.y_shape, np.float32)
+    return lambda: prepared(x, y)
+
+
+def _tile(flops: float) -> float:
+    """Return the seconds of a tile whose sums have one term, less the multiply-adds of that."""
+    from convlab.cpu.register_tile import tile_for
+
+    tile, few, many = tile_for("float32"), 8, 256  # tiles: what they read and write stays in a cache
+    seconds = {}
+    for count in (few, many):
+        problem = ConvProblem(1, count * tile.rows, 1, 1, tile.cols, 1, 1)
+        seconds[count] = best(_plan(problem, "pointwise")) - problem.flops / flops
+    return max(0.0, (seconds[many] - seconds[few]) / (many - few))
+
+
+def _arrays(size: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(size, np.float32), np.ones(size, np.float32)
+
+
+@njit
+def _runs(target, source, runs, count):
+    """Copy short runs that lie apart."""
+    step = len(source) // runs
+    for i in range(runs):
+        copy_run(target, i * count, source, i * step, count)
+
+
+@njit
+def _numbers(target, source, columns):
+    """Copy numbers one by one, as a transpose does."""
+    rows = len(source) // columns
+    for j in range(columns):
+        for i in range(rows):
+            target[j * rows + i] = source[i * columns + j]
+
+
+def _transform() -> float:
+    """Return the seconds of an operation of NumPy's transform, along an axis whose numbers lie apart."""
+    n, lines = 16, 16 * 64
+    x = np.ones((lines // 64, n, 64), np.complex64)
+    out = np.empty_like(x)
+    return best(lambda: np.fft.fft(x, axis=1, norm="ortho", out=out)) / (lines * 5 * n * log2(n))
+
+
+def _pack() -> float:
+    """Return the seconds of a weight, of so many that they stay in a cache."""
+    from convlab.cpu.gemm import pack
+
+    w = np.ones((1, 64, 64 * 9), np.float32)
+    return best(lambda: pack(w)) / w.size
+
+
+def _place() -> float:
+    """Return the seconds of an entry of an indirection buffer."""
+    from convlab.algorithms.indirect import indirection_buffer
+    from convlab.cpu.register_tile import tile_for
+
+    problem, rows = ConvProblem(1, 42, 42, 8, 8, 3, 3, padding=1), tile_for("float32").rows
+    return best(lambda: indirection_buffer(problem, rows)) / indirection_buffer(problem, rows).size

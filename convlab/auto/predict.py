@@ -1,0 +1,121 @@
+"""How long will it take? The model: a pass takes as long as its slower half, and then there is what is begun.
+
+    seconds of a pass = max(flops / peak, sum over streams of bytes / speed of the memory they come from)
+                        + sum over what is begun of (how often * seconds of each)
+    seconds of a run  = seconds of a call + sum over its passes
+    and if all is done for a single run, the weights are packed before it: passes as well
+
+The speeds are roofs and paces that were measured on a machine; nothing is fitted to the times of
+convolutions. What an algorithm's passes are stands in its own file. The idea of the slower half is the
+roofline's (Williams, Waterman & Patterson 2009), pass by pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.spec import Algorithm, Form
+from convlab.cost.phases import Pass, Stream
+from convlab.errors import UnsupportedError
+from convlab.problem import ConvProblem
+from convlab.support.checked import Threads, checked
+from convlab.support.checks import check_choice
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What a machine was measured to do, as the model needs it.
+
+    Attributes
+    ----------
+    flops, flops_all : float
+        Multiply-adds: floating-point operations a second, of one core and of `threads` together.
+    threads : int
+    memory : tuple of (float, float)
+        For each level of memory, the nearest first: the bytes it holds, and the bytes a second it moves.
+    paces : dict of str to float
+        Seconds of a call, and of what is begun.
+    """
+
+    flops: float
+    flops_all: float
+    threads: int
+    memory: tuple[tuple[float, float], ...]
+    paces: dict[str, float]
+
+    @classmethod
+    def of(cls, roofs: dict, paces: dict) -> Speeds:
+        """Return the speeds of a machine whose roofs and paces were measured, as they are saved."""
+        # The arrays that were copied are a quarter of their cache, see `roofs.copy_sizes`.
+        levels = [(4 * size, speed) for size, speed in roofs["copies"].values()]
+        levels[-1] = float("inf"), levels[-1][1]  # the last one is the memory, which holds all
+        return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), paces)
+
+    def moves(self, stream: Stream, problem: ConvProblem, threads: int) -> float:
+        """Return the seconds in which a stream flows past."""
+        size, holds = stream.size.quick(problem, threads), stream.holds.quick(problem, threads)
+        speed = next(speed for room, speed in self.memory if holds <= room)
+        return size / speed
+
+
+@dataclass(frozen=True)
+class Part:
+    """The prediction of one pass: its name, its seconds, and what they are spent on."""
+
+    name: str
+    seconds: float
+    computing: float
+    moving: float
+    beginning: float
+
+    @property
+    def bound(self) -> str:
+        """What most of the time goes to: "computing", "moving" or "beginning"."""
+        if self.beginning > max(self.computing, self.moving):
+            return "beginning"
+        return "computing" if self.computing >= self.moving else "moving"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The predicted seconds, in all and pass by pass."""
+
+    seconds: float
+    parts: tuple[Part, ...]
+
+
+@checked
+def predict(
+    problem: ConvProblem,
+    algorithm: str | Algorithm,
+    speeds: Speeds,
+    threads: Threads = 1,
+    *,
+    once: bool = False,
+) -> Prediction:
+    """Predict a run of an algorithm on backend "cpu"; with `once`, and what a plan does before the first."""
+    if not isinstance(algorithm, Algorithm):
+        algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
+    if reason := algorithm.supports(problem):
+        raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
+    passes = _passes(algorithm.form("cpu"), once)
+    parts = tuple(_part(one, problem, speeds, threads) for one in passes)
+    return Prediction(speeds.paces["call"] + sum(part.seconds for part in parts), parts)
+
+
+@lru_cache
+def _passes(form: Form, once: bool) -> tuple[Pass, ...]:
+    """Return a form's passes; reading their formulas takes longer than working them out."""
+    return (*form.once(), *form.passes()) if once else form.passes()
+
+
+def _part(one: Pass, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:
+    threads = min(threads, speeds.threads) if one.shared else 1
+    flops = speeds.flops if threads == 1 else speeds.flops_all * threads / speeds.threads
+    computing = one.flops.quick(problem, threads) / flops
+    moving = sum(speeds.moves(stream, problem, threads) for stream in one.streams) / threads
+    begun = {name: count.quick(problem, threads) * speeds.paces[name] for name, count in one.begins.items()}
+    beginning = sum(begun.values()) / threads
+    return Part(one.name, max(computing, moving) + beginning, computing, moving, beginning)

@@ -1,0 +1,179 @@
+"""The roofs of this machine: how fast it can multiply and add, and how fast it can copy, whatever it runs.
+
+    multiply-adds   a loop that does nothing else: operands and sums all live in registers
+    copies          on arrays that fit in L1, in L2, in L3, in none of them; C's memcpy or a plain loop,
+                    whichever is faster
+
+No kernel is faster than a roof, and how near it comes says how good it is. Both are measured here, on this
+machine, never taken from a datasheet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+
+from convlab.cpu.jit import copy_run, njit
+from convlab.cpu.register_tile import Tile, accumulate, spaced, store, tile_for, zeros
+from convlab.machine import system
+from convlab.machine.facts import cores_at_hand
+from convlab.support.checked import Count, Positive, Threads, checked
+from convlab.support.units import bytes_text, count_text
+
+
+@dataclass(frozen=True)
+class Roofs:
+    """What one machine can do at best.
+
+    Attributes
+    ----------
+    flops, flops_all : float
+        Floating-point operations (float32) a second, of one core and of `threads` of them together.
+    threads : int
+        Hardware threads this process may use at once.
+    copies : dict of str to (int, float)
+        Level of memory to (bytes of one array, bytes a second). As in STREAM a copied byte counts twice: it
+        is read and it is written.
+    """
+
+    flops: float
+    flops_all: float
+    threads: int
+    copies: dict[str, tuple[int, float]]
+
+    @classmethod
+    def here(cls, *, quick: bool = False) -> Roofs:
+        """Measure the roofs of this machine; takes about two seconds, or a quarter of that."""
+        threads = cores_at_hand()
+        rounds = 15 if quick else 60
+        return cls(
+            flops=multiply_adds(1, rounds),
+            flops_all=multiply_adds(threads, rounds),
+            threads=threads,
+            copies={level: (size, copy_speed(size)) for level, size in copy_sizes().items()},
+        )
+
+    def describe(self) -> str:
+        """Return the roofs as two lines of text."""
+        copies = ", ".join(f"{level} {bytes_text(speed)}/s" for level, (_, speed) in self.copies.items())
+        more = f", {count_text(self.flops_all)}FLOP/s on {self.threads}" if self.threads > 1 else ""
+        return f"multiply-adds  {count_text(self.flops)}FLOP/s on one core{more}\ncopies         {copies}"
+
+    def as_dict(self) -> dict:
+        """Return the roofs as plain values, ready for JSON."""
+        return asdict(self)
+
+
+# -- multiply-adds -----------------------------------------------------------------------------------------
+
+
+@checked
+def multiply_adds(
+    threads: Threads = 1,
+    rounds: Count = 60,
+    seconds: Positive = 0.004,
+    tile: Tile | None = None,
+    loop: Callable[[int], int] | None = None,
+) -> float:
+    """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
+
+    Parameters
+    ----------
+    threads, rounds : int
+    seconds : float
+        About how long a round takes: short, so that one of them is left in peace by other programs.
+    tile : Tile, optional
+        Another one than the library's: its size is the number of sums that are on their way at once.
+    loop : callable, optional
+        Another loop than `multiply_add` with that tile: does about so many FLOPs, and returns how many.
+    """
+    loop = loop or partial(multiply_add, tile=tile)
+    loop(1 << 20)  # compiles, and wakes the clock
+    start = time.perf_counter()
+    loop(1 << 26)
+    work = int((1 << 26) * seconds / (time.perf_counter() - start))
+    best = 0.0
+    with ThreadPoolExecutor(threads) as pool:  # compiled code lets go of Python's lock: they run together
+        for _ in range(rounds):
+            start = time.perf_counter()
+            done = sum(pool.map(loop, [work] * threads))
+            best = max(best, done / (time.perf_counter() - start))
+    return best
+
+
+def multiply_add(flops: int, tile: Tile | None = None) -> int:
+    """Do about so many floating-point operations with a register tile; return how many they were."""
+    tile = tile or tile_for("float32")
+    each = 2 * tile.rows * tile.cols
+    times = max(1, flops // each)
+    ones = np.ones(tile.rows + tile.cols, tile.dtype)
+    _multiply_add(tile, ones, times, np.empty(tile.rows * tile.cols, tile.dtype))
+    return times * each
+
+
+@njit
+def _multiply_add(tile, ones, times, y):
+    """Add the same products to a tile over and over: the compiler sees that they can be loaded once."""
+    sums = zeros(tile)
+    rows = spaced(tile, ones, 0, 1, tile.rows)
+    for _ in range(times):
+        sums = accumulate(tile, sums, rows, 0, ones, tile.rows)
+    store(tile, sums, y, 0, tile.cols, tile.rows, tile.cols)
+
+
+# -- copies ------------------------------------------------------------------------------------------------
+
+
+def copy_sizes() -> dict[str, int]:
+    """Return for each level of memory the bytes of an array that, with its copy, stays in it.
+
+    A cache whose size the system does not tell is left out: nobody knows what would fit in it.
+    """
+    caches = system.caches()
+    sizes = {f"L{level}": size // 4 for level, size in sorted(caches.items())}
+    return sizes | {"memory": max(64 << 20, 2 * max(caches.values(), default=64 << 20))}
+
+
+Copy = Callable[[np.ndarray, np.ndarray, int], None]  # target, source, how many times over
+
+
+def copy_speed(size: int, rounds: int = 7, ways: Collection[Copy] | None = None) -> float:
+    """Measure the bytes a second, read and written, of copying an array of `size` bytes.
+
+    Parameters
+    ----------
+    size, rounds : int
+    ways : collection of callables, optional
+        The fastest counts. By default memcpy and a plain loop: memcpy passes the caches by when an array is
+        large, and it depends on the processor whether that helps or hurts.
+    """
+    source = np.ones(size // 4, np.float32)
+    target = np.zeros_like(source)
+    times = max(1, (16 << 20) // size)  # about 16 MiB a round: milliseconds
+    best = np.inf
+    for way in ways or (_copy, _scale):
+        way(target, source, 1)
+        for _ in range(rounds):
+            start = time.perf_counter()
+            way(target, source, times)
+            best = min(best, time.perf_counter() - start)
+    return 2 * source.nbytes * times / best
+
+
+@njit
+def _copy(target, source, times):
+    for _ in range(times):
+        copy_run(target, 0, source, 0, source.size)
+
+
+@njit
+def _scale(target, source, times):
+    """Copy by a plain loop. It multiplies as well, or the compiler would make a memcpy of it."""
+    for _ in range(times):
+        for i in range(source.size):
+            target[i] = np.float32(3) * source[i]

@@ -1,0 +1,190 @@
+"""The protocol every timing in the course follows.
+
+First the output is checked: an unchecked benchmark measures something else. Then the candidates take turns
+in random order, so that a drifting clock hits them all alike; each timed call comes after two untimed ones.
+What is told is the median and the quartiles of the rounds.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+import numpy as np
+
+from convlab.errors import ConvError
+from convlab.machine import cores
+from convlab.support.checked import Count, Filled, NotNegative, Threads, checked
+from convlab.support.units import time_text
+
+Timer = Callable[[], float]  # makes some untimed calls, then a timed one; returns its seconds
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of one candidate, in seconds: the median of the rounds, and their quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{time_text(self.median)} ({time_text(self.low)} to {time_text(self.high)})"
+
+
+@checked
+def compare(
+    candidates: Filled[dict[str, Callable[[], np.ndarray]]],
+    *,
+    expected: np.ndarray | None = None,
+    limit: NotNegative = 0.0,
+    rounds: Count = 11,
+    warm: int = 2,
+    threads: Threads = 1,
+) -> dict[str, Timing]:
+    """Time several ways to do one thing, interleaved in random order.
+
+    Parameters
+    ----------
+    candidates : dict of str to callable
+        Each takes nothing and returns its output.
+    expected, limit
+        Every output must be within `limit` of `expected`, else nothing is timed.
+    rounds, warm : int
+        Timed calls of each candidate, and untimed calls before each of them.
+    threads : int
+        Threads that BLAS and Numba may use.
+
+    Returns
+    -------
+    dict of str to Timing
+
+    Raises
+    ------
+    ConvError
+        If an output is wrong; the message names the candidate and its error.
+    """
+    with limited_to(threads):
+        for name, run in candidates.items():
+            output = run()  # compiles, too
+            if expected is not None:
+                check_output(name, output, expected, limit)
+        times = take_turns({name: timer(run, warm) for name, run in candidates.items()}, rounds)
+    return {name: summary(seconds) for name, seconds in times.items()}
+
+
+def timer(run: Callable[[], object], warm: int = 2) -> Timer:
+    """Return a function that calls `run` a few times untimed and once timed, and returns the seconds."""
+
+    def seconds() -> float:
+        for _ in range(warm):
+            run()
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    return seconds
+
+
+def take_turns(
+    timers: dict[str, Timer],
+    rounds: int = 11,
+    *,
+    budget: float = 0.0,
+    most: int = 101,
+    rest: float = 0.0,
+) -> dict[str, list[float]]:
+    """Call every timer once a round, each round in a new random order.
+
+    Parameters
+    ----------
+    timers : dict of str to callable
+        See `timer`.
+    rounds, most : int
+        At least so many rounds, then more while `budget` seconds are not spent, but at most so many.
+    budget : float
+        Seconds, for all timers together.
+    rest : float
+        Seconds of sleep before each timer: threads of the one before, which wait for more work by asking
+        again and again, fall asleep.
+
+    Returns
+    -------
+    dict of str to list of float
+        The seconds of each, one for each round.
+    """
+    times: dict[str, list[float]] = {name: [] for name in timers}
+    start, done = time.perf_counter(), 0
+    while done < rounds or (done < most and time.perf_counter() - start < budget):
+        for name in random.sample(list(timers), len(timers)):
+            if rest:
+                time.sleep(rest)
+            times[name].append(timers[name]())
+        done += 1
+    return times
+
+
+def check_output(name: str, output: np.ndarray, expected: np.ndarray, limit: float) -> None:
+    """Refuse a wrong output; then spoil it, so that the next candidate cannot pass with this one's answer."""
+    if np.shape(output) != expected.shape:
+        raise ConvError(f"{name} is wrong: its shape is {np.shape(output)}, expected {expected.shape}")
+    error = np.abs(output - expected).max()
+    if not error <= limit:
+        raise ConvError(f"{name} is wrong: its error is {error:.2e}, the limit {limit:.2e}")
+    if isinstance(output, np.ndarray) and output.flags.writeable:
+        output[...] = np.nan
+
+
+def summary(seconds: list[float]) -> Timing:
+    """Return the median and the quartiles of some times."""
+    if len(seconds) < 2:
+        return Timing(seconds[0], seconds[0], seconds[0])
+    low, _, high = quantiles(seconds, n=4, method="inclusive")
+    return Timing(median(seconds), low, high)
+
+
+@contextmanager
+def limited_to(threads: int) -> Iterator[None]:
+    """Limit BLAS and Numba to this many threads, inside a ``with``."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with threadpool_limits(threads):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@contextmanager
+def alone(threads: int) -> Iterator[None]:
+    """Give a benchmark so many threads inside a ``with``; a single one stays on its core."""
+    one = on_one_core() if threads == 1 else nullcontext()
+    with limited_to(threads), one:  # in this order: it starts the threads, which may run on all cores
+        yield
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Keep this thread on one core inside a ``with``: a call that moves to another finds its caches empty.
+
+    It is one that no other benchmark keeps to, if there is one. Where the system does not offer that,
+    nothing happens. Programs started inside inherit it.
+    """
+    here = cores.now()
+    if not here:
+        yield
+        return
+    with cores.claimed(here) as core, cores.kept_on({core}):
+        yield
+
+
+def on_all_cores() -> AbstractContextManager[None]:
+    """Let go of the core inside a ``with``: what all cores do together is not measured on one."""
+    return cores.kept_on(cores.allowed())

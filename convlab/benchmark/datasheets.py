@@ -1,0 +1,130 @@
+"""What makers write about their machines: the files of `data/machines/`, each with its source.
+
+A datasheet's roof is a promise. It stands beside a measured roof as a dashed line, and never takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from convlab.errors import ParameterError
+from convlab.support.checks import check_choice
+from convlab.support.files import data_path, read_text
+
+KINDS = ("GPU", "processor")
+
+
+@dataclass(frozen=True)
+class Datasheet:
+    """The figures of one machine.
+
+    Attributes
+    ----------
+    name : str
+        The machine, as people call it.
+    kind : str
+        "GPU" or "processor"; a processor's figures are those of all its cores together.
+    source : str
+        The document and the table the figures stand in.
+    read_in : tuple of str
+        Where that document's figures were read.
+    memory : float
+        Bytes a second, of the memory.
+    flops : dict of str to float
+        Type of the numbers to floating-point operations a second; "float32" is always there.
+    """
+
+    name: str
+    kind: str
+    source: str
+    read_in: tuple[str, ...]
+    memory: float
+    flops: dict[str, float]
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the datasheets at hand."""
+    return tuple(sorted(file.stem for file in data_path("machines").glob("*.toml")))
+
+
+def every() -> dict[str, Datasheet]:
+    """Return all datasheets by their names; a file that is none is named in a warning, and left out."""
+    found = {}
+    for name in names():
+        try:
+            found[name] = load(name)
+        except ParameterError as error:
+            warnings.warn(f"a file is skipped: {error}", stacklevel=2)
+    return found
+
+
+def load(name: str) -> Datasheet:
+    """Return one datasheet.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such datasheet, or its file is broken.
+
+    Examples
+    --------
+    >>> load("nvidia_t4").name
+    'NVIDIA T4'
+    """
+    check_choice("datasheet", name, names())
+    return read(data_path("machines", f"{name}.toml"))
+
+
+def read(path: Path) -> Datasheet:
+    """Read a file; for its form look into any of `data/machines/`.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read, or if a figure or its source is missing.
+    """
+    try:
+        fields = tomllib.loads(read_text(path))
+        kind, flops = fields["kind"], fields["flops"]
+        if kind not in KINDS:
+            raise ValueError(f"kind = {kind!r} is none of {', '.join(KINDS)}")
+        if "float32" not in flops:
+            raise ValueError("flops has no float32")
+        return Datasheet(
+            name=_words(fields, "name"),
+            kind=kind,
+            source=_words(fields, "source"),
+            read_in=tuple(map(str, fields["read_in"])),
+            memory=_figure("memory", fields["memory"]),
+            flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
+        )
+    except OSError as error:
+        raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a datasheet") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ParameterError(f"{path.name} is no datasheet: {what}") from None
+
+
+def _words(fields: dict, name: str) -> str:
+    if not isinstance(fields[name], str) or not fields[name].strip():
+        raise ValueError(f"{name} says nothing")
+    return fields[name]
+
+
+def _figure(name: str, given: float | list[float]) -> float:
+    """Return a figure, or the product of its factors, e.g. cores, clock and operations in a cycle."""
+    factors = given if isinstance(given, list) else [given]
+    if not factors or not all(type(f) in (int, float) and 0 < f < math.inf for f in factors):
+        raise ValueError(f"{name} = {given!r} is no number above 0")
+    if not math.isfinite(product := float(math.prod(factors))):
+        raise ValueError(f"{name} = {given!r} is more than any machine has")
+    return product

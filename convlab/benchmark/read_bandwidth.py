@@ -1,0 +1,54 @@
+"""How fast this machine reads, by how far away the data lies."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from convlab.cpu.jit import njit
+from convlab.support.checked import Count, checked
+
+
+@njit
+def _read(array, times):
+    """Read an array over and over; the sums keep the compiler from leaving the reading out."""
+    total = array.dtype.type(0)
+    for _ in range(times):
+        for i in range(array.size):
+            total += array[i]
+    return total
+
+
+@checked
+def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: Count = 5) -> dict[int, float]:
+    """Measure how fast one thread reads arrays of growing size.
+
+    Parameters
+    ----------
+    smallest, largest : int
+        Sizes in bytes; each step is twice the last.
+    rounds : int
+        The best of so many rounds counts: what disturbs can only slow down.
+
+    Returns
+    -------
+    dict of int to float
+        Array size in bytes to reading speed in bytes for each second.
+    """
+    speeds = {}
+    size = smallest
+    while size <= largest:
+        array = np.ones(size // 4, np.float32)
+        times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
+        _read(array, times)
+        best = min(_seconds(array, times) for _ in range(rounds))
+        speeds[size] = size * times / best
+        size *= 2
+    return speeds
+
+
+def _seconds(array, times) -> float:
+    start = time.perf_counter()
+    _read(array, times)
+    return time.perf_counter() - start

@@ -1,0 +1,132 @@
+"""What a kernel did, as points of a roofline: how fast it was, and how much it did for each byte.
+
+Two things have to be said with each point. *Which FLOPs?* Those of the definition, for all algorithms alike,
+so that higher means done sooner. Winograd does fewer of them, and may stand above the roof of the
+multiply-adds. *Which bytes?* Either x, w and y once, as if a cache held all; or the bytes that the cost model
+of the algorithm counts (on a GPU, where kernels were traced: the lane simulator).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+from convlab.algorithms import ALGORITHMS, Algorithm, Formula
+from convlab.benchmark.saved import Row
+from convlab.errors import ParameterError
+from convlab.problem import ConvProblem
+from convlab.support.checked import checked
+from convlab.support.checks import said
+
+
+@dataclass(frozen=True)
+class Point:
+    """One algorithm's run of one layer.
+
+    Attributes
+    ----------
+    layer, algorithm : str
+    problem : ConvProblem
+    seconds : float
+    done : int
+        Operations the algorithm does.
+    moved : int
+        Bytes that are counted as read and written.
+    size : int
+        Bytes it works on: x, y, weights as the algorithm wants them, workspace. They decide which memory it
+        lives in.
+    """
+
+    layer: str
+    algorithm: str
+    problem: ConvProblem
+    seconds: float
+    done: int
+    moved: int
+    size: int
+
+    @property
+    def speed(self) -> float:
+        """FLOPs of the definition, a second."""
+        return self.problem.flops / self.seconds
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs of the definition for each byte, if x is read, w is read and y is written once."""
+        return self.problem.flops / once(self.problem)
+
+    @property
+    def counted(self) -> float:
+        """FLOPs of the definition for each byte that is counted."""
+        return self.problem.flops / self.moved
+
+    @property
+    def saves(self) -> float:
+        """How many times as many operations as this algorithm's the definition has: above 1 for Winograd."""
+        return self.problem.flops / self.done
+
+
+@checked
+def once(problem: ConvProblem) -> int:
+    """Return the bytes of x, w and y."""
+    return problem.x_bytes + problem.w_bytes + problem.y_bytes
+
+
+def weights_of(algorithm: Algorithm) -> Formula:
+    """Return the bytes of an algorithm's weights as a formula: what the NumPy form packs.
+
+    Fast forms fill up the last vector of a panel beside; a page without Python could not know how much.
+    """
+    return algorithm.form("numpy").packed_bytes
+
+
+def point(
+    problem: ConvProblem,
+    algorithm: str,
+    seconds: float,
+    *,
+    layer: str = "",
+    backend: str = "cpu",
+    threads: int = 1,
+    moved: int | None = None,
+) -> Point:
+    """Return a point.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+    algorithm : str
+        One of `ALGORITHMS`; of any other only the definition's operations, and each byte once, are known.
+    seconds : float
+        What it took.
+    layer : str
+        Its name in the picture.
+    backend : str
+        Whose cost model counts.
+    threads : int
+    moved : int, optional
+        Bytes that were counted in another way: ``sum(gpu.counted.moved(traces).values())``.
+
+    Raises
+    ------
+    ParameterError
+        If the time is no number above 0.
+    """
+    if not 0 < seconds < inf:
+        raise ParameterError(f"seconds={said(seconds)}; expected a time above 0")
+    done, counted, size = problem.flops, once(problem), once(problem)
+    if algorithm in ALGORITHMS:
+        cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
+        done, counted = cost.flops, cost.bytes_moved
+        weights = weights_of(ALGORITHMS[algorithm])(problem)
+        size = problem.x_bytes + problem.y_bytes + weights + cost.workspace_bytes
+    return Point(layer, algorithm, problem, seconds, done, counted if moved is None else moved, size)
+
+
+@checked
+def points(rows: Iterable[Row]) -> list[Point]:
+    """Return the points of a saved measurement's rows, ours and rivals' alike."""
+    return [
+        point(row.problem, row.candidate, row.seconds, layer=row.layer, threads=row.threads) for row in rows
+    ]

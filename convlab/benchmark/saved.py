@@ -1,0 +1,237 @@
+"""Measurements as they are stored: a file of comma-separated rows, below a header that says where and how.
+
+    # {"what": "convlab bench cpu", "date": ..., "machine": {...}, "roofs": {...}, ...}
+    part,network,layer,...,candidate,...,median,low,high
+    layers,resnet18,conv1,...,indirect,...,0.00121,0.00120,0.00123
+
+The header is one JSON object, on lines that begin with ``#``. Every column is described in
+`data/measurements/README.md`. pandas reads the rows with ``pandas.read_csv(path, comment="#")``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from convlab.auto.timing import Timing
+from convlab.benchmark.layers import kind
+from convlab.errors import ConvError, ParameterError
+from convlab.problem import ConvProblem
+from convlab.support.checked import checked
+from convlab.support.files import read_text, why_kept, write_atomically
+
+SCHEMA = 1
+OURS = "a measurement of `convlab bench`"
+CPU, GPU = "convlab bench cpu", "convlab bench gpu"  # what a header says it holds
+
+_WORDS = ("part", "network", "layer", "candidate", "cache")
+_COUNTS = ("count", "threads", "rounds")
+_TIMES = ("median", "low", "high")
+_SIZES = ("N", "H", "W", "C", "K", "R", "S")
+_PAIRS = {"stride": ("stride_h", "stride_w"), "dilation": ("dilation_h", "dilation_w")}
+_SIDES = ("top", "bottom", "left", "right")
+COLUMNS = (
+    *("part", "network", "layer", "count", "kind"),
+    *(*_SIZES, *_PAIRS["stride"], *_SIDES, *_PAIRS["dilation"], "groups", "dtype"),
+    *("candidate", "ours", "threads", "cache", "rounds", *_TIMES),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The timing of one candidate on one layer.
+
+    Attributes
+    ----------
+    part : str
+        Which question the row belongs to: "product", "layers", "depthwise", "threads", "paper",
+        "stacks", "first".
+    network, layer : str
+    count : int
+        Layers of the network with this shape.
+    problem : ConvProblem
+    candidate : str
+        An algorithm of ours, or a rival.
+    ours : bool
+    threads, rounds : int
+    cache : str
+        "warm": two calls before each timed one; "cold": weights, output and indirection buffer were in no
+        cache, the input was.
+    timing : Timing
+        Median and quartiles of the rounds, in seconds.
+    """
+
+    part: str
+    network: str
+    layer: str
+    count: int
+    problem: ConvProblem
+    candidate: str
+    ours: bool
+    threads: int
+    rounds: int
+    timing: Timing
+    cache: str = "warm"
+
+    @property
+    def seconds(self) -> float:
+        """The median of the rounds."""
+        return self.timing.median
+
+    @property
+    def kind(self) -> str:
+        """The class of the layer, see `cases.kind`."""
+        return kind(self.problem)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the row as text, by column."""
+        p = self.problem
+        values = {name: getattr(self, name) for name in (*_WORDS, "kind", *_COUNTS)}
+        values |= {name: getattr(p, name) for name in (*_SIZES, "groups", "dtype")}
+        for name, columns in _PAIRS.items():
+            values |= dict(zip(columns, getattr(p, name), strict=True))
+        values |= dict(zip(_SIDES, (side for axis in p.padding for side in axis), strict=True))
+        values |= {"ours": int(self.ours)}
+        values |= {name: f"{getattr(self.timing, name):.4e}" for name in _TIMES}
+        return {column: str(values[column]) for column in COLUMNS}
+
+    @cached_property
+    def line(self) -> str:
+        """The row as it stands in a file; made once, for a file is written again and again while it grows."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(self.as_dict().values())
+        return text.getvalue()
+
+    @classmethod
+    def from_dict(cls, text: dict[str, str]) -> Row:
+        """Return the row that `as_dict` wrote."""
+        pairs = {name: tuple(int(text[column]) for column in pair) for name, pair in _PAIRS.items()}
+        top, bottom, left, right = (int(text[side]) for side in _SIDES)
+        problem = ConvProblem(
+            **{name: int(text[name]) for name in (*_SIZES, "groups")},
+            **pairs,
+            padding=((top, bottom), (left, right)),
+            dtype=text["dtype"],
+        )
+        return cls(
+            **{name: text[name] for name in _WORDS},
+            **{name: int(text[name]) for name in _COUNTS},
+            problem=problem,
+            ours=text["ours"] == "1",
+            timing=Timing(*(float(text[name]) for name in _TIMES)),
+        )
+
+
+@dataclass
+class Measurement:
+    """What one run measured: where and how (`header`), and what (`rows`).
+
+    `state` tells the file as it was last read or written from any other that may take its place.
+    """
+
+    header: dict
+    rows: list[Row] = field(default_factory=list)
+    state: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
+
+    def part(self, name: str, **equal) -> list[Row]:
+        """Return the rows of one part; other attributes may be asked for too, e.g. ``cache="cold"``."""
+        wanted = {"part": name} | equal
+        return [row for row in self.rows if all(getattr(row, what) == v for what, v in wanted.items())]
+
+
+def write(path: Path, measurement: Measurement) -> None:
+    """Write a measurement. A file that is there is replaced at once, so it is whole at any moment.
+
+    Raises
+    ------
+    UnwritableError
+        If the disk is full, the folder cannot be written to, or somebody else's file is there: one that is
+        no measurement, or that was written by another run while this one went on. It is left as it was.
+    """
+    now = _state(path)
+    if measurement.state and now and now != measurement.state:
+        raise UnwritableError(
+            f"{str(path)!r} was written by another program while this one measured; save to another file"
+        )
+    if reason := why_kept(path, is_ours):
+        raise UnwritableError(f"{str(path)!r} {reason}; save to another file")
+    header = json.dumps({"schema": SCHEMA} | measurement.header, indent=1).splitlines()
+    lines = [*(f"# {line}\n" for line in header), ",".join(COLUMNS) + "\n"]
+    try:
+        write_atomically(path, "".join([*lines, *(row.line for row in measurement.rows)]))
+    except OSError as error:
+        raise UnwritableError(
+            f"{str(path)!r} cannot be written: {error.strerror}; make room there, or save to another folder"
+        ) from None
+    measurement.state = _state(path)
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    """Return what is different for every file that was written; None if none is there."""
+    try:
+        now = path.stat()
+    except OSError:
+        return None
+    return now.st_ino, now.st_size, now.st_mtime_ns
+
+
+class UnwritableError(ConvError):
+    """A measurement cannot be saved."""
+
+
+@checked
+def read(path: Path) -> Measurement:
+    """Read a measurement.
+
+    Raises
+    ------
+    ParameterError
+        If the file is not one, or is of a schema that this version does not know.
+    """
+    state = _state(Path(path))
+    try:
+        lines = read_text(Path(path)).splitlines()
+        header = _header(lines)
+        if (schema := header.pop("schema")) != SCHEMA:
+            raise ValueError(f"another schema, {schema!r}")
+        rows = _rows((line for line in lines if not line.startswith("#")), header.get("simulated", False))
+        return Measurement(header, rows, state)
+    except OSError as error:
+        raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a file of measurements") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
+        raise ParameterError(
+            f"{str(path)!r} is no file of measurements ({type(error).__name__}: {error}); "
+            f"expected one that `convlab bench` wrote, of schema {SCHEMA}"
+        ) from None
+
+
+def is_ours(text: str) -> bool:
+    """Say if a file that begins with this text was written by `convlab bench`, whatever the schema."""
+    try:
+        what = _header(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))["what"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    return isinstance(what, str) and what in (CPU, GPU)
+
+
+def _header(lines: Iterable[str]) -> dict:
+    return json.loads("".join(line[1:] for line in lines if line.startswith("#")))
+
+
+def _rows(lines: Iterable[str], simulated: bool) -> list[Row]:
+    rows = []
+    for number, text in enumerate(csv.DictReader(lines), 1):
+        row = Row.from_dict(text)
+        times = row.timing
+        if not simulated and not 1e-12 < times.low <= times.median <= times.high < 1e9:
+            raise ValueError(f"row {number} has no times, but {times.low}, {times.median}, {times.high}")
+        if None in text or row.count < 1:
+            raise ValueError(f"row {number} has too many cells, or counts no layer")
+        rows.append(row)
+    return rows

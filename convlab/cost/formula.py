@@ -1,0 +1,176 @@
+"""A cost as an expression in the letters of a convolution: computed, shown in tables, drawn in a browser."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from math import ceil, inf, log2
+
+from convlab.problem import ConvProblem
+
+LETTERS = tuple("NHWCKRSPQGb")
+CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
+_OF_A_TILE = ("MR", "VL", "tiled")
+
+
+def fast_size(least) -> int:
+    """Return the smallest 2^a * 3^b * 5^c that is not below `least`: a size that fast transforms like.
+
+    A transform of n numbers is built from transforms of n's prime factors, so a large prime is slow.
+    """
+    best, five = inf, 1
+    while five < best:
+        three = five
+        while three < best:
+            size = three
+            while size < least:
+                size *= 2
+            best = min(best, size)
+            three *= 3
+        five *= 5
+    return best
+
+
+def tiled_rows(rows) -> int:
+    """Return the rows that are computed for so many, if the register tile has the height that fits best.
+
+    That is the height of `tile_for(rows=...)`. `rows` is any number, a `Fraction` too.
+    """
+    from convlab.cpu.register_tile import heights, rows_computed
+
+    return min(rows_computed(rows, height) for height in heights())
+
+
+_FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
+    "const fast = (least) => { let best = Infinity; "
+    "for (let five = 1; five < best; five *= 5) { for (let three = five; three < best; three *= 3) { "
+    "let size = three; while (size < least) size *= 2; best = min(best, size); } } return best; }; "
+)
+
+
+def _ceil(value) -> Fraction:
+    return Fraction(ceil(value))
+
+
+def _log2(value) -> Fraction:
+    return Fraction(log2(value))
+
+
+_ALIKE = {"max": max, "min": min, "fast": fast_size, "tiled": tiled_rows}
+_QUICK = {"__builtins__": {}, "ceil": ceil, "log2": log2} | _ALIKE
+_FUNCTIONS = {"ceil": _ceil, "log2": _log2} | _ALIKE
+
+
+class Formula:
+    """A cost in the letters of `ConvProblem`, written once and read thrice: computed, shown, drawn.
+
+    Parameters
+    ----------
+    text : str
+        An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
+        ``+ - * /``, ``ceil``, ``max`` and ``min``, ``log2``, ``fast`` (`fast_size`) and ``tiled``
+        (`tiled_rows`); MR is the rows of this processor's register tile, VL the float32 numbers of its
+        vectors, `threads` the threads of a run. It is valid Python and valid JavaScript alike, so that an
+        interactive figure computes the very number that the library computes.
+    parts : dict of str to str, optional
+        Names for what is long or comes twice, each an expression of the letters and of the names before it.
+
+    Examples
+    --------
+    >>> rows = Formula("N*P*Q * R*S*C * b")
+    >>> rows(ConvProblem(1, 56, 56, 64, 64, 3, 3, padding=1))
+    7225344
+    >>> str(rows)
+    'N·P·Q × R·S·C × b'
+    >>> Formula("N * tiles * b", {"tiles": "ceil(P/4)"})(ConvProblem(1, 9, 9, 1, 1, 1, 1))
+    12
+    """
+
+    _allowed = (ast.Expression, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Constant, ast.Call)
+
+    def __init__(self, text: str, parts: dict[str, str] | None = None):
+        self.text, self.parts = text, parts or {}
+        self._divides = self._tiled = self._fast = False
+        self._code, known = {}, {*LETTERS, *CONSTANTS, *_FUNCTIONS}
+        for name, expression in {**self.parts, "": text}.items():
+            self._code[name] = self._compile(expression, known)
+            known.add(name)
+
+    def _compile(self, text: str, known: set[str]):
+        """Return one expression's code, after a look at every symbol in it."""
+        for node in ast.walk(tree := ast.parse(text, mode="eval")):
+            if isinstance(node, ast.Name):
+                if node.id not in known:
+                    raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
+                self._tiled |= node.id in _OF_A_TILE
+                self._fast |= node.id == "fast"
+            elif not isinstance(node, (*self._allowed, ast.Load)):
+                raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
+            self._divides |= isinstance(node, ast.Div)
+        return compile(tree, "<formula>", "eval")
+
+    def quick(self, problem: ConvProblem, threads: int = 1) -> float:
+        """Return the value in floating point: a tenth of the time, for models that are rougher than that."""
+        values = problem.letters | self._constants(threads)
+        for name, code in self._code.items():
+            values[name] = eval(code, _QUICK, values)
+        return values[""]
+
+    def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
+        """Return the value for one problem, rounded; exact up to there, but for a `log2` (53 bits)."""
+        values = problem.letters | self._constants(threads)
+        if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
+            values = {letter: Fraction(size) for letter, size in values.items()}
+        for name, code in self._code.items():
+            values[name] = eval(code, {"__builtins__": {}} | _FUNCTIONS, values)
+        return round(values[""])
+
+    @property
+    def javascript(self) -> str:
+        """The body of a JavaScript function of the letters, for one thread on this processor."""
+        return f"{self._javascript_parts}return Math.round({self.text});"
+
+    @property
+    def javascript_quick(self) -> str:
+        """The body of another one, that rounds as little as `quick`."""
+        return f"{self._javascript_parts}return {self.text};"
+
+    @property
+    def javascript_values(self) -> str:
+        """The body of another one, that returns the parts by their names."""
+        return f"{self._javascript_parts}return {{{', '.join(self.parts)}}};"
+
+    @property
+    def _javascript_parts(self) -> str:
+        known = self._constants(threads=1) | self.parts
+        lines = "".join(f"const {name} = {value}; " for name, value in known.items())
+        fast = _FAST_IN_JAVASCRIPT if self._fast else ""
+        return f"const {{ceil, max, min, log2}} = Math; {fast}{self._tiled_in_javascript}{lines}"
+
+    @property
+    def _tiled_in_javascript(self) -> str:
+        if not self._tiled:
+            return ""
+        from convlab.cpu.register_tile import heights
+
+        rows = ", ".join(f"ceil(rows / {height}) * {height}" for height in heights())
+        return f"const tiled = (rows) => min({rows}); "
+
+    def _constants(self, threads: int) -> dict[str, int]:
+        if not self._tiled:
+            return {"threads": threads}
+        from convlab.cpu.register_tile import tile_for
+
+        tile = tile_for("float32")
+        return {"threads": threads, "MR": tile.rows, "VL": tile.lanes}
+
+    def __str__(self) -> str:
+        return readable(self.text)
+
+    def __repr__(self) -> str:
+        return f"Formula({self.text!r})"
+
+
+def readable(expression: str) -> str:
+    """Return an expression with the signs of multiplication that people write."""
+    return expression.replace(" * ", " × ").replace("*", "·")

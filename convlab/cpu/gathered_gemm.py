@@ -1,0 +1,118 @@
+"""The matrix product of which one factor is gathered block by block: the fast form of implicit GEMM.
+
+    y[m, n] = sum over k of A[m, k] * w[n, k]        A[m, k] = x at index_map(m, k), or 0 on padding
+
+Like `gemm.py`, but A is nowhere. A block of its rows is gathered into `scratch`, a piece of k at a time. All
+panels of filters are multiplied with it while it is in the cache, and the sums go on where the piece before
+left them. Whole runs of channels are copied, so the index map is asked once a run, not once a number.
+
+This module needs Numba; it is imported where a fast form first runs.
+"""
+
+from __future__ import annotations
+
+from convlab.algorithms.direct import loop_arguments
+from convlab.cpu.gemm import whole_panels
+from convlab.cpu.jit import copy_run, njit, prange
+from convlab.cpu.register_tile import accumulate, load, spaced, store, tile_for, zeros
+from convlab.cpu.threads import spread
+
+
+def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], threads: int = 1) -> None:
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and packed weights.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+    x, y : ndarray
+    panels : ndarray, (groups, K/groups * R*S*C/groups or more)
+        From `convlab.cpu.gemm.pack`.
+    scratch : ndarray, (threads, block_m * block_k)
+        Written and read.
+    blocks : (int, int, int)
+        block_m, block_n, block_k; block_n a multiple of the tile's columns, or all of the filters.
+    threads : int
+    """
+    tile, (M, N, K) = tile_for(problem.dtype), problem.gemm
+    stride, corner, dilation, groups = loop_arguments(problem)
+    geometry = (*x.shape[1:], problem.P, problem.Q, problem.S, groups, *stride, *corner, *dilation)
+    for g in range(groups):
+        out = y.reshape(-1)[g * N :]
+        arguments = x.reshape(-1), panels[g], out, problem.K, N, K, g, blocks, geometry
+        spread(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, tile, scratch, *arguments)
+
+
+@njit
+def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, geometry):
+    """Compute the rows top..bottom, columns left..right of one group; panels and y begin at the group."""
+    block_m, block_n, block_k = blocks
+    for m0 in range(top, bottom, block_m):
+        m1 = min(m0 + block_m, bottom)
+        for n0 in range(left, right, block_n):
+            n1 = min(n0 + block_n, right)
+            whole = whole_panels(n1, tile)
+            for k0 in range(0, K, block_k):
+                k1 = min(k0 + block_k, K)
+                _gather(x, scratch, block_k, m0, m1, k0, k1, group, geometry)
+                _add(m0, m1, n0, whole, k0, k1, tile, scratch, block_k, panels, y, y_row, N, K)
+                _add(m0, m1, whole, n1, k0, k1, tile.narrow, scratch, block_k, panels, y, y_row, N, K)
+
+
+@njit
+def _gather(x, scratch, block_k, m0, m1, k0, k1, group, geometry):
+    """Copy A[m0:m1, k0:k1] of one group into `scratch`, whose rows lie block_k apart; x is flat."""
+    H, W, C, P, Q, S, groups, stride_h, stride_w, top, left, dilation_h, dilation_w = geometry
+    channels = C // groups
+    # Taps that lie side by side in x are one run of it; dilation and groups tear them apart.
+    together = S if dilation_w == 1 and groups == 1 else 1
+    run = together * channels
+    for m in range(m0, m1):
+        n, rest = divmod(m, P * Q)
+        p, q = divmod(rest, Q)
+        at, k = (m - m0) * block_k, k0
+        while k < k1:
+            tap, skip = divmod(k, run)  # a block may begin in the middle of a run
+            r, s = divmod(tap * together, S)
+            row = p * stride_h - top + r * dilation_h
+            col = q * stride_w - left + s * dilation_w
+            count = min(run - skip, k1 - k)
+            first, last = 0, 0  # which of these numbers lie in the picture
+            if 0 <= row < H:
+                first = min(max(-col * channels - skip, 0), count)
+                last = max(first, min((W - col) * channels - skip, count))
+            if first > 0:
+                scratch[at : at + first] = 0
+            start = ((n * H + row) * W + col) * C + group * channels + skip + first
+            copy_run(scratch, at + first, x, start, last - first)
+            if last < count:
+                scratch[at + last : at + count] = 0
+            at += count
+            k += count
+
+
+@njit
+def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, y, y_row, N, K):
+    """Add the products of k0..k1 to the sums in y, or begin them."""
+    for n in range(left, right, tile.cols):  # a panel of filters
+        for m in range(m0, m1, tile.rows):  # a tile of pixels
+            sums = load(tile, y, m * y_row + n, y_row, m1 - m, N - n) if k0 else zeros(tile)
+            rows = spaced(tile, scratch, (m - m0) * block_k, block_k, m1 - m)
+            q = n * K + k0 * tile.cols
+            for k in range(k1 - k0):
+                sums = accumulate(tile, sums, rows, k, panels, q)
+                q += tile.cols
+            store(tile, sums, y, m * y_row + n, y_row, m1 - m, N - n)
+
+
+@njit
+def _alone(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, geometry):
+    rest = x, panels, y, y_row, N, K, group, blocks, geometry
+    _part(top, bottom, left, right, tile, scratch[0], *rest)
+
+
+@njit(parallel=True)
+def _shared(parts, tile, scratch, x, panels, y, y_row, N, K, group, blocks, geometry):
+    for i in prange(len(parts)):
+        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        rest = x, panels, y, y_row, N, K, group, blocks, geometry
+        _part(top, bottom, left, right, tile, scratch[i], *rest)

@@ -1,0 +1,136 @@
+"""The matrix product under im2row, im2col and pointwise, written with the register tile.
+
+    y[m, n] = sum over k of a[m, k] * w[n, k]        a: M x K    w: N x K    y: M x N
+
+`pack` lays the weights out once in the order the kernel reads them; `gemm` then fills y tile by tile.
+This module needs Numba; it is imported where a fast form first runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.cpu.jit import njit, prange
+from convlab.cpu.register_tile import accumulate, prefetch, spaced, store, tile_for, zeros
+from convlab.cpu.threads import TILES, spread
+from convlab.support.aligned import aligned_empty
+
+
+def pack(w: np.ndarray) -> np.ndarray:
+    """Return the weights in panels as wide as a tile, each panel stored k by k.
+
+    Parameters
+    ----------
+    w : ndarray, (groups, N, K)
+
+    Returns
+    -------
+    ndarray, (groups, K * padded N)
+        Panel after panel, each (K, cols). N is padded with zeros to whole vectors, so the last panel may be
+        one vector narrower than the others; the panel of column n begins at n*K all the same.
+    """
+    groups, N, K = w.shape
+    panels = empty_panels(groups, N, K, w.dtype)
+    put(panels, K, w)
+    return panels
+
+
+def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:
+    """Return panels for `put`, as `pack` lays them out; only the padding has been written."""
+    panels = aligned_empty((groups, K * padded(N, dtype)), dtype)
+    panels[:, (N - N % tile_for(dtype).cols) * K :] = 0
+    return panels
+
+
+def put(panels: np.ndarray, K: int, w: np.ndarray, n: int = 0, k: int = 0) -> None:
+    """Write some of the weights into their places.
+
+    Parameters
+    ----------
+    panels : ndarray, (groups, K * padded N)
+        From `empty_panels`.
+    K : int
+        Length of the sums.
+    w : ndarray, (groups, columns, numbers)
+        The weights of columns n and following, from number k of their sums on.
+    n, k : int
+    """
+    groups, columns, numbers = w.shape
+    cols, N = tile_for(panels.dtype).cols, panels.shape[1] // K  # N is padded
+    for left in range(n - n % cols, n + columns, cols):
+        width, first, end = min(cols, N - left), max(left, n), min(left + cols, n + columns)
+        panel = panels[:, left * K : (left + width) * K].reshape(groups, K, width)
+        panel[:, k : k + numbers, first - left : end - left] = w[:, first - n : end - n].swapaxes(1, 2)
+
+
+def padded(N: int, dtype) -> int:
+    """Return N rounded up to whole vectors."""
+    lanes = tile_for(dtype).lanes
+    return -(-N // lanes) * lanes
+
+
+def packed_bytes(groups: int, N: int, K: int, dtype: str) -> int:
+    """Return the bytes of `pack`'s panels."""
+    return groups * K * padded(N, dtype) * np.dtype(dtype).itemsize
+
+
+def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
+    """Compute y[m*y_row + n] = sum over k of a[m*a_row + k*a_k] * w[n, k].
+
+    Parameters
+    ----------
+    a, y : ndarray, one axis
+        The matrices, flat. The steps between rows (`a_row`, `y_row`) and along k (`a_k`) say how they lie:
+        an im2row matrix has a_row=K, a_k=1; an im2col matrix is the transpose, a_row=1, a_k=M.
+    panels : ndarray, (K * padded N,)
+        One group's weights, from `pack`.
+    M, N, K : int
+        Rows of a, columns of y, length of the sums.
+    threads : int
+    """
+    tile = tile_for(a.dtype)
+    arrays = a, a_row, a_k, panels, y, y_row
+    spread(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
+
+
+@njit
+def whole_panels(right, tile):
+    """Return where the narrow tile takes over: what is left over at the end may be one vector wide."""
+    left_over = right % tile.cols  # parts begin at whole panels, so only the last can have any
+    return right - left_over if left_over <= tile.narrow.cols else right
+
+
+@njit
+def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead=None):
+    """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's.
+
+    With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next.
+    """
+    whole = whole_panels(right, tile)
+    block = TILES * tile.rows
+    for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
+        high = min(low + block, bottom)
+        _block(low, high, left, whole, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead)
+        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, y, y_row, M, N, K, ahead)
+
+
+@njit
+def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead):
+    for n in range(left, right, tile.cols):  # a panel of filters
+        for m in range(low, high, tile.rows):  # a tile of pixels
+            sums = zeros(tile)
+            rows = spaced(tile, a, m * a_row, a_row, M - m)
+            q = n * K
+            for k in range(K):
+                sums = accumulate(tile, sums, rows, k * a_k, panels, q)
+                if ahead is not None:
+                    prefetch(tile, panels, q + ahead)
+                q += tile.cols
+            store(tile, sums, y, m * y_row + n, y_row, M - m, N - n)
+
+
+@njit(parallel=True)
+def _shared(parts, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+    for i in prange(len(parts)):
+        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K)

@@ -1,0 +1,150 @@
+"""The register tile: a block of the output that lives in vector registers while it is summed.
+
+A processor multiplies and adds whole vectors (16 float32 on AVX-512), one or two of them a cycle, but it can
+only do so if the running sums stay in registers. Compilers do not keep an array there; so here is a Numba
+*type* that is made of registers, and a few operations on it::
+
+    sums = zeros(tile)                           # rows x cols zeros
+    rows = spaced(tile, a, p, step, count)       # row i of the other factor begins at a[p + i*step]
+    sums = accumulate(tile, sums, rows, c, w, q) # sums[i, :] += rows[i][c] * w[q : q + cols]
+    store(tile, sums, y, p, step, count, width)  # y[p + i*step : ...] = sums[i, :]
+
+`accumulate` is called once for each k of a matrix product: one number of every row meets a vector of weights.
+The rows may begin anywhere; `tile_rows.py` has other ways to say where. A sum that is done in pieces begins
+with `load` instead of `zeros`: it takes up the sums that `store` left. A depthwise convolution, where every
+column has numbers of its own, has `slide` instead of `accumulate` (`tile_slide.py`). Weights that come from
+far away can be asked for before they are wanted, with `prefetch`.
+
+There is no second kernel for what is left over at the edges. Rows past the last one (`count` are left) repeat
+it: the same sums are computed, and stored, twice. Columns past the last one (`width` are left) are computed
+and not stored. The tile's size is a type (`tile_types.py`), so a kernel is written once for all sizes.
+
+The idea is the micro-kernel of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
+TOMS 34(3), 2008), in its register-broadcast form.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from convlab.cpu import llvm
+from convlab.cpu.llvm import INT
+from convlab.cpu.tile_rows import at_most, listed, masked, spaced, within
+from convlab.cpu.tile_types import Tile, heights, rows_computed, tile_for, vector_bytes
+from convlab.support.aligned import CACHE_LINE
+
+__all__ = [
+    "Tile",
+    "accumulate",
+    "heights",
+    "listed",
+    "load",
+    "masked",
+    "prefetch",
+    "rows_computed",
+    "spaced",
+    "store",
+    "tile_for",
+    "vector_bytes",
+    "within",
+    "zeros",
+]
+
+# Each operation is a pair: the type of what it returns, and the instructions that LLVM is to make of it.
+
+
+@intrinsic
+def zeros(typing, tile):
+    """Return a tile of zeros."""
+    return tile.sums(tile), lambda context, builder, signature, args: llvm.zero(tile.sums)
+
+
+@intrinsic
+def accumulate(typing, tile, sums, rows, c, w, q):
+    """Return sums with ``sums[i, :] += rows[i][c] * w[q : q + cols]`` for every row i."""
+
+    def generate(context, builder, signature, args):
+        _, sums_, rows_, c_, w_, q_ = args
+        weights = []
+        for j in range(tile.vectors):
+            pointer = llvm.address(context, builder, w, w_, q_, INT(j * tile.lanes), vector=tile.vector)
+            weights.append(builder.load(pointer, align=4))
+        for i in range(tile.rows):
+            start = builder.extract_value(rows_, i)
+            number = builder.load(builder.gep(start, [c_]))  # one number of the row, in every lane
+            number = llvm.in_every_lane(builder, number, tile.vector)
+            for j, weight in enumerate(weights):
+                k = i * tile.vectors + j
+                total = llvm.multiply_add(builder, number, weight, builder.extract_value(sums_, k))
+                sums_ = builder.insert_value(sums_, total, k)
+        return sums_
+
+    return sums(tile, sums, rows, types.intp, w, types.intp), generate
+
+
+@intrinsic
+def prefetch(typing, tile, w, q):
+    """Ask for w[q : q + cols] to be brought from far memory into the second cache, and do not wait for it.
+
+    One request for each cache line. A guess costs nothing but its place in the queue: there need be no such
+    weights, nor memory where they would be.
+    """
+
+    def generate(context, builder, signature, args):
+        _, w_, q_ = args
+        line = CACHE_LINE // np.dtype(tile.tile.dtype).itemsize  # numbers
+        for j in range(0, tile.cols, line):
+            llvm.prefetch(builder, llvm.address(context, builder, w, w_, q_, INT(j)))
+        return context.get_dummy_value()
+
+    return types.none(tile, w, types.intp), generate
+
+
+@intrinsic
+def load(typing, tile, y, p, step, count, width):
+    """Return the sums that `store` left: ``sums[i, j] = y[p + i*step + j]``, 0 in columns from `width` on."""
+
+    def generate(context, builder, signature, args):
+        _, y_, p_, step_, count_, width_ = args
+        rows = [builder.mul(step_, at_most(builder, i, count_)) for i in range(tile.rows)]
+
+        def read(masks):
+            sums = llvm.empty(tile.sums)
+            for j, mask in enumerate(masks):
+                for i, row in enumerate(rows):
+                    here = row, INT(j * tile.lanes)
+                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
+                    value = llvm.load_below(builder, pointer, mask, tile.vector)
+                    sums = builder.insert_value(sums, value, i * tile.vectors + j)
+            return sums
+
+        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, read)
+
+    return tile.sums(tile, y, types.intp, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
+def store(typing, tile, sums, y, p, step, count, width):
+    """Write ``y[p + i*step + j] = sums[i, j]`` for every row i and every column j < width.
+
+    Rows from `count` on go where the last one goes, and before it: the last one stays.
+    """
+
+    def generate(context, builder, signature, args):
+        _, sums_, y_, p_, step_, count_, width_ = args
+        rows = [builder.mul(step_, at_most(builder, i, count_)) for i in range(tile.rows)]
+
+        def write(masks):
+            for j, mask in enumerate(masks):
+                for i, row in reversed([*enumerate(rows)]):
+                    here = row, INT(j * tile.lanes)
+                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
+                    value = builder.extract_value(sums_, i * tile.vectors + j)
+                    llvm.store_below(builder, value, pointer, mask)
+            return context.get_dummy_value()
+
+        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, write)
+
+    return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate

@@ -1,0 +1,163 @@
+"""Share a matrix of tiles between threads.
+
+The work of a kernel is cut into parts that touch neither each other's rows nor each other's columns; a loop
+over the parts (Numba's `prange`) gives one to each thread.
+
+The threads are a pool that Numba keeps, and a pool does not survive everything. The simplest one serves one
+caller at a time and ends the process for two; so callers take turns. The one of GNU OpenMP, the usual one on
+Linux, ends a child process that was forked after the pool began; so such a child computes on one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import pairwise
+from threading import RLock
+
+import numpy as np
+
+from convlab.support.checks import check_whole
+
+TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
+
+_one_at_a_time = RLock()
+_pool_was_lost = False  # in a forked child: using the pool again would end it
+_held = []  # Numba's own lock, while this process is forked
+
+
+def check_threads(threads) -> int:
+    """Return `threads` as an int, or say what is wrong with it."""
+    return check_whole("threads", threads, 1, 1024)
+
+
+@lru_cache
+def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
+    """Cut a rows x cols matrix of sums into one part a thread, along the side that has more tiles.
+
+    Parameters
+    ----------
+    threads : int
+    rows, cols : int
+    row_step, col_step : int
+        Rows and columns of a tile; parts begin at multiples of them.
+
+    Returns
+    -------
+    ndarray of int64, (parts, 4)
+        (first row, end row, first column, end column) of each.
+    """
+    tiles = -(-rows // row_step), -(-cols // col_step)
+    across = tiles[1] > tiles[0]
+    size, step, count = (cols, col_step, tiles[1]) if across else (rows, row_step, tiles[0])
+    threads = min(threads, count)
+    edges = [min(size, count * i // threads * step) for i in range(threads + 1)]
+    cuts = list(pairwise(edges))
+    return np.array([(0, rows, *cut) if across else (*cut, 0, cols) for cut in cuts], np.int64)
+
+
+def spread(threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments) -> None:
+    """Run a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
+
+    Parameters
+    ----------
+    threads : int
+    rows, cols : (int, int)
+        How many there are, and how many of them make a tile.
+    kernel : callable
+        ``kernel(first row, end row, first column, end column, *arguments)`` computes a part.
+    shared : callable
+        ``shared(parts, *arguments)`` calls the kernel for every part, on many threads.
+    """
+    if threads == 1 or lost_the_pool():
+        kernel(0, rows[0], 0, cols[0], *arguments)
+    else:
+        with limited(threads):
+            shared(parts(threads, *rows, *cols), *arguments)
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """Let the kernels inside a ``with`` run on at most so many threads."""
+    import numba
+
+    with _one_at_a_time:
+        before, wanted = numba.get_num_threads(), min(threads, numba.config.NUMBA_NUM_THREADS)
+        if before == wanted:  # a microsecond for each time it is set: a tenth of a short convolution
+            yield
+            return
+        numba.set_num_threads(wanted)
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
+
+
+# -- a process that is forked ------------------------------------------------------------------------------
+
+
+def lost_the_pool() -> bool:
+    """Say if this process must not use Numba's threads, being a fork of one that did; warn of it once."""
+    if _pool_was_lost:
+        _warn_of_the_loss()
+    return _pool_was_lost
+
+
+@lru_cache
+def _warn_of_the_loss() -> None:
+    warnings.warn(
+        "threads=1 is used in this process: it was forked from one in which Numba's threads ran, on GNU "
+        "OpenMP, and that ends a fork which uses them again; with multiprocessing's start method 'spawn' or "
+        "'forkserver', or with NUMBA_THREADING_LAYER=workqueue in the environment, threads can be used",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _began_in_child() -> None:
+    """In the child: nobody holds the lock, and the pool may be lost."""
+    global _one_at_a_time, _pool_was_lost
+    _after_fork()
+    _one_at_a_time = RLock()
+    _pool_was_lost = _pool_was_lost or _on_gnu_openmp()
+
+
+def _on_gnu_openmp() -> bool:
+    """Say if Numba's pool has begun, and is one of GNU OpenMP; Intel's, TBB and workqueue bear a fork."""
+    pool = sys.modules.get("numba.np.ufunc.omppool")
+    if getattr(pool, "openmp_vendor", None) != "GNU":
+        return False
+    import numba
+
+    try:
+        return numba.threading_layer() == "omp"
+    except ValueError:  # it has not begun
+        return False
+
+
+def _before_fork() -> None:
+    """Wait until no kernel uses the pool, and none is compiled: a child would wait for that for ever."""
+    _one_at_a_time.acquire()
+    if lock := _compiler_lock():
+        lock.acquire()
+        _held.append(lock)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().release()
+    _one_at_a_time.release()
+
+
+def _compiler_lock():
+    """Return the lock that Numba holds while it compiles; None if it was not imported yet."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    return getattr(module, "global_compiler_lock", None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_began_in_child)

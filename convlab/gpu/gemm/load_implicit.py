@@ -1,0 +1,87 @@
+"""A as an index map: which number of x cell (m, k) is, worked out where it is needed.
+
+    m = (n*P + p)*Q + q        k = (r*S + s)*channels + c
+    A[m, k] = x[n, p*stride - top + r*dilation, q*stride - left + s*dilation, c]   or 0 outside the picture
+
+The divisions are done once for each of a thread's rows and for its first column. From then on (r, s, c)
+moves by a fixed number of columns, the way a clock moves by hours, minutes and seconds: three additions and
+two carries.
+
+Two tests in one: a coordinate below 0 is, as uint32, a very large one, so `h < H` also says 0 <= h.
+"""
+
+from __future__ import annotations
+
+from convlab.gpu.gemm.kernel import Source
+from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.vector_io import mover
+from convlab.gpu.kernels import device_function
+from convlab.problem import ConvProblem
+from convlab.support.checked import Computed, Count, kept
+
+START, ROW, COLUMN = 0, 1, 2  # of a row: where in x tap (0, 0) lies, and its coordinates
+C, S, R = 0, 1, 2  # where the thread is along K
+
+
+def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
+    """Return the numbers of the problem that `index_map` takes."""
+    channels = problem.C // problem.groups
+    taps, c = divmod(tile.block_k, channels)
+    (top, _), (left, _) = problem.padding
+    sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.Q, problem.P
+    steps = *problem.stride, top, left, *problem.dilation
+    along = problem.dilation[0] * problem.W * problem.C, problem.dilation[1] * problem.C
+    return (*sizes, *steps, *along, *divmod(taps, problem.S), c)
+
+
+@kept
+def index_map(tile: Tile, width: Count, dtype: Computed) -> Source:
+    """Return the `Source` that works out every place by itself."""
+    take, _, clear = mover(width, dtype)
+    loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
+
+    @device_function
+    def begin(rows, at, table, thread, m, M, first, k, shape):
+        H, W, all_c, channels, _, taps_s, Q, P, down, right, top, left = shape[:12]
+        for load in range(loads):
+            # Rows past the last one repeat it: their sums are not stored.
+            pixel = min(m + thread // lanes + load * (threads // lanes), M - 1)
+            line = pixel // Q
+            n = line // P
+            h = (line - n * P) * down - top
+            w = (pixel - line * Q) * right - left
+            start = ((n * H + h) * W + w) * all_c
+            rows[load, START] = start + first
+            rows[load, ROW], rows[load, COLUMN] = h, w
+        column = k + thread % lanes * width
+        tap = column // channels
+        at[C] = column - tap * channels
+        at[R] = tap // taps_s
+        at[S] = tap - at[R] * taps_s
+
+    @device_function
+    def fetch(x, rows, at, registers, shape):
+        H, W, taps_r = shape[0], shape[1], shape[4]
+        dilation_h, dilation_w, down, right = shape[12:16]
+        r, s = at[R], at[S]
+        distance = r * down + s * right + at[C]
+        h, w = r * dilation_h, s * dilation_w
+        for load in range(loads):
+            row, column = rows[load, ROW] + h, rows[load, COLUMN] + w
+            if row < H and column < W and r < taps_r:
+                take(x, rows[load, START] + distance, registers, load * width)
+            else:
+                clear(registers, load * width)
+
+    @device_function
+    def advance(rows, at, table, M, shape):
+        channels, taps_s = shape[3], shape[5]
+        next_r, next_s, next_c = shape[16:]
+        c, s, r = at[C] + next_c, at[S] + next_s, at[R] + next_r
+        if c >= channels:
+            c, s = c - channels, s + 1
+        if s >= taps_s:
+            s, r = s - taps_s, r + 1
+        at[C], at[S], at[R] = c, s, r
+
+    return Source(begin, fetch, advance)

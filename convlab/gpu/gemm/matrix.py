@@ -1,0 +1,81 @@
+"""Matrix products on a GPU, in tiles: what im2row, im2col and pointwise end in.
+
+    y[m, n] = sum over k of a[m, k] * b[k, n]        for each group: M x K times K x N
+
+A block computes a tile of y. Three ways, from simple to fast (`WAYS`): "shared" and "registers" are the
+kernels of `convlab.gpu.gemm.simple`, with one sum a thread and with 4 x 4; "tuned" is the kernel of
+`convlab.gpu.gemm`, with the tile that suits the product.
+
+a lies row by row (`along` "k": numbers of a row are neighbours), as im2row and pictures do, or column by
+column ("m"), as im2col does. Neighbouring threads load along that axis, whichever it is.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from convlab.gpu.device import current
+from convlab.gpu.gemm import launch
+from convlab.gpu.gemm.heuristics import TILES, judge
+from convlab.gpu.gemm.load_matrix import stored
+from convlab.gpu.gemm.simple import BLOCK, THREADS, TILE, register_tile, shared_tile
+from convlab.gpu.gemm.tile import Tile
+from convlab.problem import ConvProblem
+
+WAYS = "shared", "registers", "tuned"
+FEW = 8  # blocks; below, smaller tiles keep more of the GPU busy
+
+pack, packed_bytes = launch.pack, launch.packed_bytes  # (groups, K, N up to a multiple of four)
+
+
+def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) -> None:
+    """Fill y with the product of a and b, all on the device.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+        Its `gemm` are the sizes.
+    a
+        (M, groups*K) if `along` is "k", (groups*K, M) if it is "m"; in any shape.
+    along : str
+    b
+        As `pack` returns it.
+    y
+        (M, groups*N), in any shape.
+    way : str, optional
+        One of `WAYS`; "tuned" is for a that lies along "k". By default the fastest.
+    """
+    M, N, K = problem.gemm
+    if way is None:
+        way = "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
+    if way == "tuned":
+        product = _as_pointwise(problem)
+        tile, step = _tile_for(product), product.C
+        launch.multiply(product, tile, 1, stored, (step, K), a, a, b, None, y)
+        return
+    step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
+    if way == "shared":
+        kernel, side, block = shared_tile(problem.dtype, along), TILE, (TILE, TILE)
+    else:
+        wide_a = launch.wide(4, K if along == "k" else M, a) == 4
+        wide_y = launch.wide(4, N, y) == 4
+        kernel, side, block = register_tile(problem.dtype, along, wide_a, wide_y), BLOCK, THREADS
+    across = -(-N // side)
+    grid = problem.groups * -(-M // side) * across
+    arrays = a.reshape(-1), b.reshape(-1), y.reshape(-1)
+    current().launch(kernel, grid, block, *arrays, M, N, K, step, group, b.shape[2], problem.K, across)
+
+
+@lru_cache
+def _as_pointwise(problem: ConvProblem) -> ConvProblem:
+    """Return the product as a convolution: each row of a is a pixel, its numbers are the channels."""
+    M, _, K = problem.gemm
+    groups = problem.groups
+    return ConvProblem(1, M, 1, groups * K, problem.K, 1, 1, groups=groups, dtype=problem.dtype)
+
+
+@lru_cache
+def _tile_for(product: ConvProblem) -> Tile:
+    """Return the tile that is expected to be the fastest."""
+    width = 4 if product.gemm[2] % 4 == 0 else 1
+    return min(TILES[product.dtype, width], key=lambda tile: judge(product, tile).time)

@@ -1,0 +1,76 @@
+"""The lane simulator as a device: it stands where a GPU would, for any form, and keeps what it saw.
+
+It has the four words of `convlab.gpu.device`: put, empty, launch, get. The memory is NumPy's, filled with
+poison, and a launch is `convlab.gpu.simulator.run`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.gpu.launch_args import as_launched
+from convlab.support.checked import checked
+
+
+@checked
+class Simulator:
+    """A device of plain NumPy arrays, with a trace of every launch.
+
+    Attributes
+    ----------
+    traces : list of convlab.gpu.simulator.Trace
+        One a launch, in order.
+    """
+
+    name = "simulator"
+    stream_per_thread = False  # it is done when it has been asked for
+
+    def __init__(self, traced: bool = True):
+        self.traces, self.traced = [], traced
+
+    def put(self, array: np.ndarray):
+        """Return a copy of a NumPy array."""
+        return np.array(array, order="C")
+
+    def empty(self, shape, dtype):
+        """Return an array whose every byte is poison: what is read before it is written shows."""
+        from convlab.gpu import simulator
+
+        return simulator.poisoned(shape, dtype)
+
+    def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a copy of a device array, in `out` if that is given."""
+        if out is None:
+            return np.array(array)  # and no longer one that knows what was written
+        out[...] = array
+        return out
+
+    def adopt(self, array):
+        """Return another library's device array as NumPy's, in the same memory."""
+        return np.asarray(_SameMemory(array.__cuda_array_interface__))
+
+    def free(self) -> int | None:
+        """Return the bytes of memory that are free now; None if that cannot be known."""
+        from convlab.machine import facts
+
+        return facts.memory_at_hand()
+
+    def holds(self, pointer: int) -> bool:
+        """Say if an address lies in this device's memory: there is just one."""
+        return True
+
+    def launch(self, kernel, grid, block, *arguments) -> None:
+        """Run a kernel lane by lane; a race, or an access out of bounds, is an error."""
+        from convlab.gpu import simulator
+
+        arguments = [as_launched(value) for value in arguments]
+        trace = simulator.run(kernel, grid, block, *arguments, traced=self.traced)
+        self.traces.append(trace)
+        trace.check()
+
+
+class _SameMemory:
+    """What NumPy needs to know to look at memory that is described in CUDA's way."""
+
+    def __init__(self, interface: dict):
+        self.__array_interface__ = {**interface, "version": 3}

@@ -1,0 +1,83 @@
+"""The lane simulator: runs the source of a real kernel, every thread of it, and watches its memory.
+
+    trace = lanes.run(kernel, grid, block, x, y, 7)
+    trace.check()                        # a race, a barrier not all reach, a read of nothing: KernelError
+    print(trace.report())                # what each line asked of the memory
+    trace.sites()                        # the same as records; trace.requests(site): lane by lane
+
+Neither a GPU nor a CUDA toolkit is needed. Every thread runs the kernel's own Python source until it has to
+wait; every element it reads or writes is looked at and written down. Threads of a warp that do so at the same
+place of the source, in the same iteration of every loop around it, made one request.
+
+It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is the
+other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, where
+the source says that unsigned meets unsigned (`kinds`), and everywhere in a kernel that counts with uint32 by
+rule (`convlab.gpu.kernels`). Numbers with a fraction are rounded to their own
+type after every operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a
+`while` for long: then others have a turn. One that spins until another *block* has done something spins for
+ever, and is stopped.
+
+A launch is a `machine`; it reads the kernel's `source`, binds its names (`link`) and runs one `block` after
+the other. `arrays` write every access to the `log`; `races`, `between`, `copies` and `table` read it. `order`
+knows who has waited for whom, `watching` looks after numbers that wrap below zero.
+"""
+
+from __future__ import annotations
+
+from convlab.gpu.simulator.access_site import Site
+from convlab.gpu.simulator.errors import KernelError, Mistake
+from convlab.gpu.simulator.memory import poisoned
+from convlab.gpu.simulator.requests import Request
+from convlab.gpu.simulator.trace import Trace
+from convlab.support.checked import check_hint
+
+__all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "run"]
+
+
+def run(
+    kernel,
+    grid,
+    block,
+    *arguments,
+    blocks=None,
+    traced: bool = True,
+    shared_bytes: int = 0,
+    most_rounds: int = 1 << 16,
+) -> Trace:
+    """Run a kernel on NumPy arrays, thread by thread.
+
+    Parameters
+    ----------
+    kernel
+        As `cuda.jit` made it, or a plain function.
+    grid, block : int or tuple of int
+        Blocks, and threads of a block, along x, y and z.
+    *arguments
+        NumPy arrays (written in place, as on the device), numbers, and tuples of numbers.
+    blocks : collection of int or tuple of int, optional
+        Run these blocks alone, so that a large launch is seen through one of them; by default all.
+    traced : bool
+        False: look for mistakes, and keep no requests.
+    shared_bytes : int
+        Bytes of dynamic shared memory: what ``kernel[grid, block, stream, bytes]`` says on the device.
+    most_rounds : int
+        How often a thread may go round in one `while`, before it is taken for one that never ends. Rounds
+        that only look at a few elements, always the same, count 16 times.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    ConvError
+        If an argument is wrong.
+    KernelError
+        At once where the kernel cannot go on: an access out of bounds or misaligned, threads that wait for
+        each other, or go round in a loop, for ever; a size that the compiler could not know. All other
+        mistakes are in the trace; `Trace.check` raises them.
+    """
+    from convlab.gpu.simulator.machine import Machine
+
+    check_hint("traced", traced, bool)
+    return Machine(kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds).run()

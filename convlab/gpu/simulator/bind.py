@@ -1,0 +1,90 @@
+"""The names a kernel uses, each bound to its stand-in: `cuda`, casts, device functions, instructions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sys
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+import numpy as np
+
+from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.ptx import Instruction
+from convlab.gpu.simulator.cuda_names import Cuda
+from convlab.gpu.simulator.errors import KernelError
+from convlab.gpu.simulator.instructions import STAND_INS
+from convlab.gpu.simulator.kinds import outside
+from convlab.gpu.simulator.source import MACHINE, read
+from convlab.gpu.simulator.values import Module, as_dtype, cast, is_number_type, keeps_type, literal
+
+
+class Linker:
+    """Makes functions whose names are bound for one launch; their code is kept from launch to launch."""
+
+    def __init__(self, machine):
+        self._machine, self._cuda = machine, Cuda(machine)
+        self._functions = {}
+        self._names = {
+            MACHINE: machine,
+            "float": np.float64,
+            "complex": np.complex128,
+            "__builtins__": builtins,
+        }
+
+    def link(self, function, unsigned=frozenset()) -> FunctionType:
+        """Return a function like the one given, for this launch; some of its arguments are unsigned."""
+        if function not in self._functions:
+            source = read(function, unsigned)
+            if source.unfixed:
+                raise KernelError(function.__name__, source.unfixed)
+            for (line, column), name in source.arrays.items():
+                self._machine.array_names[source.code.co_filename, line, column] = name
+            names = {**self._names, **source.constants}
+            linked = FunctionType(source.code, names, function.__name__, function.__defaults__)
+            linked.__kwdefaults__ = function.__kwdefaults__
+            self._functions[function] = linked
+            for name, value in _outside(function, source.names()):
+                names[name] = self.swap(value)
+        return self._functions[function]
+
+    def swap(self, value):
+        """Return what stands for a value in a kernel: often the value itself."""
+        if value is cuda:
+            return self._cuda
+        if isinstance(value, ModuleType):
+            return Module(value, self.swap)
+        if hasattr(value, "py_func"):
+            return self._device_function(self.link(value.py_func))
+        if isinstance(value, Instruction):
+            return partial(_stand_in(value.name), self._machine)
+        if isinstance(value, BuiltinFunctionType) and value.__module__ == math.__name__:
+            return keeps_type(value)
+        if is_number_type(value):
+            return cast(as_dtype(value))
+        return literal(value)
+
+    def _device_function(self, function):
+        machine, code = self._machine, function.__code__
+
+        def call(*arguments, **named):
+            path = machine.path
+            machine.path = path.call(sys._getframe(1).f_lasti, code)
+            result = function(*arguments, **named)
+            machine.path = path
+            return result
+
+        return call
+
+
+def _stand_in(name: str):
+    if name not in STAND_INS:
+        raise NotImplementedError(f"{name} has no stand-in in convlab.gpu.simulator.instructions")
+    return STAND_INS[name]
+
+
+def _outside(function, names):
+    """Yield the name and value of everything a function finds outside of itself."""
+    known = outside(function)
+    yield from ((name, known[name]) for name in names if name in known)

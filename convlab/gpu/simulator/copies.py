@@ -1,0 +1,114 @@
+"""cp.async: a thread begins a copy, and it arrives when it waits for it; until then it is in flight.
+
+What a copy reads must stay as it is until it has arrived, and nobody else may write where it goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from convlab.gpu.simulator import errors
+from convlab.gpu.simulator.errors import Mistake, element
+from convlab.gpu.simulator.log import Rows
+from convlab.gpu.simulator.memory import COPYING
+from convlab.gpu.simulator.races import described
+
+BYTES = 16
+_NEVER = 1 << 40  # moments; no launch has as many
+
+
+@dataclass
+class Copy:
+    """A copy: from where (None: zeros), to where, whose, and when.
+
+    `begun` and `arrived` are moments, as in `Order`.
+    """
+
+    array: object
+    source: int | None
+    shared: object
+    k: int
+    values: tuple
+    thread: int
+    path: int
+    instruction: int
+    begun: int
+    arrived: int = _NEVER
+
+
+class Copies:
+    """The copies of the block that runs now."""
+
+    def __init__(self, machine):
+        self._machine, self._flying = machine, []
+
+    def begin_block(self) -> None:
+        """Forget the copies of other blocks."""
+        self._flying = []
+
+    def begin(self, shared, to, array, index, wanted, instruction: int) -> Copy:
+        """Begin a copy: read now, written when the thread has waited for it."""
+        machine, count, source = self._machine, BYTES // shared.itemsize, None
+        if wanted:
+            values = array.load(index, count, instruction)
+            source = array.base + array.locate(index) * array.itemsize
+        else:
+            values = (0,) * count
+        k = shared.run(to, count, instruction, "st")
+        shared.mark(k, count, COPYING)
+        path, now = machine.path.number, machine.log.now()
+        copy = Copy(array, source, shared, k, values, machine.lane.thread, path, instruction, now)
+        self._flying.append(copy)
+        return copy
+
+    def arrive(self, copy: Copy) -> None:
+        """Write what was copied. Its ends were in use until now: that is noted where the copy was begun."""
+        log, shared = self._machine.log, copy.shared
+        if copy.source is not None:
+            access = log.access("fetched", copy.array.whole, BYTES)
+            log.numbers.extend((copy.path, copy.instruction, access, copy.source))
+        access = log.access("landed", shared.whole, BYTES)
+        log.numbers.extend((copy.path, copy.instruction, access, shared.base + copy.k * shared.itemsize))
+        for i, value in enumerate(copy.values):
+            shared.put(copy.k + i, value)
+        copy.arrived = log.now()
+
+    def check(self, rows: Rows) -> None:
+        """Note which accesses between two barriers wrote to an end of a copy in flight."""
+        if not self._flying or not len(rows):
+            return
+        ends = [(copy.source, copy) for copy in self._flying if copy.source is not None]
+        ends += [(copy.shared.base + copy.k * copy.shared.itemsize, copy) for copy in self._flying]
+        ends.sort(key=lambda end: (end[0], end[1].begun))
+        self._flying = [copy for copy in self._flying if copy.arrived == _NEVER]
+        kinds = [access.kind in ("st", "atomic") for access in self._machine.log.accesses]
+        place = np.array([address // BYTES for address, _ in ends])
+        written = np.flatnonzero(np.array(kinds)[rows.access] & np.isin(rows.address // BYTES, place))
+        # In one long row, place by place: the last copy that begun before a write, and the latest to arrive.
+        _, number = np.unique(np.append(place, rows.address[written] // BYTES), return_inverse=True)
+        far, near = number[: len(ends)] * 2 * _NEVER, number[len(ends) :] * 2 * _NEVER
+        begun = far + np.array([copy.begun for _, copy in ends])
+        arrived = np.maximum.accumulate(far + np.array([copy.arrived for _, copy in ends]))
+        last = np.searchsorted(begun, near + rows.moment[written], side="right") - 1
+        hit = (last >= 0) & (arrived[last] > near + rows.moment[written])
+        for row, end in zip(written[hit].tolist(), last[hit].tolist(), strict=True):
+            moment = rows.moment[row]
+            while not ends[end][1].begun <= moment < ends[end][1].arrived:
+                end -= 1
+            self._note(rows, row, *ends[end])
+
+    def _note(self, rows, row, address, copy):
+        machine = self._machine
+        thread, index, did, place = described(machine, rows, row)
+        array = machine.log.accesses[rows.access[row]].array
+        text = f"{element(array.name, index)} is {did} by thread {thread} of block {machine.block_index}"
+        if address == copy.source:
+            text += " while cp.async still copies from it"
+        else:
+            text += " while cp.async still copies to it"
+        text += f", for thread {machine.thread_index(copy.thread)}: wait for the copy first"
+        begun = machine.place(machine.paths.nodes[copy.path], copy.instruction)
+        who = machine.block_index, thread
+        machine.mistakes.add(Mistake(errors.IN_FLIGHT, text, place, begun, array.name, index, *who))

@@ -1,0 +1,126 @@
+"""What stands for the instructions of `convlab.gpu.ptx` and `convlab.gpu.tensor_cores.mma` in the simulator.
+
+`STAND_INS` has one function for each name; its first parameter is the `Machine`, the others are the kernel's.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from convlab.gpu.simulator import errors
+from convlab.gpu.simulator.copies import BYTES
+
+ALL_LANES = 0xFFFFFFFF
+
+
+def load4(machine, array, index):
+    """Return four elements, read at once."""
+    return array.load(index, 4, sys._getframe(1).f_lasti)
+
+
+def store4(machine, array, index, a, b, c, d):
+    """Write four elements at once."""
+    array.store(index, (a, b, c, d), sys._getframe(1).f_lasti)
+
+
+# -- copies that take their time -----------------------------------------------------------------------------
+
+
+def cp_async16_zfill(machine, shared, to, array, index, wanted):
+    """Begin to copy 16 bytes: read now, written when the thread has waited for it."""
+    copy = machine.copies.begin(shared, to, array, index, wanted, sys._getframe(1).f_lasti)
+    machine.lane.copies[-1].append(copy)
+
+
+def cp_async_commit(machine):
+    """Close the group of copies."""
+    machine.lane.copies.append([])
+
+
+def cp_async_wait(machine, groups):
+    """Let all copies arrive but those of the last groups."""
+    copies = machine.lane.copies
+    while len(copies) - 1 > groups:  # the last one is open
+        for copy in copies.pop(0):
+            machine.copies.arrive(copy)
+
+
+# -- tensor cores --------------------------------------------------------------------------------------------
+
+
+def ldmatrix_x4(machine, shared, index):
+    """Return a word of each of four matrices; lane 8*i + j read row j of matrix i."""
+    instruction = sys._getframe(1).f_lasti
+    row = shared.load(index, BYTES // shared.itemsize, instruction)
+    rows = machine.meet(ALL_LANES, np.array(row, shared.dtype).view(np.uint32).tolist(), instruction)
+    line, word = divmod(machine.lane.number, 4)
+    return tuple(rows[8 * matrix + line][word] for matrix in range(4))
+
+
+def mma_m16n8k16_f16(machine, *words):
+    """Return four numbers of A @ B + C: pairs of float16 in every word."""
+    return _product(machine, words, _halves, sys._getframe(1).f_lasti)
+
+
+def mma_m16n8k8_tf32(machine, *words):
+    """Return four numbers of A @ B + C: the first 19 bits of a float32 in every word."""
+    return _product(machine, words, _singles, sys._getframe(1).f_lasti)
+
+
+def half2(machine, low, high):
+    """Return a word of two float16."""
+    return int(np.array([low, high], np.float16).view(np.uint32)[0])
+
+
+def tf32(machine, value):
+    """Return a float32 rounded to tf32, as a word."""
+    bits = int(np.float32(value).view(np.uint32))
+    return (bits + (0x1000 if np.isfinite(value) else 0)) & 0xFFFFE000
+
+
+def _product(machine, words, numbers, instruction):
+    lanes = machine.meet(ALL_LANES, words[:6], instruction)
+    if len(lanes) < 32:
+        machine.note(errors.WARP, f"only {len(lanes)} lanes of the warp multiply; it takes all 32")
+    matrix = lanes.once(lambda: _multiply(lanes, numbers))
+    row, pair = divmod(machine.lane.number, 4)
+    c0, c1, c2, c3 = words[6:]
+    (d0, d1), (d2, d3) = matrix[row, 2 * pair : 2 * pair + 2], matrix[row + 8, 2 * pair : 2 * pair + 2]
+    return c0 + d0, c1 + d1, c2 + d2, c3 + d3
+
+
+def _multiply(lanes, numbers):
+    """Put the words of 32 lanes in their places (see `convlab.gpu.tensor_cores.mma`), and multiply."""
+    a, b = np.zeros((16, 8), np.uint32), np.zeros((8, 8), np.uint32)  # words; b by columns
+    for lane, (a0, a1, a2, a3, b0, b1) in lanes.items():
+        g, t = divmod(lane, 4)
+        a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4] = a0, a1, a2, a3
+        b[g, t], b[g, t + 4] = b0, b1
+    return numbers(a) @ numbers(b).T  # (16, k) @ (k, 8)
+
+
+def _halves(words):
+    return words.view(np.float16).astype(np.float32)
+
+
+def _singles(words):
+    return (words & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+STAND_INS = {
+    function.__name__: function
+    for function in (
+        load4,
+        store4,
+        cp_async16_zfill,
+        cp_async_commit,
+        cp_async_wait,
+        ldmatrix_x4,
+        mma_m16n8k16_f16,
+        mma_m16n8k8_tf32,
+        half2,
+        tf32,
+    )
+}

@@ -1,0 +1,69 @@
+"""What `lanes.run` returns: the requests of a launch, place by place, and its mistakes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from convlab.errors import ParameterError
+from convlab.gpu.simulator.access_site import Site, report
+from convlab.gpu.simulator.errors import KernelError, Mistake
+from convlab.gpu.simulator.log import Rows
+from convlab.gpu.simulator.requests import Request
+from convlab.gpu.simulator.table import Table
+from convlab.support.checked import checked
+
+
+class Trace:
+    """What a launch asked of the memory, and what it did wrong.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name.
+    function : callable
+        The kernel's Python function.
+    """
+
+    def __init__(self, machine):
+        self._machine, self._rows = machine, []
+        self.function, self.kernel = machine.kernel, machine.kernel.__name__
+
+    def add(self, block, rows: Rows) -> None:
+        """Keep the accesses of a block."""
+        self._rows.append((block, rows))
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """What the kernel did wrong, one for each kind and place."""
+        return tuple(self._machine.mistakes)
+
+    def check(self) -> None:
+        """Raise a `KernelError` if the kernel did anything wrong."""
+        if self.mistakes:
+            raise KernelError(self.kernel, self.mistakes)
+
+    def sites(self) -> list[Site]:
+        """Return a record for every place that touches an array, in the order of the source."""
+        return list(self._table.sites)
+
+    @checked
+    def requests(self, site: Site) -> list[Request]:
+        """Return the requests of a site, one by one, by block, warp and iteration."""
+        if site not in self._table.sites:
+            raise ParameterError(f"site is line {site.line}, which is not in the trace of {self.kernel!r}")
+        return self._table.requests(site)
+
+    @checked
+    def reads(self, array: str) -> np.ndarray:
+        """Return how often each element of a global array was read, by threads; the array's shape."""
+        return self._table.reads(array)
+
+    def report(self) -> str:
+        """Return the sites as a table of text."""
+        return report(self.sites())
+
+    @cached_property
+    def _table(self):
+        return Table(self._machine, self._rows)

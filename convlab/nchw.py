@@ -1,0 +1,96 @@
+"""The door for NCHW: other libraries' layouts into convlab's NHWC / KRSC, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.plans.plan import conv2d
+from convlab.problem import ConvProblem, check_pair
+from convlab.support.checks import check_axes, check_numbers, check_out
+
+_SHAPING = ("stride", "padding", "dilation", "groups")  # what the shape of y depends on, beside x and w
+
+
+def from_nchw(x: np.ndarray) -> np.ndarray:
+    """Return images in convlab's order.
+
+    Parameters
+    ----------
+    x : ndarray, (N, C, H, W)
+        Or filters, (K, C/groups, R, S): the rule is the same.
+
+    Returns
+    -------
+    ndarray, (N, H, W, C)
+        A copy, contiguous in that order.
+    """
+    return _turned("x", x, "N, C, H, W", (0, 2, 3, 1))
+
+
+def to_nchw(y: np.ndarray) -> np.ndarray:
+    """Return images in PyTorch's order, the inverse of `from_nchw`.
+
+    Parameters
+    ----------
+    y : ndarray, (N, P, Q, K)
+        Or filters, (K, R, S, C/groups).
+
+    Returns
+    -------
+    ndarray, (N, K, P, Q)
+        A copy, contiguous in that order.
+    """
+    return _turned("y", y, "N, P, Q, K", (0, 3, 1, 2))
+
+
+def conv2d_nchw(
+    x: np.ndarray,
+    w: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    out: np.ndarray | None = None,
+    **parameters,
+) -> np.ndarray:
+    """Convolve arrays that lie in PyTorch's order.
+
+    Parameters
+    ----------
+    x : ndarray, (N, C, H, W)
+    w : ndarray, (K, C/groups, R, S)
+    bias : ndarray, (K,), optional
+    out : ndarray, (N, K, P, Q), optional
+        Written and returned; C-contiguous, of x's dtype, sharing no memory with the inputs.
+    **parameters
+        The other keyword arguments of `conv2d`.
+
+    Returns
+    -------
+    ndarray, (N, K, P, Q)
+
+    Raises
+    ------
+    ConvError
+        As in `conv2d`; axes are those of the arrays as they lie here.
+
+    Notes
+    -----
+    All three arrays are reordered on every call; code that runs more than once should keep its arrays in
+    NHWC and use `conv2d` or `plan`.
+    """
+    check_pair(x, w, parameters.get("groups", 1), ("N", "C", "H", "W"), ("K", "C/groups", "R", "S"))
+    images, filters = from_nchw(x), from_nchw(w)
+    if out is not None:
+        shaping = {name: parameters[name] for name in _SHAPING if name in parameters}
+        N, P, Q, K = ConvProblem.of(images, filters, **shaping).y_shape
+        check_out(out, (N, K, P, Q), x.dtype.name, "(N, K, P, Q)", x=x, w=w, bias=bias)
+    y = conv2d(images, filters, bias, **parameters)
+    if out is None:
+        return to_nchw(y)
+    out[...] = y.transpose(0, 3, 1, 2)
+    return out
+
+
+def _turned(name: str, array, axes: str, order: tuple[int, ...]) -> np.ndarray:
+    check_numbers(name, array)
+    check_axes(name, array, axes)
+    return np.ascontiguousarray(array.transpose(order))

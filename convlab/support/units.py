@@ -1,0 +1,53 @@
+"""Numbers as people read them: bytes in KiB, MiB, GiB, counts in k, M, G, times in ms, ratios with a ×."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from convlab.support.checked import checked
+
+
+@checked
+def bytes_text(count: float) -> str:
+    """Return bytes in binary units with three significant digits, e.g. '6.89 MiB'."""
+    return _in_units(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), "{:.0f}".format)
+
+
+@checked
+def count_text(count: float) -> str:
+    """Return a count in decimal units with three significant digits, e.g. '1.81 G'."""
+    return _in_units(count, 1000, ("", "k", "M", "G", "T"), "{:g}".format)
+
+
+@checked
+def time_text(seconds: float) -> str:
+    """Return a duration with three significant digits, e.g. '1.23 ms'."""
+    return _in_units(seconds * 1e9, 1000, ("ns", "µs", "ms", "s"), _three)
+
+
+@checked
+def ratio_text(value: float) -> str:
+    """Return a ratio as people read it: '12.2×', '0.06×', '278×'."""
+    if 0 < value < 0.005:
+        return "< 0.01×"
+    return f"{value:.{0 if value >= 99.95 else 1 if value >= 0.995 else 2}f}×"
+
+
+def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callable[[float], str]) -> str:
+    """Return a value in the first unit that writes it as less than `step`, else in the last.
+
+    The text decides, not the value: 1023.9 KiB would read "1024 KiB", and so it is "1.00 MiB".
+    """
+    text = smallest(value)
+    for unit in units[:-1]:
+        if abs(float(text)) < step:
+            return f"{text} {unit}".rstrip()
+        value /= step
+        text = _three(value)
+    return f"{text} {units[-1]}"
+
+
+def _three(value: float) -> str:
+    """Three significant digits, without an exponent: 6.89, 68.9, 689, 1023."""
+    decimals = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:.{decimals}f}"
