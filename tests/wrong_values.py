@@ -191,9 +191,8 @@ def rows() -> dict[str, Call]:
     from convlab.auto.timing import Timing
     from convlab.benchmark import datasheets, roofline, saved
     from convlab.benchmark.comparison import Effort
-    from convlab.benchmark.layers import Case
-    from convlab.benchmark.rows import CPU
-    from convlab.benchmark.tables import Table
+    from convlab.benchmark.layers import Workload
+    from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_types import Tile as RegisterTile
     from convlab.gpu.assembly import trouble
@@ -205,6 +204,7 @@ def rows() -> dict[str, Call]:
     from convlab.inspect.tiling import Tiling
     from convlab.networks import whole
     from convlab.support.files import data_path
+    from convlab.support.tables import Table
 
     names = public()
     found: dict[str, Call] = {}
@@ -643,7 +643,7 @@ def rows() -> dict[str, Call]:
         x=np.ones((1, 3, 3, 1), np.float32), rows=32)  # fmt: skip
 
     # measuring
-    case = Case("resnet18", "conv1", problem)
+    case = Workload("resnet18", "conv1", problem)
     effort = Effort(rounds=1, most=1, budget=0.0)
     row(
         "measure.autotune.autotune",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from convlab.algorithms import ALGORITHMS
 from convlab.auto import speeds
 from convlab.auto.select import predicted
 from convlab.auto.timing import alone
-from convlab.benchmark.comparison import Contest, Effort
-from convlab.benchmark.layers import Case
+from convlab.benchmark.comparison import Comparison, Effort, WallClock
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
 from convlab.cpu.threads import check_threads
 from convlab.errors import ParameterError
@@ -65,17 +66,17 @@ def autotune(
 
 def _tune(problem: ConvProblem, threads: int, on_problem) -> dict[str, float]:
     on_problem(problem)
-    rows = timed(Case("autotune", str(problem), problem), threads)
+    rows = timed(Workload("autotune", str(problem), problem), threads)
     found = {row.candidate: row.seconds for row in sorted(rows, key=lambda row: row.seconds)}
     speeds.keep(problem, threads, found)
     return found
 
 
-def timed(case: Case, threads: int = 1) -> list[Row]:
+def timed(workload: Workload, threads: int = 1) -> list[Row]:
     """Time the promising algorithms on a layer, and keep nothing."""
-    expected = predicted(case.problem, threads)
+    expected = predicted(workload.problem, threads)
     promising = [name for name in expected if expected[name] <= HOPELESS * min(expected.values())]
     with alone(threads):
-        contest = Contest(case, _EFFORT, threads)
-        contest.enter_ours(promising)
-        return contest.rows("autotune")
+        comparison = Comparison(workload, _EFFORT, WallClock(threads))
+        comparison.enter_ours({name: ALGORITHMS[name] for name in promising})
+        return comparison.rows("autotune")

@@ -16,7 +16,7 @@ from convlab.auto import speeds as known
 from convlab.auto.model_error import speeds_of
 from convlab.auto.predict import Speeds
 from convlab.auto.select import ALIKE
-from convlab.benchmark.rows import CPU, runs
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.cost.formula import LETTERS
 from convlab.errors import ParameterError
 from convlab.machine import system
