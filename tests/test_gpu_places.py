@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from convlab import ConvProblem, networks, plan
+from convlab import ALGORITHMS, ConvProblem, networks, plan
 from convlab.algorithms.im2row import im2row
 from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.indirect import indirection_buffer
@@ -168,6 +168,6 @@ def test_times_are_saved_ones_or_none(tmp_path):
 
 
 def test_the_live_path_is_tried_in_the_simulator():
-    times = measure(CASE, NAMES, StandIn())
+    times = measure(CASE, {name: ALGORITHMS[name] for name in NAMES}, StandIn())
     assert set(times) == set(NAMES)
     assert all(np.isnan(t.median) for t in times.values())  # a stand-in knows no time

@@ -259,10 +259,9 @@ def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_taken():
 
 def test_the_clock_and_the_roofs():
     """They are positive, and no more than any machine could have: a clock of another unit would show."""
-    from convlab.benchmark.gpu.facts import gpu_facts
-
-    from convlab.benchmark.gpu import roofs
     from convlab.benchmark.gpu.clock import EventClock
+    from tools.bench_gpu import roofs
+    from tools.bench_gpu.facts import gpu_facts
 
     found = roofs.measure(EventClock(), gpu_facts()["multiprocessors"], rounds=3)
     assert 1e10 < found.flops < 1e16

@@ -653,9 +653,9 @@ def rows() -> dict[str, Call]:
         trusted=True,
         right={"problems": ANY_LIST, "on_problem": CALLED},
     )
-    row("measure.caches.read_speeds", smallest=8192, largest=8192, rounds=1)
+    row("benchmark.read_bandwidth.read_speeds", smallest=8192, largest=8192, rounds=1)
     row(
-        "measure.cases.Case",
+        "benchmark.layers.Workload",
         network="resnet18",
         layer="conv1",
         problem=problem,
@@ -663,15 +663,15 @@ def rows() -> dict[str, Call]:
         right={"network": TEXT},
     )
     positive = {"1.5", "10**30", "infinity"}
-    row("measure.contest.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
+    row("benchmark.comparison.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
         right={"budget": positive | {"0"}, "slow": positive, "patience": positive})  # fmt: skip
-    row("measure.contest.material", problem=problem)
-    row("measure.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
+    row("benchmark.comparison.material", problem=problem)
+    row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
-    row("measure.gpu.ladder_times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
+    row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
     row(
-        "measure.gpu.layer_times.layer_times",
-        case=case,
+        "benchmark.gpu.times.layer_times",
+        workload=case,
         names=["direct"],
         folder=folder,
         right={"names": ANY_LIST},
@@ -682,16 +682,23 @@ def rows() -> dict[str, Call]:
     row("measure.judge.speeds_of", measurement=measurement)
     row("measure.judge_tables.errors", judged=judged, right={"judged": ANY_LIST})
     row("measure.judge_tables.prices", measurement=measurement)
-    row("measure.live.measure_layer", problem=problem, names=["im2row"], layer="a", rounds=1, trusted=True,
-        right={"names": ANY_LIST})  # fmt: skip
-    row("measure.paper.compare_three", case=case, effort=effort, cache="warm", trusted=True)
-    row("measure.paper.three_ways", problem=problem, x=x, w=w)
-    row("measure.points.once", problem=problem)
-    row("measure.points.points", rows=[row_of], right=rows_right)
+    row(
+        "benchmark.measure_layer.measure_layer",
+        problem=problem,
+        names=["im2row"],
+        layer="a",
+        rounds=1,
+        trusted=True,
+        right={"names": ANY_LIST},
+    )
+    row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
+    row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
+    row("benchmark.roofline_points.compulsory_bytes", problem=problem)
+    row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row("measure.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
-    row("measure.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
+    row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
-    row("measure.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
+    row("benchmark.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
         right={"name": TEXT, "machine": {"{}", "a dict"}})  # fmt: skip
     row(
         "measure.roofs.multiply_adds",
@@ -702,16 +709,16 @@ def rows() -> dict[str, Call]:
         loop=lambda flops: flops,
         right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
     )
-    row("measure.runs.runs", folder=folder, what=CPU)
-    row("measure.saved.read", path=newest_run(folder))
+    row("benchmark.saved_runs.runs", folder=folder, what=CPU)
+    row("benchmark.saved.read", path=newest_run(folder))
     row(
-        "measure.summary.by_kind",
+        "benchmark.summary.by_kind",
         rows=[row_of],
         ours=["im2row"],
-        rivals=None,
-        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
+        baselines=None,
+        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
-    row("measure.tables.as_text", table=Table("a", ("b",), [("c",)]))
+    row("support.tables.as_text", table=Table("a", ("b",), [("c",)]))
     row(
         "measure.timing.compare",
         candidates={"a": lambda: a},

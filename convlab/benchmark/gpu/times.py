@@ -56,11 +56,11 @@ def ladder_times(name: str, folder: Path | None = None) -> DeviceTimes:
     ladder, part = by_name[name], f"ladder {name}"
     if not (trouble := gpu_trouble()):
         return DeviceTimes(_measured_here(), _without_numbers(measure(ladder.workload, ladder.rungs())))
-    kept = _newest(folder, part)
+    kept = newest(folder, part)
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
     rows = kept.part(part) + [row for row in kept.part("image") if row.candidate == COPY]
-    return DeviceTimes(_saved(kept), _without_numbers({row.candidate: row.timing for row in rows}))
+    return DeviceTimes(saved_from(kept), _without_numbers({row.candidate: row.timing for row in rows}))
 
 
 @checked
@@ -80,11 +80,11 @@ def layer_times(workload: Workload, names: Iterable[str], folder: Path | None = 
     if not (trouble := gpu_trouble()):
         return DeviceTimes(_measured_here(), measure(workload, {name: ALGORITHMS[name] for name in names}))
     part = f"layers_{workload.problem.N}"
-    kept = _newest(folder, part)
+    kept = newest(folder, part)
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
     rows = {row.candidate: row.timing for row in kept.part(part) if row.problem == workload.problem}
-    return DeviceTimes(_saved(kept), {name: rows[name] for name in names if name in rows})
+    return DeviceTimes(saved_from(kept), {name: rows[name] for name in names if name in rows})
 
 
 def measure(workload: Workload, algorithms: Mapping[str, Algorithm], clock=None) -> dict[str, Timing]:
@@ -120,7 +120,7 @@ def _without_numbers(times: dict[str, Timing]) -> dict[str, Timing]:
     return {name.partition(": ")[2] or name: timing for name, timing in times.items()}
 
 
-def _newest(folder: Path | None, part: str) -> Measurement | None:
+def newest(folder: Path | None, part: str) -> Measurement | None:
     """Return the newest measurement of a real GPU that has this part."""
     every = runs(folder or data_path("measurements"), GPU).values()
     real = [one for one in every if not one.header.get("simulated") and one.part(part)]
@@ -137,7 +137,7 @@ def _measured_here() -> str:
     return f"measured here, {as_markdown(name.decode() if isinstance(name, bytes) else str(name))}"
 
 
-def _saved(kept: Measurement) -> str:
+def saved_from(kept: Measurement) -> str:
     return f"saved: {as_markdown(kept.header['device'].get('name') or 'a GPU')}, {kept.header['date'][:10]}"
 
 
