@@ -184,16 +184,19 @@ import conftest, test_on_gpu
     subprocess.run([sys.executable, "-c", script, tmp_path / "journal"], check=True)
 
 
-def test_the_learners_command_is_the_same(tmp_path):
+def test_the_learners_command_is_the_same(tmp_path, capsys):
     def convlab(*arguments):
         command = [sys.executable, "-m", "convlab.cli", "bench", "gpu", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True)
 
-    for wrong in (("--layers", "vgg"), ("--minutes", "soon"), ("--save", tmp_path)):
-        done = convlab(*wrong)
-        assert done.returncode == 2
-        assert wrong[0] in done.stderr
+    done = convlab("--layers", "vgg", "--save", tmp_path / "run.csv")
+    assert done.returncode == 2
+    assert "--layers='vgg' chooses no layer" in done.stderr
     assert "--simulate" in convlab("--help").stdout
+    for wrong in (["--minutes", "soon"], ["--save", str(tmp_path)]):
+        with suppress(SystemExit):  # argparse's own
+            assert main(wrong) == 2
+        assert wrong[0] in capsys.readouterr().err
 
 
 def test_a_wheel_has_no_tools(tmp_path, monkeypatch):
@@ -325,6 +328,7 @@ def test_who_takes_the_process_along_is_named_and_the_rest_goes_on(tmp_path, mon
     script, path = tmp_path / "step.py", tmp_path / "run.csv"
     script.write_text(CRASHING.format(what=what))
     monkeypatch.setattr(run, "STEP", (str(script),))
+    monkeypatch.setattr(steps, "ladders", list)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     found, stopped = run.bench_gpu(path, FEW)
     assert found.header["wrong"]["direct"]["layers_2: tiny layer"] == says

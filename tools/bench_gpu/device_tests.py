@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,12 +43,13 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
     count, until = processes or max(1, min(MOST, (os.cpu_count() or 1) // 2)), time.monotonic() + limit
     asked = ["-m", "gpu", "-v", "-p", "no:cacheprovider", TESTS]
     running, late, died = [], 0, 0
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+    with ExitStack() as files:
+        said = [files.enter_context(tempfile.TemporaryFile()) for _ in range(count)]
         try:
-            for number in range(count):
+            for number, out in enumerate(said):
                 environment = os.environ | {"CONVLAB_TEST_SHARE": f"{number}/{count}"}
                 command = [sys.executable, *another_python.module("pytest"), *asked]
-                running.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said))
+                running.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out))
             for process in running:
                 try:
                     died += process.wait(max(0.0, until - time.monotonic())) not in (0, 1, 5)
@@ -57,8 +59,9 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
             for process in running:
                 process.kill()
                 process.wait()
-            said.seek(0)
-            text = said.read()
+            for out in said:
+                out.seek(0)
+            text = "\n".join(out.read().decode(errors="replace") for out in said)
             write_atomically(log, f"{FIRST_LINE}\n{text}")
     counts = Counter(re.findall(r" (PASSED|FAILED|ERROR|SKIPPED)\b.*\[", text))
     told = ", ".join(f"{number} {word.lower()}" for word, number in sorted(counts.items())) or "none"

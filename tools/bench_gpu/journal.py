@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from convlab.benchmark.saved import Measurement, Row
@@ -45,11 +46,12 @@ class Journal:
         return self.measurement.header
 
     def read(self) -> None:
-        """Read what there is; a last line that was cut off does not count."""
+        """Read what there is; a line that was cut off does not count."""
         self.measurement.rows, self.done, self.at = [], set(), None
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        for line in text[: text.rfind("\n") + 1].splitlines():
-            self._note(json.loads(line))
+        for line in text.splitlines():
+            with suppress(ValueError):
+                self._note(json.loads(line))
 
     def _note(self, line: dict) -> None:
         ((what, found),) = line.items()
@@ -89,7 +91,8 @@ class Journal:
 
     def _append(self, lines: list[dict]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("".join(json.dumps(line) + "\n" for line in lines))
+            # It begins with a line break: what a kill has left of the line before stays by itself.
+            file.write("\n".join(["", *map(json.dumps, lines), ""]))
         for line in lines:
             self._note(line)
 

@@ -94,7 +94,11 @@ def bench_gpu(
 
 def take(journal: Journal, step: str, labels: list[str], until: float) -> None:
     """Have one step taken, by one process after the other if need be, until it is done or time is up."""
-    while left := [one for one in labels if one not in journal.done | journal.header["failed"].keys()]:
+
+    def to_do() -> list[str]:
+        return [one for one in labels if one not in journal.done | journal.header["failed"].keys()]
+
+    while left := to_do():
         seconds = until - time.monotonic()
         if seconds < LAST:
             journal.add("failed", dict.fromkeys(left, TIME_UP))
@@ -103,14 +107,14 @@ def take(journal: Journal, step: str, labels: list[str], until: float) -> None:
         try:
             code = subprocess.run([sys.executable, *STEP, journal.path, step], timeout=seconds).returncode
         except subprocess.TimeoutExpired:
-            code = 0
+            code = None
         journal.read()
         at = journal.at
         journal.add("at", None)
         if code and at:
             journal.add("wrong", [*at, f"took its process with it (exit code {code})"])
-        elif code:  # nobody was at work, so another process would fare no better
-            journal.add("failed", dict.fromkeys(left, f"its process ended with code {code}"))
+        elif code is not None:  # what it has left another process would leave, too
+            journal.add("failed", dict.fromkeys(to_do(), f"its process ended with code {code}"))
 
 
 def opened(record: Path, options: dict) -> Journal:
