@@ -128,7 +128,7 @@ WRITER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from convlab.benchmark import store
+from convlab.support import json_store
 
 def add(number):
     json_store.update(Path(sys.argv[1]), lambda content: content.update({f"{sys.argv[2]} {number}": number}))
@@ -288,7 +288,7 @@ def test_benchmarks_at_once_do_not_share_a_core(claims):
 @pinned
 def test_another_process_is_given_another_core_until_this_one_ends(claims):
     code = (
-        "import sys; from convlab.benchmark import cores; cores.CLAIM = sys.argv[1]\n"
+        "import sys; from convlab.machine import cores; cores.CLAIM = sys.argv[1]\n"
         "with cores.claimed({0, 1}) as core: print(core, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, cores.CLAIM]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ConvError, ConvProblem, conv2d, plan
-from convlab.algorithms.precomputed_gemm.tables import tables
+from convlab.algorithms.precomputed_gemm.offsets import tables
 from convlab.cpu import tile_types
 from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.gemm import _block, gemm, gemm_part, pack, packed_bytes

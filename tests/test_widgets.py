@@ -516,7 +516,7 @@ def test_the_microscope_shows_the_functions_a_kernel_calls():
     marked = {
         (a["array"], a["kind"]): text[a["file"], a["line"]][a["begin"] : a["end"]] for a in kernel["accesses"]
     }
-    assert {name for name, _ in text} == {"kernel.py", "moves.py", "moving.py", ""}
+    assert {name for name, _ in text} == {"kernel.py", "tile_io.py", "vector_io.py", ""}
     assert len([line for line in kernel["source"] if line["text"].startswith("def ")]) == 4  # each once
     assert marked["a", "st"] == "a[buffer, k + i, m]"
     assert marked["x", "ld"] == marked["b", "ld"] == "load4(memory, i)"

@@ -14,7 +14,7 @@ import convlab
 from convlab import ConvProblem, ShapeError, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_gemm.tables import deltas, walk
+from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
 from convlab.algorithms.winograd.transforms import transforms
 from convlab.auto import speeds as known
 from convlab.auto.predict import predict

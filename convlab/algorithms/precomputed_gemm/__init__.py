@@ -17,7 +17,7 @@ import numpy as np
 from convlab.algorithms.binding import gpu_form
 from convlab.algorithms.implicit_gemm import ONCE, TRAFFIC
 from convlab.algorithms.precomputed_gemm import cpu
-from convlab.algorithms.precomputed_gemm.tables import in_walking_order, steps, tables
+from convlab.algorithms.precomputed_gemm.offsets import in_walking_order, steps, tables
 from convlab.algorithms.spec import Algorithm, Form, Formula
 
 _NUMPY_BLOCK = 16  # channels

@@ -8,7 +8,7 @@
 
 A row costs one addition for each step, however many channels the step multiplies. Where a tap falls on
 padding for all pixels of a tile, the step is left out. Starts, masks and deltas are those of
-`convlab.algorithms.precomputed_gemm.tables`.
+`convlab.algorithms.precomputed_gemm.offsets`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from convlab.algorithms.im2row import panel_bytes
 from convlab.algorithms.implicit_gemm import TRAFFIC
-from convlab.algorithms.precomputed_gemm.tables import BLOCK_C, deltas_of, pieces, tables
+from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas_of, pieces, tables
 from convlab.algorithms.spec import Form, Formula
 from convlab.cost.phases import packing, table_pass, through_a_table
 from convlab.cpu.jit import late, njit, prange

@@ -46,7 +46,7 @@ WAITING = 16  # times as many rounds it counts for
 
 
 class Machine:
-    """What `lanes.run` does; kernels meet it through the names `Linker` gives them.
+    """What `simulator.run` does; kernels meet it through the names `Linker` gives them.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Machine:
         if waits:
             text += ": what it waits for does not happen meanwhile (blocks run one after the other here, and"
             text += " on a device, too, no other block need be running)"
-        text += f"; most_rounds={self.most_rounds} is the limit, `lanes.run` takes another one"
+        text += f"; most_rounds={self.most_rounds} is the limit, `simulator.run` takes another one"
         self.stop(errors.SPIN, text)
 
     def _spot(self, instruction):
