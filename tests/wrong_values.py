@@ -167,7 +167,10 @@ _RECORDS = (
 )
 SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
-        [f"gpu.simulated_gpu.Simulator.{word}" for word in ("put", "empty", "get", "adopt", "holds", "launch")],
+        [
+            f"gpu.simulated_gpu.Simulator.{word}"
+            for word in ("put", "empty", "get", "adopt", "holds", "launch")
+        ],
         _DEVICE,
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
