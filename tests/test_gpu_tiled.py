@@ -14,9 +14,10 @@ from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
 from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.errors import ParameterError
-from convlab.gpu import diagnose, simulator
+from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated, using
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.heuristics import TILES, choose, instructions, judge, tile_of
@@ -36,7 +37,7 @@ SOURCES = {
 }
 TUNED = TILES["float32", 4][0]
 EVERY_TILE = [(dtype, width, tile) for (dtype, width), tiles in TILES.items() for tile in tiles]
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 ARCHS = "sm_80", "sm_90"
 archs = pytest.mark.parametrize("arch", ARCHS)

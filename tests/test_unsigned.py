@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab.errors import ConvError
-from convlab.gpu import diagnose, simulator
+from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.kernels import device_function, kernel, unsigned
 from convlab.gpu.numba_cuda import cuda, float32, uint64
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 BITS = (1 << 32) - 1
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 
+from convlab.machine import cuda_driver
 from convlab.machine.system import whole
 from convlab.support.units import bytes_text
 
@@ -33,8 +32,12 @@ class Gpu:
 
 
 def find_gpus() -> tuple[Gpu, ...]:
-    """Return the GPUs the driver shows; empty where there is no driver or no GPU."""
-    return (_ask_tool() if shutil.which("nvidia-smi") else ()) or _ask_driver()
+    """Return the GPUs the driver shows; empty where there is no driver or no GPU.
+
+    A container may carry the driver without its tools: then the driver's library is asked.
+    """
+    found = _ask_tool() if shutil.which("nvidia-smi") else ()
+    return found or tuple(Gpu(one.name, None, one.capability, one.memory) for one in cuda_driver.devices())
 
 
 def _ask_tool() -> tuple[Gpu, ...]:
@@ -59,34 +62,3 @@ def parse_table(table: str) -> tuple[Gpu, ...]:
                 Gpu(name or "unnamed GPU", driver, capability, None if memory is None else memory * 2**20)
             )
     return tuple(found)
-
-
-def _ask_driver() -> tuple[Gpu, ...]:
-    """Ask libcuda itself, as in containers that carry the driver without its tools."""
-    try:
-        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
-        return ()
-    count, device, text, total = (
-        ctypes.c_int(),
-        ctypes.c_int(),
-        ctypes.create_string_buffer(256),
-        ctypes.c_size_t(),
-    )
-    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
-        return ()
-    found = []
-    for index in range(count.value):
-        cuda.cuDeviceGet(ctypes.byref(device), index)
-        cuda.cuDeviceGetName(text, len(text), device)
-        cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
-        major, minor = (_attribute(cuda, number, device) for number in (75, 76))
-        capability = f"{major}.{minor}" if major else None
-        found.append(Gpu(text.value.decode(errors="replace"), None, capability, total.value or None))
-    return tuple(found)
-
-
-def _attribute(cuda: ctypes.CDLL, number: int, device: ctypes.c_int) -> int:
-    """Return a device attribute; 75 and 76 are CUdevice_attribute's compute capability, major and minor."""
-    value = ctypes.c_int()
-    return 0 if cuda.cuDeviceGetAttribute(ctypes.byref(value), number, device) else value.value
