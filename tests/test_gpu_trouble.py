@@ -14,7 +14,7 @@ from convlab import conv2d, doctor
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
 from convlab.gpu import device
 from convlab.gpu.diagnose import availability, driver_errors, faults, toolkit
-from convlab.machine import cuda_driver, nvidia
+from convlab.machine import cuda_driver
 from convlab.machine.cuda_driver import Driver
 from convlab.support import install
 
@@ -272,7 +272,26 @@ def test_machine_without_a_driver_has_no_library(monkeypatch):
     assert cuda_driver.library() is None
 
 
-def test_gpus_are_asked_of_the_driver_where_it_has_no_tools(monkeypatch):
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023",
+            "535.104.05",
+        ),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build", "570.86.15"),
+        ("something else", None),
+        (None, None),
+    ],
+)
+def test_driver_tells_its_version(tmp_path, monkeypatch, text, version):
+    monkeypatch.setattr(cuda_driver, "VERSION", tmp_path / "version")
+    if text:
+        cuda_driver.VERSION.write_text(text + "\n")
+    assert cuda_driver.version() == version
+
+
+def test_gpus_are_asked_of_the_driver(monkeypatch):
     class Two(Library):
         def cuDeviceGet(self, place, index):
             place._obj.value = index
@@ -287,11 +306,13 @@ def test_gpus_are_asked_of_the_driver_where_it_has_no_tools(monkeypatch):
             place._obj.value = {75: 9, 76: 0}[number]
 
     monkeypatch.setattr(cuda_driver, "library", lambda: Two(gpus=2))
-    monkeypatch.setenv("PATH", "")
-    assert nvidia.find_gpus() == tuple(nvidia.Gpu(f"GPU {i}", None, "9.0", 80 << 30) for i in (0, 1))
+    monkeypatch.setattr(cuda_driver, "version", lambda: "570.86.15")
+    first, second = cuda_driver.find_gpus()
+    assert first == cuda_driver.GpuFacts("GPU 0", "570.86.15", "9.0", 80 << 30)
+    assert second.describe() == "GPU 1 (compute capability 9.0, 80.0 GiB, driver 570.86.15)"
     for library in (None, Two(gpus=0), Two(start=803)):
         monkeypatch.setattr(cuda_driver, "library", lambda library=library: library)
-        assert nvidia.find_gpus() == ()
+        assert cuda_driver.find_gpus() == ()
 
 
 @pytest.mark.parametrize(

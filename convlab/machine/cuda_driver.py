@@ -6,13 +6,16 @@ This is the one place that opens libcuda. Nothing but the driver is needed: no t
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+
+from convlab.support.units import bytes_text
 
 NO_DEVICE = 100  # CUresult's CUDA_ERROR_NO_DEVICE
 PCI = Path("/sys/bus/pci/devices")
+VERSION = Path("/proc/driver/nvidia/version")
 NVIDIA = "0x10de"  # the vendor, on the bus
 DISPLAY = "0x03"  # how the class of a graphics device begins there
 DEVICE_ORDINAL = 9  # CUpointer_attribute's CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
@@ -38,12 +41,24 @@ class Driver:
     reason: str = ""
 
 
-class Device(NamedTuple):
-    """A GPU as the driver describes it: its name, the compute capability ("9.0"), and bytes of memory."""
+@dataclass(frozen=True)
+class GpuFacts:
+    """One NVIDIA GPU: its name, the driver, the compute capability ("9.0") and bytes of memory."""
 
     name: str
+    driver: str | None
     capability: str | None
     memory: int | None
+
+    def describe(self) -> str:
+        """Return one line for people."""
+        details = [
+            self.capability and f"compute capability {self.capability}",
+            self.memory and bytes_text(self.memory),
+            self.driver and f"driver {self.driver}",
+        ]
+        known = ", ".join(filter(None, details))
+        return f"{self.name} ({known})" if known else self.name
 
 
 def library() -> ctypes.CDLL | None:
@@ -68,11 +83,21 @@ def ask() -> Driver | None:
     return Driver((major, rest // 10), error, (text.value or b"").decode(errors="replace"))
 
 
-def devices() -> list[Device]:
+def find_gpus() -> tuple[GpuFacts, ...]:
     """Return the GPUs that the driver shows; none where there is no driver, or it does not start."""
     cuda = library()
     error, count = _start(cuda) if cuda else (0, 0)
-    return [] if error else [_device(cuda, index) for index in range(count)]
+    return () if error else tuple(_facts(cuda, index) for index in range(count))
+
+
+def version() -> str | None:
+    """Return the driver's own version, e.g. "570.86.15", where Linux tells it."""
+    try:
+        text = VERSION.read_text(errors="replace")
+    except OSError:
+        return None
+    found = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", text)
+    return found and found[1]
 
 
 def home_of(pointer: int) -> int | None:
@@ -104,7 +129,7 @@ def _start(cuda: ctypes.CDLL) -> tuple[int, int]:
     return error, count.value
 
 
-def _device(cuda: ctypes.CDLL, index: int) -> Device:
+def _facts(cuda: ctypes.CDLL, index: int) -> GpuFacts:
     device, text, total = ctypes.c_int(), ctypes.create_string_buffer(256), ctypes.c_size_t()
     cuda.cuDeviceGet(ctypes.byref(device), index)
     cuda.cuDeviceGetName(text, len(text), device)
@@ -113,4 +138,4 @@ def _device(cuda: ctypes.CDLL, index: int) -> Device:
     for number, attribute in zip(numbers, CAPABILITY, strict=True):
         cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
     capability = f"{major.value}.{minor.value}" if major.value else None
-    return Device(text.value.decode(errors="replace"), capability, total.value or None)
+    return GpuFacts(text.value.decode(errors="replace"), version(), capability, total.value or None)

@@ -11,7 +11,7 @@ from importlib import metadata
 from textwrap import fill
 
 from convlab.machine import container, memory_limits, system
-from convlab.machine.nvidia import Gpu, find_gpus
+from convlab.machine.cuda_driver import GpuFacts, find_gpus
 from convlab.support.units import bytes_text
 
 UNKNOWN = "not known"
@@ -48,7 +48,7 @@ class Machine:
     python : str
     libraries : dict of str to (str or None)
         Versions; None where one is not installed.
-    gpus : tuple of Gpu
+    gpus : tuple of GpuFacts
     """
 
     system: str
@@ -67,7 +67,7 @@ class Machine:
     blas: str | None
     python: str
     libraries: dict[str, str | None] = field(repr=False)
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[GpuFacts, ...] = ()
 
     @classmethod
     def here(cls) -> Machine:
