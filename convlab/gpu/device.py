@@ -47,6 +47,14 @@ class Gpu:
 
         return bool(getattr(cuda.config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
 
+    @property
+    def multiprocessors(self) -> int:
+        """How many blocks, at least, it can work on at once: each multiprocessor has its own."""
+        from convlab.gpu.numba_cuda import cuda
+
+        with translated("asking for the GPU in use"):
+            return cuda.get_current_device().MULTIPROCESSOR_COUNT
+
     def wait(self) -> None:
         """Wait until all work that this thread has asked for is done."""
         from convlab.gpu.numba_cuda import cuda
@@ -136,6 +144,15 @@ def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
         yield device
     finally:
         _current.reset(token)
+
+
+def device_multiprocessors() -> int:
+    """Return the multiprocessors of the device that kernels run on now.
+
+    Where there is no GPU, that is what the simulator states: a launch can be looked at on any machine.
+    """
+    device = _current.get() or (Simulator if launch_fault() else Gpu())
+    return device.multiprocessors
 
 
 def gpu_trouble() -> str | None:
