@@ -123,36 +123,29 @@ class Watching(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_If(self, node):
+        # Where the body leaves the function or the loop, all that follows is let by.
         leaves = isinstance(node.body[-1], _EXITS)
-        let_in, let_by = self._bounds(node.test)
-        number = self._tests
-        let_in &= _names_of_indices(*node.body)
-        let_by &= self._indices if leaves else _names_of_indices(*node.orelse)
-        node = self._outermost(node)
-        if let_in:
-            node.body.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        if let_by:
-            node.orelse.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        return node
+        let_by = self._indices if leaves else _names_of_indices(*node.orelse)
+        return self._guard(node, _names_of_indices(*node.body), let_by)
 
     def visit_While(self, node):
-        let_in, _ = self._bounds(node.test)
-        number = self._tests
-        let_in &= _names_of_indices(*node.body)
-        node = self._outermost(node)
-        if let_in:
-            node.body.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        return node
+        return self._guard(node, _names_of_indices(*node.body), set())
 
     def visit_IfExp(self, node):
+        return self._guard(node, _names_of_indices(node.body), _names_of_indices(node.orelse))
+
+    def _guard(self, node, indices_in: set[str], indices_by: set[str]):
+        """Watch the test of a branch; say in each arm, if it has an index to guard, that it was passed."""
         let_in, let_by = self._bounds(node.test)
-        number = self._tests
-        let_in, let_by = let_in & _names_of_indices(node.body), let_by & _names_of_indices(node.orelse)
+        passes = f"WATCH.passes({self._tests})"
         node = self._outermost(node)
-        if let_in:
-            node.body = _expression(f"WATCH.passes({number}) or NODE", node.body)
-        if let_by:
-            node.orelse = _expression(f"WATCH.passes({number}) or NODE", node.orelse)
+        for arm, guarded in (("body", let_in & indices_in), ("orelse", let_by & indices_by)):
+            if guarded:
+                inside = getattr(node, arm)
+                if isinstance(inside, list):
+                    inside.insert(0, _statement(passes, node.test))
+                else:
+                    setattr(node, arm, _expression(f"{passes} or NODE", inside))
         return node
 
     def _bounds(self, test) -> tuple[set[str], set[str]]:
