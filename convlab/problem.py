@@ -18,11 +18,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.support.checks import check_array, check_dtype, check_whole, said
+from convlab.support.checks import LARGEST, check_array, check_dtype, check_whole, said
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
-LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
 @dataclass(frozen=True)

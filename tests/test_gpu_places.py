@@ -17,9 +17,9 @@ from convlab.benchmark.gpu.layer_times import layer_times, measure
 from convlab.benchmark.layers import Case
 from convlab.benchmark.saved import GPU
 from convlab.figures.places import three_ways
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import gpu_trouble, using
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.load_implicit import index_map
 from convlab.gpu.gemm.load_matrix import stored
 from convlab.gpu.gemm.tile import Tile
@@ -27,7 +27,7 @@ from convlab.inspect import addressing
 from convlab.inspect.launches import launched
 from convlab.inspect.traffic import Bus, first_block, moved
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 PROBLEMS = (
     ConvProblem(1, 6, 8, 4, 1, 3, 3, padding=1),
     ConvProblem(1, 7, 5, 3, 1, 3, 2, stride=2, padding=2),

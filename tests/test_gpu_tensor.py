@@ -8,14 +8,14 @@ from convlab import ConvProblem, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, TILES, Tile, rounded, tensor_core, tile_for
 from convlab.algorithms.tensor_core.gpu import product_blocks
 from convlab.errors import ParameterError, UnsupportedError
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import ROUND
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 WORDS, NUMBERS = np.zeros(1, np.uint32), np.zeros(1, np.float32)
 kinds = pytest.mark.parametrize("kind", KINDS)
 archs = pytest.mark.parametrize("arch", ["sm_80", "sm_90"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from convlab.figures.cells import caption, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style, tint
-from convlab.inspect.tiling import GPUS, OTHERS, Tiling, blocks, once, traffic, untiled
+from convlab.gpu.occupancy import GPUS
+from convlab.inspect.tiling import OTHERS, Tiling, blocks, once, traffic, untiled
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, ratio_text
 

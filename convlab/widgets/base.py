@@ -19,8 +19,7 @@ from convlab.errors import ParameterError, ShapeError
 from convlab.figures import style
 from convlab.figures.cells import no_convolution
 from convlab.figures.picture import Picture
-from convlab.problem import LARGEST
-from convlab.support.checks import check_choice, check_whole, said
+from convlab.support.checks import LARGEST, check_choice, check_whole, said
 from convlab.support.markup import as_script
 
 # What all widgets share, in the order in which it is read.

@@ -11,8 +11,9 @@ from convlab import networks
 from convlab.figures import tiling as picture
 from convlab.figures.picture import Picture
 from convlab.gpu import occupancy
+from convlab.gpu.occupancy import GPUS
 from convlab.inspect import tiling
-from convlab.inspect.tiling import GPUS, Tiling
+from convlab.inspect.tiling import Tiling
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.widgets.base import Choice, Live, as_word, check_choice
@@ -46,7 +47,7 @@ class TilingExplorer(Live):
     batch : int
         Images: 1, 8 or 32.
     gpu : str
-        A name of `convlab.inspect.tiling.GPUS`.
+        A name of `convlab.gpu.occupancy.GPUS`.
     tiling : Tiling, optional
         The sizes to open with; powers of two in the ranges of the sliders.
     compiled : mapping of Tiling to int, optional

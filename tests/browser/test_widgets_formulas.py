@@ -26,8 +26,9 @@ from convlab.figures.filling import matrix_of
 from convlab.figures.indirection import rebuilt
 from convlab.figures.memory import form_of, workspace_of
 from convlab.figures.mixing import cost_of, groups_of, mixing_layer
+from convlab.gpu.occupancy import GPUS
 from convlab.inspect import block_footprint, tiling
-from convlab.inspect.tiling import GPUS, Tiling
+from convlab.inspect.tiling import Tiling
 from convlab.support import units
 from convlab.widgets import (
     ChannelMixing,

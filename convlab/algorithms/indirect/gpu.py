@@ -16,7 +16,7 @@ from __future__ import annotations
 from convlab.algorithms import indirect as on_cpu
 from convlab.gpu.device import current
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import choose
+from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import Source
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.vector_io import mover
@@ -35,13 +35,13 @@ pack, packed_bytes = launch.pack, launch.packed_bytes
 def allocate(problem: ConvProblem, threads: int) -> dict:
     """Return the table, (ceil(P*Q/32), R*S, 32), and parts of sums where K is cut."""
     offsets = current().put(on_cpu.indirection_buffer(problem, WARP))
-    return {"offsets": offsets} | launch.partials(problem, choose(problem).parts)
+    return {"offsets": offsets} | launch.partials(problem, choose_tile(problem).parts)
 
 
 def workspace_bytes(problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
     rows = -(-problem.P * problem.Q // WARP) * WARP
-    return rows * problem.R * problem.S * 4 + launch.partial_bytes(problem, choose(problem).parts)
+    return rows * problem.R * problem.S * 4 + launch.partial_bytes(problem, choose_tile(problem).parts)
 
 
 def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, str]:
@@ -54,12 +54,12 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, s
         kept = {"offsets": current().get(workspace["offsets"])}
         table, rebuilt = on_cpu.resize(old, new, kept)
         table = {name: current().put(array) for name, array in table.items()}
-    return table | launch.partials(new, choose(new).parts), rebuilt
+    return table | launch.partials(new, choose_tile(new).parts), rebuilt
 
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, parts, *_ = choose(problem)
+    tile, parts, *_ = choose_tile(problem)
     table, partials = workspace["offsets"].reshape(-1), workspace.get("partials")
     launch.multiply(problem, tile, parts, listed, shape(problem, tile), x, table, w, partials, y)
 

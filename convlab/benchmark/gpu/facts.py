@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from importlib.util import find_spec
 
+from convlab.machine.cuda_driver import find_gpus
 from convlab.machine.facts import version
-from convlab.machine.nvidia import find_gpus
 
 # Numba's names of what the driver tells, and ours.
 _ATTRIBUTES = {

@@ -37,8 +37,7 @@ from convlab.gpu.simulator.source import instructions, places
 from convlab.gpu.simulator.trace import Trace
 from convlab.gpu.simulator.values import argument
 from convlab.gpu.simulator.watch import Watch
-from convlab.problem import LARGEST
-from convlab.support.checks import check_whole, said
+from convlab.support.checks import LARGEST, check_whole, said
 
 CONSTANT_BYTES = 64 << 10
 FEW = 8  # elements; who looks at no others, round after round, waits for something

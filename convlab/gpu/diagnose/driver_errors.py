@@ -22,51 +22,30 @@ _MEANINGS = {
 }
 
 
-def check_shared(size: int, what: str = "the kernel") -> None:
-    """Refuse a tile that does not fit into a block's shared memory.
-
-    Parameters
-    ----------
-    size : int
-        Bytes of shared memory of one block.
-    what : str
-        Whose they are, in the words of the message.
-
-    Raises
-    ------
-    ParameterError
-        If they are more than `MOST_SHARED`.
-    """
-    if size > MOST_SHARED:
-        raise _too_much_shared(size, what)
-
-
-def of_linker(report: str) -> ConvError | None:
+def too_much_shared(report: str) -> ConvError | None:
     """Return the refusal of a kernel that takes too much shared memory, if the linker reports that."""
     found = re.search(r"uses too much shared data \((0x\w+) bytes", report)
-    return _too_much_shared(int(found[1], 16), "the kernel") if found else None
+    if not found:
+        return None
+    return ParameterError(
+        f"the kernel needs {bytes_text(int(found[1], 16))} of shared memory, a block has "
+        f"{bytes_text(MOST_SHARED)}: make its tile smaller"
+    )
 
 
 @contextmanager
-def in_words(doing: str, size: int | None = None) -> Iterator[None]:
+def translated(doing: str, size: int | None = None) -> Iterator[None]:
     """Turn what the libraries of a GPU raise into a `ConvError`; `size` are the bytes that were asked for."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, ConvError) or not _of_a_driver(error):
+        if isinstance(error, ConvError) or not _comes_from_driver(error):
             raise
         text = str(error)
-        raise of_linker(text) or _of_memory(text, size) or _of_launch(text, doing) from None
+        raise too_much_shared(text) or _memory_error(text, size) or _launch_error(text, doing) from None
 
 
-def _too_much_shared(size: int, what: str) -> ConvError:
-    return ParameterError(
-        f"{what} needs {bytes_text(size)} of shared memory, a block has {bytes_text(MOST_SHARED)}: "
-        "make its tile smaller"
-    )
-
-
-def _of_memory(text: str, size: int | None) -> ConvError | None:
+def _memory_error(text: str, size: int | None) -> ConvError | None:
     if not re.search("out.of.memory", text, re.IGNORECASE):
         return None
     wanted = "what the kernel needs" if size is None else f"another {bytes_text(size)}"
@@ -75,7 +54,7 @@ def _of_memory(text: str, size: int | None) -> ConvError | None:
     )
 
 
-def _of_launch(text: str, doing: str) -> ConvError:
+def _launch_error(text: str, doing: str) -> ConvError:
     meaning = next((said for code, said in _MEANINGS.items() if re.search(code, text)), None)
     said = " ".join(text.partition(": No such file")[0].split())  # after that come folders and their files
     return UnsupportedError(f"{doing} failed: {meaning or said[:300]}")
@@ -85,7 +64,7 @@ def _of_launch(text: str, doing: str) -> ConvError:
 _HOMES = ("numba.cuda.cudadrv", "cuda.bindings", "cuda.core", "cuda.pathfinder", "torch", "cupy")
 
 
-def _of_a_driver(error: Exception) -> bool:
+def _comes_from_driver(error: Exception) -> bool:
     """Say if an error is of a kind of theirs, or was raised in their code: some of it is a RuntimeError."""
     if any(kind.__module__.startswith(_HOMES) for kind in type(error).__mro__):
         return True
