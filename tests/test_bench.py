@@ -42,7 +42,7 @@ from convlab.benchmark.cold_start import first_call
 from convlab.benchmark.comparison import Contest, Effort, Rivals, material
 from convlab.benchmark.layers import Case
 from convlab.cli import app
-from convlab.cost.phases import PACES
+from convlab.cost.phases import OVERHEADS
 from convlab.machine import container as cgroups
 from convlab.machine import system as readings
 from convlab.support import files
@@ -109,7 +109,7 @@ def test_a_whole_run(tiny, tmp_path):
     assert {row.count for row in square} == {2}
     assert {row.candidate for row in run.part("product")} >= {"gemm", "FMA peak", "NumPy"}
     assert {row.threads for row in run.part("threads")} == {2}
-    assert set(run.header["paces"]) == set(PACES)
+    assert set(run.header["overheads"]) == set(OVERHEADS)
     assert {row.layer for row in run.part("networks")} == {"wide"}
     assert {row.layer for row in run.part("autotune")} == {"wide", "square", "point"}
     for row in run.part("autotune"):

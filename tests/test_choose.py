@@ -18,7 +18,7 @@ from convlab.auto import autotune
 from convlab.auto import speeds as known
 from convlab.auto.predict import Speeds, predict
 from convlab.auto.select import ALIKE, order_of, predicted
-from convlab.cost.phases import PACES
+from convlab.cost.phases import OVERHEADS
 from convlab.plans import plan as plans
 
 RESNET = networks.load("resnet18")
@@ -36,11 +36,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def speeds(**changes):
-    """Return the tests' machine, changed: roofs by their name, paces by theirs."""
-    roofs, paces = dict(SPEEDS["roofs"]), dict(SPEEDS["paces"])
+    """Return the tests' machine, changed: roofs by their name, overheads by theirs."""
+    roofs, overheads = dict(SPEEDS["roofs"]), dict(SPEEDS["overheads"])
     for name, value in changes.items():
-        (paces if name in paces else roofs)[name] = value
-    return Speeds.of(roofs, paces)
+        (overheads if name in overheads else roofs)[name] = value
+    return Speeds.of(roofs, overheads)
 
 
 def prepared(problem, **options):
@@ -55,12 +55,12 @@ def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
     problems = [p for p in CASES.values() if not ALGORITHMS[algorithm].supports(p)]
     for problem in problems:
         found = predict(problem, algorithm, speeds())
-        assert found.seconds > SPEEDS["paces"]["call"]
+        assert found.seconds > SPEEDS["overheads"]["call"]
         assert all(math.isfinite(part.seconds) and part.seconds > 0 for part in found.parts), problem
         least = 0 if "winograd" in algorithm or "fft" in algorithm else problem.flops / 100e9
         assert found.seconds >= least
         assert {name for one in ALGORITHMS[algorithm].forms["cpu"].passes() for name in one.begins} <= set(
-            PACES
+            OVERHEADS
         )
 
 
@@ -119,7 +119,7 @@ def test_what_is_done_once_is_predicted_too():
     assert predict(problem, "indirect", speeds()).parts == (run,)
     pack, *_ = predict(problem, "winograd_4x4", speeds(), once=True).parts
     assert pack.beginning == pytest.approx((weights + 64 * 64 * 36) * 0.5e-9)
-    for name in ALGORITHMS:  # every one says what it does once, in paces that are measured
+    for name in ALGORITHMS:  # every one says what it does once, in overheads that are measured
         served = [p for p in CASES.values() if not ALGORITHMS[name].supports(p)]
         runs, whole = (
             [predict(p, name, speeds(), once=once).seconds for p in served] for once in (False, True)
@@ -268,7 +268,7 @@ def measured(monkeypatch):
 def test_speeds_are_measured_once(folder, measured):
     first = known.speeds()
     known.forget()
-    assert known.speeds() == first == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert known.speeds() == first == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
     assert len(measured) == 1
     assert [file.name for file in folder.iterdir() if file.suffix != ".lock"] == [known.FILE]
 
@@ -309,7 +309,7 @@ BAD = {
     "machines are text": _changed(machines="Z80"),
     "a machine is text": lambda kept: json.dumps(kept | {"machines": dict.fromkeys(kept["machines"], "Z80")}),
     "speeds are text": _speeds("fast"),
-    "no roofs": _speeds({"paces": SPEEDS["paces"]}),
+    "no roofs": _speeds({"overheads": SPEEDS["overheads"]}),
     "roofs are a list": _speeds(SPEEDS | {"roofs": [1]}),
     "a roof of 0": _roofs(flops=0),
     "a roof that is no number": _roofs(flops=math.nan),
@@ -323,9 +323,9 @@ BAD = {
     "a cache of 0": _roofs(copies={"L1": [0, 1e9], "memory": [1, 1e9]}),
     "a copy is text": _roofs(copies={"memory": [1, "fast"]}),
     "a copy of 400 digits": _roofs(copies={"memory": [1, DIGITS]}),
-    "a pace is text": _speeds(SPEEDS | {"paces": SPEEDS["paces"] | {"call": "4"}}),
-    "a pace of 400 digits": _speeds(SPEEDS | {"paces": SPEEDS["paces"] | {"call": DIGITS}}),
-    "a pace is missing": _speeds(SPEEDS | {"paces": {"call": 1.0}}),
+    "an overhead is text": _speeds(SPEEDS | {"overheads": SPEEDS["overheads"] | {"call": "4"}}),
+    "an overhead of 400 digits": _speeds(SPEEDS | {"overheads": SPEEDS["overheads"] | {"call": DIGITS}}),
+    "an overhead is missing": _speeds(SPEEDS | {"overheads": {"call": 1.0}}),
 }
 
 
@@ -335,7 +335,7 @@ def test_a_bad_file_is_measured_anew_and_replaced(folder, measured, what):
     file = folder / known.FILE
     file.write_text(BAD[what](json.loads(file.read_text())), encoding="utf-8")
     known.forget()
-    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
     assert len(measured) == 1
     known.forget()
     known.speeds()
@@ -357,7 +357,7 @@ IN_THE_WAY = {
 def test_what_lies_in_the_way_neither_stops_nor_blocks(folder, measured, what, name):
     IN_THE_WAY[what](folder / name)
     known.keep(SMALL, 1, {"direct": 1.0})
-    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
     assert known.measured_at() or known.trouble()
     known.forget()
     assert prepared(SMALL).algorithm.name
@@ -421,6 +421,6 @@ def test_where_it_is_kept(monkeypatch, platform, tmp_path):
 
 def test_measuring_finds_speeds_that_a_machine_can_have(folder):
     found = known.measure()
-    known.checked(Speeds.of(found["roofs"], found["paces"]))
-    assert set(found["paces"]) == set(PACES)
-    assert found["paces"]["call"] > found["paces"]["tile"] > 0
+    known.checked(Speeds.of(found["roofs"], found["overheads"]))
+    assert set(found["overheads"]) == set(OVERHEADS)
+    assert found["overheads"]["call"] > found["overheads"]["tile"] > 0

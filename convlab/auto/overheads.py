@@ -25,7 +25,7 @@ from convlab.problem import ConvProblem
 
 
 @dataclass(frozen=True)
-class Paces:
+class Overheads:
     """Seconds, on one core.
 
     Attributes
@@ -42,7 +42,7 @@ class Paces:
     place: float
 
     @classmethod
-    def here(cls, flops: float) -> Paces:
+    def here(cls, flops: float) -> Overheads:
         """Measure this machine, whose core does `flops` operations a second; takes about a second."""
         return cls(
             call=best(_plan(ConvProblem(1, 1, 1, 1, 1, 1, 1), "direct")),
@@ -55,7 +55,7 @@ class Paces:
         )
 
     def as_dict(self) -> dict:
-        """Return the paces as plain values, ready for JSON."""
+        """Return the overheads as plain values, ready for JSON."""
         return asdict(self)
 
 

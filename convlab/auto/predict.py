@@ -5,7 +5,7 @@
     seconds of a run  = seconds of a call + sum over its passes
     and if all is done for a single run, the weights are packed before it: passes as well
 
-The speeds are roofs and paces that were measured on a machine; nothing is fitted to the times of
+The speeds are roofs and overheads that were measured on a machine; nothing is fitted to the times of
 convolutions. What an algorithm's passes are stands in its own file. The idea of the slower half is the
 roofline's (Williams, Waterman & Patterson 2009), pass by pass.
 """
@@ -35,7 +35,7 @@ class Speeds:
     threads : int
     memory : tuple of (float, float)
         For each level of memory, the nearest first: the bytes it holds, and the bytes a second it moves.
-    paces : dict of str to float
+    overheads : dict of str to float
         Seconds of a call, and of what is begun.
     """
 
@@ -43,15 +43,15 @@ class Speeds:
     flops_all: float
     threads: int
     memory: tuple[tuple[float, float], ...]
-    paces: dict[str, float]
+    overheads: dict[str, float]
 
     @classmethod
-    def of(cls, roofs: dict, paces: dict) -> Speeds:
-        """Return the speeds of a machine whose roofs and paces were measured, as they are saved."""
+    def of(cls, roofs: dict, overheads: dict) -> Speeds:
+        """Return the speeds of a machine whose roofs and overheads were measured, as they are saved."""
         # The arrays that were copied are a quarter of their cache, see `roofs.copy_sizes`.
         levels = [(4 * size, speed) for size, speed in roofs["copies"].values()]
         levels[-1] = float("inf"), levels[-1][1]  # the last one is the memory, which holds all
-        return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), paces)
+        return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), overheads)
 
     def moves(self, stream: Stream, problem: ConvProblem, threads: int) -> float:
         """Return the seconds in which a stream flows past."""
@@ -102,7 +102,7 @@ def predict(
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
     passes = _passes(algorithm.form("cpu"), once)
     parts = tuple(_part(one, problem, speeds, threads) for one in passes)
-    return Prediction(speeds.paces["call"] + sum(part.seconds for part in parts), parts)
+    return Prediction(speeds.overheads["call"] + sum(part.seconds for part in parts), parts)
 
 
 @lru_cache
@@ -116,6 +116,8 @@ def _part(one: Pass, problem: ConvProblem, speeds: Speeds, threads: int) -> Part
     flops = speeds.flops if threads == 1 else speeds.flops_all * threads / speeds.threads
     computing = one.flops.quick(problem, threads) / flops
     moving = sum(speeds.moves(stream, problem, threads) for stream in one.streams) / threads
-    begun = {name: count.quick(problem, threads) * speeds.paces[name] for name, count in one.begins.items()}
+    begun = {
+        name: count.quick(problem, threads) * speeds.overheads[name] for name, count in one.begins.items()
+    }
     beginning = sum(begun.values()) / threads
     return Part(one.name, max(computing, moving) + beginning, computing, moving, beginning)

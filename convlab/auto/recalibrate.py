@@ -38,4 +38,4 @@ def _in_words(speeds: Speeds) -> dict[str, str]:
     *caches, (_, memory) = speeds.memory
     words |= {f"copies in {bytes_text(room)}": f"{bytes_text(speed)}/s" for room, speed in caches}
     words["copies in memory"] = f"{bytes_text(memory)}/s"
-    return words | {name: time_text(pace) for name, pace in speeds.paces.items()}
+    return words | {name: time_text(overhead) for name, overhead in speeds.overheads.items()}

@@ -1,6 +1,6 @@
 """What is known of this machine, kept on disk: its speeds, and which algorithm was measured to be fastest.
 
-    speeds      roofs and paces, measured once for each number of threads at hand, in about a second
+    speeds      roofs and overheads, measured once for each number of threads at hand, in about a second
     measured    for a problem that was tuned: the seconds of every algorithm that was tried
 
 One small file holds it for several machines, side by side: a home folder may be shared. A machine is a
@@ -26,7 +26,7 @@ from pathlib import Path
 import convlab
 from convlab.auto.predict import Speeds
 from convlab.auto.timing import on_all_cores, on_one_core
-from convlab.cost.phases import PACES
+from convlab.cost.phases import OVERHEADS
 from convlab.machine import system
 from convlab.machine.facts import cores_at_hand
 from convlab.problem import ConvProblem
@@ -82,7 +82,7 @@ def kept_speeds() -> Speeds | None:
     """Return the speeds that are kept on disk; None if there are none that can be used."""
     found = _read()["speeds"].get(str(cores_at_hand()))
     with suppress(TypeError, ValueError, LookupError, AttributeError):
-        return checked(Speeds.of(found["roofs"], found["paces"]))
+        return checked(Speeds.of(found["roofs"], found["overheads"]))
     return None
 
 
@@ -125,18 +125,18 @@ def _measuring() -> AbstractContextManager[None]:
 def _measure_and_keep() -> Speeds:
     measured = measure()
     write(speeds=measured | {"at": datetime.now().isoformat(" ", "minutes")})
-    return Speeds.of(measured["roofs"], measured["paces"])
+    return Speeds.of(measured["roofs"], measured["overheads"])
 
 
 def measure(*, quick: bool = True) -> dict[str, dict]:
-    """Measure the roofs and the paces of this machine, with the effort of `Roofs.here`."""
-    from convlab.auto.overheads import Paces
+    """Measure the roofs and the overheads of this machine, with the effort of `Roofs.here`."""
+    from convlab.auto.overheads import Overheads
     from convlab.auto.roofs import Roofs
 
     with on_all_cores():
         roofs = Roofs.here(quick=quick)
     with on_one_core():
-        return {"roofs": roofs.as_dict(), "paces": Paces.here(roofs.flops).as_dict()}
+        return {"roofs": roofs.as_dict(), "overheads": Overheads.here(roofs.flops).as_dict()}
 
 
 def checked(known: Speeds) -> Speeds:
@@ -151,8 +151,8 @@ def checked(known: Speeds) -> Speeds:
     least, most = _SPEEDS
     if not all(least <= rate <= most for rate in rates):
         raise ValueError("a speed is none that a machine has")
-    if not all(0 <= known.paces[name] <= _LONGEST for name in PACES):
-        raise ValueError("a pace is none that a machine has")
+    if not all(0 <= known.overheads[name] <= _LONGEST for name in OVERHEADS):
+        raise ValueError("an overhead is none that a machine has")
     if not all(room > 0 for room, _ in known.memory):
         raise ValueError("a cache holds nothing")
     if not isinstance(known.threads, int) or not 1 <= known.threads <= _MOST_THREADS:

@@ -96,7 +96,7 @@ def header(command: str, rivals: Rivals) -> dict:
         "complete": False,
         "convlab": convlab.__version__,
         "machine": Machine.here().as_dict(),
-        **speeds.measure(quick=False),  # roofs and paces
+        **speeds.measure(quick=False),  # roofs and overheads
         "blas": {"NumPy": kernel(), "NumPy, other kernel": rivals.other.kernel if rivals.other else None},
         "skipped": rivals.skipped,
     }

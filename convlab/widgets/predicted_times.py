@@ -37,7 +37,7 @@ class PredictedTimes(Live):
     batch : int
         Images: 1, 2, 4, 8, 16 or 32.
     machine : str
-        "here", or the name of a saved measurement of the course that has roofs and paces.
+        "here", or the name of a saved measurement of the course that has roofs and overheads.
     slower : str
         What is ten times slower than it was measured: "nothing"; "computing", which is multiply-adds;
         "moving", through caches and memory; or "beginning".
