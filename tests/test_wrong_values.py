@@ -76,7 +76,7 @@ def test_no_row_is_left_over():
 
 def test_it_is_found_what_notebooks_use():
     """The search for public names sees imports, and what is used of an imported module."""
-    assert {"plans.plan", "units.bytes_text", "gpu.lanes.run"} <= set(PUBLIC)
+    assert {"api.plan", "units.bytes_text", "gpu.lanes.run"} <= set(PUBLIC)
     assert "plans.Plan.resize" in methods(PUBLIC)
     assert Path(inspect.getfile(PUBLIC["measure.datasheets.load"])).name == "datasheets.py"
 

@@ -247,7 +247,7 @@ def rows() -> dict[str, Call]:
         **{"algorithm": "im2row", "backend": "numpy", "threads": 1},
         right=steps,
     )
-    row("plans.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
+    row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
     row("plans.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
-from convlab.auto import speeds as known
 from convlab.auto.predict import Speeds
 from convlab.auto.select import ALIKE
+from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.model_error import speeds_of
 from convlab.benchmark.rows import CPU, runs
 from convlab.cost.formula import LETTERS
@@ -88,8 +88,9 @@ def catalogue() -> dict:
 
 
 def machines() -> dict[str, tuple[str, Speeds]]:
-    """Return the machines with measured speeds: their names in words, and the speeds."""
-    return {HERE: (f"here: {system.processor() or 'this processor'}", known.speeds())} | _saved()
+    """Return the machines with known speeds: their names in words, and the speeds."""
+    speeds, name = current_speeds(), system.processor() or "this processor"
+    return {HERE: (f"here: {name}" + (f", by {speeds.model}" if speeds.model else ""), speeds)} | _saved()
 
 
 @lru_cache

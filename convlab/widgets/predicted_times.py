@@ -49,8 +49,8 @@ class PredictedTimes(Live):
 
     Notes
     -----
-    Speeds that were measured on this machine, with its register tile and one thread. The first use on a
-    machine measures it, in about a second.
+    The speeds are this machine's, if ``convlab bench speeds`` has measured them, else those of a processor
+    like it, which the machine's name then says; with this machine's register tile and one thread.
 
     Examples
     --------
