@@ -12,6 +12,7 @@ As in every deep-learning framework, "convolution" here means cross-correlation:
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -198,15 +199,23 @@ class ConvProblem:
         return sizes | {"G": self.groups, "b": self.itemsize}
 
     @classmethod
-    def of(cls, x, w, **parameters) -> ConvProblem:
+    def of(cls, x, w, *, dtypes: Collection[str] = DTYPES, **parameters) -> ConvProblem:
         """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
+
+        Parameters
+        ----------
+        x, w : ndarray
+        dtypes : collection of str
+            Which types they may be of.
+        **parameters
+            stride, padding, dilation and groups.
 
         Raises
         ------
         ShapeError
             If either is not 4-D, or their channels do not match.
         """
-        check_pair(x, w, parameters.get("groups", 1))
+        check_pair(x, w, parameters.get("groups", 1), dtypes=dtypes)
         return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
 
     def _both_sides(self, padding) -> tuple[Pair, Pair]:
@@ -250,7 +259,9 @@ def _hits(shift: int, step: int, size: int, out: int) -> tuple[slice, slice]:
     return slice(first, first + count), slice(start, start + count * step, step)
 
 
-def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S", "C/groups")) -> None:
+def check_pair(
+    x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S", "C/groups"), dtypes=DTYPES
+) -> None:
     """Refuse arrays that are no images and filters for them; the axes are named as they lie.
 
     Raises
@@ -258,7 +269,7 @@ def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S",
     ConvError
     """
     for name, array, axes in (("x", x, axes_x), ("w", w, axes_w)):
-        check_array(name, array, dtypes=DTYPES)
+        check_array(name, array, dtypes=dtypes)
         if array.ndim != 4:
             raise ShapeError(
                 f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: ({', '.join(axes)})"

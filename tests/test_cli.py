@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.auto import speeds as known
+from convlab.auto import machine_file as known
+from convlab.auto import measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
 from convlab.machine.facts import Machine
@@ -278,24 +279,28 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
     slower = SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 50e9}}
     measured = iter([SPEEDS, slower, SPEEDS])
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(known, "measure", lambda: next(measured))
+    monkeypatch.setattr(measure, "measure", lambda on_step: next(measured))
     known.forget()
     try:
         assert "not measured yet" in convlab("doctor").stdout
         problem = networks.load("resnet18")["conv1"].problem
-        known.keep(problem, 1, {"direct": 1.0})
-        assert "100 GFLOP/s" in convlab("bench", "speeds").stdout
+        known.keep_tuned(problem, 1, {"direct": 1.0})
+        first = convlab("bench", "speeds").stdout
+        assert "100 GFLOP/s" in first
+        assert re.search(r"the model for \S+", first)  # what "auto" went by until now
+        assert f"kept in {tmp_path}" in " ".join(first.split())
+        assert "are known; they were measured" in convlab("bench", "speeds", "--if-unknown").stdout
         lines = convlab("bench", "speeds").stdout.splitlines()
         (line,) = (line for line in lines if "one core" in line)
         assert line.split()[-4:] == ["100", "GFLOP/s", "50.0", "GFLOP/s"]
-        assert known.speeds().flops == 50e9
-        assert known.seconds(problem, 1) == {"direct": 1.0}
+        assert speeds.speeds().flops == 50e9
+        assert known.tuned_seconds(problem, 1) == {"direct": 1.0}
         assert re.search(r"speeds +measured \d{4}-\d\d-\d\d \d\d:\d\d; ", convlab("doctor").stdout)
         convlab("bench", "speeds", "--forget-tuned")
-        assert known.seconds(problem, 1) is None
+        assert known.tuned_seconds(problem, 1) is None
         known.forget()  # as another process would begin
-        assert known.speeds().flops == 100e9
-        assert known.seconds(problem, 1) is None
+        assert speeds.speeds().flops == 100e9
+        assert known.tuned_seconds(problem, 1) is None
     finally:
         monkeypatch.undo()
         known.forget()

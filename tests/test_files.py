@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from convlab import networks
-from convlab.auto import model_error
-from convlab.benchmark import bench, datasheets, saved
+from convlab.benchmark import bench, datasheets, model_error, saved
 from convlab.benchmark.gpu import __main__ as plain_gpu
 from convlab.benchmark.gpu import bench as gpu_bench
 from convlab.benchmark.gpu import device_tests, ladder_times
@@ -327,8 +326,8 @@ BROKEN = {
     "a copy that is no pair": put(r'"L2": \[\n#\s+\d+,', '"L2": ['),
     "a level that is markup": put('"L2"', '"<script>"'),
     "no memory": put('"memory": \\[', '"disk": ['),
-    "a pace is missing": put('"tile"', '"tiles"'),
-    "a pace of infinity": numbered("tile", "Infinity"),
+    "an overhead is missing": put('"tile"', '"tiles"'),
+    "an overhead of infinity": numbered("tile", "Infinity"),
     "the kernels of BLAS are a word": put(r'(?s)"blas": \{.*?\}', '"blas": "fast"'),
     "no UTF-8": lambda text: text.encode() + b"\xff\xfe",
     "UTF-16": lambda text: text.encode("utf-16"),
@@ -415,14 +414,14 @@ def test_rows_of_what_there_is_not_are_named_and_skipped(folder, old, new):
     assert "<b>" not in text
 
 
-def test_a_run_without_paces_is_no_other_than_an_older_one(folder):
-    text = put(r'(?s)"paces": \{.*?\},', '"paces": null,')(GOOD)
+def test_a_run_without_overheads_is_no_other_than_an_older_one(folder):
+    text = put(r'(?s)"overheads": \{.*?\},', '"overheads": null,')(GOOD)
     assert text != GOOD
     path = folder / "m_good.csv"
     path.write_text(text, encoding="utf-8")
     read_by_all()
     assert model_error.speeds_of(saved.read(path)) is None
-    path.write_text(put('"paces"', '"pace"')(put('"roofs"', '"roof"')(GOOD)), encoding="utf-8")
+    path.write_text(put('"overheads"', '"overhead"')(put('"roofs"', '"roof"')(GOOD)), encoding="utf-8")
     assert model_error.speeds_of(saved.read(path)) is None
     path.write_text(put('"roofs"', '"roof"')(GOOD), encoding="utf-8")
     with pytest.raises(ParameterError, match="measurement has a header without"):

@@ -186,9 +186,9 @@ def test_reading_datasheets_needs_no_numba():
 
 
 def test_lanes_may_count_the_bytes_of_a_gpu():
+    from convlab.api import plan
     from convlab.gpu.device import simulated
     from convlab.inspect.traffic import moved
-    from convlab.plans.plan import plan
 
     small = ConvProblem(1, 4, 4, 4, 8, 3, 3, padding=1)
     x, w = np.ones(small.x_shape, np.float32), np.ones(small.w_shape, np.float32)

@@ -76,7 +76,7 @@ def test_no_row_is_left_over():
 
 def test_it_is_found_what_notebooks_use():
     """The search for public names sees imports, and what is used of an imported module."""
-    assert {"plans.plan.plan", "support.units.bytes_text", "gpu.simulator.run"} <= set(PUBLIC)
+    assert {"api.plan", "support.units.bytes_text", "gpu.simulator.run"} <= set(PUBLIC)
     assert "plans.plan.Plan.resize" in methods(PUBLIC)
     assert Path(inspect.getfile(PUBLIC["benchmark.datasheets.load"])).name == "datasheets.py"
 

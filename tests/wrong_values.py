@@ -189,10 +189,9 @@ def rows() -> dict[str, Call]:
     import convlab
     from convlab import ConvProblem, figures, plan
     from convlab.algorithms.tensor_core import TILES
-    from convlab.auto import model_error
     from convlab.auto import speeds as known
     from convlab.auto.timing import Timing
-    from convlab.benchmark import datasheets, roofline, saved
+    from convlab.benchmark import datasheets, model_error, roofline, saved
     from convlab.benchmark.comparison import Effort
     from convlab.benchmark.layers import Case
     from convlab.benchmark.rows import CPU
@@ -251,7 +250,7 @@ def rows() -> dict[str, Call]:
         **{"algorithm": "im2row", "backend": "numpy", "threads": 1},
         right=steps,
     )
-    row("plans.plan.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
+    row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
     row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
@@ -780,14 +779,14 @@ def figure():
 
 
 def newest_run(folder):
-    """Return a saved run that has roofs and paces."""
+    """Return a saved run that has roofs and overheads."""
     from convlab.benchmark import saved
 
     for path in sorted(folder.glob("*.csv")):
         header = saved.read(path).header
-        if "paces" in header and "roofs" in header:
+        if "overheads" in header and "roofs" in header:
             return path
-    raise AssertionError("no saved run has paces")
+    raise AssertionError("no saved run has overheads")
 
 
 def convlab_blocks(problem):

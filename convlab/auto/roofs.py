@@ -47,16 +47,22 @@ class Roofs:
     copies: dict[str, tuple[int, float]]
 
     @classmethod
-    def here(cls, *, quick: bool = False) -> Roofs:
-        """Measure the roofs of this machine; takes about two seconds, or a quarter of that."""
+    def here(cls, *, quick: bool = False, on_step: Callable[[str], None] = lambda name: None) -> Roofs:
+        """Measure the roofs of this machine; takes about two seconds, or a quarter of that.
+
+        `on_step` is told what is measured next.
+        """
         threads = cores_at_hand()
         rounds = 15 if quick else 60
-        return cls(
-            flops=multiply_adds(1, rounds),
-            flops_all=multiply_adds(threads, rounds),
-            threads=threads,
-            copies={level: (size, copy_speed(size)) for level, size in copy_sizes().items()},
-        )
+        flops = {}
+        for count in dict.fromkeys((1, threads)):
+            on_step("multiply-adds on one core" if count == 1 else f"multiply-adds on {count} cores")
+            flops[count] = multiply_adds(count, rounds)
+        copies = {}
+        for level, size in copy_sizes().items():
+            on_step(f"copies in {level}")
+            copies[level] = size, copy_speed(size)
+        return cls(flops[1], flops[threads], threads, copies)
 
     def describe(self) -> str:
         """Return the roofs as two lines of text."""
@@ -88,10 +94,15 @@ def multiply_adds(
     seconds : float
         About how long a round takes: short, so that one of them is left in peace by other programs.
     tile : Tile, optional
-        Another one than the library's: its size is the number of sums that are on their way at once.
+        Its size is the number of sums that are on their way at once. By default the better of the library's
+        own and of one a row lower: with 16 registers the operands of the former do not all stay in some.
     loop : callable, optional
         Another loop than `multiply_add` with that tile: does about so many FLOPs, and returns how many.
     """
+    if loop is None and tile is None:
+        usual = tile_for("float32")
+        tiles = usual, Tile(usual.rows - 1, usual.vectors, usual.lanes)
+        return max(multiply_adds(threads, rounds, seconds, each) for each in tiles)
     loop = loop or partial(multiply_add, tile=tile)
     loop(1 << 20)  # compiles, and wakes the clock
     start = time.perf_counter()

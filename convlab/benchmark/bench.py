@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import convlab
-from convlab.auto import speeds
+from convlab.auto.measure import measure
 from convlab.benchmark.baselines import RIVALS
 from convlab.benchmark.comparison import Rivals
 from convlab.benchmark.saved import CPU, Measurement, write
@@ -96,7 +96,7 @@ def header(command: str, rivals: Rivals) -> dict:
         "complete": False,
         "convlab": convlab.__version__,
         "machine": Machine.here().as_dict(),
-        **speeds.measure(quick=False),  # roofs and paces
+        **measure(quick=False),  # roofs and overheads
         "blas": {"NumPy": kernel(), "NumPy, other kernel": rivals.other.kernel if rivals.other else None},
         "skipped": rivals.skipped,
     }

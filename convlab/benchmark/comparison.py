@@ -9,23 +9,17 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-import numpy as np
-
 from convlab.algorithms import ALGORITHMS
-from convlab.auto.timing import Timer, check_output, on_one_core, summary, take_turns, timer
+from convlab.api import plan
+from convlab.auto.timing import REST, Timer, check_output, material, on_one_core, summary, take_turns, timer
 from convlab.benchmark.baselines import RIVALS, Call, Rival
 from convlab.benchmark.layers import Case
 from convlab.benchmark.saved import Row
 from convlab.benchmark.second_blas import OtherBlas
 from convlab.errors import ConvError
-from convlab.oracle import reference, tolerance
-from convlab.plans.plan import plan
-from convlab.problem import ConvProblem
-from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Count, Limit, NotNegative, checked, kept
+from convlab.support.checked import Count, Limit, NotNegative, checked
 
 OTHER = "NumPy, other kernel"
-_REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 
 @checked
@@ -165,7 +159,7 @@ class Contest:
         The very slow have their turns among themselves, and fewer: the fast ones could hardly take theirs.
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
-        rest = 0.0 if self.threads == 1 else _REST
+        rest = 0.0 if self.threads == 1 else REST
         fast = {name: t for name, t in self._timers.items() if self._once[name] <= effort.slow * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
@@ -188,18 +182,6 @@ class Contest:
             for name in self._timers
             if name in times
         ]
-
-
-@kept
-def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return random x and w for a problem, the expected output, and how far rounding may lead from it."""
-    rng = np.random.default_rng(0)
-    arrays = []
-    for shape in (problem.x_shape, problem.w_shape):
-        arrays.append(aligned_empty(shape, problem.dtype))
-        arrays[-1][...] = rng.standard_normal(shape)
-    x, w = arrays
-    return x, w, reference(x, w, problem), tolerance(x, w, problem)
 
 
 def _bound(prepared, x):

@@ -22,7 +22,7 @@ WEIGHTS = "K*R*S*C/G"
 LINE = 64  # bytes of a cache line
 
 # What may be begun, and what a number costs beyond multiply-adds and bytes: see `convlab.auto.overheads`.
-PACES = ("call", "tile", "run", "number", "transform", "pack", "place")
+OVERHEADS = ("call", "tile", "run", "number", "transform", "pack", "place")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Pass:
         Operations at the speed of multiply-adds; what a tile computes for nothing, at an edge, counts too.
     streams : tuple of Stream
     begins : dict of str to Formula
-        How often something is begun, by its name in `PACES`.
+        How often something is begun, by its name in `OVERHEADS`.
     shared : bool
         Do the threads of a run share the work? Else one of them does it alone.
     """
@@ -97,7 +97,7 @@ def product(
     parts : dict of str to str, optional
         Named parts of the expressions.
     begins : str
-        How often something else is begun, by its name in `PACES`.
+        How often something else is begun, by its name in `OVERHEADS`.
     """
     rows = rows or f"ceil(({M})/MR)*MR"
     panels, tiles = f"ceil(({N})/(2*VL))", f"({rows})/MR"

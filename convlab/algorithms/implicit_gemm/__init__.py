@@ -197,7 +197,7 @@ def implicit_gemm(
     ConvError
         If an array does not fit the problem, or a block is none.
     """
-    from convlab.plans.plan import plan
+    from convlab.api import plan
 
     return plan(problem, w, algorithm=blocked(block_m, block_n, block_k), backend=backend)(x)
 

@@ -15,6 +15,7 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.algorithms.tensor_core import KINDS, tensor_core
+from convlab.api import plan
 from convlab.auto.timing import check_output
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Contest, Effort
@@ -26,7 +27,6 @@ from convlab.benchmark.saved import Row
 from convlab.errors import ConvError, UnsupportedError, WorkspaceError
 from convlab.gpu.device import using
 from convlab.oracle import reference_at, tolerance
-from convlab.plans.plan import plan
 
 PIXELS = 2048  # of an output are held against the reference, and all of it against "was not written"
 COPY = "copy"

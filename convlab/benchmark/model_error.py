@@ -51,15 +51,15 @@ class Judged:
 
 @checked
 def speeds_of(measurement: Measurement) -> Speeds | None:
-    """Return the speeds that were measured with a run; None if it has no paces (an older file)."""
+    """Return the speeds that were measured with a run; None if it has no overheads (an older file)."""
     header = measurement.header
-    if header.get("paces") is None:
+    if header.get("overheads") is None:
         return None
     try:
-        return Speeds.of(header["roofs"], header["paces"])
+        return Speeds.of(header["roofs"], header["overheads"])
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         said = f"{type(error).__name__}: {error}"
-        raise ParameterError(f"measurement has a header without roofs and paces ({said})") from None
+        raise ParameterError(f"measurement has a header without roofs and overheads ({said})") from None
 
 
 @checked

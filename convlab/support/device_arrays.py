@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from convlab.errors import ArrayError
-from convlab.support.checks import COMPUTES, said, wrong_dtype, wrong_shape
+from convlab.support.checks import COMPUTES, check_out, said, wrong_dtype, wrong_shape
 
 ALIGNMENT = 16  # bytes: a kernel may load four float32 at once
 
@@ -115,9 +115,19 @@ def check_described(name, array: Described, device, shape=None, axes="", dtypes=
         raise ArrayError(f"{name} lies on another device; expected it on the one that computes")
 
 
-def check_device_out(out, shape, dtype, device, **others) -> None:
-    """Refuse an output that cannot be written as a whole, or that shares memory with another array."""
+def check_out_beside(x: Described | None, out, shape, dtype, device, **others) -> None:
+    """Refuse an output that is on another side than x, that cannot be written as a whole, or that shares
+    memory with another array; `x` is None for an array of NumPy.
+
+    Raises
+    ------
+    ArrayError, ShapeError
+    """
     there = described("out", out)
+    if x is None:
+        if there is not None:
+            raise ArrayError("out lies on a device, and x is a NumPy array; expected both on one side")
+        return check_out(out, shape, dtype, **others)
     if there is None:
         raise ArrayError(f"out is a {type(out).__name__}, and x lies on a device; expected both on one side")
     check_described("out", there, device, shape, "(N, P, Q, K)", (dtype,))

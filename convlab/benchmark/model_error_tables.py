@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from convlab.auto.model_error import (
+from convlab.benchmark.model_error import (
     Judged,
     by_algorithm,
     by_autotune,
@@ -23,7 +23,7 @@ FIXED = ("indirect", "precomputed_gemm", "im2row")  # what serves nearly everyth
 
 
 def tables(measurement: Measurement) -> list[Table]:
-    """Return both tables of a run; none if it has no paces, or none of our times."""
+    """Return both tables of a run; none if it has no overheads, or none of our times."""
     rows, speeds = rows_of(measurement), speeds_of(measurement)
     if speeds is None or not rows:
         return []
