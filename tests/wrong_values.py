@@ -163,7 +163,6 @@ _RECORDS = (
     "whole.prepared.Prepared",
     "whole.profile.Profile",
     "whole.stack.Stack",
-    "widgets.base.Live.page",
 )
 SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
@@ -404,9 +403,9 @@ def rows() -> dict[str, Call]:
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
     row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one, role="input")
-    row("figures.fragments.held", lane=9, right={"lane": {"0"}})
-    row("figures.fragments.pipeline", pieces=2)
-    row("figures.mixing.cost_of", layers=(problem,))
+    row("figures.mma_layout.mma_layout", lane=9, right={"lane": {"0"}})
+    row("figures.pipeline.pipeline", pieces=2)
+    row("cost.layers.cost_of", layers=(problem,))
     row("figures.picture.photograph", size=4)
     picture = figures.tensors(problem)
     row(
@@ -419,19 +418,19 @@ def rows() -> dict[str, Call]:
     )
     row("figures.picture.show", fig=Made(figure), alt="Words", photo=False)
     row(
-        "figures.places.three_ways",
+        "figures.tap_addresses.tap_addresses",
         m=2,
         problem=ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1),
         right={"m": {"0"}},
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
-    row("figures.prediction.judged", found=judged)
-    row("figures.roofline.draw", line=line, points=[], title="A title", beside=[], counted=True,
+    row("figures.model_error.model_error", found=judged)
+    row("figures.roofline.roofline", line=line, points=[], title="A title", beside=[], counted=True,
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
     row("figures.roofline.rate_text", roof=line.adds)
-    row("figures.stack.draw", profile=ready.profile(photo, rounds=1, progress=False))
+    row("figures.network_profile.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensors.tensors", problem=problem)
-    row("figures.warps.threads", trace=trace, array="y", kind="st")
+    row("figures.threads.threads", trace=trace, array="y", kind="st")
 
     # lessons
     row(
