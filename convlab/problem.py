@@ -12,14 +12,13 @@ As in every deep-learning framework, "convolution" here means cross-correlation:
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.support.checks import LARGEST, check_array, check_dtype, check_whole, said
+from convlab.support.checks import LARGEST, check_array, check_dtype, check_instance, check_whole, said
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
@@ -199,13 +198,13 @@ class ConvProblem:
         return sizes | {"G": self.groups, "b": self.itemsize}
 
     @classmethod
-    def of(cls, x, w, *, dtypes: Collection[str] = DTYPES, **parameters) -> ConvProblem:
+    def of(cls, x, w, *, dtypes: tuple[str, ...] = DTYPES, **parameters) -> ConvProblem:
         """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
 
         Parameters
         ----------
         x, w : ndarray
-        dtypes : collection of str
+        dtypes : tuple of str
             Which types they may be of.
         **parameters
             stride, padding, dilation and groups.
@@ -215,6 +214,9 @@ class ConvProblem:
         ShapeError
             If either is not 4-D, or their channels do not match.
         """
+        check_instance("dtypes", dtypes, tuple)
+        for dtype in dtypes:
+            check_instance("dtypes", dtype, str)
         check_pair(x, w, parameters.get("groups", 1), dtypes=dtypes)
         return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
 

@@ -16,7 +16,7 @@ from convlab.benchmark.gpu.clock import StandIn
 from convlab.benchmark.gpu.layer_times import layer_times, measure
 from convlab.benchmark.layers import Case
 from convlab.benchmark.saved import GPU
-from convlab.figures.places import three_ways
+from convlab.figures import tap_addresses
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import gpu_trouble, using
 from convlab.gpu.diagnose.availability import assembly_fault
@@ -130,7 +130,7 @@ def test_the_bus_counts_both_ways():
 
 
 def test_the_picture_says_what_the_library_says():
-    picture = three_ways(m=7)
+    picture = tap_addresses(m=7)
     problem = ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1)
     table = ", ".join(map(str, indirection_buffer(problem)[7, :, 0]))
     start = int(precomputed_gemm.table(problem)[0, 7].astype(np.int32))

@@ -163,7 +163,6 @@ _RECORDS = (
     "networks.executor.Prepared",
     "networks.profile.Profile",
     "networks.network.Stack",
-    "widgets.base.Live.page",
 )
 SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
@@ -174,6 +173,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
         _DEVICE,
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
+    "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
     "algorithms.direct.loop_arguments": _HOT,
     "cpu.gemm.gemm": _HOT,
     "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
@@ -198,8 +198,8 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.tables import Table
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_types import Tile as RegisterTile
-    from convlab.gpu import diagnose
     from convlab.gpu.device import Simulator
+    from convlab.gpu.diagnose.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import index_map
     from convlab.gpu.gemm.tile import Tile
     from convlab.index_map import IndexMap
@@ -236,7 +236,7 @@ def rows() -> dict[str, Call]:
     # the front door
     steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
     row(
-        "plans.plan.conv2d",
+        "api.conv2d",
         **{
             "x": x,
             "w": w,
@@ -427,9 +427,9 @@ def rows() -> dict[str, Call]:
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
     row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one, role="input")
-    row("figures.fragments.held", lane=9, right={"lane": {"0"}})
-    row("figures.fragments.pipeline", pieces=2)
-    row("figures.mixing.cost_of", layers=(problem,))
+    row("figures.mma_layout.mma_layout", lane=9, right={"lane": {"0"}})
+    row("figures.pipeline.pipeline", pieces=2)
+    row("cost.layers.cost_of", layers=(problem,))
     row("figures.picture.photograph", size=4)
     picture = figures.tensors(problem)
     row(
@@ -442,19 +442,19 @@ def rows() -> dict[str, Call]:
     )
     row("figures.picture.show", fig=Made(figure), alt="Words", photo=False)
     row(
-        "figures.places.three_ways",
+        "figures.tap_addresses.tap_addresses",
         m=2,
         problem=ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1),
         right={"m": {"0"}},
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
-    row("figures.prediction.judged", found=judged)
-    row("figures.roofline.draw", line=line, points=[], title="A title", beside=[], counted=True,
+    row("figures.model_error.model_error", found=judged)
+    row("figures.roofline.roofline", line=line, points=[], title="A title", beside=[], counted=True,
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
     row("figures.roofline.rate_text", roof=line.adds)
-    row("figures.stack.draw", profile=ready.profile(photo, rounds=1, progress=False))
+    row("figures.network_profile.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensors.tensors", problem=problem)
-    row("figures.warps.threads", trace=trace, array="y", kind="st")
+    row("figures.threads.threads", trace=trace, array="y", kind="st")
 
     # lessons
     row(
@@ -616,8 +616,8 @@ def rows() -> dict[str, Call]:
     row("gpu.gemm.kernel.tiled_product", tile=tile, source=index_map, x_width=1, y_width=1, dtype="float32",
         columns=1, right={"source": CALLED})  # fmt: skip
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
-    row("gpu.gemm.heuristics.choose", problem=problem, given=(None, None, None))
-    row("gpu.gemm.heuristics.judge", problem=problem, tile=tile, parts=1)
+    row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
+    row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
     row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
     row("gpu.gemm.tile.Tile.check", tile.check, dtype="float32")
     row("gpu.gemm.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
@@ -635,7 +635,7 @@ def rows() -> dict[str, Call]:
     row("algorithms.implicit_gemm.gpu.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
         right={"name": TEXT, "traffic": TEXT})  # fmt: skip
     kernel_arguments = (np.ones(4, "f4"),)
-    if diagnose.of_assembly() is None:
+    if assembly_fault() is None:
         row(
             "gpu.assembly.assemble",
             kernel=_nothing,
@@ -667,7 +667,9 @@ def rows() -> dict[str, Call]:
     )
     row("gpu.simulator.trace.Trace.requests", trace.requests, site=trace.sites()[0])
     row("gpu.simulator.trace.Trace.reads", trace.reads, array="x")
-    same("gpu.diagnose.notes.compiler_is_here", "gpu.diagnose.notes.gpu_is_here", what="a kernel")
+    same(
+        "gpu.diagnose.availability.compiler_is_here", "gpu.diagnose.availability.gpu_is_here", what="a kernel"
+    )
     row("inspect.addressing.divisions", functions=(addressing.led,))
     row(
         "inspect.addressing.windows",
@@ -700,7 +702,7 @@ def rows() -> dict[str, Call]:
     positive = {"1.5", "10**30", "infinity"}
     row("benchmark.comparison.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
         right={"budget": positive | {"0"}, "slow": positive, "patience": positive})  # fmt: skip
-    row("benchmark.comparison.material", problem=problem)
+    row("auto.timing.material", problem=problem)
     row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
     row("benchmark.gpu.ladder_times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
@@ -712,11 +714,11 @@ def rows() -> dict[str, Call]:
         right={"names": ANY_LIST},
     )
     rows_right = {"rows": ANY_LIST}
-    row("auto.model_error.judge", rows=[row_of], speeds=speeds, right=rows_right)
-    row("auto.model_error.rows_of", measurement=measurement)
-    row("auto.model_error.speeds_of", measurement=measurement)
-    row("auto.model_error_tables.errors", judged=judged, right={"judged": ANY_LIST})
-    row("auto.model_error_tables.prices", measurement=measurement)
+    row("benchmark.model_error.judge", rows=[row_of], speeds=speeds, right=rows_right)
+    row("benchmark.model_error.rows_of", measurement=measurement)
+    row("benchmark.model_error.speeds_of", measurement=measurement)
+    row("benchmark.model_error_tables.errors", judged=judged, right={"judged": ANY_LIST})
+    row("benchmark.model_error_tables.prices", measurement=measurement)
     row(
         "benchmark.measure_layer.measure_layer",
         problem=problem,

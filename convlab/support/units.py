@@ -33,6 +33,12 @@ def ratio_text(value: float) -> str:
     return f"{value:.{0 if value >= 99.95 else 1 if value >= 0.995 else 2}f}×"
 
 
+@checked
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with what it counts: '1 tile', '1,200 tiles', '2 passes'."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callable[[float], str]) -> str:
     """Return a value in the first unit that writes it as less than `step`, else in the last.
 

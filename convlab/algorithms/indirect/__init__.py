@@ -26,8 +26,9 @@ from convlab.algorithms.spec import Algorithm, Form, Formula
 from convlab.cost.phases import packing, table_pass, through_a_table
 from convlab.cpu.jit import late, njit, prange
 from convlab.cpu.threads import TILES, spread
-from convlab.problem import LARGEST, ConvProblem
+from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
+from convlab.support.checks import LARGEST
 
 
 @checked
