@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import convlab
-from convlab.benchmark.cold_start import first_call
 from convlab.benchmark.gpu import supervise
-from convlab.benchmark.layers import Case
+from convlab.benchmark.layers import Workload
 from convlab.problem import ConvProblem
 from convlab.support import another_python
+from tools.cold_start import first_call
 
 ROOT = Path(convlab.__file__).parents[1]
 
@@ -34,7 +34,7 @@ def test_a_program_finds_this_library_and_no_module_of_the_learner(learners_fold
 
 
 def test_a_first_call_is_timed_in_any_folder(learners_folder):
-    (row,) = first_call(Case("none", "tiny", ConvProblem(1, 6, 6, 4, 4, 3, 3, padding=1)), rounds=1)
+    (row,) = first_call(Workload("none", "tiny", ConvProblem(1, 6, 6, 4, 4, 3, 3, padding=1)), rounds=1)
     assert row.seconds > 0
 
 

@@ -38,21 +38,21 @@ from convlab.benchmark import (
     suite as parts,
 )
 from convlab.benchmark.baselines import RIVALS, Call
-from convlab.benchmark.cold_start import first_call
 from convlab.benchmark.comparison import Contest, Effort, Rivals
-from convlab.benchmark.layers import Case
+from convlab.benchmark.layers import Workload
 from convlab.cli import app
 from convlab.cost.phases import OVERHEADS
 from convlab.machine import container as cgroups
 from convlab.machine import system as readings
 from convlab.support import files
+from tools.cold_start import first_call
 
-SQUARE = Case("tiny", "square", ConvProblem(1, 9, 7, 4, 20, 3, 3, padding=1), 2)
-POINT = Case("tiny", "point", ConvProblem(1, 5, 6, 8, 16, 1, 1))
-STRIDED = Case("tiny", "strided", ConvProblem(1, 9, 8, 5, 7, 1, 1, stride=2))
-PICTURE = Case("squeezenet1_0", "whole", ConvProblem(1, 32, 35, 3, 96, 7, 7, stride=2))
-DEPTH = Case("tiny", "depth", ConvProblem(1, 6, 7, 5, 5, 3, 3, padding=1, groups=5))
-OTHER = Case("other", "wide", ConvProblem(1, 6, 7, 3, 32, 3, 3))
+SQUARE = Workload("tiny", "square", ConvProblem(1, 9, 7, 4, 20, 3, 3, padding=1), 2)
+POINT = Workload("tiny", "point", ConvProblem(1, 5, 6, 8, 16, 1, 1))
+STRIDED = Workload("tiny", "strided", ConvProblem(1, 9, 8, 5, 7, 1, 1, stride=2))
+PICTURE = Workload("squeezenet1_0", "whole", ConvProblem(1, 32, 35, 3, 96, 7, 7, stride=2))
+DEPTH = Workload("tiny", "depth", ConvProblem(1, 6, 7, 5, 5, 3, 3, padding=1, groups=5))
+OTHER = Workload("other", "wide", ConvProblem(1, 6, 7, 3, 32, 3, 3))
 BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
 
 
@@ -60,7 +60,7 @@ BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
 def tiny(monkeypatch):
     """Make the networks tiny, the run brief, the roofs known, and a second process unnecessary."""
     for name, group in {
-        "product": [Case("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
+        "product": [Workload("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
         "convolutions": [SQUARE, POINT],
         "depthwise": [DEPTH],
         "other_networks": [OTHER],

@@ -21,6 +21,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cases import CASES, arrays
+from convlab.benchmark.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
 from typer.testing import CliRunner
 
 from convlab import ALGORITHMS
@@ -33,7 +34,6 @@ from convlab.benchmark.gpu import bench, cases, clock, device_tests, parts, riva
 from convlab.benchmark.gpu import roof_kernels as kernels
 from convlab.benchmark.gpu import roofs as device_roofs
 from convlab.benchmark.gpu.clock import StandIn, fill
-from convlab.benchmark.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
 from convlab.benchmark.saved import Measurement, Row
 from convlab.cli import app
 from convlab.gpu.device import Gpu, simulated
@@ -751,6 +751,6 @@ def test_a_part_that_was_not_measured_makes_no_goal():
 
 
 def test_the_report_as_plain_text():
-    from convlab.benchmark.tables import Table, as_text
+    from convlab.support.tables import Table, as_text
 
     assert as_text(Table("Title", ("", "b"), [("long", "1")])) == "Title\n      b\nlong  1\n"

@@ -14,16 +14,18 @@ from convlab.benchmark import bench, datasheets, model_error, saved
 from convlab.benchmark.gpu import __main__ as plain_gpu
 from convlab.benchmark.gpu import bench as gpu_bench
 from convlab.benchmark.gpu import device_tests, ladder_times
-from convlab.benchmark.rows import CPU, runs
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.cli import app
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import roofline
-from convlab.site import one_layer, publish, readme, results
-from convlab.site.errors import BuildError, UsageError
 from convlab.support.files import data_path
 from convlab.support.markup import as_markdown, as_script
 from convlab.widgets import PredictedTimes, RooflineExplorer, predicted_data, roofline_data
 from convlab.workspace import pages
+from tools.errors import BuildError, UsageError
+from tools.readme import __main__ as readme
+from tools.readme import one_layer, results
+from tools.site import publish
 
 # The header of a stored run, and of its rows those on one layer, that of the README's picture.
 _LINES = data_path("measurements", "zen4_cpu.csv").read_text(encoding="utf-8").splitlines(keepends=True)

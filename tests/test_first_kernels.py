@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from convlab.benchmark.gpu.parts import TINY_IMAGE
 
 from convlab import ConvProblem, ParameterError, plan
 from convlab.algorithms.direct import gpu, gpu_filter
 from convlab.algorithms.direct.gpu_filter_traffic import reads
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
-from convlab.benchmark.gpu.cases import ladders
 from convlab.benchmark.gpu.clock import StandIn
-from convlab.benchmark.gpu.ladder_times import ladder_times, measure
-from convlab.benchmark.gpu.parts import TINY_IMAGE
+from convlab.benchmark.gpu.ladders import ladders
+from convlab.benchmark.gpu.times import ladder_times, measure
 from convlab.benchmark.saved import GPU
 from convlab.gpu.device import gpu_trouble, simulated
 from convlab.inspect.launches import launched

@@ -13,8 +13,8 @@ from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
 from convlab.benchmark.gpu.clock import StandIn
-from convlab.benchmark.gpu.layer_times import layer_times, measure
-from convlab.benchmark.layers import Case
+from convlab.benchmark.gpu.times import layer_times, measure
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
 from convlab.figures import tap_addresses
 from convlab.gpu.assembly import assemble
@@ -140,7 +140,7 @@ def test_the_picture_says_what_the_library_says():
 
 # -- times -------------------------------------------------------------------------------------------------
 
-CASE = Case("tiny", "layer", ConvProblem(2, 5, 4, 4, 8, 3, 3, padding=1))
+CASE = Workload("tiny", "layer", ConvProblem(2, 5, 4, 4, 8, 3, 3, padding=1))
 NAMES = ["implicit_gemm", "indirect"]
 
 
@@ -164,7 +164,7 @@ def test_times_are_saved_ones_or_none(tmp_path):
     found = layer_times(CASE, NAMES, tmp_path)
     assert found.source == "saved: NVIDIA X1, 2030-01-02"
     assert found.times == {"indirect": Timing(2, 1, 3)}
-    assert layer_times(Case("tiny", "other", replace(CASE.problem, H=6)), NAMES, tmp_path).times == {}
+    assert layer_times(Workload("tiny", "other", replace(CASE.problem, H=6)), NAMES, tmp_path).times == {}
 
 
 def test_the_live_path_is_tried_in_the_simulator():

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from convlab.auto import roofs
-from convlab.benchmark import roofs_in_c
 from convlab.cli import app
 from convlab.machine import system as readings
+from tools import roofs_in_c
 
 needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
 

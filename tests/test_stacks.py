@@ -15,7 +15,7 @@ from PIL import Image
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
 from convlab.benchmark.comparison import Effort, Rivals
-from convlab.benchmark.layers import Case, stacks
+from convlab.benchmark.layers import Workload, stacks
 from convlab.benchmark.network_times import StackContest
 from convlab.benchmark.torch_network import in_torch
 from convlab.figures import network_profile, photograph
@@ -393,7 +393,9 @@ def test_a_contest_of_whole_networks():
         (name, "whole", 224) for name in NAMES
     ]
     problem = replace(networks.load("squeezenet1_0").layers[0].problem, H=40, W=33)
-    contest = StackContest(Case("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9))
+    contest = StackContest(
+        Workload("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9)
+    )
     contest.enter_ours(("auto", "im2row"))
     with Rivals(other=False) as rivals:
         contest.enter_rivals(rivals)

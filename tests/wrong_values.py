@@ -193,9 +193,8 @@ def rows() -> dict[str, Call]:
     from convlab.auto.timing import Timing
     from convlab.benchmark import datasheets, model_error, roofline, saved
     from convlab.benchmark.comparison import Effort
-    from convlab.benchmark.layers import Case
-    from convlab.benchmark.rows import CPU
-    from convlab.benchmark.tables import Table
+    from convlab.benchmark.layers import Workload
+    from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_types import Tile as RegisterTile
     from convlab.gpu.device import Simulator
@@ -207,6 +206,7 @@ def rows() -> dict[str, Call]:
     from convlab.inspect.tiling import Tiling
     from convlab.networks import whole
     from convlab.support.files import data_path
+    from convlab.support.tables import Table
 
     names = public()
     found: dict[str, Call] = {}
@@ -680,7 +680,7 @@ def rows() -> dict[str, Call]:
     )
 
     # measuring
-    case = Case("resnet18", "conv1", problem)
+    case = Workload("resnet18", "conv1", problem)
     effort = Effort(rounds=1, most=1, budget=0.0)
     row(
         "auto.autotune.autotune",

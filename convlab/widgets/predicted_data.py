@@ -16,7 +16,7 @@ from convlab.auto.predict import Speeds
 from convlab.auto.select import ALIKE
 from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.model_error import speeds_of
-from convlab.benchmark.rows import CPU, runs
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.cost.formula import LETTERS
 from convlab.errors import ParameterError
 from convlab.machine import system

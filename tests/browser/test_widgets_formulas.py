@@ -20,7 +20,7 @@ from convlab.algorithms.winograd.transforms import transforms
 from convlab.auto import speeds as known
 from convlab.auto.predict import predict
 from convlab.auto.select import ALIKE, order_of
-from convlab.benchmark.roofline_points import once, point
+from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
 from convlab.gpu.occupancy import GPUS
@@ -477,8 +477,8 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
             setattr(shown, name, one[name])
         problem, line = shown.problem, shown.line
         assert sizes == problem.letters, one
-        intensity = problem.flops / once(problem)
-        best = line.attainable(intensity, line.home(once(problem)))
+        intensity = problem.flops / compulsory_bytes(problem)
+        best = line.attainable(intensity, line.home(compulsory_bytes(problem)))
         assert bare == pytest.approx({"intensity": intensity, "best": best}, rel=1e-12)
         assert why == convlab.ALGORITHMS[shown.algorithm].supports(problem), one
         if why:
@@ -486,7 +486,12 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
             continue
         backend = shown.machines[one["machine"]]["backend"]
         there = point(problem, shown.algorithm, 1.0, backend=backend)
-        expected = {"done": there.done, "moved": there.moved, "once": once(problem), "flops": problem.flops}
+        expected = {
+            "done": there.done,
+            "moved": there.moved,
+            "once": compulsory_bytes(problem),
+            "flops": problem.flops,
+        }
         assert {name: here[name] for name in expected} == expected, one
         assert here["home"]["name"] == line.home(there.size).name, one
         for name, number in (("counted", there.counted), ("intensity", there.intensity)):

@@ -11,7 +11,7 @@ try:
 except metadata.PackageNotFoundError:  # run from a checkout that was not installed
     release = ""
 
-extensions = ["myst_nb", "convlab.site.mathml"]
+extensions = ["myst_nb", "tools.site.mathml"]
 include_patterns = ["index.md", "[0-9][0-9]_*.ipynb"]
 
 # -- notebooks: they come executed; a widget is written as its own HTML, which moves without a kernel
@@ -35,7 +35,7 @@ pygments_style = "a11y-high-contrast-light"
 
 # -- the pages
 html_theme = "sphinx_book_theme"
-html_static_path = ["static", "../course/static"]
+html_static_path = ["static", "../../convlab/workspace/static"]
 html_css_files = ["formulas.css", "book.css"]
 html_favicon = "static/favicon.svg"
 html_show_sphinx = False

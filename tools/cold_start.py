@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from convlab.auto.timing import summary
-from convlab.benchmark.layers import Case
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
 from convlab.errors import ConvError
 from convlab.support import another_python
@@ -25,12 +25,12 @@ print(seconds)
 """
 
 
-def first_call(case: Case, rounds: int = 3) -> list[Row]:
+def first_call(workload: Workload, rounds: int = 3) -> list[Row]:
     """Time imports (NumPy's, convlab's, Numba's) and the first `conv2d` of fresh processes.
 
     The first process may compile; it fills the cache of kernels on disk and is not counted.
     """
-    problem = case.problem
+    problem = workload.problem
     program = _PROGRAM.format(
         x=problem.x_shape,
         w=problem.w_shape,
@@ -42,7 +42,7 @@ def first_call(case: Case, rounds: int = 3) -> list[Row]:
     times = [_run(program) for _ in range(1 + rounds)][1:]
     return [
         Row(
-            *("first", case.network, case.layer, case.count, problem, "conv2d"),
+            *("first", workload.network, workload.layer, workload.count, problem, "conv2d"),
             ours=True,
             threads=1,
             rounds=rounds,

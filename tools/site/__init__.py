@@ -1,6 +1,6 @@
 """The built book: every notebook executed, on pages that need no kernel, no server and no network.
 
-``python3 lab.py site`` runs `python -m convlab.site`. Three steps:
+``python3 lab.py site`` runs `python -m tools.site`. Three steps:
 
 - `convlab.workspace.execute`: run the notebooks in a scratch copy; the first error stops the build, with
   notebook and cell.

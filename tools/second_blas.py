@@ -17,12 +17,14 @@ from contextlib import suppress
 
 import numpy as np
 
-from convlab.auto.timing import timer
+from convlab.auto.timing import Timer, on_one_core, timer
+from convlab.benchmark.baselines import Baseline, Call
 from convlab.errors import ConvError
 from convlab.machine import system
 from convlab.problem import ConvProblem
 from convlab.support import another_python
 
+NAME = "NumPy, other kernel"
 # The kernel for each instruction set, and what it needs.
 KERNELS = {"SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}, "Haswell": {"avx2", "fma"}}
 ALIKE = {"Zen": "Haswell", "Cooperlake": "SkylakeX", "Sapphirerapids": "SkylakeX"}
@@ -56,7 +58,7 @@ def other_kernel(picked: str | None, features: set[str]) -> str | None:
     return None
 
 
-class OtherBlas:
+class SecondBlas:
     """The second process. Use it in a ``with``, or `close` it.
 
     Attributes
@@ -77,24 +79,31 @@ class OtherBlas:
             reason = "NumPy's BLAS is not OpenBLAS" if picked is None else f"only {picked} serves here"
             raise ConvError(f"no other kernel: {reason}")
         one = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
-        self._process = subprocess.Popen(
-            [sys.executable, *another_python.module(__name__)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | one | {"OPENBLAS_CORETYPE": wanted},
-        )
+        with on_one_core():  # programs started here stay on that core
+            self._process = subprocess.Popen(
+                [sys.executable, *another_python.module("tools.second_blas")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=os.environ | one | {"OPENBLAS_CORETYPE": wanted},
+            )
         self.kernel = self._ask("kernel")
         if self.kernel != wanted:
             self.close()
             raise ConvError(f"no other kernel: OpenBLAS answers {self.kernel} when asked for {wanted}")
 
-    def prepare(self, problem: ConvProblem, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Make the NumPy rival ready for a problem, and return its output."""
-        return self._ask("prepare", problem, x, w)
+    def baseline(self) -> Baseline:
+        """Return it as one that takes part in comparisons on one core."""
+        return Baseline(
+            NAME, "NumPy", "numpy", self.prepare, lambda problem: "it has no groups" * (problem.groups > 1)
+        )
 
-    def seconds(self, warm: int = 2) -> float:
-        """Return the seconds of one call for the problem last prepared, after `warm` untimed ones."""
-        return self._ask("seconds", warm)
+    def prepare(self, problem: ConvProblem, x: np.ndarray, w: np.ndarray, threads: int = 1) -> Call:
+        """Make the NumPy baseline ready for a problem, there."""
+        return Call(lambda: self._ask("prepare", problem, x, w), timer=self.timer)
+
+    def timer(self, warm: int = 2) -> Timer:
+        """Return a function that times one call for the problem last prepared, after `warm` untimed ones."""
+        return lambda: self._ask("seconds", warm)
 
     def _ask(self, *question):
         try:
@@ -111,7 +120,7 @@ class OtherBlas:
         self._process.stdout.close()
         self._process.wait()
 
-    def __enter__(self) -> OtherBlas:
+    def __enter__(self) -> SecondBlas:
         return self
 
     def __exit__(self, *error) -> None:

@@ -2,6 +2,8 @@
 
 A roof that is measured too low flatters every kernel. So where a C compiler is found, C measures the same
 roofs, and both are told. Nothing is saved.
+
+    python -m tools.roofs_in_c
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from convlab.auto.roofs import copy_sizes, copy_speed, multiply_adds
-from convlab.benchmark.tables import Table
 from convlab.errors import ConvError
 from convlab.machine.facts import cores_at_hand
+from convlab.support.tables import Table
 from convlab.support.units import bytes_text, count_text
 
 SOURCE = Path(__file__).with_name("roofs.c")

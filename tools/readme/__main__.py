@@ -1,4 +1,4 @@
-"""``python -m convlab.site.readme``: bring the README's tables and pictures up to date.
+"""``python -m tools.readme``: bring the README's tables and pictures up to date.
 
 A table stands in README.md between ``<!-- convlab: NAME -->`` and ``<!-- end -->``, and is made from the
 files in `data/`; nothing is measured. A picture is a file in `data/pictures/`, drawn by the library's own
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from convlab.errors import ConvError
-from convlab.site.errors import BuildError
 from convlab.support.files import data_path, read_text, replacing, why_kept
 from convlab.workspace.notebooks import ROOT
+from tools.errors import BuildError
 
 if TYPE_CHECKING:
     from convlab.benchmark.saved import Measurement
 
-COMMAND = "python -m convlab.site.readme"
+COMMAND = "python -m tools.readme"
 README = ROOT / "README.md"
 _BLOCK = re.compile(r"(<!-- convlab: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _BEGIN = re.compile(r"<!-- convlab:")
@@ -30,14 +30,14 @@ _BEGIN = re.compile(r"<!-- convlab:")
 
 def cpu_runs() -> dict:
     """Return all saved runs of `convlab bench cpu`, by the names of their files."""
-    from convlab.benchmark.rows import CPU, runs
+    from convlab.benchmark.saved_runs import CPU, runs
 
     return runs(data_path("measurements"), CPU)
 
 
 def shown_run() -> Measurement:
     """Return the first of them that has timed the layer of the main picture."""
-    from convlab.site.one_layer import LAYER, NETWORK
+    from tools.readme.one_layer import LAYER, NETWORK
 
     for run in cpu_runs().values():
         if run.part("layers", network=NETWORK, layer=LAYER, ours=True):
@@ -47,29 +47,29 @@ def shown_run() -> Measurement:
 
 def results() -> str:
     """Return the tables of all saved runs."""
-    from convlab.site.results import markdown
+    from tools.readme.results import markdown
 
     return "\n\n".join(markdown(run, f"data/measurements/{name}") for name, run in cpu_runs().items())
 
 
 def roofline() -> str:
     """Return the place of the first run's roofline in the page, and what it shows."""
-    from convlab.site.one_layer import markdown
+    from tools.readme.one_layer import markdown
 
     return markdown(shown_run(), "data/pictures/roofline.png")
 
 
 def roofline_picture() -> bytes:
     """Return that roofline."""
-    from convlab.site.one_layer import picture
+    from tools.readme.one_layer import picture
 
     return picture(shown_run()).png
 
 
 def memory_explorer() -> bytes:
     """Return the memory explorer as a page shows it."""
-    from convlab.site.browser import launched, photograph
     from convlab.widgets import MemoryBlowup
+    from tools.browser import launched, photograph
 
     with launched() as browser:
         return photograph(browser, MemoryBlowup(algorithm="im2col"))

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from convlab import networks
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.summary import NUMPY, by_layer, speedup
-from convlab.benchmark.tables import NOTHING, ratio_2
 from convlab.support.markup import as_markdown
-from convlab.support.units import time_text
+from convlab.support.tables import NOTHING
+from convlab.support.units import ratio_2, time_text
 
 PARTS = ("layers", "depthwise")  # where rivals take part, on one core
 RIVALS = {

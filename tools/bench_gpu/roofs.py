@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cache
 
 import numpy as np
 
 from convlab.auto.timing import summary
-from convlab.benchmark.gpu import roof_kernels
+from convlab.benchmark.gpu.kernels import THREADS, copier, wait
 from convlab.errors import ConvError
+from convlab.gpu.kernels import kernel
+from convlab.gpu.numba_cuda import cuda, float32
+from convlab.gpu.ptx import load4
 
-THREADS = roof_kernels.THREADS
 QUAD = 16  # bytes: four float32
+CHAINS = 8  # multiply-adds of a thread that do not wait for each other: four cycles each, and room to spare
+ROUNDS = 8  # of all chains before the loop counts once
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,11 @@ def measure(clock, multiprocessors: int, rounds: int = 9, tiny: bool = False) ->
         raise ConvError("the copy is none")
     y = device.empty(blocks * THREADS, np.float32)
     pieces = l2_bytes // (THREADS * QUAD)
-    reading = best(
-        lambda: device.launch(roof_kernels.read_again(), blocks, THREADS, source, y, pieces, times)
-    )
+    reading = best(lambda: device.launch(read_again(), blocks, THREADS, source, y, pieces, times))
     if not (device.get(y) == 4 * times).all():
         raise ConvError("the sum of what was read is wrong")
-    each = times * roof_kernels.ROUNDS * roof_kernels.CHAINS  # multiply-adds of a thread
-    multiplying = best(
-        lambda: device.launch(roof_kernels.multiply_add(), blocks, THREADS, y, np.float32(0.5), times)
-    )
+    each = times * ROUNDS * CHAINS  # multiply-adds of a thread
+    multiplying = best(lambda: device.launch(multiply_add(), blocks, THREADS, y, np.float32(0.5), times))
     cell = device.put(np.ones(1, np.float32))
     return DeviceRoofs(
         flops=2 * each * blocks * THREADS / multiplying,
@@ -80,12 +81,56 @@ def measure(clock, multiprocessors: int, rounds: int = 9, tiny: bool = False) ->
         copy_bytes=copy_bytes,
         l2=times * blocks * THREADS * QUAD / reading,
         l2_bytes=l2_bytes,
-        empty=best(lambda: device.launch(roof_kernels.wait(), 1, 1, cell, np.float32(1), 0)),
+        empty=best(lambda: device.launch(wait(), 1, 1, cell, np.float32(1), 0)),
     )
 
 
-def copier(device, source, target):
-    """Return a call that copies a device array of a multiple of four numbers to another."""
-    source, target = source.reshape(-1), target.reshape(-1)
-    quads = source.size // 4
-    return lambda: device.launch(roof_kernels.copy(), -(-quads // THREADS), THREADS, source, target, quads)
+@cache
+def read_again():
+    """Return the kernel ``(source, y, pieces, times)``; a piece is THREADS quads, all blocks read others."""
+
+    @kernel
+    def read_pieces(source, y, pieces, times):
+        thread = cuda.threadIdx.x
+        piece, step = cuda.blockIdx.x, cuda.gridDim.x + 37
+        sum_a, sum_b, sum_c, sum_d = float32(0), float32(0), float32(0), float32(0)
+        time = 0
+        while time < times:
+            piece = piece % pieces
+            a, b, c, d = load4(source, (piece * THREADS + thread) * 4)
+            sum_a += a
+            sum_b += b
+            sum_c += c
+            sum_d += d
+            piece += step
+            time += 1
+        y[cuda.grid(1)] = sum_a + sum_b + sum_c + sum_d
+
+    return read_pieces
+
+
+@cache
+def multiply_add():
+    """Return the kernel ``(y, factor, times)``: times * ROUNDS * CHAINS multiply-adds a thread."""
+
+    @kernel
+    def multiply_add_chains(y, factor, times):
+        # Each begins elsewhere: chains that are alike would be made one.
+        a = float32(cuda.threadIdx.x)
+        b, c, d = a + factor, a - factor, a * factor
+        e, f, g, h = b * factor, c * factor, d * factor, d + factor
+        time = 0
+        while time < times:
+            for _ in range(ROUNDS):
+                a = a * factor + factor
+                b = b * factor + factor
+                c = c * factor + factor
+                d = d * factor + factor
+                e = e * factor + factor
+                f = f * factor + factor
+                g = g * factor + factor
+                h = h * factor + factor
+            time += 1
+        y[cuda.grid(1)] = a + b + c + d + e + f + g + h
+
+    return multiply_add_chains

@@ -6,8 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from convlab.site.errors import BuildError, UsageError
 from convlab.support.files import read_text
+from tools.errors import BuildError, UsageError
 
 # Every book carries this file, so that a later build knows which folder it may replace, and what is in it.
 MARKER = ".convlab-book"

@@ -1,4 +1,4 @@
-"""``python -m convlab.site [--out DIR] [--notebooks DIR]``: build the book."""
+"""``python -m tools.site [--out DIR] [--notebooks DIR]``: build the book."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from convlab.site.errors import BuildError, UsageError
+from convlab.support.progress import Steps
 from convlab.workspace.execute import NotebookError, execute
 from convlab.workspace.notebooks import ROOT, copy_notebooks, numbered
+from tools.errors import BuildError, UsageError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,8 +50,8 @@ def build(notebooks: Path, out: Path, run: Callable = execute) -> None:
         import nbformat
         import sphinx_book_theme  # noqa: F401
 
-        from convlab.site import pages
-        from convlab.site.publish import check_out, publish
+        from tools.site import pages
+        from tools.site.publish import check_out, publish
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is not installed; pip install 'convlab[site]'") from None
 
@@ -68,50 +69,23 @@ def build(notebooks: Path, out: Path, run: Callable = execute) -> None:
         copy_notebooks(notebooks, source)
         titles = {}
         # One after the other: a notebook that measures must not share the processor with its neighbour.
-        for count, path in enumerate(sources, 1):
-            progress = Progress(f"[{count}/{len(sources)}] {path.name}")
-            notebook = nbformat.read(path, as_version=4)
-            titles[path.stem] = pages.title_and_line(
-                notebook.cells[0].source if notebook.cells else path.stem
-            )
-            run(notebook, path.name, work, on_cell=progress.cell)
-            notebook.metadata.pop("widgets", None)  # the pages' widgets carry their own state
-            nbformat.write(notebook, source / path.name)
-            progress.done()
-        progress = Progress("making pages")
-        (source / pages.FRONT_PAGE).write_text(pages.front_page(titles), encoding="utf-8")
-        for line in pages.build_pages(source, book, Path(scratch)):
+        with Steps(len(sources) + 1) as steps:
+            for path in sources:
+                steps.begin(path.name)
+                notebook = nbformat.read(path, as_version=4)
+                first = notebook.cells[0].source if notebook.cells else path.stem
+                titles[path.stem] = pages.title_and_line(first)
+                run(notebook, path.name, work, on_cell=steps.part)
+                notebook.metadata.pop("widgets", None)  # the pages' widgets carry their own state
+                nbformat.write(notebook, source / path.name)
+            steps.begin("making pages")
+            (source / pages.FRONT_PAGE).write_text(pages.front_page(titles), encoding="utf-8")
+            warnings = pages.build_pages(source, book, Path(scratch))
+            pages.offer_clean_notebooks(sources, book)
+            publish(book, out)
+        for line in warnings:
             print(line, file=sys.stderr)
-        pages.offer_clean_notebooks(sources, book)
-        publish(book, out)
-        progress.done()
     print(f"The book is ready after {time.monotonic() - begin:.0f} s: open {out / 'index.html'}")
-
-
-class Progress:
-    """One line a step; on a terminal it also counts the cells while they run."""
-
-    def __init__(self, what: str):
-        self._what = what
-        self._begin = time.monotonic()
-        self._live = sys.stdout.isatty()
-        self._show("")
-
-    def cell(self, cell: int, cells: int) -> None:
-        """Say which code cell runs now."""
-        self._show(f"  cell {cell} of {cells}")
-
-    def done(self) -> None:
-        """End the line with the time it took."""
-        print(f"{self._start}{self._what}  {time.monotonic() - self._begin:.1f} s", flush=True)
-
-    @property
-    def _start(self) -> str:
-        return "\r\x1b[K" if self._live else ""
-
-    def _show(self, tail: str) -> None:
-        if self._live:
-            print(f"{self._start}{self._what}{tail}", end="", flush=True)
 
 
 if __name__ == "__main__":

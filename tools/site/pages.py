@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from convlab.site.errors import BuildError
+from tools.errors import BuildError
 
 FRONT_PAGE = "index.md"
 
@@ -26,7 +26,7 @@ def front_page(titles: dict[str, tuple[str, str]]) -> str:
         f'- <span class="number">{name[:2]}</span> [{title}]({name}.ipynb)\n\n  {line}\n'
         for name, (title, line) in titles.items()
     )
-    template = resources.files("convlab.site").joinpath("templates", FRONT_PAGE).read_text(encoding="utf-8")
+    template = resources.files("tools.site").joinpath("templates", FRONT_PAGE).read_text(encoding="utf-8")
     first = next(iter(titles))
     return Template(template).substitute(notebooks="\n".join(items), pages="\n".join(titles), first=first)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from math import isnan
 
-from convlab.benchmark.gpu.contest import COPY
-from convlab.benchmark.gpu.rivals import FLOAT32, FP16, TF32
+from convlab.benchmark.gpu.times import COPY
 from convlab.benchmark.saved import Measurement, Row
-from convlab.benchmark.summary import Ratio, by_layer, disturbed, fastest, speedup
-from convlab.benchmark.tables import NOTHING, Table, ratio_2
-from convlab.support.units import bytes_text, count_text, time_text
+from convlab.benchmark.summary import by_layer, disturbed, fastest, speedup
+from convlab.support.tables import NOTHING, Table
+from convlab.support.units import bytes_text, count_text, ratio_2, time_text
+from tools.bench_gpu.cudnn import FLOAT32, FP16, TF32
 
-RIVALS = {"cuDNN float32": FLOAT32, "cuDNN TF32": TF32, "cuDNN fp16": FP16}
+BASELINES = {"cuDNN float32": FLOAT32, "cuDNN TF32": TF32, "cuDNN fp16": FP16}
 CORES = {"cuDNN TF32": "tensor_core_tf32", "cuDNN fp16": "tensor_core_fp16"}
 
 
@@ -24,7 +24,7 @@ def tables(measurement: Measurement) -> list[Table]:
     parts: dict[str, list[Row]] = {}
     for row in timed:
         parts.setdefault(row.part, []).append(row)
-    found = [_goals(parts), _image(parts.get("image", []))]
+    found = [_image(parts.get("image", []))]
     flops = measurement.header["roofs"].get("flops")
     found += [_ladder(rows, flops) for part, rows in parts.items() if part.startswith("ladder ")]
     for part, rows in parts.items():
@@ -49,7 +49,7 @@ def notes(measurement: Measurement) -> list[str]:
         tried = len({row.candidate for row in measurement.rows})
         lines = [f"simulated: {tried} candidates computed what they should, lane by lane; no time was taken"]
     else:
-        lines = [f"GPU            {_device(header['device'])}", *_roofs(header["roofs"])]
+        lines = [f"GPU            {_device(header)}", *_roofs(header["roofs"])]
         lines.append(f"device tests   {header['tests']}")
     for reason in dict.fromkeys(header["skipped"].values()):
         names = ", ".join(name for name, why in header["skipped"].items() if why == reason)
@@ -65,55 +65,12 @@ def notes(measurement: Measurement) -> list[str]:
     timed = [row for row in measurement.rows if not isnan(row.seconds)]
     if (share := disturbed(timed)) > 0.1:
         lines.append(f"{share:.0%} of the times scatter by more than a tenth: other programs use this GPU.")
-    stopped = header["at"] or header["failed"] if header.get("simulated") else not header["complete"]
-    if stopped:
+    if header["failed"] or not (header["complete"] or header.get("simulated")):
         lines.append("This run is not complete: the tables show what had been measured.")
     return lines
 
 
 # -- one table each ----------------------------------------------------------------------------------------
-
-
-def _goals(parts: dict[str, list[Row]]) -> Table:
-    """Return what the GPU forms were written to reach, and what was measured."""
-    resnet = [row for row in parts.get("layers_32", []) if row.network == "resnet18"]
-    dense = parts.get("layers_32", [])
-    gemm = speedup(resnet, ("implicit_gemm",), FLOAT32)
-    fought = [group for group in by_layer(dense).values() if fastest(group, FLOAT32)]
-    won, both = sum(map(_winograd_wins, fought)), [row for group in fought for row in group]
-    separate = parts.get("depthwise_32", [])
-    apart = speedup(separate, ("depthwise",), FLOAT32)
-    cores = speedup(resnet, ("tensor_core_fp16",), FP16)
-    image = parts.get("image", [])
-    copied, filtered = fastest(image, (COPY,)), fastest(image)
-    filtering = copied and filtered and copied.seconds / filtered.seconds
-    lines = [
-        ("implicit GEMM of cuDNN float32, ResNet-18, 32 images", gemm, 0.85, resnet),
-        ("layers where Winograd beats cuDNN float32, 32 images", won if fought else None, 3, both),
-        ("depthwise of cuDNN float32, MobileNetV1, 32 images", apart, 1.0, separate),
-        ("tensor cores of cuDNN fp16, ResNet-18, 32 images", cores, 0.5, resnet),
-        ("7x7 filter over 4000x4000, of a copy", filtering, 0.75, image),
-    ]
-    rows = [_goal(*line) for line in lines]
-    columns = ("", "layers", "measured", "goal", "")
-    return Table("Goals", columns, rows if any(row[2] != NOTHING for row in rows) else [])
-
-
-def _goal(what: str, measured: Ratio | float | None, goal: float, rows: list[Row]) -> tuple[str, ...]:
-    """Return a goal as text, with the number of layers it was measured on so far."""
-    value = measured.mean if isinstance(measured, Ratio) else measured
-    count = measured.layers if isinstance(measured, Ratio) else len(by_layer(rows))
-    in_words = "{:.0f}" if isinstance(goal, int) else "{:.0%}"
-    if value is None:
-        return what, NOTHING, NOTHING, in_words.format(goal), ""
-    reached = "reached" if value >= goal else "missed"
-    return what, str(count), in_words.format(value), in_words.format(goal), reached
-
-
-def _winograd_wins(layer: list[Row]) -> bool:
-    names = {row.candidate for row in layer if row.candidate.startswith("winograd")}
-    ours, theirs = fastest(layer, names), fastest(layer, FLOAT32)
-    return bool(ours and theirs and ours.seconds < theirs.seconds)
 
 
 def _image(rows: list[Row]) -> Table:
@@ -156,9 +113,9 @@ def _ladder(rows: list[Row], flops: float | None) -> Table:
 def _against(rows: list[Row], title: str) -> Table:
     """Return our best of each precision against cuDNN's best form of it."""
     shapes, lines = len(by_layer(rows)), []
-    for name, rivals in RIVALS.items():
+    for name, baselines in BASELINES.items():
         ours = (CORES[name],) if name in CORES else float32_of(rows)
-        best = speedup(rows, ours, rivals)
+        best = speedup(rows, ours, baselines)
         if best:
             label = name if best.layers == shapes else f"{name}, on {best.layers} of {shapes}"
             who = CORES.get(name, "our best")
@@ -190,11 +147,12 @@ def _images(count: int) -> str:
     return "one image" if count == 1 else f"{count} images"
 
 
-def _device(device: dict) -> str:
+def _device(header: dict) -> str:
+    device, states = header["device"], header["states"].values()
     known = {
         "compute capability": device.get("capability"),
         "driver": device.get("driver"),
-        "cuDNN": device.get("cudnn"),
+        "cuDNN": next((state["cudnn"] for state in states if "cudnn" in state), None),
     }
     return ", ".join([device.get("name", "not known"), *(f"{k} {v}" for k, v in known.items() if v)])
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from convlab.site.errors import BuildError
+from tools.errors import BuildError
 
 FLAGS = [
     "--no-sandbox",
