@@ -13,7 +13,6 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
 from convlab.algorithms.im2row import im2row
-from convlab.algorithms.implicit_gemm import implicit_gemm
 from convlab.backends import BACKENDS
 from convlab.errors import (
     ArrayError,
@@ -24,6 +23,7 @@ from convlab.errors import (
     WorkspaceError,
 )
 from convlab.nchw import conv2d_nchw, from_nchw, to_nchw
+from convlab.own_blocks import implicit_gemm
 from convlab.plans.plan import Plan, conv2d, plan
 from convlab.problem import ConvProblem
 

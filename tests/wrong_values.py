@@ -150,7 +150,7 @@ _RECORD = "a record: the library makes it, and nobody else"
 _DEVICE = "a word of a device: said by launches of the library, with what it has made itself"
 _HOT = "every run of a plan goes through it, with what the plan has checked"
 _RECORDS = (
-    "algorithms.base.Algorithm",
+    "algorithms.spec.Algorithm",
     "gpu.lanes.mistakes.Mistake",
     "gpu.lanes.requests.Request",
     "gpu.lanes.site.Site",
@@ -171,11 +171,10 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
         _DEVICE,
     ),
     "gpu.counted.FirstBlock.launch": _DEVICE,
-    "algorithms.direct.loop_arguments": _HOT,
-    "gemm.gemm": _HOT,
-    "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
-    "algorithms.tensor_core.Tile": "a named tuple; `tensor_core` looks at it",
-    "jit.njit": "Numba looks at its options, and says in its own words what is wrong",
+    "cpu.gemm.gemm": _HOT,
+    "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
+    "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
+    "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",
 }
 
 # -- the calls ---------------------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.rows import CPU
     from convlab.benchmark.tables import Table
     from convlab.cpu.gemm_ladder import one_by_one, rungs
-    from convlab.cpu.tile_types import Tile as RegisterTile
+    from convlab.cpu.tile_size import VectorTile
     from convlab.gpu.assembly import trouble
     from convlab.gpu.device import Simulator
     from convlab.gpu.gemm.load_implicit import index_map
@@ -228,7 +227,7 @@ def rows() -> dict[str, Call]:
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
     roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
     trace = access_patterns.ACCESSES[0].trace()
-    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), RegisterTile(2, 1, 4)
+    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), VectorTile(2, 1, 4)
     xy = access_patterns.ACCESSES[0].pictures
 
     # the front door
@@ -261,11 +260,11 @@ def rows() -> dict[str, Call]:
     row("problem.ConvProblem.of", ConvProblem.of, x=x, w=w)
     row("problem.ConvProblem.inside", problem.inside, r=0, s=0, right={"r": {"0"}, "s": {"0"}})
     first = convlab.ALGORITHMS["im2row"]
-    row("algorithms.base.Algorithm.supports", first.supports, problem=problem)
-    row("algorithms.base.Algorithm.form", first.form, backend="numpy")
+    row("algorithms.spec.Algorithm.supports", first.supports, problem=problem)
+    row("algorithms.spec.Algorithm.form", first.form, backend="numpy")
     for name in ("cost", "workspace_bytes"):
         row(
-            f"algorithms.base.Algorithm.{name}",
+            f"algorithms.spec.Algorithm.{name}",
             getattr(first, name),
             problem=problem,
             backend="numpy",
@@ -278,18 +277,18 @@ def rows() -> dict[str, Call]:
     row("layouts.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
 
     # algorithms
-    row("algorithms.im2row.im2row", x=x, problem=problem)
-    row("algorithms.im2col.im2col", x=x, problem=problem)
-    row("algorithms.im2col.col2im", cols=convlab.im2col(x, problem), problem=problem)
+    row("algorithms.im2row.reference.im2row", x=x, problem=problem)
+    row("algorithms.im2col.reference.im2col", x=x, problem=problem)
+    row("algorithms.im2col.reference.col2im", cols=convlab.im2col(x, problem), problem=problem)
     blocks = {name: {"10**30"} for name in ("block_m", "block_n", "block_k")}
     row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4, right=blocks)
     row(
-        "algorithms.implicit_gemm.implicit_gemm",
+        "own_blocks.implicit_gemm",
         x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy", right=blocks,
     )  # fmt: skip
     index, whole_numbers = IndexMap(problem), np.arange(3)
     row(
-        "algorithms.implicit_gemm.gather",
+        "algorithms.implicit_gemm.reference.gather",
         x=x, index=index, m=whole_numbers, k=whole_numbers, group=0,
         right={"m": {"0", "an array"}, "k": {"0", "an array"}, "group": {"0"}},
     )  # fmt: skip
@@ -305,28 +304,43 @@ def rows() -> dict[str, Call]:
             right=dict.fromkeys(given, cells) | {"group": {"0"}},
         )
     row("index_map.IndexMap.inside", index.inside, h=0, w=0, right=dict.fromkeys("hw", cells | {"-1"}))
-    row("algorithms.indirect.indirection_buffer", problem=problem, rows=2, first=0, right={"first": {"0"}})
-    row("algorithms.precomputed_walk.deltas", problem=problem, block_c=4)
-    row("algorithms.precomputed_walk.walk", problem=problem, block_c=4)
-    row("algorithms.precomputed_walk.tables", problem=problem, rows=8)
+    row(
+        "algorithms.indirect.buffer.indirection_buffer",
+        problem=problem,
+        rows=2,
+        first=0,
+        right={"first": {"0"}},
+    )
+    row("algorithms.precomputed_gemm.tables.deltas", problem=problem, block_c=4)
+    row("algorithms.precomputed_gemm.tables.walk", problem=problem, block_c=4)
+    row("algorithms.precomputed_gemm.tables.tables", problem=problem, rows=8)
     folding = ConvProblem(1, 8, 8, 3, 4, 3, 3, stride=2, padding=1)
     from convlab.algorithms.winograd_s2d.space_to_depth import folded
 
     turned = folded(folding)
-    row("algorithms.space_to_depth.folded", problem=folding)
-    row("algorithms.space_to_depth.fold_weights", problem=folding, w=np.ones(folding.w_shape, "f4"))
+    row("algorithms.winograd_s2d.space_to_depth.folded", problem=folding)
     row(
-        "algorithms.space_to_depth.fold_numpy",
+        "algorithms.winograd_s2d.space_to_depth.fold_weights",
+        problem=folding,
+        w=np.ones(folding.w_shape, "f4"),
+    )
+    row(
+        "algorithms.winograd_s2d.space_to_depth.fold_numpy",
         problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
     )  # fmt: skip
-    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array", "a 0-d array"}})
+    row(
+        "algorithms.tensor_core.rounding.rounded",
+        array=x,
+        kind="fp16",
+        right={"array": {"an array", "a 0-d array"}},
+    )
     row("algorithms.tensor_core.tensor_core", inputs="fp16", tile=TILES[0])
     points = {"points": {"(0, 1, 2)"}}
-    row("algorithms.winograd_error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
-    row("algorithms.winograd_transforms.matrices", m=2, points=(0, 1, -1), r=3, right=points)
-    row("algorithms.winograd_transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd.error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd.transforms.matrices", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd.transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
     row(
-        "algorithms.winograd_error.measured_error",
+        "algorithms.winograd.error.measured_error",
         m=2, points=(0, 1, -1), dtype="float32", C=2, K=2, tiles=2, right=points,
     )  # fmt: skip
     row(
@@ -335,7 +349,7 @@ def rows() -> dict[str, Call]:
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
-    row("assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
+    row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
     row("blocks.in_order", problem=problem, block_m=4, block_n=4, block_k=4)
     row("blocks.count", problem=problem, block=block)
@@ -351,14 +365,20 @@ def rows() -> dict[str, Call]:
     )
     row("files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
     a = np.ones((4, 8), np.float32)
-    row("ladder.pack", b=a, cols=4)
-    row("ladder.rungs", dtype="float32")
-    row("ladder.Rung", name="a", change="b", kernel=one_by_one, tile=small,
+    row("cpu.gemm_ladder.pack", b=a, cols=4)
+    row("cpu.gemm_ladder.rungs", dtype="float32")
+    row("cpu.gemm_ladder.Rung", name="a", change="b", kernel=one_by_one, tile=small,
         right={"name": TEXT, "kernel": CALLED})  # fmt: skip
-    row("ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
-    row("ladder.Rung.arguments", rungs()[0].arguments, a=a, b=np.ones((8, 4), "f4"), y=np.zeros((4, 4), "f4"))
-    row("tile_types.Tile", rows=2, vectors=1, lanes=4, dtype="float32")
-    row("tile_types.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
+    row("cpu.gemm_ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
+    row(
+        "cpu.gemm_ladder.Rung.arguments",
+        rungs()[0].arguments,
+        a=a,
+        b=np.ones((8, 4), "f4"),
+        y=np.zeros((4, 4), "f4"),
+    )
+    row("cpu.tile_size.VectorTile", rows=2, vectors=1, lanes=4, dtype="float32")
+    row("cpu.tile_size.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
         right={"dtype": UNHASHABLE, "rows": UNHASHABLE})  # fmt: skip
     same("units.bytes_text", "units.count_text", count=5, right={"count": NUMBER})
     row("units.ratio_text", value=5.0, right={"value": NUMBER})

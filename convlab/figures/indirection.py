@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.indirect import indirection_buffer, resize
+from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import ROLES, figure_style, mix
