@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from convlab.algorithms.implicit_gemm import blocked
 from convlab.algorithms.spec import Algorithm
 from convlab.auto.select import choose
 from convlab.backends import choose_backend
@@ -24,6 +25,7 @@ from convlab.plans.feasible import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support import device_arrays
+from convlab.support.checked import Size, checked
 from convlab.support.checks import COMPUTES, check_array, check_out, wrong_dtype
 
 
@@ -148,6 +150,40 @@ def plan(
     _check_bias(bias, problem)
     memory = Memory(check_threads(threads), output=problem.y_bytes, device=device)
     return _made(problem, w, bias, algorithm, backend, memory)
+
+
+@checked
+def implicit_gemm(
+    x: np.ndarray,
+    w: np.ndarray,
+    problem: ConvProblem,
+    *,
+    block_m: Size | None = None,
+    block_n: Size | None = None,
+    block_k: Size | None = None,
+    backend: str = "numpy",
+) -> np.ndarray:
+    """Convolve with blocks of your own choice; no choice changes the answer beyond rounding.
+
+    Parameters
+    ----------
+    x : ndarray, (N, H, W, C)
+    w : ndarray, (K, R, S, C/groups)
+    problem : ConvProblem
+    block_m, block_n, block_k
+        As in `convlab.algorithms.implicit_gemm.blocked`.
+    backend : str
+
+    Returns
+    -------
+    ndarray, (N, P, Q, K)
+
+    Raises
+    ------
+    ConvError
+        If an array does not fit the problem, or a block is none.
+    """
+    return plan(problem, w, algorithm=blocked(block_m, block_n, block_k), backend=backend)(x)
 
 
 def _made(problem, w, bias, algorithm, backend, memory: Memory, x=None, include_packing=False) -> Plan:

@@ -137,6 +137,15 @@ class ConvProblem:
         return self.N, self.P, self.Q, self.K
 
     @cached_property
+    def geometry(self) -> tuple[Pair, Pair, Pair]:
+        """How the windows lie on the picture, as loops take it: (stride, corner, dilation).
+
+        The corner is where the first window begins: rows of padding at the top, columns at the left.
+        """
+        (top, _), (left, _) = self.padding
+        return self.stride, (top, left), self.dilation
+
+    @cached_property
     def gemm(self) -> tuple[int, int, int]:
         """(M, N, K) of the equivalent matrix product, per group: output pixels, filters, taps x channels."""
         return (

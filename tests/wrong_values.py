@@ -174,10 +174,11 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
     "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
-    "algorithms.direct.loop_arguments": _HOT,
     "cpu.gemm.gemm": _HOT,
-    "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
-    "algorithms.tensor_core.Tile": "a named tuple; `tensor_core` looks at it",
+    "algorithms.implicit_gemm.reference.run": _HOT,
+    "algorithms.winograd.reference.run": _HOT,
+    "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
+    "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
     "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",
 }
 
@@ -196,7 +197,7 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.layers import Workload
     from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
-    from convlab.cpu.tile_types import Tile as RegisterTile
+    from convlab.cpu.tile_size import VectorTile
     from convlab.gpu.device import Simulator
     from convlab.gpu.diagnose.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import index_map
@@ -230,7 +231,7 @@ def rows() -> dict[str, Call]:
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
     roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
     trace = access_patterns.ACCESSES[0].trace()
-    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), RegisterTile(2, 1, 4)
+    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), VectorTile(2, 1, 4)
     xy = access_patterns.ACCESSES[0].pictures
 
     # the front door
@@ -280,18 +281,18 @@ def rows() -> dict[str, Call]:
     row("nchw.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
 
     # algorithms
-    row("algorithms.im2row.im2row", x=x, problem=problem)
-    row("algorithms.im2col.im2col", x=x, problem=problem)
-    row("algorithms.im2col.col2im", cols=convlab.im2col(x, problem), problem=problem)
+    row("algorithms.im2row.reference.im2row", x=x, problem=problem)
+    row("algorithms.im2col.reference.im2col", x=x, problem=problem)
+    row("algorithms.im2col.reference.col2im", cols=convlab.im2col(x, problem), problem=problem)
     blocks = {name: {"10**30"} for name in ("block_m", "block_n", "block_k")}
     row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4, right=blocks)
     row(
-        "algorithms.implicit_gemm.implicit_gemm",
+        "api.implicit_gemm",
         x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy", right=blocks,
     )  # fmt: skip
     index, whole_numbers = IndexMap(problem), np.arange(3)
     row(
-        "algorithms.implicit_gemm.gather",
+        "algorithms.implicit_gemm.reference.gather",
         x=x, index=index, m=whole_numbers, k=whole_numbers, group=0,
         right={"m": {"0", "an array"}, "k": {"0", "an array"}, "group": {"0"}},
     )  # fmt: skip
@@ -307,7 +308,13 @@ def rows() -> dict[str, Call]:
             right=dict.fromkeys(given, cells) | {"group": {"0"}},
         )
     row("index_map.IndexMap.inside", index.inside, h=0, w=0, right=dict.fromkeys("hw", cells | {"-1"}))
-    row("algorithms.indirect.indirection_buffer", problem=problem, rows=2, first=0, right={"first": {"0"}})
+    row(
+        "algorithms.indirect.buffer.indirection_buffer",
+        problem=problem,
+        rows=2,
+        first=0,
+        right={"first": {"0"}},
+    )
     row("algorithms.precomputed_gemm.offsets.deltas", problem=problem, block_c=4)
     row("algorithms.precomputed_gemm.offsets.walk", problem=problem, block_c=4)
     row("algorithms.precomputed_gemm.offsets.tables", problem=problem, rows=8)
@@ -325,7 +332,12 @@ def rows() -> dict[str, Call]:
         "algorithms.winograd_s2d.space_to_depth.fold_numpy",
         problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
     )  # fmt: skip
-    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array", "a 0-d array"}})
+    row(
+        "algorithms.tensor_core.rounding.rounded",
+        array=x,
+        kind="fp16",
+        right={"array": {"an array", "a 0-d array"}},
+    )
     row("algorithms.tensor_core.tensor_core", inputs="fp16", tile=TILES[0])
     points = {"points": {"(0, 1, 2)"}}
     row("algorithms.winograd.error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
@@ -369,8 +381,8 @@ def rows() -> dict[str, Call]:
         b=np.ones((8, 4), "f4"),
         y=np.zeros((4, 4), "f4"),
     )
-    row("cpu.tile_types.Tile", rows=2, vectors=1, lanes=4, dtype="float32")
-    row("cpu.tile_types.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
+    row("cpu.tile_size.VectorTile", rows=2, vectors=1, lanes=4, dtype="float32")
+    row("cpu.tile_size.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
         right={"dtype": UNHASHABLE, "rows": UNHASHABLE})  # fmt: skip
     same("support.units.bytes_text", "support.units.count_text", count=5, right={"count": NUMBER})
     row("support.units.ratio_text", value=5.0, right={"value": NUMBER})
@@ -692,7 +704,7 @@ def rows() -> dict[str, Call]:
     )
     row("benchmark.read_bandwidth.read_speeds", smallest=8192, largest=8192, rounds=1)
     row(
-        "benchmark.layers.Case",
+        "benchmark.layers.Workload",
         network="resnet18",
         layer="conv1",
         problem=problem,
@@ -705,10 +717,10 @@ def rows() -> dict[str, Call]:
     row("auto.timing.material", problem=problem)
     row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
-    row("benchmark.gpu.ladder_times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
+    row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
     row(
-        "benchmark.gpu.layer_times.layer_times",
-        case=case,
+        "benchmark.gpu.times.layer_times",
+        workload=case,
         names=["direct"],
         folder=folder,
         right={"names": ANY_LIST},
@@ -728,9 +740,9 @@ def rows() -> dict[str, Call]:
         trusted=True,
         right={"names": ANY_LIST},
     )
-    row("benchmark.dukhan_2019.compare_three", case=case, effort=effort, cache="warm", trusted=True)
+    row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
-    row("benchmark.roofline_points.once", problem=problem)
+    row("benchmark.roofline_points.compulsory_bytes", problem=problem)
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row("auto.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
     row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
@@ -746,7 +758,7 @@ def rows() -> dict[str, Call]:
         loop=lambda flops: flops,
         right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
     )
-    row("benchmark.rows.runs", folder=folder, what=CPU)
+    row("benchmark.saved_runs.runs", folder=folder, what=CPU)
     row("benchmark.saved.read", path=newest_run(folder))
     row(
         "benchmark.summary.by_kind",
@@ -755,7 +767,7 @@ def rows() -> dict[str, Call]:
         rivals=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
     )
-    row("benchmark.tables.as_text", table=Table("a", ("b",), [("c",)]))
+    row("support.tables.as_text", table=Table("a", ("b",), [("c",)]))
     row(
         "auto.timing.compare",
         candidates={"a": lambda: a},

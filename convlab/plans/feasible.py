@@ -67,7 +67,7 @@ class Memory:
             {
                 "workspace": form.workspace_bytes(problem, self.threads),
                 "packed weights": form.packed_bytes(problem),
-                "a copy of w": problem.w_bytes if self.device is None and form.packs_for else 0,
+                "a copy of w": problem.w_bytes if self.device is None and form.pack_key else 0,
                 "output": self.output,
                 "a contiguous copy of x" if self.device is None else "a copy of x": self.copied,
             }

@@ -149,7 +149,7 @@ def model_table() -> str:
                 ],
                 "begins": {what: number(often.javascript_quick) for what, often in one.begins.items()},
             }
-            for one in form.passes()
+            for one in form.phases()
         ]
         facts = {"name": name, "summary": algorithm.summary, "rounding": algorithm.rounding, "passes": passes}
         models.append(facts | {"workspace": number(form.workspace_bytes.javascript)})
