@@ -8,8 +8,7 @@ from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms import Formula
-from convlab.algorithms.fft import transforms
-from convlab.algorithms.fft_tiled import tiles
+from convlab.algorithms.fft import tiles, transforms
 from convlab.cost.formula import fast_size
 from convlab.oracle import reference
 

@@ -6,7 +6,7 @@ from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.algorithms.fft import gpu
-from convlab.algorithms.fft_tiled.tiles import tile_size, tiles
+from convlab.algorithms.fft.tiles import tile_size, tiles
 from convlab.gpu import fft_library
 from convlab.gpu.device import Gpu, simulated, using
 

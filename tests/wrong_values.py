@@ -764,7 +764,7 @@ def rows() -> dict[str, Call]:
         "benchmark.summary.by_kind",
         rows=[row_of],
         ours=["im2row"],
-        rivals=None,
+        baselines=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
     )
     row("support.tables.as_text", table=Table("a", ("b",), [("c",)]))

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from convlab.algorithms.fft import tiles
 from convlab.algorithms.fft.reference import packed_spectra
 from convlab.algorithms.fft.transforms import transform_size
-from convlab.algorithms.fft_tiled import tiles
 from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.fft_library import transforms

@@ -21,8 +21,8 @@ from __future__ import annotations
 from convlab.algorithms.binding import form
 from convlab.algorithms.fft import refuses
 from convlab.algorithms.fft.costs import form_costs
+from convlab.algorithms.fft.tiles import TILE, good_outputs, tile_size
 from convlab.algorithms.fft.transforms import BUFFERS, CPU_BUFFERS, growth, rounding
-from convlab.algorithms.fft_tiled.tiles import TILE, good_outputs, tile_size
 from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.problem import ConvProblem
 

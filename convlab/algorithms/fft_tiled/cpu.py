@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.fft.cpu import multiply, packed_panels, workspace_for
+from convlab.algorithms.fft.tiles import tile_count, tile_size
 from convlab.algorithms.fft_tiled.reference import run_with
-from convlab.algorithms.fft_tiled.tiles import tile_count, tile_size
 from convlab.problem import ConvProblem
 
 

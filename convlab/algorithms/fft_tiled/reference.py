@@ -8,8 +8,8 @@ import numpy as np
 
 from convlab.algorithms.fft import transforms
 from convlab.algorithms.fft.reference import multiply, packed_spectra
+from convlab.algorithms.fft.tiles import corners_in_chunks, cut, good_outputs, tile_count, tile_size
 from convlab.algorithms.fft.transforms import as_real, backward, forward
-from convlab.algorithms.fft_tiled.tiles import corners_in_chunks, cut, good_outputs, tile_count, tile_size
 from convlab.problem import ConvProblem
 
 
