@@ -765,7 +765,7 @@ def rows() -> dict[str, Call]:
         rows=[row_of],
         ours=["im2row"],
         baselines=None,
-        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
+        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
     row("support.tables.as_text", table=Table("a", ("b",), [("c",)]))
     row(
