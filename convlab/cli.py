@@ -261,11 +261,26 @@ def bench_speeds(
     forget_tuned: Annotated[
         bool, typer.Option("--forget-tuned", help="Also forget what convlab.autotune has measured.")
     ] = False,
+    if_unknown: Annotated[
+        bool, typer.Option("--if-unknown", help="Only if this machine was not measured yet.")
+    ] = False,
 ) -> None:
-    """Measure anew the speeds by which "auto" chooses, and keep them; shown beside those known before."""
-    from convlab.auto.recalibrate import renew
+    """Measure the speeds by which "auto" chooses, and keep them; shown beside those it went by before."""
+    from convlab.auto import machine_file, measure
+    from convlab.support.progress import Steps
 
-    _table(("speed", "known before", "now"), renew(forget_tuned=forget_tuned))
+    if if_unknown and (at := machine_file.measured_at()):
+        print(f"The speeds of this machine are known; they were measured {at}.")
+        return
+    with Steps() as steps:
+        steps.expect(measure.steps())
+        before, now = measure.renew(forget_tuned=forget_tuned, on_step=steps.begin)
+    then = measure.in_words(before) if before else {}
+    _table(
+        ("speed", (before and before.model) or "known before", "now"),
+        [(name, then.get(name, ""), text) for name, text in measure.in_words(now).items()],
+    )
+    print(machine_file.trouble() or f'"auto" goes by these from now on; kept in {machine_file.folder()}')
 
 
 @bench.command("roofs")

@@ -84,11 +84,11 @@ def kept(tmp_path_factory):
     """Keep what is known of this machine in a folder of the tests' own, and let it be `SPEEDS`."""
     from known_machine import SPEEDS
 
-    from convlab.auto import speeds
+    from convlab.auto import machine_file
 
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONVLAB_CACHE_DIR", str(folder))
-        speeds.forget()
-        speeds.write(speeds=SPEEDS)
+        machine_file.forget()
+        machine_file.keep_speeds(SPEEDS)
         yield folder

@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 from convlab import ALGORITHMS, ConvError, ConvProblem, plan
 from convlab.auto import roofs
 from convlab.auto.select import predicted
-from convlab.auto.timing import Timing, check_output, take_turns
+from convlab.auto.timing import Timing, check_output, material, take_turns
 from convlab.benchmark import baselines, bench, dukhan_2019, layers, saved, suite
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
-from convlab.benchmark.comparison import Comparison, Effort, material
+from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
 from convlab.cli import app
-from convlab.cost.phases import PACES
+from convlab.cost.phases import OVERHEADS
 from convlab.machine import container as cgroups
 from convlab.machine import system as readings
 from convlab.support import files
@@ -55,7 +55,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(readings, "threads", lambda: 2)
     monkeypatch.setattr(readings, "caches", lambda: {1: 1 << 12, 2: 1 << 15})
     known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
-    monkeypatch.setattr(roofs.Roofs, "here", lambda quick: known)
+    monkeypatch.setattr(roofs.Roofs, "here", lambda **_: known)
     monkeypatch.setattr(second_blas, "SecondBlas", no_other)
     row = saved.Row("first", "tiny", "square", 1, SQUARE.problem, "conv2d", True, 1, 1, Timing(1, 1, 1))
     monkeypatch.setattr(bench_cpu, "first_call", lambda workload: [row])
@@ -89,7 +89,7 @@ def test_a_whole_run(tiny, tmp_path):
     assert {row.count for row in square} == {2}
     assert {row.candidate for row in run.part("product")} >= {"gemm", "FMA peak", "NumPy"}
     assert {row.threads for row in run.part("threads")} == {2}
-    assert set(run.header["paces"]) == set(PACES)
+    assert set(run.header["overheads"]) == set(OVERHEADS)
     assert {row.layer for row in run.part("networks")} == {"wide"}
     for cache in ("warm", "cold"):
         three = {(row.layer, row.candidate) for row in run.part("paper", cache=cache)}
@@ -204,7 +204,7 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
 def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(readings, "threads", lambda: 1)
     alone = roofs.Roofs(1e11, 1e11, 1, {"memory": (1 << 10, 1e11)})
-    monkeypatch.setattr(roofs.Roofs, "here", lambda quick: alone)
+    monkeypatch.setattr(roofs.Roofs, "here", lambda **_: alone)
     done = convlab("--quick", "--no-baselines", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output
     run = saved.read(tmp_path / "run.csv")

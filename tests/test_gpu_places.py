@@ -16,10 +16,10 @@ from convlab.benchmark.gpu.clock import StandIn
 from convlab.benchmark.gpu.times import layer_times, measure
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
-from convlab.figures.places import three_ways
-from convlab.gpu import diagnose
+from convlab.figures import tap_addresses
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import gpu_trouble, using
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.load_implicit import index_map
 from convlab.gpu.gemm.load_matrix import stored
 from convlab.gpu.gemm.tile import Tile
@@ -27,7 +27,7 @@ from convlab.inspect import addressing
 from convlab.inspect.launches import launched
 from convlab.inspect.traffic import Bus, first_block, moved
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 PROBLEMS = (
     ConvProblem(1, 6, 8, 4, 1, 3, 3, padding=1),
     ConvProblem(1, 7, 5, 3, 1, 3, 2, stride=2, padding=2),
@@ -130,7 +130,7 @@ def test_the_bus_counts_both_ways():
 
 
 def test_the_picture_says_what_the_library_says():
-    picture = three_ways(m=7)
+    picture = tap_addresses(m=7)
     problem = ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1)
     table = ", ".join(map(str, indirection_buffer(problem)[7, :, 0]))
     start = int(precomputed_gemm.table(problem)[0, 7].astype(np.int32))

@@ -19,8 +19,8 @@ from convlab.benchmark.comparison import Effort
 from convlab.benchmark.layers import Workload, whole_networks
 from convlab.benchmark.network_times import NetworkComparison
 from convlab.benchmark.torch_network import in_torch
-from convlab.figures import photograph
-from convlab.figures.stack import bars_of, draw, finding
+from convlab.figures import network_profile, photograph
+from convlab.figures.network_profile import bars_of, finding
 from convlab.networks import shared_workspace, whole
 from convlab.networks.fuse import late
 from convlab.networks.memory_plan import alive, last_reads, share
@@ -328,7 +328,7 @@ def test_picture_of_a_profile():
     profile = stack.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
     bars = bars_of(profile)
     assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
-    picture = draw(profile)
+    picture = network_profile(profile)
     assert Image.open(io.BytesIO(picture.png)).width > 1000
     for one in profile.layers:
         assert f"{one.step.name} by {one.algorithm}" in picture.alt

@@ -77,7 +77,7 @@ def photograph(browser, widget, *, width: int = 1000, sharpness: float = 1.4) ->
     page = browser.new_page(viewport={"width": width, "height": 900}, device_scale_factor=sharpness)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "widget.html")
-        html = f'<!doctype html><meta charset="utf-8"><body>{widget.page(widget.still())}</body>'
+        html = f'<!doctype html><meta charset="utf-8"><body>{widget.page()}</body>'
         file.write_text(html, encoding="utf-8")
         page.goto(file.as_uri())
         figure = page.locator(".convlab").first

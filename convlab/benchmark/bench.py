@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import convlab
-from convlab.auto import speeds
+from convlab.auto.measure import measure
 from convlab.benchmark.baselines import BASELINES, Baseline, at_hand
 from convlab.benchmark.saved import CPU, Measurement, write
 from convlab.benchmark.suite import Suite, Task
@@ -63,7 +63,7 @@ def bench_cpu(
     options = {"--quick": quick, f"--layers {words!r}": words, "--no-baselines": not (here or skipped)}
     command = " ".join([command, *(option for option, given in options.items() if given)])
     chosen = suite(here, words, quick)
-    header = first_header(CPU, command) | speeds.measure(quick=False)
+    header = first_header(CPU, command) | measure(quick=False)
     header |= {"skipped": skipped, "left out": chosen.left_out} | (also or {})
     measurement, tasks = Measurement(header), chosen.tasks()
     on_start(len(tasks))

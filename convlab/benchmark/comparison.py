@@ -19,19 +19,16 @@ from math import nan
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS, Algorithm
-from convlab.auto.timing import Timer, Timing, check_output, summary, take_turns, timer
+from convlab.api import plan
+from convlab.auto.timing import REST, Timer, Timing, check_output, material, summary, take_turns, timer
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
 from convlab.errors import ConvError
-from convlab.oracle import reference, tolerance
-from convlab.plans.plan import plan
 from convlab.problem import ConvProblem
-from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Count, Limit, NotNegative, checked, kept
+from convlab.support.checked import Count, Limit, NotNegative, checked
 
 UNTIMED = Timing(nan, nan, nan)  # by a clock that takes no time
-_REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 
 @checked
@@ -224,7 +221,7 @@ class Comparison:
         The very slow have their turns among themselves, and fewer: the fast ones could hardly take theirs.
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
-        rest = 0.0 if self.clock.threads == 1 else _REST
+        rest = 0.0 if self.clock.threads == 1 else REST
         fast = {name: t for name, t in self._timers.items() if self._once[name] <= effort.slow * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
@@ -247,15 +244,3 @@ class Comparison:
             for name in self._timers
             if name in times
         ]
-
-
-@kept
-def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return random x and w for a problem, the expected output, and how far rounding may lead from it."""
-    rng = np.random.default_rng(0)
-    arrays = []
-    for shape in (problem.x_shape, problem.w_shape):
-        arrays.append(aligned_empty(shape, problem.dtype))
-        arrays[-1][...] = rng.standard_normal(shape)
-    x, w = arrays
-    return x, w, reference(x, w, problem), tolerance(x, w, problem)

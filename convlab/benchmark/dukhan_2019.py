@@ -20,13 +20,14 @@ from dataclasses import replace
 import numpy as np
 
 from convlab.algorithms.im2row import im2row
+from convlab.api import plan
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
 from convlab.errors import ParameterError
 from convlab.machine import system
-from convlab.plans.plan import Plan, plan
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from convlab.auto import model_error_tables
 from convlab.auto.roofs import Roofs
+from convlab.benchmark import model_error_tables
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.suite import PEAK

@@ -17,7 +17,7 @@ from pathlib import Path
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.benchmark.saved import CPU, GPU, Measurement, Row, read
-from convlab.cost.phases import PACES
+from convlab.cost.phases import OVERHEADS
 from convlab.errors import ConvError
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
@@ -71,7 +71,7 @@ def check(header: dict) -> None:
     if header["what"] == GPU:
         _check_names(header["device"], header["device"].keys() & {"name"})
     elif header["what"] == CPU:
-        machine, roofs, paces = header["machine"], header["roofs"], header.get("paces")
+        machine, roofs, overheads = header["machine"], header["roofs"], header.get("overheads")
         _check_names(machine, ["processor", "instruction_set"])
         _check_names(machine.get("libraries", {}), machine.get("libraries", {}))
         if not isinstance(header["complete"], bool):
@@ -79,9 +79,13 @@ def check(header: dict) -> None:
         copies = [number for size, speed in roofs["copies"].values() for number in (size, speed)]
         rates = [roofs[name] for name in ("flops", "flops_all", "threads")]
         caches = [machine.get(name) or 1 for name in ("l1d", "l2", "l3")]
-        begins = [] if paces is None else [paces[name] for name in PACES[:5]]  # older runs have no more
+        begins = (
+            [] if overheads is None else [overheads[name] for name in OVERHEADS[:5]]
+        )  # older runs have no more
         if not all(1e-18 < number < 1e24 for number in (*copies, *rates, *caches, *begins)):
-            raise ValueError("a roof, a pace or the size of a cache is no number that a machine can have")
+            raise ValueError(
+                "a roof, an overhead or the size of a cache is no number that a machine can have"
+            )
         if not re.fullmatch(r"(L\d )*memory", " ".join(roofs["copies"])):
             raise ValueError(f"copies are of {reprlib.repr(list(roofs['copies']))}")
         if not isinstance(header.get("blas", {}), dict):

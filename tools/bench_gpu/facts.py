@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from convlab.machine.nvidia import find_gpus
+from convlab.machine.cuda_driver import find_gpus
 
 # Numba's names of what the driver tells, and ours.
 _ATTRIBUTES = {

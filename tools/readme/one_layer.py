@@ -7,7 +7,7 @@ from convlab.benchmark.roofline import Roofline, of_machine
 from convlab.benchmark.roofline_points import points
 from convlab.benchmark.saved import Measurement, Row
 from convlab.figures.picture import Picture
-from convlab.figures.roofline import draw, rate_text
+from convlab.figures.roofline import rate_text, roofline
 from tools.readme.results import where_and_when
 
 NETWORK, LAYER = "resnet18", "layer1.0.conv1"
@@ -15,7 +15,7 @@ NETWORK, LAYER = "resnet18", "layer1.0.conv1"
 
 def picture(run: Measurement) -> Picture:
     """Return the roofline of a saved run, with the points of that layer."""
-    return draw(_roofline(run), points(_rows(run)), title=_finding(run))
+    return roofline(_roofline(run), points(_rows(run)), title=_finding(run))
 
 
 def markdown(run: Measurement, file: str) -> str:

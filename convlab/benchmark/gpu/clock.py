@@ -17,13 +17,13 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.algorithms.tensor_core import KINDS, tensor_core
+from convlab.api import plan
 from convlab.auto.timing import Timer
 from convlab.benchmark.gpu.kernels import fill, wait
 from convlab.gpu.device import Gpu, using
 from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.oracle import reference_at, tolerance
-from convlab.plans.plan import plan
 from convlab.problem import ConvProblem
 
 PIXELS = 2048  # of an output are held against the reference, and all of it against "was not written"
