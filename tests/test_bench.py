@@ -46,9 +46,11 @@ def tiny(monkeypatch):
         "depthwise": [DEPTH],
         "other_networks": [OTHER],
         "five_by_five": [STRIDED],
-        "whole_networks": [PICTURE],
     }.items():
         monkeypatch.setattr(layers, name, lambda group=group: group)
+    monkeypatch.setattr(bench_cpu, "whole_networks", lambda: [PICTURE])
+    for name in ("FULL", "QUICK"):
+        monkeypatch.setattr(bench_cpu, name, BRIEF)
     for efforts in (suite.FULL, suite.QUICK):
         for part in efforts:
             monkeypatch.setitem(efforts, part, BRIEF)
@@ -79,7 +81,7 @@ def test_a_whole_run(tiny, tmp_path):
     run = saved.read(path)
     assert run.header["complete"]
     assert run.header["command"] == "convlab bench cpu"
-    every = "product layers depthwise networks threads paper stacks"
+    every = "product layers depthwise networks threads paper"
     assert {row.part for row in run.rows} == set(every.split())
     serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
     here = [name for name, one in BASELINES.items() if not one.missing()]
@@ -114,13 +116,15 @@ def test_what_the_authors_measure_beside(tiny, tmp_path, capsys):
     run = saved.read(path)
     assert run.header["command"] == "convlab bench cpu --quick"
     assert run.header["blas"] == {"NumPy": second_blas.kernel(), "NumPy, other kernel": None}
-    assert {row.part for row in run.rows} >= {"layers", "autotune", "first"}
+    assert {row.part for row in run.rows} >= {"layers", "autotune", "stacks", "first"}
     assert {row.layer for row in run.part("autotune")} == {"wide", "square", "point"}
     for row in run.part("autotune"):
         assert row.candidate in predicted(row.problem)
     said = capsys.readouterr().out
     assert "no other kernel: this is a test" in said
     assert "Time of the chosen over the best" in said
+    assert "Whole networks, one photo" in said
+    assert "The first conv2d of a fresh process takes 1.00 s" in said
 
 
 def test_baselines_that_are_missing_are_skipped_by_name(tiny, tmp_path, monkeypatch):

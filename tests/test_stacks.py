@@ -16,9 +16,7 @@ from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
 from convlab.benchmark.baselines import BASELINES, at_hand
 from convlab.benchmark.comparison import Effort
-from convlab.benchmark.layers import Workload, whole_networks
-from convlab.benchmark.network_times import NetworkComparison
-from convlab.benchmark.torch_network import in_torch
+from convlab.benchmark.layers import Workload
 from convlab.figures import network_profile, photograph
 from convlab.figures.network_profile import bars_of, finding
 from convlab.networks import shared_workspace, whole
@@ -27,6 +25,8 @@ from convlab.networks.memory_plan import alive, last_reads, share
 from convlab.networks.ops import GLUE
 from convlab.support import progress
 from convlab.support.units import bytes_text, time_text
+from tools.network_times import NetworkComparison, whole_networks
+from tools.torch_network import in_torch
 
 SIZE = (64, 75)  # small, odd and even, and not square
 PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()

@@ -207,7 +207,7 @@ def rows() -> dict[str, Call]:
     from convlab.inspect.tiling import Tiling
     from convlab.networks import whole
     from convlab.support.files import data_path
-    from convlab.support.tables import Table
+    from convlab.support.tables import TextTable
 
     names = public()
     found: dict[str, Call] = {}
@@ -767,7 +767,7 @@ def rows() -> dict[str, Call]:
         baselines=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
-    row("support.tables.as_text", table=Table("a", ("b",), [("c",)]))
+    row("support.tables.as_text", table=TextTable("a", ("b",), [("c",)]))
     row(
         "auto.timing.compare",
         candidates={"a": lambda: a},

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from convlab import networks
 from convlab.errors import ParameterError
-from convlab.networks import whole
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
@@ -108,11 +107,6 @@ def five_by_five() -> list[Workload]:
     return there or [Workload(*name.split(), problem) for name, problem in _LIKE.items()]
 
 
-def whole_networks() -> list[Workload]:
-    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Workload(name, "whole", whole.load(name).layers[0].problem) for name in whole.names()]
-
-
 def select(workloads: Iterable[Workload], words: str) -> list[Workload]:
     """Return the workloads whose name or class holds `words`, e.g. "resnet18" or "3x3 stride 1"."""
     return [one for one in workloads if words.lower() in f"{one.name} {one.kind}".lower()]
@@ -125,7 +119,7 @@ def check_words(words: str, group: Iterable[Workload] | None = None) -> None:
     ------
     ParameterError
     """
-    groups = product, convolutions, depthwise, other_networks, five_by_five, whole_networks
+    groups = product, convolutions, depthwise, other_networks, five_by_five
     everything = [one for group in groups for one in group()] if group is None else list(group)
     if not select(everything, words):
         networks = ", ".join(dict.fromkeys(one.network for one in everything))

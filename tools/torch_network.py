@@ -58,7 +58,8 @@ def _do(step: Step, takes: list, weights):
 
     if step.does == "conv":
         padding = [before for before, _ in step.problem.padding]
-        y = torch.nn.functional.conv2d(*takes, *weights, step.problem.stride, padding)
+        p = step.problem
+        y = torch.nn.functional.conv2d(*takes, *weights, p.stride, padding, p.dilation, p.groups)
         return y.relu_() if step.relu else y
     if step.does == "max_pool":
         return torch.nn.functional.max_pool2d(*takes, WINDOW, STRIDE, step.padding, ceil_mode=step.round_up)
