@@ -485,10 +485,22 @@ def test_multiply_adds_are_counted_a_second(monkeypatch, threads):
     monkeypatch.setattr(roofs.time, "perf_counter", lambda: next(ticks))
     asked = []
     monkeypatch.setattr(roofs, "multiply_add", lambda flops, tile=None: asked.append(flops) or flops)
-    measured = roofs.multiply_adds(threads, rounds=3, seconds=0.5)
+    measured = roofs.multiply_adds(threads, rounds=3, seconds=0.5, tile=roofs.tile_for("float32"))
     rounds = [(1 << 26) // 4] * 3 * threads  # 2^26 operations took two seconds: a fourth of them takes 0.5
     assert asked == [1 << 20, 1 << 26, *rounds]
     assert measured == threads * (1 << 24) / 2
+
+
+def test_the_better_of_two_tiles_is_the_roof(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(roofs.time, "perf_counter", lambda: now[0])
+
+    def multiply_add(flops, tile):
+        now[0] += flops / (1e9 if tile.rows == roofs.tile_for("float32").rows else 2e9)
+        return flops
+
+    monkeypatch.setattr(roofs, "multiply_add", multiply_add)
+    assert roofs.multiply_adds(rounds=3) == pytest.approx(2e9)
 
 
 def test_copies_are_counted_read_and_written(monkeypatch):
