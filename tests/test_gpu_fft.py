@@ -48,7 +48,7 @@ def test_a_complex_product_as_one_of_real_numbers(dtype):
     a = rng.standard_normal(products.x_shape).astype(dtype)
     with simulated(traced=False) as device:
         y = device.empty((np.prod(products.y_shape),), dtype)
-        gpu.many_products.multiply(products, a.reshape(-1), gpu.pack("whole", problem, w), y)
+        gpu.batched.multiply(products, a.reshape(-1), gpu.pack("whole", problem, w), y)
     y = y.view(complex_type).reshape(3, pictures.frequencies, 2, 3)
     a = a.view(complex_type).reshape(3, pictures.frequencies, 2, 2)
     weights = gpu.packed_spectra(problem, w, (pictures.rows, pictures.cols))  # (F, G, C/G, K/G)

@@ -86,6 +86,11 @@ class Prediction:
     parts: tuple[Part, ...]
 
 
+def predictable(algorithm: Algorithm) -> bool:
+    """Say if an algorithm has a form for backend "cpu" that tells what a run consists of."""
+    return "cpu" in algorithm.forms and algorithm.forms["cpu"].phases is not None
+
+
 @checked
 def predict(
     problem: ConvProblem,
@@ -98,6 +103,10 @@ def predict(
     """Predict a run of an algorithm on backend "cpu"; with `once`, and what a plan does before the first."""
     if not isinstance(algorithm, Algorithm):
         algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
+    if not predictable(algorithm):
+        raise UnsupportedError(
+            f"algorithm={algorithm.name!r} has no form for backend='cpu' that says its phases"
+        )
     if reason := algorithm.supports(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
     passes = _passes(algorithm.form("cpu"), once)

@@ -22,15 +22,6 @@ _NOT_WORTH_ASKING = 1 << 22  # bytes; to look up the memory at hand takes as lon
 
 ALIKE = 1.03  # predictions that lie so near each other say nothing about who is the faster
 
-# The rule, where there is no model. As plain NumPy a copy and one product are quicker than many small ones.
-_SPECIAL = ("pointwise", "depthwise")
-# Without the memory for a copy they still are, the fewer the better.
-_GENERAL = {
-    "numpy": ("im2row", "precomputed_gemm", "implicit_gemm", "indirect"),
-    "cpu": ("indirect", "precomputed_gemm", "implicit_gemm"),
-    "gpu": ("implicit_gemm", "precomputed_gemm", "im2row"),
-}
-
 
 def choose(
     problem: ConvProblem,
@@ -99,7 +90,13 @@ def ranked(problem: ConvProblem, backend: str, threads: int, once: bool) -> tupl
         if not (trouble := _speeds_trouble()):
             return ranked_on_cpu(problem, threads, once)
         why = f"{why}, for the speeds of this machine could not be measured: {trouble}"
-    return [*_SPECIAL, *_GENERAL[backend], "direct"], why
+    return _by_rank(backend), why
+
+
+def _by_rank(backend: str) -> list[str]:
+    """Return the names of algorithms in the order of the rule, for where there is no model."""
+    ranks = {name: one.forms[backend].rank for name, one in ALGORITHMS.items() if backend in one.forms}
+    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get)
 
 
 @lru_cache
@@ -173,12 +170,12 @@ def predicted(problem: ConvProblem, threads: int = 1, once: bool = False) -> dic
     They are those of a run; with `once` also of what a plan does before the first.
     """
     from convlab.auto import speeds
-    from convlab.auto.predict import predict
+    from convlab.auto.predict import predict, predictable
 
     return {
         name: predict(problem, algorithm, speeds.speeds(), threads, once=once).seconds
         for name, algorithm in ALGORITHMS.items()
-        if "cpu" in algorithm.forms and not algorithm.supports(problem)
+        if predictable(algorithm) and not algorithm.supports(problem)
     }
 
 

@@ -14,7 +14,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.auto import speeds as known
 from convlab.auto.model_error import speeds_of
-from convlab.auto.predict import Speeds
+from convlab.auto.predict import Speeds, predictable
 from convlab.auto.select import ALIKE
 from convlab.benchmark.rows import CPU, runs
 from convlab.cost.formula import LETTERS
@@ -124,8 +124,8 @@ def slowed(speeds: Speeds, what: str) -> Speeds:
 
 
 def on_cpu() -> dict[str, Algorithm]:
-    """Return the algorithms that the model knows: those with a fast form for the CPU."""
-    return {name: algorithm for name, algorithm in ALGORITHMS.items() if "cpu" in algorithm.forms}
+    """Return the algorithms that the model knows."""
+    return {name: algorithm for name, algorithm in ALGORITHMS.items() if predictable(algorithm)}
 
 
 def model_table() -> str:

@@ -120,7 +120,7 @@ class RooflineExplorer(Live):
     def point(self) -> Point | None:
         """Where the layer stands by the model, as near to the roofs as it can come; None if it is refused."""
         problem = self.problem
-        if ALGORITHMS[self.algorithm].supports(problem):
+        if data.refused(self.algorithm, self.machine, problem):
             return None
         one = point(problem, self.algorithm, 1.0, backend=data.backend_of(self.machine))
         return replace(one, seconds=problem.flops / self.line.ceiling(one))
@@ -141,7 +141,7 @@ class RooflineExplorer(Live):
         name = layers[min(self.layer, len(layers) - 1)].name
         one, line = self.point, self.line
         if one is None:
-            reason = ALGORITHMS[self.algorithm].supports(self.problem)
+            reason = data.refused(self.algorithm, self.machine, self.problem)
             return picture.draw(line, title=f"{self.algorithm} does not serve {name}: {reason}")
         title = f"{name} with {self.algorithm}: at most {count_text(one.speed)}FLOP/s, by {self.bound}"
         seconds = self._times.get(self.machine, {}).get(self.problem, {}).get(self.algorithm)
