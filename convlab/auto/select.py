@@ -20,7 +20,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.auto import machine_file, magnitudes, speeds
 from convlab.auto.machine_file import kept_until_changed
-from convlab.auto.predict import predict
+from convlab.auto.predict import predict, predictable
 from convlab.errors import ConvError, ParameterError
 from convlab.plans.feasible import Memory, check_feasible, serves
 from convlab.problem import ConvProblem
@@ -28,15 +28,6 @@ from convlab.support.checks import said
 from convlab.support.units import time_text
 
 ALIKE = 1.03  # predictions that lie so near each other say nothing about who is the faster
-
-# The rule, where there is no model. As plain NumPy a copy and one product are quicker than many small ones.
-_SPECIAL = ("pointwise", "depthwise")
-# Without the memory for a copy they still are, the fewer the better.
-_GENERAL = {
-    "numpy": ("im2row", "precomputed_gemm", "implicit_gemm", "indirect"),
-    "cpu": ("indirect", "precomputed_gemm", "implicit_gemm"),
-    "gpu": ("implicit_gemm", "precomputed_gemm", "im2row"),
-}
 
 
 class Chosen(NamedTuple):
@@ -150,7 +141,13 @@ def rank(
             return rank_on_cpu(problem, threads, include_packing)
         except ConvError as error:  # the files of the course are not whole
             why = f"{why}, for {error}"
-    return [*_SPECIAL, *_GENERAL[backend], "direct"], why
+    return _by_rank(backend), why
+
+
+def _by_rank(backend: str) -> list[str]:
+    """Return the names of algorithms in the order of the rule, for where there is no model."""
+    ranks = {name: one.forms[backend].rank for name, one in ALGORITHMS.items() if backend in one.forms}
+    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get)
 
 
 @kept_until_changed
@@ -222,5 +219,5 @@ def predicted(problem: ConvProblem, threads: int = 1, include_packing: bool = Fa
     return {
         name: predict(problem, name, speeds.speeds(), threads, include_packing=include_packing).seconds
         for name, algorithm in ALGORITHMS.items()
-        if "cpu" in algorithm.forms and not algorithm.supports(problem)
+        if predictable(algorithm) and not algorithm.supports(problem)
     }
