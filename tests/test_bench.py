@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, plan
 from convlab.auto import roofs
-from convlab.auto.select import predicted
+from convlab.auto.ranking import predicted
 from convlab.auto.timing import Timing, check_output, material, take_turns
 from convlab.benchmark import (
     baselines as rivals,

@@ -18,7 +18,7 @@ from convlab.auto import autotune, measure
 from convlab.auto import machine_file as known
 from convlab.auto import speeds as auto_speeds
 from convlab.auto.predict import Speeds, predict
-from convlab.auto.select import ALIKE, order_of, predicted
+from convlab.auto.ranking import ALIKE, order_of, predicted
 from convlab.cost.phases import OVERHEADS
 from convlab.plans import plan as plans
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from convlab.algorithms import ALGORITHMS
 from convlab.auto import machine_file
-from convlab.auto.select import predicted
+from convlab.auto.ranking import predicted
 from convlab.auto.timing import REST, alone, check_output, material, take_turns, timer
 from convlab.cpu.threads import check_threads
 from convlab.errors import ParameterError

@@ -34,7 +34,6 @@ from convlab.problem import ConvProblem
 WORST = 8  # of many sums, as `convlab.oracle.tolerance` has it
 DIGIT = 10
 FEW = 100  # one window of so many may hold next to nothing
-LANES = 64  # numbers side by side, a few vectors of them
 
 
 def of_weights(problem: ConvProblem, algorithm: Algorithm, w: np.ndarray) -> tuple[float, str | None]:
@@ -126,13 +125,13 @@ def _most(sizes: np.ndarray, axis: int, taps: int, step: int, count: int, before
 
 # -- one pass over all numbers -----------------------------------------------------------------------------
 
-# Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
-
 
 def _largest(array: np.ndarray) -> float:
-    """Return the size of the largest number."""
-    bits, sign = _bits(array)
-    return float(bits.dtype.type(_most_of(bits.ravel("K"), sign)).view(array.dtype))
+    """Return the size of the largest number; NaN if there is one."""
+    return float(np.maximum(array.max(), -array.min()))
+
+
+# Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
 
 
 def _reach(array: np.ndarray, groups: int, size: float) -> bool:
@@ -150,19 +149,6 @@ def _bits(array: np.ndarray) -> tuple[np.ndarray, np.signedinteger]:
     """Return the numbers as whole ones of the same bits, and the bits that are not the sign."""
     whole = np.dtype(f"i{array.itemsize}")
     return np.asarray(array).view(whole), whole.type(np.iinfo(whole).max)
-
-
-@njit
-def _most_of(bits, unsigned):
-    most = np.zeros(LANES, bits.dtype)
-    whole = bits.size // LANES * LANES
-    for first in range(0, whole, LANES):
-        some = bits[first : first + LANES]
-        for i in range(LANES):
-            most[i] = max(most[i], some[i] & unsigned)
-    for i in range(whole, bits.size):
-        most[0] = max(most[0], bits[i] & unsigned)
-    return most.max()
 
 
 @njit

@@ -1,8 +1,7 @@
 """Which algorithm: the one that was asked for, if it serves and fits, or the best one for "auto".
 
-On backend "cpu" the best is the one that was measured to be (`convlab.autotune`), else the one that the model
-predicts to be (`convlab.auto.predict`), from the speeds that are known (`convlab.auto.speeds`). The other
-backends have no such model, and follow a rule. Nothing is measured here.
+On backend "cpu" the best is the one that was measured to be, else the one that is predicted to be
+(`convlab.auto.ranking`). The other backends have no such model, and follow a rule. Nothing is measured here.
 
 A plan runs often: a run alone counts. `conv2d` runs once, and packs the weights before that: both count.
 """
@@ -18,16 +17,11 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
-from convlab.auto import machine_file, magnitudes, speeds
-from convlab.auto.machine_file import kept_until_changed
-from convlab.auto.predict import predict
+from convlab.auto import magnitudes
 from convlab.errors import ConvError, ParameterError
 from convlab.plans.feasible import Memory, check_feasible, serves
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
-from convlab.support.units import time_text
-
-ALIKE = 1.03  # predictions that lie so near each other say nothing about who is the faster
 
 # The rule, where there is no model. As plain NumPy a copy and one product are quicker than many small ones.
 _SPECIAL = ("pointwise", "depthwise")
@@ -134,9 +128,6 @@ def fastest(
     return best, why
 
 
-# -- who comes first ---------------------------------------------------------------------------------------
-
-
 def rank(
     problem: ConvProblem, backend: str, threads: int, include_packing: bool = False
 ) -> tuple[list[str], str]:
@@ -146,81 +137,10 @@ def rank(
     """
     why = f"it is the rule on backend {backend!r}"
     if backend == "cpu":
+        from convlab.auto.ranking import rank_on_cpu  # reads what is known of the machine, when that is asked
+
         try:
             return rank_on_cpu(problem, threads, include_packing)
         except ConvError as error:  # the files of the course are not whole
             why = f"{why}, for {error}"
     return [*_SPECIAL, *_GENERAL[backend], "direct"], why
-
-
-@kept_until_changed
-def rank_on_cpu(problem: ConvProblem, threads: int, include_packing: bool = False) -> tuple[list[str], str]:
-    """Return the same for backend "cpu"; kept, for every `conv2d` asks.
-
-    What was measured are runs. With the packing included, the predicted one is added to them, and algorithms
-    that were too slow to be measured are predicted: with little to pack, they may be the best of all.
-    """
-    measured = machine_file.tuned_seconds(problem, threads) or {}
-    seconds = dict(predicted(problem, threads, include_packing))
-    if measured and not include_packing:
-        names, words = _fastest_first(measured)
-        others = [name for name in order_of(seconds, problem, threads) if name not in names]
-        why = f"it was the fastest of {len(names)} that were measured here, {words}"
-        return names + others, why  # the others, if those do not fit
-    for name in measured.keys() & seconds.keys():
-        seconds[name] += measured[name] - predicted(problem, threads)[name]
-    names, alike = order_of(seconds, problem, threads), len(_alike(seconds))
-    return names, _why_predicted(seconds, alike, ", packed and run" if include_packing else "")
-
-
-def _why_predicted(seconds: dict[str, float], alike: int, what: str) -> str:
-    """Return in words why the first is the first; and whose speeds say so, if they are not this machine's."""
-    (_, words), model = _fastest_first(seconds), speeds.speeds().model
-    if alike > 1:
-        said_by = f" by {model}" if model else ""
-        why = f"of the {alike} predicted{said_by} to be about the fastest{what}, {words}, "
-        why += "it rounds and allocates least"
-    elif model:
-        why = f"{model} predicts it to be the fastest of {len(seconds)}{what}, {words}"
-    else:
-        why = f"it is predicted to be the fastest of {len(seconds)}{what}, {words}"
-    return f"{why}; `convlab bench speeds` measures this machine" if model else why
-
-
-def order_of(seconds: dict[str, float], problem: ConvProblem, threads: int = 1) -> list[str]:
-    """Return the names of algorithms with predicted seconds, the one to choose first.
-
-    Where predictions are alike, the least rounding decides, then the least workspace.
-    """
-    alike = sorted(_alike(seconds), key=lambda name: _burden(ALGORITHMS[name], problem, threads))
-    return list(dict.fromkeys(alike + sorted(seconds, key=seconds.get)))
-
-
-def _alike(seconds: dict[str, float]) -> list[str]:
-    best = min(seconds.values())
-    return [name for name in seconds if seconds[name] <= ALIKE * best]
-
-
-def _burden(algorithm: Algorithm, problem: ConvProblem, threads: int) -> tuple[float, int]:
-    """Return what counts where the times are alike: rounding, then bytes."""
-    return algorithm.rounding, algorithm.workspace_bytes(problem, "cpu", threads)
-
-
-def _fastest_first(seconds: dict[str, float]) -> tuple[list[str], str]:
-    """Return the names in order, and the times of the first two in words."""
-    names = sorted(seconds, key=seconds.get)
-    first, *rest = (f"{time_text(seconds[name])} ({name})" for name in names[:2])
-    return names, " before ".join((first, *rest))
-
-
-@kept_until_changed
-def predicted(problem: ConvProblem, threads: int = 1, include_packing: bool = False) -> dict[str, float]:
-    """Return the predicted seconds of every algorithm that serves a problem on backend "cpu".
-
-    They are those of a run; with `include_packing` also of what a plan does before the first.
-    """
-    return {
-        name: predict(problem, name, speeds.speeds(), threads, include_packing=include_packing).seconds
-        for name, algorithm in ALGORITHMS.items()
-        if "cpu" in algorithm.forms and not algorithm.supports(problem)
-    }

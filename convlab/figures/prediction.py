@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from convlab.auto.predict import Part, Prediction
-from convlab.auto.select import order_of
+from convlab.auto.ranking import order_of
 from convlab.benchmark.model_error import Judged, by_algorithm
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark

@@ -7,7 +7,6 @@ from functools import cached_property
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.errors import UnsupportedError, WorkspaceError
-from convlab.machine import facts
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text
 
@@ -38,9 +37,10 @@ def check_feasible(problem: ConvProblem, algorithm: Algorithm, backend: str, mem
             for name, other in ALGORITHMS.items()
             if serves(problem, other, backend) and not memory.shortage(problem, other, backend)
         ]
-        fitting = f"{_listed(others)} would fit"
-        none = "no algorithm would fit: make the batch N smaller"
-        raise WorkspaceError(f"algorithm={algorithm.name!r} {shortage}; {fitting if others else none}")
+        which = (
+            f"{_listed(others)} would fit" if others else "no algorithm would fit: make the batch N smaller"
+        )
+        raise WorkspaceError(f"algorithm={algorithm.name!r} {shortage}; {which}")
 
 
 class Memory:
@@ -85,7 +85,11 @@ class Memory:
     @cached_property
     def free(self) -> int | None:
         """Bytes of memory that are free now."""
-        return facts.memory_at_hand() if self.device is None else self.device.free()
+        if self.device is not None:
+            return self.device.free()
+        from convlab.machine import facts  # asked for large arrays only, and slow to import
+
+        return facts.memory_at_hand()
 
 
 def _listed(names: list[str]) -> str:

@@ -1,0 +1,94 @@
+"""Who is the fastest on backend "cpu"? What was measured here decides, else what is predicted.
+
+Measured are the runs of a problem that was tuned (`convlab.autotune`). Predictions are made from the speeds
+that are known (`convlab.auto.speeds`): this machine's, or those of a processor like it.
+"""
+
+from __future__ import annotations
+
+from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.spec import Algorithm
+from convlab.auto import speeds
+from convlab.auto.machine_file import kept_until_changed, tuned_seconds
+from convlab.auto.predict import predict_served
+from convlab.plans.feasible import serves
+from convlab.problem import ConvProblem
+from convlab.support.units import time_text
+
+ALIKE = 1.03  # predictions that lie so near each other say nothing about who is the faster
+
+
+@kept_until_changed
+def rank_on_cpu(problem: ConvProblem, threads: int, include_packing: bool = False) -> tuple[list[str], str]:
+    """Return the names of algorithms, the best first, and why that is the best; kept, for all `conv2d` ask.
+
+    Not all of them need serve the problem. What was measured are runs. With the packing included, the
+    predicted one is added to them, and algorithms that were too slow to be measured are predicted: with
+    little to pack, they may be the best of all.
+    """
+    measured = tuned_seconds(problem, threads) or {}
+    seconds = dict(predicted(problem, threads, include_packing))
+    if measured and not include_packing:
+        names, words = _fastest_first(measured)
+        others = [name for name in order_of(seconds, problem, threads) if name not in names]
+        why = f"it was the fastest of {len(names)} that were measured here, {words}"
+        return names + others, why  # the others, if those do not fit
+    for name in measured.keys() & seconds.keys():
+        seconds[name] += measured[name] - predicted(problem, threads)[name]
+    names, alike = order_of(seconds, problem, threads), len(_alike(seconds))
+    names += [name for name in ALGORITHMS if name not in seconds]  # the last resort: who has no model
+    return names, _why_predicted(seconds, alike, ", packed and run" if include_packing else "")
+
+
+def _why_predicted(seconds: dict[str, float], alike: int, what: str) -> str:
+    """Return in words why the first is the first; and whose speeds say so, if they are not this machine's."""
+    (_, words), model = _fastest_first(seconds), speeds.speeds().model
+    if alike > 1:
+        said_by = f" by {model}" if model else ""
+        why = f"of the {alike} predicted{said_by} to be about the fastest{what}, {words}, "
+        why += "it rounds and allocates least"
+    elif model:
+        why = f"{model} predicts it to be the fastest of {len(seconds)}{what}, {words}"
+    else:
+        why = f"it is predicted to be the fastest of {len(seconds)}{what}, {words}"
+    return f"{why}; `convlab bench speeds` measures this machine" if model else why
+
+
+def order_of(seconds: dict[str, float], problem: ConvProblem, threads: int = 1) -> list[str]:
+    """Return the names of algorithms with predicted seconds, the one to choose first.
+
+    Where predictions are alike, the least rounding decides, then the least workspace.
+    """
+    alike = sorted(_alike(seconds), key=lambda name: _burden(ALGORITHMS[name], problem, threads))
+    return list(dict.fromkeys(alike + sorted(seconds, key=seconds.get)))
+
+
+def _alike(seconds: dict[str, float]) -> list[str]:
+    best = min(seconds.values())
+    return [name for name in seconds if seconds[name] <= ALIKE * best]
+
+
+def _burden(algorithm: Algorithm, problem: ConvProblem, threads: int) -> tuple[float, int]:
+    """Return what counts where the times are alike: rounding, then bytes."""
+    return algorithm.rounding, algorithm.forms["cpu"].workspace_bytes(problem, threads)
+
+
+def _fastest_first(seconds: dict[str, float]) -> tuple[list[str], str]:
+    """Return the names in order, and the times of the first two in words."""
+    names = sorted(seconds, key=seconds.get)
+    first, *rest = (f"{time_text(seconds[name])} ({name})" for name in names[:2])
+    return names, " before ".join((first, *rest))
+
+
+@kept_until_changed
+def predicted(problem: ConvProblem, threads: int = 1, include_packing: bool = False) -> dict[str, float]:
+    """Return the predicted seconds of every algorithm that serves a problem on backend "cpu" and has a model.
+
+    They are those of a run; with `include_packing` also of what a plan does before the first.
+    """
+    known = speeds.speeds()
+    return {
+        name: predict_served(problem, algorithm, known, threads, include_packing).seconds
+        for name, algorithm in ALGORITHMS.items()
+        if serves(problem, algorithm, "cpu") and algorithm.forms["cpu"].passes
+    }
