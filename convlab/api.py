@@ -11,7 +11,7 @@ Which algorithm "auto" takes is decided in `convlab.auto.select`; how a plan run
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -154,18 +154,18 @@ def _made(problem, w, bias, algorithm, backend, memory: Memory, x=None, include_
     """Ask `auto` which algorithm, and make the plan; `memory` says where it will run, on how many threads."""
     backend = choose_backend(backend)
     chosen = choose(problem, algorithm, backend, memory, w, x, include_packing=include_packing)
-    kind = Plan
-    if memory.device is not None:
-        from convlab.plans.device_plan import DevicePlan
+    all_of_it = problem, w, bias, chosen.algorithm, backend, memory.threads, chosen.why, chosen.on_first_x
+    if memory.device is None:
+        return Plan(*all_of_it)
+    from convlab.plans.device_plan import DevicePlan
 
-        kind = partial(DevicePlan, memory.device)
-    return kind(problem, w, bias, chosen.algorithm, backend, memory.threads, chosen.why, chosen.on_first_x)
+    return DevicePlan(memory.device, *all_of_it)
 
 
 # -- what conv2d is given, looked at -----------------------------------------------------------------------
 
 
-def _posed(x, w, bias, out, shaping: dict, threads: int):
+def _posed(x, w, bias, out, shaping: dict, threads: int) -> tuple[ConvProblem, np.ndarray, Any, Memory]:
     """Return the problem that arrays pose, the filters and the bias, and what is asked of the memory."""
     problem = ConvProblem.of(x, w, dtypes=COMPUTES, **shaping)
     _check_dtype(w, problem)
@@ -177,7 +177,9 @@ def _posed(x, w, bias, out, shaping: dict, threads: int):
     return problem, w, bias, Memory(threads, output=output, copied=copied)
 
 
-def _posed_on_device(x, w, bias, out, shaping: dict, threads: int):
+def _posed_on_device(
+    x, w, bias, out, shaping: dict, threads: int
+) -> tuple[ConvProblem, np.ndarray, Any, Memory]:
     """Return the same for a run on the device; x and `out` may lie there, and so may w and the bias."""
     device, there = _device(), device_arrays.described("x", x)
     posing = x

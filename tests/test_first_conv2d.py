@@ -1,7 +1,9 @@
 """The first `conv2d` on a machine: nothing is measured or written, and only what it needs is compiled."""
 
+import importlib.util
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -81,6 +83,52 @@ def test_only_the_chosen_form_is_compiled(first):
     others = [one for one in ours if one.startswith("convlab.algorithms.") and f".{chosen}" not in one]
     assert any(one.startswith("convlab.cpu.") for one in ours)
     assert not others
+
+
+# -- the command that measures the models ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tool():
+    """Return tools/shipped_speeds.py."""
+    spec = importlib.util.spec_from_file_location("shipped_speeds", ROOT / "tools" / "shipped_speeds.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_of_several_runs_the_best_counts(tool):
+    roofs, overheads = SPEEDS["roofs"], SPEEDS["overheads"]
+    copies = roofs["copies"] | {"L2": [256 << 10, 150e9]}
+    quicker = {"roofs": roofs | {"copies": copies}, "overheads": overheads | {"call": 3e-6}}
+    slower = {"roofs": roofs | {"flops": 90e9}, "overheads": overheads | {"tile": 20e-9}}
+    best = {"roofs": roofs | {"copies": copies}, "overheads": overheads | {"call": 3e-6}}
+    assert tool.best_of([slower, quicker]) == best
+
+
+ASSEMBLY = """
+import re, sys
+import numpy as np
+from convlab.cpu import tile_types
+tile_types.vector_bytes = lambda: int(sys.argv[1])
+from convlab.auto.roofs import _multiply_add
+from convlab.cpu.register_tile import tile_for
+tile, kernel = tile_for("float32"), _multiply_add.compiled_anew()
+kernel(tile, np.ones(tile.rows + tile.cols, np.float32), 9, np.empty(tile.rows * tile.cols, np.float32))
+text = "".join(kernel.inspect_asm().values())
+print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the classes are of x86")
+@pytest.mark.parametrize(("name", "width"), [("AVX2", 32), ("SSE2", 16)])
+def test_a_class_is_compiled_for_with_no_wider_vectors(tool, tmp_path, name, width):
+    environment = os.environ | tool.TARGETS[name] | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", ASSEMBLY, str(width)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "('z', '')" not in done.stdout
+    assert ("('y', '')" in done.stdout) == ("('', 'fmadd')" in done.stdout) == (name == "AVX2")
 
 
 # -- the models that come with convlab ---------------------------------------------------------------------
