@@ -159,7 +159,7 @@ _RECORDS = (
     "measure.machine.Machine",
     "networks.Layer",
     "networks.Network",
-    "plans.Plan",
+    "plans.plan.Plan",
     "whole.prepared.Prepared",
     "whole.profile.Profile",
     "whole.stack.Stack",
@@ -173,6 +173,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "gpu.counted.FirstBlock.launch": _DEVICE,
     "algorithms.direct.loop_arguments": _HOT,
     "gemm.gemm": _HOT,
+    "plans.plan.Plan.run_checked": _HOT,
     "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
     "algorithms.tensor_core.Tile": "a named tuple; `tensor_core` looks at it",
     "jit.njit": "Numba looks at its options, and says in its own words what is wrong",
@@ -233,7 +234,7 @@ def rows() -> dict[str, Call]:
     # the front door
     steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
     row(
-        "plans.conv2d",
+        "api.conv2d",
         **{
             "x": x,
             "w": w,
@@ -249,9 +250,9 @@ def rows() -> dict[str, Call]:
     )
     row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
-    row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
-    row("plans.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
-    row("plans.Plan.resize", made.resize, N=1, H=5, W=6)
+    row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
+    row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
     row(
         "problem.ConvProblem", **sizes, stride=1, padding=0, dilation=1, groups=1, dtype="float32",
@@ -272,9 +273,9 @@ def rows() -> dict[str, Call]:
         )
 
     # layouts
-    row("layouts.from_nchw", x=x)
-    row("layouts.to_nchw", y=x)
-    row("layouts.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
+    row("nchw.from_nchw", x=x)
+    row("nchw.to_nchw", y=x)
+    row("nchw.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
 
     # algorithms
     row("algorithms.im2row.im2row", x=x, problem=problem)
@@ -645,7 +646,7 @@ def rows() -> dict[str, Call]:
     case = Case("resnet18", "conv1", problem)
     effort = Effort(rounds=1, most=1, budget=0.0)
     row(
-        "measure.autotune.autotune",
+        "auto.autotune.autotune",
         problems=problem,
         threads=1,
         on_problem=lambda problem: None,
@@ -664,7 +665,7 @@ def rows() -> dict[str, Call]:
     positive = {"1.5", "10**30", "infinity"}
     row("measure.contest.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
         right={"budget": positive | {"0"}, "slow": positive, "patience": positive})  # fmt: skip
-    row("measure.contest.material", problem=problem)
+    row("auto.timing.material", problem=problem)
     row("measure.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
     row("measure.gpu.ladder_times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
@@ -676,24 +677,31 @@ def rows() -> dict[str, Call]:
         right={"names": ANY_LIST},
     )
     rows_right = {"rows": ANY_LIST}
-    row("measure.judge.judge", rows=[row_of], speeds=speeds, right=rows_right)
-    row("measure.judge.rows_of", measurement=measurement)
-    row("measure.judge.speeds_of", measurement=measurement)
-    row("measure.judge_tables.errors", judged=judged, right={"judged": ANY_LIST})
-    row("measure.judge_tables.prices", measurement=measurement)
+    row("benchmark.model_error.judge", rows=[row_of], speeds=speeds, right=rows_right)
+    row("benchmark.model_error.rows_of", measurement=measurement)
+    row("benchmark.model_error.speeds_of", measurement=measurement)
+    row("benchmark.model_error_tables.errors", judged=judged, right={"judged": ANY_LIST})
+    row("benchmark.model_error_tables.prices", measurement=measurement)
     row("measure.live.measure_layer", problem=problem, names=["im2row"], layer="a", rounds=1, trusted=True,
         right={"names": ANY_LIST})  # fmt: skip
     row("measure.paper.compare_three", case=case, effort=effort, cache="warm", trusted=True)
     row("measure.paper.three_ways", problem=problem, x=x, w=w)
     row("measure.points.once", problem=problem)
     row("measure.points.points", rows=[row_of], right=rows_right)
-    row("measure.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
+    row(
+        "auto.predict.predict",
+        problem=problem,
+        algorithm="im2row",
+        speeds=speeds,
+        threads=1,
+        include_packing=False,
+    )
     row("measure.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
     row("measure.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
         right={"name": TEXT, "machine": {"{}", "a dict"}})  # fmt: skip
     row(
-        "measure.roofs.multiply_adds",
+        "auto.roofs.multiply_adds",
         threads=1,
         rounds=1,
         seconds=1e-5,
@@ -712,7 +720,7 @@ def rows() -> dict[str, Call]:
     )
     row("measure.tables.as_text", table=Table("a", ("b",), [("c",)]))
     row(
-        "measure.timing.compare",
+        "auto.timing.compare",
         candidates={"a": lambda: a},
         expected=a,
         limit=0.0,

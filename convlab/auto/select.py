@@ -19,7 +19,8 @@ from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.auto import magnitudes
 from convlab.errors import ConvError, ParameterError
-from convlab.plans.feasible import Memory, check_feasible, serves
+from convlab.machine.memory import Memory
+from convlab.plans.feasible import check_feasible, serves, shortage
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
 
@@ -45,6 +46,7 @@ def choose(
     problem: ConvProblem,
     wanted: str | Algorithm,
     backend: str,
+    threads: int,
     memory: Memory,
     w: np.ndarray,
     x: np.ndarray | None = None,
@@ -58,6 +60,7 @@ def choose(
     problem : ConvProblem
     wanted : str or Algorithm
     backend : str
+    threads : int
     memory : Memory
     w : ndarray, (K, R, S, C/groups)
     x : ndarray, (N, H, W, C), optional
@@ -72,28 +75,28 @@ def choose(
     """
     if isinstance(wanted, Algorithm) or (isinstance(wanted, str) and wanted in ALGORITHMS):
         algorithm = wanted if isinstance(wanted, Algorithm) else ALGORITHMS[wanted]
-        check_feasible(problem, algorithm, backend, memory)
+        check_feasible(problem, algorithm, backend, threads, memory)
         return Chosen(algorithm, "it was asked for")
     if not isinstance(wanted, str) or wanted != "auto":
         raise ParameterError(f"algorithm={said(wanted)}; expected 'auto' or one of {', '.join(ALGORITHMS)}")
 
-    best, why = fastest(problem, backend, memory, include_packing)
+    best, why = fastest(problem, backend, threads, memory, include_packing)
     if not best.mixing:
         return Chosen(best, why)
     weight, found = magnitudes.of_weights(problem, best, w)
     if x is not None and not found:
         found = magnitudes.of_pixels(problem, best, x, weight)
     if found:
-        plain, _ = fastest(problem, backend, memory, include_packing, transforms=False)
+        plain, _ = fastest(problem, backend, threads, memory, include_packing, transforms=False)
         why = f"it is the best that is no transform; {best.name} is passed over: {found}"
         return Chosen(plain, why)
-    return Chosen(best, why, partial(_look_at, weight, best, backend, memory.threads) if x is None else None)
+    return Chosen(best, why, partial(_look_at, weight, best, backend, threads) if x is None else None)
 
 
 def _look_at(weight: float, chosen: Algorithm, backend: str, threads: int, problem: ConvProblem, x) -> None:
     """Warn if "auto" would have taken another algorithm, had it seen x; `weight` is the largest one."""
     if found := magnitudes.of_pixels(problem, chosen, x, weight):
-        other, _ = fastest(problem, backend, Memory(threads), transforms=False)
+        other, _ = fastest(problem, backend, threads, Memory(), transforms=False)
         warnings.warn(
             f"this plan chose {chosen.name} by itself, and {found}; "
             f"a plan with algorithm={other.name!r} does not mix pixels",
@@ -105,6 +108,7 @@ def _look_at(weight: float, chosen: Algorithm, backend: str, threads: int, probl
 def fastest(
     problem: ConvProblem,
     backend: str,
+    threads: int,
     memory: Memory,
     include_packing: bool = False,
     *,
@@ -117,14 +121,14 @@ def fastest(
     WorkspaceError
         If none fits.
     """
-    names, why = rank(problem, backend, memory.threads, include_packing)
+    names, why = rank(problem, backend, threads, include_packing)
     serving = [ALGORITHMS[name] for name in names if serves(problem, ALGORITHMS[name], backend)]
     serving = [one for one in serving if transforms or not one.mixing]
-    fitting = (one for one in serving if not memory.shortage(problem, one, backend))
+    fitting = (one for one in serving if not shortage(problem, one, backend, threads, memory))
     best = next(fitting, serving[0])
     if best is not serving[0]:
         why = f"it is the best that fits into the memory; {serving[0].name} does not, though {why}"
-    check_feasible(problem, best, backend, memory)
+    check_feasible(problem, best, backend, threads, memory)
     return best, why
 
 
