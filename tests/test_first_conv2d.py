@@ -15,7 +15,7 @@ from known_machine import SPEEDS
 from convlab import ConvError, ConvProblem, networks
 from convlab.auto import machine_file, shipped, speeds
 from convlab.auto.predict import predict
-from convlab.auto.ranking import order_of, predicted
+from convlab.auto.ranking import order_of, predicted, rank_on_cpu
 from convlab.benchmark import model_error, saved
 from convlab.benchmark.summary import geomean
 from convlab.cpu import tile_types
@@ -195,6 +195,17 @@ def test_what_was_measured_here_takes_the_model_s_place(unknown):
     machine_file.keep_speeds(SPEEDS)
     assert predicted(problem) != before
     assert speeds.speeds().model is None
+
+
+def test_what_was_tuned_here_is_not_compared_with_another_machine_s_seconds(unknown):
+    """A model of a machine a hundred times as fast would make everything that was not timed look better."""
+    problem = networks.load("resnet18")["layer1.0.conv1"].problem  # few weights: packing is little
+    names = sorted(predicted(problem), key=predicted(problem).get)[:3]
+    machine_file.keep_tuned(problem, 1, {name: 100 * predicted(problem)[name] for name in names})
+    order, why = rank_on_cpu(problem, 1, include_packing=True)
+    assert order[0] in names
+    assert "the model for" in why
+    assert rank_on_cpu(problem, 1)[0][0] == names[0]
 
 
 def test_the_model_s_choices_lose_little(unknown):

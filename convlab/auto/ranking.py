@@ -6,11 +6,13 @@ that are known (`convlab.auto.speeds`): this machine's, or those of a processor 
 
 from __future__ import annotations
 
+from math import prod
+
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
-from convlab.auto import speeds
 from convlab.auto.machine_file import kept_until_changed, tuned_seconds
 from convlab.auto.predict import predict_served
+from convlab.auto.speeds import speeds
 from convlab.plans.feasible import serves
 from convlab.problem import ConvProblem
 from convlab.support.units import time_text
@@ -27,22 +29,37 @@ def rank_on_cpu(problem: ConvProblem, threads: int, include_packing: bool = Fals
     little to pack, they may be the best of all.
     """
     measured = tuned_seconds(problem, threads) or {}
-    seconds = dict(predicted(problem, threads, include_packing))
+    seconds = predicted(problem, threads, include_packing)
     if measured and not include_packing:
         names, words = _fastest_first(measured)
-        others = [name for name in order_of(seconds, problem, threads) if name not in names]
         why = f"it was the fastest of {len(names)} that were measured here, {words}"
-        return names + others, why  # the others, if those do not fit
-    for name in measured.keys() & seconds.keys():
-        seconds[name] += measured[name] - predicted(problem, threads)[name]
-    names, alike = order_of(seconds, problem, threads), len(_alike(seconds))
-    names += [name for name in ALGORITHMS if name not in seconds]  # the last resort: who has no model
-    return names, _why_predicted(seconds, alike, ", packed and run" if include_packing else "")
+        names += order_of(seconds, problem, threads)  # the others, if those do not fit
+    else:
+        if measured:
+            seconds = _with_runs(measured, predicted(problem, threads), seconds)
+        names = order_of(seconds, problem, threads)
+        why = _why_predicted(seconds, ", packed and run" if include_packing else "")
+    return list(dict.fromkeys([*names, *ALGORITHMS])), why  # at the end who has no model
 
 
-def _why_predicted(seconds: dict[str, float], alike: int, what: str) -> str:
+def _with_runs(
+    measured: dict[str, float], runs: dict[str, float], seconds: dict[str, float]
+) -> dict[str, float]:
+    """Return predicted seconds, of packing and a run, with the measured runs in the place of predicted ones.
+
+    If the prediction goes by another machine's speeds, it is brought to the scale of what was measured here.
+    """
+    both = [name for name in runs if name in measured]
+    scale = 1.0
+    if both and speeds().model:
+        scale = prod(measured[name] / runs[name] for name in both) ** (1 / len(both))
+    scaled = {name: scale * each for name, each in seconds.items()}
+    return scaled | {name: scaled[name] + measured[name] - scale * runs[name] for name in both}
+
+
+def _why_predicted(seconds: dict[str, float], what: str) -> str:
     """Return in words why the first is the first; and whose speeds say so, if they are not this machine's."""
-    (_, words), model = _fastest_first(seconds), speeds.speeds().model
+    (_, words), model, alike = _fastest_first(seconds), speeds().model, len(_alike(seconds))
     if alike > 1:
         said_by = f" by {model}" if model else ""
         why = f"of the {alike} predicted{said_by} to be about the fastest{what}, {words}, "
@@ -86,7 +103,7 @@ def predicted(problem: ConvProblem, threads: int = 1, include_packing: bool = Fa
 
     They are those of a run; with `include_packing` also of what a plan does before the first.
     """
-    known = speeds.speeds()
+    known = speeds()
     return {
         name: predict_served(problem, algorithm, known, threads, include_packing).seconds
         for name, algorithm in ALGORITHMS.items()
