@@ -103,9 +103,9 @@ def predicted(problem: ConvProblem, threads: int = 1, include_packing: bool = Fa
 
     They are those of a run; with `include_packing` also of what a plan does before the first.
     """
-    known = speeds()
+    here = speeds()
     return {
-        name: predict_served(problem, algorithm, known, threads, include_packing).seconds
+        name: predict_served(problem, algorithm, here, threads, include_packing).seconds
         for name, algorithm in ALGORITHMS.items()
         if serves(problem, algorithm, "cpu") and algorithm.forms["cpu"].passes
     }
