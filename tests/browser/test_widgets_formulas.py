@@ -19,7 +19,7 @@ from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
 from convlab.algorithms.winograd.transforms import transforms
 from convlab.auto import speeds as known
 from convlab.auto.predict import predict
-from convlab.auto.select import ALIKE, order_of
+from convlab.auto.ranking import ALIKE, order_of
 from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
