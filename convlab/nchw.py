@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.plans.plan import conv2d
+from convlab.api import conv2d
 from convlab.problem import ConvProblem, check_pair
 from convlab.support.checks import check_axes, check_numbers, check_out
 

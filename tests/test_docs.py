@@ -12,7 +12,7 @@ MODULES = [
     "convlab",
     "convlab.cost.formula",
     "convlab.networks",
-    "convlab.plans.plan",
+    "convlab.api",
     "convlab.problem",
     "convlab.networks.network",
 ]

@@ -10,9 +10,9 @@ from PIL import Image
 
 from convlab import ConvProblem, figures
 from convlab.auto import speeds
-from convlab.auto.model_error import Judged
 from convlab.auto.predict import predict
 from convlab.auto.timing import Timing
+from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
 from convlab.figures import charts
 from convlab.figures.style import DARK, LIGHT, ROLES, css

@@ -7,13 +7,13 @@ from math import inf
 
 import numpy as np
 import pytest
+from convlab.benchmark.gpu.roofs import DeviceRoofs
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
 from convlab.benchmark import datasheets, saved
-from convlab.benchmark.gpu.roofs import DeviceRoofs
 from convlab.benchmark.measure_layer import measure_layer
 from convlab.benchmark.roofline import of_datasheet, of_device, of_machine
-from convlab.benchmark.roofline_points import once, point, points
+from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.figures import roofline as draw
 from convlab.figures.roofline import mark
 from convlab.support.files import data_path
@@ -138,7 +138,7 @@ def test_a_point_counts_the_definitions_flops():
     assert one.saves == LAYER.flops / cost.flops > 2
     assert point(LAYER, "winograd_4x4", 1e-3, moved=1 << 20).counted == LAYER.flops / (1 << 20)
     rival = point(LAYER, "torch", 1e-3)
-    assert (rival.done, rival.moved, rival.saves) == (LAYER.flops, once(LAYER), 1)
+    assert (rival.done, rival.moved, rival.saves) == (LAYER.flops, compulsory_bytes(LAYER), 1)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
@@ -187,9 +187,9 @@ def test_reading_datasheets_needs_no_numba():
 
 
 def test_lanes_may_count_the_bytes_of_a_gpu():
+    from convlab.api import plan
     from convlab.gpu.device import simulated
     from convlab.inspect.traffic import moved
-    from convlab.plans.plan import plan
 
     small = ConvProblem(1, 4, 4, 4, 8, 3, 3, padding=1)
     x, w = np.ones(small.x_shape, np.float32), np.ones(small.w_shape, np.float32)

@@ -286,7 +286,7 @@ def test_saved_machines_can_be_chosen(tmp_path, monkeypatch):
     told = {"what": "convlab bench cpu", "date": "2026-03-01", "complete": True, "machine": machine}
     older = saved.Measurement(told | {"roofs": SPEEDS["roofs"]})
     roofs = SPEEDS["roofs"] | {"flops": 1e9}
-    newer = saved.Measurement(told | {"roofs": roofs, "paces": SPEEDS["paces"]})
+    newer = saved.Measurement(told | {"roofs": roofs, "overheads": SPEEDS["overheads"]})
     saved.write(tmp_path / "older.csv", older)
     saved.write(tmp_path / "newer.csv", newer)
     monkeypatch.setattr(predicted_data, "data_path", lambda *parts: tmp_path)

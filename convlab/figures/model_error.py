@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from convlab.auto.model_error import Judged, by_algorithm
+from convlab.benchmark.model_error import Judged, by_algorithm
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline

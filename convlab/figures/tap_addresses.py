@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_gemm.tables import walk
+from convlab.algorithms.precomputed_gemm.offsets import walk
 from convlab.figures.cell_grid import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style

@@ -23,9 +23,6 @@ from convlab.support.checked import Count, checked
 WORD = 4  # bytes of a float32
 OTHERS = 24  # registers for addresses, counters and bounds; what the compiler takes for them is near this
 
-# Multiprocessors of a few GPUs, and what their code is compiled for (NVIDIA's architecture white papers).
-GPUS = {"A100": ("sm_80", 108), "RTX 3090": ("sm_86", 82), "H100": ("sm_90", 132)}
-
 # Why no kernel can be cut like this; the tiling explorer says the same.
 TROUBLE = {
     "tile": "a thread's tile is larger than its block's",

@@ -123,7 +123,7 @@ def launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
 
 
 def _used(device, problem, algorithm):
-    from convlab.plans.plan import plan
+    from convlab.api import plan
 
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(shape).astype(problem.dtype) for shape in (problem.x_shape, problem.w_shape))

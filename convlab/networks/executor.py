@@ -12,7 +12,7 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
-from convlab.auto.select import Memory
+from convlab.api import plan
 from convlab.backends import choose_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.networks.bind import Actions
@@ -22,7 +22,8 @@ from convlab.networks.memory_plan import alive, allocate
 from convlab.networks.ops import GLUE
 from convlab.networks.profile import Profile, Spent
 from convlab.networks.shared_workspace import share
-from convlab.plans.plan import Plan, plan
+from convlab.plans.feasible import Memory
+from convlab.plans.plan import Plan
 from convlab.support.checked import Count, checked
 from convlab.support.checks import said
 from convlab.support.progress import shown
@@ -148,7 +149,7 @@ class Prepared:
     def _beside(self) -> Actions:
         """Return the network once more, in other memory; the packed weights are the same."""
         sizes = {name: self.memory[name] for name in ("arrays", "workspace")}
-        if lacking := Memory(0, 0, self.threads).lacking(sizes):
+        if lacking := Memory(self.threads).lacking(sizes):
             raise WorkspaceError(f"a run of this network beside another one {lacking}; let one wait")
         return self._actions({name: one.twin() for name, one in self.plans.items()})
 
@@ -198,4 +199,4 @@ class Prepared:
 
 def _kept(ready: Plan) -> int:
     """Return the bytes of a copy of the weights, which some plans keep beside the packed ones."""
-    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].packs_for else 0
+    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].pack_key else 0

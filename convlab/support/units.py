@@ -39,6 +39,12 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+@checked
+def ratio_2(value: float) -> str:
+    """Return a ratio with two decimals where they matter: '1.67×', '85×'."""
+    return f"{value:.2f}×" if value < 9.995 else ratio_text(value)
+
+
 def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callable[[float], str]) -> str:
     """Return a value in the first unit that writes it as less than `step`, else in the last.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import traitlets
 
-from convlab.algorithms.indirect import indirection_buffer, resize
+from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_whole, said

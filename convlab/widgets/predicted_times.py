@@ -55,7 +55,7 @@ class PredictedTimes(Live):
     batch : int
         Images: 1, 2, 4, 8, 16 or 32.
     machine : str
-        "here", or the name of a saved measurement of the course that has roofs and paces.
+        "here", or the name of a saved measurement of the course that has roofs and overheads.
     slower : str
         What is ten times slower than it was measured: "nothing"; "computing", which is multiply-adds;
         "moving", through caches and memory; or "beginning".
@@ -67,8 +67,8 @@ class PredictedTimes(Live):
 
     Notes
     -----
-    Speeds that were measured on this machine, with its register tile and one thread. The first use on a
-    machine measures it, in about a second.
+    The speeds are this machine's, if ``convlab bench speeds`` has measured them, else those of a processor
+    like it, which the machine's name then says; with this machine's register tile and one thread.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 // The model of convlab/auto/predict.py once more: a pass takes as long as its slower half, and then there is
 // what is begun. MODELS and COUNTS are written by Python, from the passes in the algorithms' own files: COUNTS are
 // the formulas, and MODELS says by their numbers which are whose.
-// Speeds are { flops, memory, paces }: memory is [room, bytes a second] a level, and the last has room for all (null).
+// Speeds are { flops, memory, overheads }: memory is [room, bytes a second] a level, and the last has room for all (null).
 
 import { COUNTS, MODELS } from "python";
 
@@ -19,10 +19,10 @@ export function predict({ passes }, sizes, speeds) {
   const parts = passes.map(({ name, flops, streams, begins }) => {
     const computing = COUNTS[flops](sizes) / speeds.flops;
     const moving = sum(streams.map((stream) => moves(stream, sizes, speeds)));
-    const beginning = sum(Object.entries(begins).map(([what, often]) => COUNTS[often](sizes) * speeds.paces[what]));
+    const beginning = sum(Object.entries(begins).map(([what, often]) => COUNTS[often](sizes) * speeds.overheads[what]));
     return { name, seconds: Math.max(computing, moving) + beginning, computing, moving, beginning };
   });
-  return { seconds: speeds.paces.call + sum(parts.map(({ seconds }) => seconds)), parts };
+  return { seconds: speeds.overheads.call + sum(parts.map(({ seconds }) => seconds)), parts };
 }
 
 /** What most of a pass's time goes to. */
@@ -33,10 +33,10 @@ export function boundOf({ computing, moving, beginning }) {
 
 /** The same machine, ten times slower in one of the three. */
 export function slowed(speeds, what) {
-  const { flops, memory, paces } = speeds;
+  const { flops, memory, overheads } = speeds;
   if (what === "computing") return { ...speeds, flops: flops / 10 };
   if (what === "moving") return { ...speeds, memory: memory.map(([room, speed]) => [room, speed / 10]) };
-  if (what === "beginning") return { ...speeds, paces: Object.fromEntries(Object.entries(paces).map(([name, pace]) => [name, 10 * pace])) };
+  if (what === "beginning") return { ...speeds, overheads: Object.fromEntries(Object.entries(overheads).map(([name, overhead]) => [name, 10 * overhead])) };
   return speeds;
 }
 

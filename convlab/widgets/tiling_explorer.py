@@ -9,8 +9,9 @@ import traitlets
 
 from convlab import networks
 from convlab.gpu import occupancy
+from convlab.gpu.occupancy import GPUS
 from convlab.inspect import tiling
-from convlab.inspect.tiling import GPUS, TROUBLE, Tiling
+from convlab.inspect.tiling import TROUBLE, Tiling
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
@@ -52,7 +53,7 @@ class TilingExplorer(Live):
     batch : int
         Images: 1, 8 or 32.
     gpu : str
-        A name of `convlab.inspect.tiling.GPUS`.
+        A name of `convlab.gpu.occupancy.GPUS`.
     tiling : Tiling, optional
         The sizes to open with; powers of two in the ranges of the sliders.
     compiled : mapping of Tiling to int, optional

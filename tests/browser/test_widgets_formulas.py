@@ -15,16 +15,17 @@ import convlab
 from convlab import ConvProblem, ShapeError, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_gemm.tables import deltas, walk
+from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
 from convlab.algorithms.winograd.transforms import transforms
 from convlab.auto import speeds as known
 from convlab.auto.predict import predict
 from convlab.auto.select import ALIKE, order_of
-from convlab.benchmark.roofline_points import once, point
+from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
+from convlab.gpu.occupancy import GPUS
 from convlab.inspect import block_footprint, tiling
-from convlab.inspect.tiling import GPUS, Tiling
+from convlab.inspect.tiling import Tiling
 from convlab.support import units
 from convlab.support.markup import as_script
 from convlab.widgets import (
@@ -478,8 +479,8 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
             setattr(shown, name, one[name])
         problem, line = shown.problem, shown.line
         assert sizes == problem.letters, one
-        intensity = problem.flops / once(problem)
-        best = line.attainable(intensity, line.home(once(problem)))
+        intensity = problem.flops / compulsory_bytes(problem)
+        best = line.attainable(intensity, line.home(compulsory_bytes(problem)))
         assert bare == pytest.approx({"intensity": intensity, "best": best}, rel=1e-12)
         assert why == convlab.ALGORITHMS[shown.algorithm].supports(problem), one
         if why:
@@ -487,7 +488,12 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
             continue
         backend = shown.machines[one["machine"]]["backend"]
         there = point(problem, shown.algorithm, 1.0, backend=backend)
-        expected = {"done": there.done, "moved": there.moved, "once": once(problem), "flops": problem.flops}
+        expected = {
+            "done": there.done,
+            "moved": there.moved,
+            "once": compulsory_bytes(problem),
+            "flops": problem.flops,
+        }
         assert {name: here[name] for name in expected} == expected, one
         assert here["home"]["name"] == line.home(there.size).name, one
         for name, number in (("counted", there.counted), ("intensity", there.intensity)):

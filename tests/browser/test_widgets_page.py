@@ -11,7 +11,7 @@ from nbconvert import HTMLExporter
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
-from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.auto import speeds
 from convlab.auto.predict import predict
 from convlab.cost.layers import cost_of

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import traitlets
 
 from convlab.errors import ParameterError
-from convlab.problem import LARGEST
-from convlab.support.checks import check_choice, check_whole, said
+from convlab.support.checks import LARGEST, check_choice, check_whole, said
 
 
 def check_range(name: str, given, entries: Iterable[int], least: int, most: int) -> None:
