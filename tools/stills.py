@@ -12,16 +12,16 @@ import ast
 import io
 import symtable
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from convlab import widgets
-from convlab.site.browser import BuildError, launched
 from convlab.support.files import replacing
 from convlab.widgets.shared import still
 from convlab.widgets.shared.live import Live
+from tools.browser import launched, photograph
+from tools.errors import BuildError
 
 COMMAND = "python -m tools.stills"
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,8 +38,9 @@ def main() -> int:
         if missing:
             with launched() as browser:
                 for name, widget in missing.items():
+                    png = photograph(browser, widget, width=still.WIDTH, sharpness=1)
                     with replacing(FOLDER / name) as draft:
-                        draft.write_bytes(photograph(browser, widget))
+                        draft.write_bytes(few_colours(png, widget.mark()))
                     print(f"photographed: {name}, {(FOLDER / name).stat().st_size / 1024:.0f} KiB")
     except BuildError as error:
         print(f"convlab: no photographs: {error}", file=sys.stderr)
@@ -129,23 +130,7 @@ def _names(line: ast.stmt) -> tuple[set[str], set[str]]:
 # -- how it is photographed ----------------------------------------------------------------------------------
 
 
-def photograph(browser, widget: Live) -> bytes:
-    """Return a widget as a light page shows it: a PNG of few colours, with its mark."""
-    size = {"width": still.WIDTH, "height": 900}
-    page = browser.new_page(viewport=size)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "widget.html")
-        head = '<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>'
-        file.write_text(f"{head}<body>{widget.page()}</body>", encoding="utf-8")
-        page.goto(file.as_uri())
-        figure = page.locator(".convlab").first
-        figure.wait_for()
-        png = figure.screenshot(animations="disabled")
-    page.close()
-    return _few_colours(png, widget.mark())
-
-
-def _few_colours(png: bytes, mark: str) -> bytes:
+def few_colours(png: bytes, mark: str) -> bytes:
     """Return a PNG in as many colours as leave the file small, with its mark."""
     from PIL import Image
 
