@@ -9,7 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.benchmark.roofline import Roofline
+from convlab.benchmark.roofline import BOUND, Roofline
 from convlab.benchmark.roofline_points import Point, point
 from convlab.figures.roofline import in_words
 from convlab.problem import ConvProblem
@@ -31,7 +31,7 @@ from convlab.widgets.roofline_data import (
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice, Whole
 
-SENTENCES = {
+SENTENCES = BOUND | {
     "most": "{layer} with {algorithm}: at most {speed}, by {bound}",
     "refused": "{algorithm} does not serve {layer}",
 }
