@@ -16,7 +16,7 @@ from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.auto import speeds
 from convlab.auto.predict import predict
-from convlab.auto.select import order_of
+from convlab.auto.ranking import order_of
 from convlab.benchmark import saved
 from convlab.benchmark.roofline_points import point
 from convlab.cost.layers import cost_of

@@ -15,6 +15,7 @@ from convlab.algorithms.spec import Algorithm
 from convlab.api import plan
 from convlab.backends import choose_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
+from convlab.machine.memory import Memory
 from convlab.networks.bind import Actions
 from convlab.networks.fuse import late
 from convlab.networks.graph import Step
@@ -22,7 +23,6 @@ from convlab.networks.memory_plan import alive, allocate
 from convlab.networks.ops import GLUE
 from convlab.networks.profile import Profile, Spent
 from convlab.networks.shared_workspace import share
-from convlab.plans.feasible import Memory
 from convlab.plans.plan import Plan
 from convlab.support.checked import Count, checked
 from convlab.support.checks import said
@@ -149,7 +149,7 @@ class Prepared:
     def _beside(self) -> Actions:
         """Return the network once more, in other memory; the packed weights are the same."""
         sizes = {name: self.memory[name] for name in ("arrays", "workspace")}
-        if lacking := Memory(self.threads).lacking(sizes):
+        if lacking := Memory().lacking(sizes):
             raise WorkspaceError(f"a run of this network beside another one {lacking}; let one wait")
         return self._actions({name: one.twin() for name, one in self.plans.items()})
 

@@ -9,7 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.auto.predict import Prediction, Speeds, predict
-from convlab.auto.select import order_of
+from convlab.auto.ranking import order_of
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_choice, check_whole
 from convlab.support.units import time_text
