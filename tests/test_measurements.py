@@ -14,6 +14,7 @@ from convlab.benchmark import layers as cases
 from convlab.benchmark import report, saved, summary
 from convlab.benchmark.saved import COLUMNS, Measurement, Row
 from convlab.support.files import data_path
+from convlab.support.tables import TextTable, as_text, lines
 from tools.bench_cpu import networks_table
 
 SQUARE = ConvProblem(1, 8, 8, 4, 32, 3, 3, padding=1)
@@ -159,6 +160,11 @@ def test_report_names_who_is_missing_and_why():
     assert "cut short" in report.notes(Measurement(HEADER | {"complete": False}))[-1]
     wild = replace(row("torch", 1.0), timing=Timing(1.0, 0.9, 1.5))
     assert "100% of the times scatter" in "\n".join(report.notes(Measurement(HEADER, [wild])))
+
+
+def test_a_table_as_plain_text():
+    assert as_text(TextTable("Title", ("", "b"), [("long", "1")])) == "Title\n      b\nlong  1\n"
+    assert lines([("a", "b"), ("long", "1.5")], right={1}) == ["a       b", "long  1.5"]
 
 
 # -- files -------------------------------------------------------------------------------------------------

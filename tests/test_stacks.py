@@ -3,6 +3,7 @@
 import io
 import re
 import tracemalloc
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -354,6 +355,33 @@ def test_progress_on_a_terminal_leaves_nothing_behind(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert list(progress.shown(range(3), "working")) == [0, 1, 2]
     assert not capsys.readouterr().out
+
+
+def test_steps_are_told_line_by_line_where_there_is_no_terminal(capsys):
+    with progress.Steps() as steps:
+        steps.expect(2)
+        for name in ("one", "two"):
+            steps.begin(name)
+            steps.part(1, 3)
+    with suppress(KeyboardInterrupt), progress.Steps(1) as steps:
+        steps.begin("never done")
+        raise KeyboardInterrupt
+    said = capsys.readouterr()
+    assert [line.split()[:2] for line in said.err.splitlines()] == [["[1/2]", "one"], ["[2/2]", "two"]]
+    assert said.out == ""
+
+
+def test_steps_on_a_terminal_are_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.Steps(2) as steps:
+        for name in ("one", "two"):
+            steps.begin(name)
+            steps.part(1, 3)
+    said = capsys.readouterr()
+    assert "two" in said.err
+    assert "2/2" in said.err
+    assert said.out == ""
 
 
 WRONG = {
