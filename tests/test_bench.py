@@ -414,6 +414,7 @@ def test_baselines_are_right(name):
         check_output(f"{name} on {problem}", call.array(call.run()), expected, limit)
 
 
+@pytest.mark.workshop
 def test_which_other_kernel():
     avx2, avx512 = {"avx2", "fma"}, {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}
     assert second_blas.other_kernel("SkylakeX", avx512) == "Haswell"
@@ -426,6 +427,7 @@ def test_which_other_kernel():
     assert second_blas.other_kernel(None, avx512) is None
 
 
+@pytest.mark.workshop
 def test_the_other_kernel_computes_the_same():
     x, w, expected, limit = material(SQUARE.problem)
     try:
@@ -449,6 +451,7 @@ def test_the_other_kernel_computes_the_same():
     assert other._process.poll() is not None
 
 
+@pytest.mark.workshop
 def test_no_second_process_where_the_blas_is_another(monkeypatch):
     monkeypatch.setattr(second_blas, "kernel", lambda: None)
     with pytest.raises(ConvError, match="no other kernel: NumPy's BLAS is not OpenBLAS"):
@@ -501,7 +504,7 @@ def test_the_faster_of_two_tiles_is_the_roof(monkeypatch):
 
     monkeypatch.setattr(roofs.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(roofs, "multiply_add", slower_with_more_rows)
-    lower = roofs.Tile(usual.rows - 1, usual.vectors, usual.lanes)
+    lower = roofs.VectorTile(usual.rows - 1, usual.vectors, usual.lanes)
     by_usual, by_lower = (roofs.multiply_adds(1, 2, seconds=1.0, tile=tile) for tile in (usual, lower))
     assert by_lower > by_usual
     assert roofs.multiply_adds(1, 2, seconds=1.0) == by_lower
@@ -537,18 +540,21 @@ def test_caches_that_are_not_known_are_no_level_of_memory(monkeypatch):
     assert roofs.copy_sizes() == {"L2": 1 << 18, "memory": 64 << 20}
 
 
+@pytest.mark.workshop
 def test_first_call_runs_in_a_fresh_process():
     (row,) = first_call(STRIDED, rounds=1)
     assert (row.part, row.candidate, row.rounds) == ("first", "conv2d", 1)
     assert row.seconds > 0
 
 
+@pytest.mark.workshop
 def test_a_first_call_that_is_killed_is_told(monkeypatch):
     monkeypatch.setattr(cold_start, "_PROGRAM", "import os; os.kill(os.getpid(), 9)")
     with pytest.raises(ConvError, match="it ended with code -9, without a word"):
         first_call(STRIDED, rounds=1)
 
 
+@pytest.mark.workshop
 def test_a_wrong_first_call_is_not_timed(monkeypatch):
     wrong = cold_start._PROGRAM.replace("== {taps}", "== {taps} + 1")
     monkeypatch.setattr(cold_start, "_PROGRAM", wrong)

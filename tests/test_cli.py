@@ -170,7 +170,7 @@ def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
     (course / "notebooks" / "03_broken.ipynb").write_text("not a notebook")
     done = convlab("run", "1", "2", "3", "--out", tmp_path / "pages")
     assert done.exit_code == 1
-    fails, widget, broken = done.stderr.splitlines()
+    fails, widget, broken = (line for line in done.stderr.splitlines() if line.startswith("convlab:"))
     assert "01_fails.ipynb, code cell 2" in fails
     assert "KeyError" in fails
     assert "02_widget.ipynb" in widget

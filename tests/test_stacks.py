@@ -417,6 +417,7 @@ def test_mistakes_are_named(says, monkeypatch):
 # -- against PyTorch ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.workshop
 def test_a_comparison_of_whole_networks():
     assert [(case.network, case.layer, case.problem.H) for case in whole_networks()] == [
         (name, "whole", 224) for name in NAMES
