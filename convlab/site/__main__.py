@@ -52,7 +52,7 @@ def build(notebooks: Path, out: Path, run: Callable = execute) -> None:
         from convlab.site import pages
         from convlab.site.publish import check_out, publish
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed; pip install 'convlab[site]'") from None
+        raise UsageError(f"{error.name} is not installed; pip install 'convlab[workshop]'") from None
 
     if not notebooks.is_dir():
         raise UsageError(f"--notebooks {notebooks} is not a folder")
