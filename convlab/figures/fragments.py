@@ -8,7 +8,7 @@ from typing import Annotated
 from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style
-from convlab.gpu.tensor_cores.fragments import holders, places
+from convlab.gpu.tensor_cores.fragments import fragments, holders
 from convlab.support.checked import checked
 from convlab.support.checks import check_whole
 
@@ -20,13 +20,13 @@ _WORDS = {"A": "16 pixels, 8 words of their sum", "B": "the same 8 words of 8 fi
 @checked
 def held(lane: Annotated[int, partial(check_whole, least=0, most=31)] = 9) -> Picture:
     """Draw A, B and C of one instruction, every cell with its lane, and outline what one lane holds."""
-    told = {name: [f"[{i}, {j}]" for i, j in some] for name, some in places(lane).items()}
+    told = {name: [f"[{i}, {j}]" for i, j in some] for name, some in fragments(lane).items()}
     with figure_style():
         figure, ax = sheet(31, 28, "No lane sees a whole row: four of them share it", scale=0.235)
         for number, (name, role) in enumerate(_ROLES.items()):
             lanes, at = holders(name), _AT[name]
             corner = draw_cells(ax, *lanes.shape, lambda i, j: (role, lanes[i, j]), at=at, size=8)  # noqa: B023
-            for row, column in places(lane)[name]:
+            for row, column in fragments(lane)[name]:
                 frame(ax, corner(row, column), 1, 1)
             caption(ax, at[0], at[1] - 0.4, role, name, "")
             ax.text(20.2, 12 + 1.2 * number, f"{name}: {_WORDS[name]}", fontsize=9.5, color=LIGHT["muted"])

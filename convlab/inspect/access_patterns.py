@@ -12,10 +12,9 @@ import numpy as np
 
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.ptx import load4, store4
 from convlab.support.checked import Count, checked
-
-WARP = 32
 
 
 @cuda.jit

@@ -26,7 +26,7 @@ from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import Trace
-from convlab.gpu.simulator.launch import kernel_function
+from convlab.gpu.simulator.launch_checks import kernel_function
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_array, check_choice

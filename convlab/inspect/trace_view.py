@@ -10,10 +10,10 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import Site, Trace
 
 MOST_REQUESTS = 40  # of one access: more of the same teach nothing
-WARP = 32
 
 
 def described(name: str, trace: Trace) -> dict:

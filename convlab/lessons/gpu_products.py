@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.gpu.occupancy import occupancy
-from convlab.gpu.tensor_cores.fragments import WARP, holders
+from convlab.gpu.occupancy import WARP, occupancy
+from convlab.gpu.tensor_cores.fragments import holders
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.problem import ConvProblem

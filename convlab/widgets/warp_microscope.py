@@ -88,7 +88,7 @@ def _named(traces) -> dict[str, Trace]:
         or not all(isinstance(t, Trace) for t in traces.values())
     ):
         raise ParameterError(
-            f"traces={said(traces)}; expected a Trace of lanes.run, or a dict of names and Traces"
+            f"traces={said(traces)}; expected a Trace of simulator.run, or a dict of names and Traces"
         )
     return {str(name): trace for name, trace in traces.items()}
 

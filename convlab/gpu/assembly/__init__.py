@@ -130,7 +130,7 @@ def assemble(
         raise UnsupportedError(f"kernels cannot be compiled to machine code here: {fault}")
     from convlab.gpu import numba_cuda
     from convlab.gpu.launch_args import as_launched
-    from convlab.gpu.simulator.launch import kernel_function, named
+    from convlab.gpu.simulator.launch_checks import kernel_function, named
 
     named(kernel_function(kernel), arguments)
     options = numba_cuda.kernel_options(kernel)

@@ -1,4 +1,4 @@
-"""What `lanes.run` returns: the requests of a launch, place by place, and its mistakes."""
+"""What `simulator.run` returns: the requests of a launch, place by place, and its mistakes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from convlab.errors import ParameterError
+from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.access_site import Site, report
+from convlab.gpu.simulator.access_table import AccessTable
 from convlab.gpu.simulator.errors import KernelError, Mistake
-from convlab.gpu.simulator.log import Rows
 from convlab.gpu.simulator.requests import Request
-from convlab.gpu.simulator.table import Table
 from convlab.support.checked import checked
 
 
@@ -26,18 +26,18 @@ class Trace:
         The kernel's Python function.
     """
 
-    def __init__(self, machine):
-        self._machine, self._rows = machine, []
-        self.function, self.kernel = machine.kernel, machine.kernel.__name__
+    def __init__(self, simulation):
+        self._simulation, self._rows = simulation, []
+        self.function, self.kernel = simulation.kernel, simulation.kernel.__name__
 
-    def add(self, block, rows: Rows) -> None:
+    def add(self, block, rows: AccessRows) -> None:
         """Keep the accesses of a block."""
         self._rows.append((block, rows))
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
         """What the kernel did wrong, one for each kind and place."""
-        return tuple(self._machine.mistakes)
+        return tuple(self._simulation.mistakes)
 
     def check(self) -> None:
         """Raise a `KernelError` if the kernel did anything wrong."""
@@ -66,4 +66,4 @@ class Trace:
 
     @cached_property
     def _table(self):
-        return Table(self._machine, self._rows)
+        return AccessTable(self._simulation, self._rows)

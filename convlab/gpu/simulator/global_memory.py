@@ -54,7 +54,7 @@ def poisoned(shape, dtype) -> np.ndarray:
     return array
 
 
-class Memory:
+class GlobalMemory:
     """Where the arrays of one launch lie: every allocation at an address of its own.
 
     Attributes
