@@ -227,9 +227,9 @@ def rows() -> dict[str, Call]:
     measurement = saved.read(newest_run(data_path("measurements")))
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
     roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
-    trace = access_patterns.ACCESSES[0].trace()
+    trace = access_patterns.ACCESS_PATTERNS[0].trace()
     tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), RegisterTile(2, 1, 4)
-    xy = access_patterns.ACCESSES[0].pictures
+    xy = access_patterns.ACCESS_PATTERNS[0].pictures
 
     # the front door
     steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}

@@ -8,12 +8,12 @@ from convlab.figures.cells import caption, draw_cells, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import figure_style
 from convlab.index_map import IndexMap
-from convlab.inspect.block_footprint import Block, count
+from convlab.inspect.block_footprint import GemmBlock, count
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text
 
 
-def draw(problem: ConvProblem, blocks: list[Block], step: int) -> Picture:
+def draw(problem: ConvProblem, blocks: list[GemmBlock], step: int) -> Picture:
     """Return the picture of block number `step` of an order of blocks, for one image."""
     _, H, W, C = problem.x_shape
     M, K, taps = problem.gemm

@@ -6,7 +6,7 @@ from convlab.figures.cells import caption, frame, sheet
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, figure_style, tint
 from convlab.gpu.occupancy import GPUS
-from convlab.inspect.tiling import OTHERS, Tiling, blocks, once, traffic, untiled
+from convlab.inspect.tiling import OTHERS, Tiling, blocks, compulsory_bytes, traffic, untiled
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, ratio_text
 
@@ -35,7 +35,7 @@ def draw(name: str, problem: ConvProblem, tiling: Tiling, gpu: str) -> Picture:
     ways = {
         "no tile": untiled(problem),
         "this tiling": traffic(problem, tiling),
-        "every number once": once(problem),
+        "every number once": compulsory_bytes(problem),
     }
     with figure_style():
         figure, ax = sheet(42, 21, finding, scale=0.24)

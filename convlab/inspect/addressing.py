@@ -4,8 +4,8 @@
 
 All three write the windows of one image, which is im2row's matrix. Thread i has pixel m = i // C and channel
 c = i % C, and walks over the taps. They differ in what they know beforehand: nothing, every place, or where
-each window begins. The kernels of `tiled.index_map`, `indirect` and `precomputed_gemm` do the same, for
-blocks of threads that multiply what they find.
+each window begins. The loaders of implicit, indirect and precomputed GEMM do the same, for blocks
+of threads that multiply what they find.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from convlab.gpu.simulator.launch_checks import kernel_function
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_array, check_choice
+from convlab.support.integers import ceil_div
 
 THREADS = 64
 
@@ -124,7 +125,7 @@ def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: Count = WARP) 
     way, shape = WAYS[name], (problem.P * problem.Q, problem.R * problem.S, problem.C)
     tables, numbers = way.arguments(problem, rows)
     found = simulator.poisoned(shape, np.float32)
-    blocks = -(-shape[0] * shape[2] // THREADS)
+    blocks = ceil_div(shape[0] * shape[2], THREADS)
     trace = simulator.run(way.kernel, blocks, THREADS, x.reshape(-1), *tables, found, *numbers)
     trace.check()
     return np.array(found), trace

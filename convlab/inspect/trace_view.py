@@ -16,7 +16,7 @@ from convlab.gpu.simulator import Site, Trace
 MOST_REQUESTS = 40  # of one access: more of the same teach nothing
 
 
-def described(name: str, trace: Trace) -> dict:
+def trace_as_dict(name: str, trace: Trace) -> dict:
     """Return a trace as numbers, words and lists.
 
     Returns
@@ -35,7 +35,7 @@ def described(name: str, trace: Trace) -> dict:
                                     lanes (the byte each of the 32 asks for, counted as `base`; None if it
                                     asks for none), cost, least and wanted (bytes)
     """
-    sites, pieces = in_order(trace), [_kernel(trace)]
+    sites, pieces = sites_in_order(trace), [_kernel(trace)]
     for site in sites:
         if not any(piece.holds(site) for piece in pieces):
             pieces.append(_around(site.file, site.line))
@@ -87,7 +87,7 @@ def _around(file: str, line: int) -> _Piece:
     return _Piece(file, first, tuple(text[first - 1 : inner.end_lineno]))
 
 
-def in_order(trace: Trace) -> list[Site]:
+def sites_in_order(trace: Trace) -> list[Site]:
     """Return the places that touch global or shared memory; in a line, reads stand before writes."""
     sites = [site for site in trace.sites() if site.space in ("global", "shared")]
     return sorted(sites, key=lambda site: (site.file, site.line, site.kind == "st", site.place.column))

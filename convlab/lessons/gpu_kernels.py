@@ -9,6 +9,7 @@ import numpy as np
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 _RUN = 64
 
@@ -20,7 +21,7 @@ def _filter(P: int, Q: int, R: int, S: int, block: tuple[int, int]) -> Launch:
     w = rng.integers(1, 9, (R, S)).astype(np.float32)
     problem = ConvProblem(1, *x.shape, 1, 1, R, S)
     y = reference(x[None, :, :, None], w[None, :, :, None], problem)[0, :, :, 0].astype(np.float32)
-    grid = (-(-Q // block[0]), -(-P // block[1]))
+    grid = (ceil_div(Q, block[0]), ceil_div(P, block[1]))
     return Launch(grid, block, {"x": x, "w": w, "y": None}, y)
 
 

@@ -120,10 +120,10 @@ def _difference(expected: np.ndarray, y: np.ndarray) -> str:
 
 def _costs(trace) -> dict[tuple[str, str], list[dict]]:
     """Return the accesses of a trace, by space and kind."""
-    from convlab.inspect.trace_view import described
+    from convlab.inspect.trace_view import trace_as_dict
 
     found: dict[tuple[str, str], list[dict]] = {}
-    for access in described("", trace)["accesses"]:
+    for access in trace_as_dict("", trace)["accesses"]:
         found.setdefault((access["space"], access["kind"]), []).append(access)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from convlab.figures import blocks as figure
 from convlab.figures.picture import Picture
-from convlab.inspect.block_footprint import Block, in_order, walked
+from convlab.inspect.block_footprint import GemmBlock, implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.problem import ConvProblem
 from convlab.widgets.base import Choice, Live, Whole, check_choice
 
@@ -79,9 +79,9 @@ class TileByTile(Live):
         return ConvProblem(N=1, **sizes)
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[GemmBlock]:
         """Its blocks, in the order in which they are visited."""
-        order = in_order if self.algorithm == "implicit_gemm" else walked
+        order = implicit_gemm_blocks if self.algorithm == "implicit_gemm" else precomputed_gemm_blocks
         return order(self.problem, self.block_m, self.block_n, self.block_k)
 
     def draw(self) -> Picture:

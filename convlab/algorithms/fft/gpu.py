@@ -25,12 +25,11 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.algorithms import fft, fft_tiled
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.fft_library import transforms
 from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -88,7 +87,7 @@ def pictures_of(kind: str, problem: ConvProblem) -> Pictures:
 @lru_cache
 def cut(dtype: str):
     """Return the kernel that fills pictures (N, down, across, rows, cols, C); a thread writes one number."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def cut_pictures(x, pictures, size, H, W, C, rows, cols, down, across, step_h, step_w, top, left):

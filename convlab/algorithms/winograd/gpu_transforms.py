@@ -28,8 +28,8 @@ import linecache
 from functools import lru_cache
 
 from convlab.algorithms.winograd.transforms import Matrix
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.kernels import device_function
+from convlab.gpu.numba_cuda import number_type
 
 
 def source(steps: list[Matrix], name: str) -> str:
@@ -57,7 +57,7 @@ def source(steps: list[Matrix], name: str) -> str:
 def _function(text: str, dtype: str):
     name = text.partition("(")[0].removeprefix("def ")
     file = f"<{name}, written out {hashlib.sha256((text + dtype).encode()).hexdigest()[:12]}>"
-    names = {"number": getattr(_cuda, dtype)}
+    names = {"number": number_type(dtype)}
     exec(compile(text, file, "exec"), names)
     # What reads a function's source, the lane simulator among them, looks here.
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file

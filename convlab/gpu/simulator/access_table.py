@@ -14,6 +14,7 @@ from convlab.gpu.simulator.bank_conflicts import WORD, lanes_a_pass, wavefronts
 from convlab.gpu.simulator.kernel_source import instructions, places
 from convlab.gpu.simulator.requests import SECTOR, Request
 from convlab.gpu.simulator.unique_rows import count_distinct, unique_rows
+from convlab.support.integers import ceil_div
 
 
 class AccessTable:
@@ -75,7 +76,7 @@ class AccessTable:
         sectors = ideal_sectors = waves = ideal_waves = np.zeros(1, int)
         if array.space == "global":
             sectors = count_distinct(request, address // SECTOR, count)
-            ideal_sectors = -(-bytes_ // SECTOR)
+            ideal_sectors = ceil_div(bytes_, SECTOR)
         elif array.space == "shared":
             waves = wavefronts(request, lanes, address, size)
             ideal_waves = count_distinct(request, lanes // lanes_a_pass(size), count)

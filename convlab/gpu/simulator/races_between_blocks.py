@@ -10,6 +10,7 @@ from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.errors import RACE, Mistake, element
 from convlab.gpu.simulator.races_within_block import VERBS, describe_access
 from convlab.gpu.simulator.vector_clocks import ELEMENT
+from convlab.support.integers import ceil_div
 
 _THREAD, _INSTRUCTION = 10, 20  # bits of each in `_Last.who`; the rest is the path
 _CONFLICTS = {"ld": ("st", "atomic"), "st": ("ld", "st", "atomic"), "atomic": ("ld", "st")}
@@ -73,7 +74,7 @@ class RacesBetweenBlocks:
                 if len(found):
                     self._judge(access, kind, rows, found // width, moment[found] - 1, who[found])
         if access.kind not in seen:
-            seen[access.kind] = _Last(-(-size // grain))
+            seen[access.kind] = _Last(ceil_div(size, grain))
         who = (rows.path << _THREAD + _INSTRUCTION) | (rows.instruction << _THREAD) | rows.thread
         seen[access.kind].add(
             items, np.repeat(rows.moment + 1, width), np.repeat(who, width), self._began[-1]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convlab.gpu.simulator.bank_conflicts import lanes_a_pass, wavefronts
+from convlab.support.integers import ceil_div
 
 SECTOR = 32  # bytes
 
@@ -52,7 +53,7 @@ class Request:
     @property
     def ideal_sectors(self) -> int:
         """Sectors that could hold the bytes it asks for."""
-        return -(-len(np.unique(self.addresses)) * self.size // SECTOR)
+        return ceil_div(len(np.unique(self.addresses)) * self.size, SECTOR)
 
     @property
     def wavefronts(self) -> int:

@@ -9,6 +9,7 @@ from convlab.gpu.simulator import errors
 from convlab.gpu.simulator.casts import as_dtype
 from convlab.gpu.simulator.global_memory import EMPTY
 from convlab.gpu.simulator.traced_arrays import TracedArray
+from convlab.support.integers import round_up
 
 ALIGNMENT = 16
 
@@ -47,7 +48,7 @@ class SharedMemory:
             start, shape = 0, (self._dynamic_bytes // dtype.itemsize,)
             size = shape[0] * dtype.itemsize
         else:
-            start = -(-self._end // ALIGNMENT) * ALIGNMENT
+            start = round_up(self._end, ALIGNMENT)
             self._end = start + size
         if self._end > MOST_SHARED:
             text = (
