@@ -19,6 +19,7 @@ from convlab.benchmark.rows import CPU, runs
 from convlab.cli import app
 from convlab.errors import ConvError, ParameterError
 from convlab.figures import roofline as drawing
+from convlab.networks import layers
 from convlab.site import one_layer, publish, readme, results
 from convlab.site.errors import BuildError, UsageError
 from convlab.support.files import data_path
@@ -512,9 +513,9 @@ def test_a_broken_network_is_named_and_skipped(tmp_path, monkeypatch, what):
     (tmp_path / "vgg16.csv").write_text(data_path("networks", "vgg16.csv").read_text(encoding="utf-8"))
     if (content := NETWORKS[what]) is not None:
         (tmp_path / "resnet18.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
-    monkeypatch.setattr(networks, "data_path", lambda room, name: tmp_path / name)
-    monkeypatch.setattr(networks, "_ALL", ("resnet18", "vgg16"))
-    for function in (networks._read, networks._good):
+    monkeypatch.setattr(layers, "data_path", lambda room, *name: tmp_path.joinpath(*name))
+    monkeypatch.setattr(layers, "_files", lambda: ["resnet18", "vgg16"])
+    for function in (layers._read, layers.names):
         function.cache_clear()
     try:
         with pytest.warns(UserWarning, match=r"a file is skipped: .*resnet18\.csv"):
@@ -522,7 +523,7 @@ def test_a_broken_network_is_named_and_skipped(tmp_path, monkeypatch, what):
         with pytest.raises(ParameterError, match=r"resnet18\.csv"):
             networks.load("resnet18")
     finally:
-        for function in (networks._read, networks._good):
+        for function in (layers._read, layers.names):
             function.cache_clear()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Contest, Rivals
 from convlab.benchmark.torch_network import in_torch
-from convlab.networks import whole
+from convlab.networks import load_model
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
 LAYOUTS = {"torch": False, "torch channels_last": True}  # rival, and whether its arrays are NHWC
@@ -25,7 +25,7 @@ class StackContest(Contest):
     def prepare(self) -> None:
         """Make a photo, and what all candidates are held against."""
         problem = self.case.problem
-        self.stack = whole.load(self.case.network, size=(problem.H, problem.W), batch=problem.N)
+        self.stack = load_model(self.case.network, size=(problem.H, problem.W), batch=problem.N)
         self.x = np.random.default_rng(0).random(problem.x_shape, np.float32)
         self.expected = self.stack.reference(self.x)
         self.limit = self.stack.tolerance(self.expected)

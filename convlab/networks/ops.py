@@ -4,7 +4,7 @@ Each operation stands here twice: the NumPy form, short and exact, and the same 
 them write into arrays that are there already.
 
 ReLU is ``max(y, floor)`` with a floor of 0; where there is none, the floor is minus infinity. Pooling, sums
-and copies take a bias and a floor too: see `fusion.py`.
+and copies take a bias and a floor too: see `fuse.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from convlab.cpu.jit import njit
-from convlab.networks.graph import STRIDE, WINDOW
 
 # What the networks of torchvision are trained with: mean and spread of ImageNet's red, green and blue.
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -52,15 +51,17 @@ def _add(y: np.ndarray, x: np.ndarray, bias: np.ndarray, floor: float) -> None:
     _finish(y, bias, floor)
 
 
-def _max_pool(x: np.ndarray, padding: int, bias: np.ndarray, floor: float, y: np.ndarray) -> None:
+def _max_pool(
+    x: np.ndarray, window: int, stride: int, padding: int, bias: np.ndarray, floor: float, y: np.ndarray
+) -> None:
     """Write the largest number of each window of x (N, H, W, C), plus bias, then ReLU, into y."""
     N, P, Q, C = y.shape
-    H, W = (STRIDE * (size - 1) + WINDOW for size in (P, Q))  # what all windows together cover
+    H, W = (stride * (size - 1) + window for size in (P, Q))  # what all windows together cover
     padded = np.full((N, H, W, C), -np.inf, x.dtype)
     seen = x[:, : H - padding, : W - padding]
     padded[:, padding : padding + seen.shape[1], padding : padding + seen.shape[2]] = seen
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (WINDOW, WINDOW), axis=(1, 2))
-    windows[:, ::STRIDE, ::STRIDE].max(axis=(-2, -1), out=y)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (window, window), axis=(1, 2))
+    windows[:, ::stride, ::stride].max(axis=(-2, -1), out=y)
     _finish(y, bias, floor)
 
 
@@ -111,20 +112,22 @@ def _larger(v, w):
 
 
 @njit
-def _max_pool_kernel(x, padding, bias, floor, y):
+def _max_pool_kernel(x, window, stride, padding, bias, floor, y):
     N, H, W, C = x.shape
     for n in range(N):
         for p in range(y.shape[1]):
             for q in range(y.shape[2]):
-                top, left = p * STRIDE - padding, q * STRIDE - padding
-                first, last = max(left, 0), min(left + WINDOW, W) - 1
+                top, left = p * stride - padding, q * stride - padding
+                first, last = max(left, 0), min(left + window, W) - 1
                 largest = y[n, p, q]  # (C,): stays in the cache while the window goes over it
                 largest[:] = -np.inf
-                for h in range(max(top, 0), min(top + WINDOW, H)):
-                    # All three columns of the window; at an edge one of them comes twice, which is no matter.
-                    a, b, c = x[n, h, first], x[n, h, (first + last) // 2], x[n, h, last]
-                    for k in range(C):
-                        largest[k] = _larger(_larger(_larger(largest[k], a[k]), b[k]), c[k])
+                for h in range(max(top, 0), min(top + window, H)):
+                    # Three columns at a time; at an edge one of them comes twice, which is no matter.
+                    for column in range(first, last + 1, 3):
+                        a = x[n, h, column]
+                        b, c = x[n, h, min(column + 1, last)], x[n, h, min(column + 2, last)]
+                        for k in range(C):
+                            largest[k] = _larger(_larger(_larger(largest[k], a[k]), b[k]), c[k])
                 for k in range(C):
                     v = largest[k] + bias[k]
                     largest[k] = floor if v < floor else v
@@ -145,7 +148,7 @@ def _pixels(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1, array.shape[-1])
 
 
-GLUE = {
+OPS = {
     "numpy": SimpleNamespace(
         normalise=_normalise, finish=_finish, place=_place, add=_add, max_pool=_max_pool, mean=_mean
     ),

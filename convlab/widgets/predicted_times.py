@@ -59,7 +59,7 @@ class PredictedTimes(Live):
     """
 
     source = ("refusals.js", "prediction.js", "predicted_bars.js", "predicted_times.js")
-    network = Choice((*networks.names(), OWN))
+    network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, max(map(len, LAYERS.values())) - 1, 0)
     own = traitlets.Dict().tag(sync=True)
     batch = Choice(BATCHES)

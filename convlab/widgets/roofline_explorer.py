@@ -56,7 +56,7 @@ class RooflineExplorer(Live):
     """
 
     source = ("refusals.js", "roofline.js", "roofline_chart.js", "roofline_explorer.js")
-    network = Choice(networks.names())
+    network = Choice(networks.names(), "resnet18")
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     algorithm = Choice(tuple(ALGORITHMS), "indirect")
