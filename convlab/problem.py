@@ -12,8 +12,10 @@ As in every deep-learning framework, "convolution" here means cross-correlation:
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,14 +72,32 @@ class ConvProblem:
     K: int
     R: int
     S: int
-    stride: int | Pair = 1
-    padding: int | Pair | tuple[Pair, Pair] | str = 0
-    dilation: int | Pair = 1
+    stride: Pair = (1, 1)
+    padding: tuple[Pair, Pair] = ((0, 0), (0, 0))
+    dilation: Pair = (1, 1)
     groups: int = 1
     dtype: str = "float32"
 
-    def __post_init__(self):
-        def settle(name, value):
+    if TYPE_CHECKING:  # a dataclass's own constructor takes what it keeps; this one takes more
+
+        def __init__(
+            self,
+            N: int,
+            H: int,
+            W: int,
+            C: int,
+            K: int,
+            R: int,
+            S: int,
+            stride: int | Pair = 1,
+            padding: int | Pair | tuple[Pair, Pair] | str = 0,
+            dilation: int | Pair = 1,
+            groups: int = 1,
+            dtype: str = "float32",
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        def settle(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
         for name in "NHWCKRS":
@@ -198,7 +218,7 @@ class ConvProblem:
         return sizes | {"G": self.groups, "b": self.itemsize}
 
     @classmethod
-    def of(cls, x, w, **parameters) -> ConvProblem:
+    def of(cls, x: np.ndarray, w: np.ndarray, **parameters: Any) -> ConvProblem:
         """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
 
         Raises
@@ -207,9 +227,10 @@ class ConvProblem:
             If either is not 4-D, or their channels do not match.
         """
         check_pair(x, w, parameters.get("groups", 1))
-        return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
+        (N, H, W, C), (K, R, S, _) = x.shape, w.shape
+        return cls(N, H, W, C, K, R, S, dtype=x.dtype.name, **parameters)
 
-    def _both_sides(self, padding) -> tuple[Pair, Pair]:
+    def _both_sides(self, padding: Any) -> tuple[Pair, Pair]:
         """Normalise every accepted spelling to ((top, bottom), (left, right))."""
         if isinstance(padding, str):
             if padding == "valid":
@@ -226,10 +247,11 @@ class ConvProblem:
                 f"padding={said(padding)} has {len(axes)} entries; "
                 "expected one integer, (vertical, horizontal) or ((top, bottom), (left, right))"
             )
-        sides = []
-        for name, axis in zip(("padding[0] (vertical)", "padding[1] (horizontal)"), axes, strict=True):
-            sides.append(_pair(name, axis, least=0))
-        return tuple(sides)
+        vertical, horizontal = axes
+        return (
+            _pair("padding[0] (vertical)", vertical, least=0),
+            _pair("padding[1] (horizontal)", horizontal, least=0),
+        )
 
     def _same(self, axis: int, size: int) -> Pair:
         out = -(-size // self.stride[axis])
@@ -250,7 +272,13 @@ def _hits(shift: int, step: int, size: int, out: int) -> tuple[slice, slice]:
     return slice(first, first + count), slice(start, start + count * step, step)
 
 
-def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S", "C/groups")) -> None:
+def check_pair(
+    x: np.ndarray,
+    w: np.ndarray,
+    groups: int,
+    axes_x: Sequence[str] = ("N", "H", "W", "C"),
+    axes_w: Sequence[str] = ("K", "R", "S", "C/groups"),
+) -> None:
     """Refuse arrays that are no images and filters for them; the axes are named as they lie.
 
     Raises
@@ -281,11 +309,11 @@ def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S",
         )
 
 
-def _is_sequence(value) -> bool:
+def _is_sequence(value: Any) -> bool:
     return isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _integer(name: str, value, *, least: int) -> int:
+def _integer(name: str, value: Any, *, least: int) -> int:
     """Return `value` as an int, or say which argument is not one."""
     if isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name}={said(value)} is a truth value; expected an integer >= {least}")
@@ -302,7 +330,7 @@ def _integer(name: str, value, *, least: int) -> int:
     return number
 
 
-def _pair(name: str, value, *, least: int) -> Pair:
+def _pair(name: str, value: Any, *, least: int) -> Pair:
     """Return one integer, or a pair of them, as a pair (vertical, horizontal) or (before, after)."""
     if not _is_sequence(value):
         one = _integer(name, value, least=least)

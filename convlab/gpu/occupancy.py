@@ -94,6 +94,6 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
         "registers": warps_that_fit // warps if launches else 0,
         "shared memory": whole.shared_bytes // block_shared,
     }
-    limited_by = min(limits, key=limits.get)
+    limited_by = min(limits, key=limits.__getitem__)
     blocks = limits[limited_by]
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / whole.threads, limited_by)

@@ -114,8 +114,8 @@ def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: Count = WARP) 
     Trace
     """
     check_choice("name", name, WAYS)
-    (stride, across), ((padding, *same),) = problem.stride, (sum(problem.padding, ()),)
-    plain = stride == across and {padding} == set(same) and problem.dilation == (1, 1)
+    sides = {*problem.padding[0], *problem.padding[1]}
+    plain = len({*problem.stride}) == len(sides) == 1 and problem.dilation == (1, 1)
     if problem.N > 1 or problem.groups > 1 or problem.R * problem.S > 31 or not plain:
         raise ShapeError(
             f"problem={problem}; expected one image, one group, 31 taps at most, no dilation, and one stride "

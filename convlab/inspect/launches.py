@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from convlab import plan
@@ -22,9 +24,9 @@ class Recorder(Simulator):
 
     def __init__(self):
         super().__init__(traced=False)
-        self.launches = []
+        self.launches: list[tuple] = []
 
-    def launch(self, kernel, grid, block, *arguments) -> None:
+    def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Remember a launch."""
         self.launches.append((kernel, grid, block, arguments))
 
@@ -32,7 +34,9 @@ class Recorder(Simulator):
 @checked
 def launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
     """Return (kernel, grid, block, arguments) of every launch of an algorithm; nothing is run."""
-    return run_on(Recorder(), problem, algorithm).launches
+    recorder = Recorder()
+    run_on(recorder, problem, algorithm)
+    return recorder.launches
 
 
 @checked
@@ -48,10 +52,9 @@ def last_launch(algorithm: Algorithm | str, problem: ConvProblem) -> tuple:
     return kernel, arguments
 
 
-def run_on(device: Simulator, problem: ConvProblem, algorithm: Algorithm | str) -> Simulator:
-    """Run an algorithm on a device, on random numbers, and return the device."""
+def run_on(device: Simulator, problem: ConvProblem, algorithm: Algorithm | str) -> None:
+    """Run an algorithm on a device, on random numbers."""
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(shape).astype(problem.dtype) for shape in (problem.x_shape, problem.w_shape))
     with using(device):
         plan(problem, w, algorithm=algorithm, backend="gpu")(x)
-    return device

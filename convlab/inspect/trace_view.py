@@ -79,11 +79,11 @@ def _around(file: str, line: int) -> _Piece:
         nodes = [node for node in ast.walk(ast.parse("".join(text))) if isinstance(node, ast.FunctionDef)]
     except SyntaxError:  # a cell of a notebook may hold more than Python
         nodes = []
-    around = [node for node in nodes if node.lineno <= line <= node.end_lineno]
+    around = [node for node in nodes if node.lineno <= line <= (node.end_lineno or 0)]
     if not around:
         return _Piece(file, line, tuple(text[line - 1 : line]))
     inner = max(around, key=lambda node: node.lineno)
-    first = min(node.lineno for node in (inner, *inner.decorator_list))
+    first = min([inner.lineno, *(decorator.lineno for decorator in inner.decorator_list)])
     return _Piece(file, first, tuple(text[first - 1 : inner.end_lineno]))
 
 

@@ -62,8 +62,8 @@ class FirstBlock(Simulator):
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run block 0 lane by lane. What it misses from other blocks is no mistake, so none is looked for."""
-        arguments = map(as_launched, arguments)
-        self.traces.append(simulator.run(kernel, grid, block, *arguments, blocks=[(0, 0, 0)]))
+        given = map(as_launched, arguments)
+        self.traces.append(simulator.run(kernel, grid, block, *given, blocks=[(0, 0, 0)]))
 
 
 class Bus(Simulator):
@@ -93,4 +93,6 @@ class Bus(Simulator):
 @checked
 def first_block(problem: ConvProblem, algorithm: Algorithm | str) -> list[Trace]:
     """Return the trace of the first block of every launch of an algorithm."""
-    return run_on(FirstBlock(), problem, algorithm).traces
+    device = FirstBlock()
+    run_on(device, problem, algorithm)
+    return device.traces

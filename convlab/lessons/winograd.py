@@ -40,7 +40,8 @@ def _tiled_pictures() -> Iterator[tuple]:
 
 def _correlate(x, g):
     """Return the valid outputs of one picture and one filter."""
-    problem = ConvProblem(1, *x.shape, 1, 1, *g.shape)
+    (H, W), (R, S) = x.shape, g.shape
+    problem = ConvProblem(1, H, W, 1, 1, R, S)
     return reference(x[None, :, :, None], g[None, :, :, None], problem)[0, :, :, 0]
 
 

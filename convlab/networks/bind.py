@@ -44,7 +44,7 @@ class BoundGraph:
     ):
         self._nodes = {node.name: node for node in nodes}
         self._plans, self._weights, self._fused, self._ops = plans, weights, fused, OPS[backend]
-        self.photo: np.ndarray | None = None
+        self.photo = np.empty(0)
         self.actions: list[Callable[[], None]] = []
         for node in nodes:
             bind = getattr(self, f"_{node.op}")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,11 +47,14 @@ class Executor:
         Layers for which "auto" chose, since the algorithm that was asked for cannot serve them; and why.
     """
 
-    def __init__(self, model: Model, algorithm, backend, threads: int, fused: bool, progress: bool):
+    def __init__(
+        self, model: Model, algorithm: Any, backend: str, threads: int, fused: bool, progress: bool
+    ) -> None:
         self.backend = choose_backend(backend)
         if self.backend not in OPS:
             raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(OPS)}")
-        self.model, self.threads, self.replaced = model, threads, {}
+        self.model, self.threads = model, threads
+        self.replaced: dict[str, str] = {}
         self.plans: dict[str, Plan] = {}
         wanted = self._by_layer(algorithm)
         for node in shown(model.layers, f"preparing {model.title}", progress):
@@ -160,7 +163,7 @@ class Executor:
 
     # -- preparing -----------------------------------------------------------------------------------------
 
-    def _by_layer(self, algorithm) -> dict[str, str | Algorithm]:
+    def _by_layer(self, algorithm: Any) -> dict[str, str | Algorithm]:
         """Return the algorithm that is wanted for each layer."""
         layers = [node.name for node in self.model.layers]
         if not isinstance(algorithm, dict):
@@ -169,17 +172,17 @@ class Executor:
             raise ParameterError(
                 f"algorithm names the layer {unknown[0]!r}; expected one of {', '.join(layers)}"
             )
-        return dict.fromkeys(layers, "auto") | algorithm
+        return {name: algorithm.get(name, "auto") for name in layers}
 
     def _plan(self, node: Node, algorithm: str | Algorithm) -> Plan:
         """Plan a layer without its bias: that is added in one pass with ReLU."""
         w, _ = self.model.weights[node.name]
-        make = partial(plan, node.problem, w, backend=self.backend, threads=self.threads)
+        make = partial(plan, node.convolution, w, backend=self.backend, threads=self.threads)
         try:
             return make(algorithm=algorithm)
         except UnsupportedError:
             one = algorithm if isinstance(algorithm, Algorithm) else ALGORITHMS[algorithm]
-            self.replaced[node.name] = one.supports(node.problem) or "it has no such form"
+            self.replaced[node.name] = one.supports(node.convolution) or "it has no such form"
             return make(algorithm="auto")
 
     def _algorithm(self, node: Node) -> str | None:

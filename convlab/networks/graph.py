@@ -7,8 +7,10 @@ needed to run the network, in NumPy, with our plans, or in PyTorch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +57,12 @@ class Node:
     round_up: bool = False
 
     @property
+    def convolution(self) -> ConvProblem:
+        """The problem of a node that is a convolution."""
+        assert self.problem is not None
+        return self.problem
+
+    @property
     def nbytes(self) -> int:
         """Bytes of its array."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
@@ -78,9 +86,10 @@ class GraphBuilder:
         In the order they run.
     """
 
-    def __init__(self, network: Network, H: int, W: int):
+    def __init__(self, network: Network, H: int, W: int) -> None:
         first = network.layers[0].problem
-        self.network, self.nodes, self._dtype = network, [], first.dtype
+        self.network, self._dtype = network, first.dtype
+        self.nodes: list[Node] = []
         self.photo = self._note("photo", "normalise", (), (first.N, H, W, first.C))
 
     def conv(self, name: str, x: Node, relu: bool = True) -> Node:
@@ -120,7 +129,9 @@ class GraphBuilder:
         """Note the mean of every channel over all pixels."""
         return self._note(name, "mean", (x,), (x.shape[0], 1, 1, x.shape[3]))
 
-    def _note(self, name, op, inputs, shape, **more) -> Node:
+    def _note(
+        self, name: str, op: str, inputs: Sequence[Node], shape: tuple[int, int, int, int], **more: Any
+    ) -> Node:
         node = Node(name, op, tuple(one.name for one in inputs), shape, self._dtype, **more)
         self.nodes.append(node)
         return node

@@ -6,8 +6,10 @@ import contextlib
 import csv
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
@@ -41,7 +43,7 @@ class Network:
     source: str
     layers: tuple[Layer, ...]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Layer]:
         return iter(self.layers)
 
     def __len__(self) -> int:
@@ -49,10 +51,11 @@ class Network:
 
     def __getitem__(self, name: str | int) -> Layer:
         """Return a layer by name, e.g. ``network["conv1"]``, or by position."""
-        for layer in self.layers:
-            if isinstance(name, str) and layer.name == name:
-                return layer
-        if not isinstance(name, bool):
+        if isinstance(name, str):
+            found = [layer for layer in self.layers if layer.name == name]
+            if found:
+                return found[0]
+        elif not isinstance(name, bool):
             with contextlib.suppress(TypeError, IndexError):
                 return self.layers[name]
         raise ParameterError(
@@ -137,7 +140,7 @@ def _parsed(name: str, text: list[str]) -> Network:
     comments = [line.lstrip("# ") for line in text if line.startswith("#")]
     layers = []
     for row in csv.DictReader(line for line in text if not line.startswith("#")):
-        size = {key: int(value) for key, value in row.items() if key != "name"}
+        size: dict[str, Any] = {key: int(value) for key, value in row.items() if key != "name"}
         padding = (size.pop("top"), size.pop("bottom")), (size.pop("left"), size.pop("right"))
         layers.append(Layer(row["name"], ConvProblem(N=1, padding=padding, **size)))
     if not layers:

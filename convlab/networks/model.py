@@ -124,10 +124,10 @@ class Model:
         """
         found = {}
         for place, node in enumerate(self.layers):
-            rng, n = np.random.default_rng((SEED, place)), node.problem.gemm[2]
-            w = rng.standard_normal(node.problem.w_shape, np.float32)
+            rng, n = np.random.default_rng((SEED, place)), node.convolution.gemm[2]
+            w = rng.standard_normal(node.convolution.w_shape, np.float32)
             w *= np.float32(sqrt((2 if node.relu else 1) / n))
-            bias = np.float32(0.1) * rng.standard_normal(node.problem.K, np.float32)
+            bias = np.float32(0.1) * rng.standard_normal(node.convolution.K, np.float32)
             found[node.name] = w.astype(node.dtype, copy=False), bias.astype(node.dtype, copy=False)
         return found
 
@@ -200,6 +200,6 @@ class Model:
         factor : float
             Room for the worst of many numbers; little, for each is the mean over many pixels.
         """
-        products = sum(node.problem.gemm[2] for node in self.layers)
+        products = sum(node.convolution.gemm[2] for node in self.layers)
         size = sqrt(np.mean(np.square(reference)))
         return float(factor * rounding * np.finfo(self.dtype).eps * sqrt(products) * size)

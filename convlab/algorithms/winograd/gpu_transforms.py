@@ -7,14 +7,14 @@ A loop over the matrix would multiply by zeros and ones, and look its numbers up
 line for each sum and nothing that does not count. `source` returns it, to be read::
 
     >>> from convlab.algorithms.winograd.transforms import transforms
-    >>> print(source([transforms(2).AT], "output"))
+    >>> print(source([transforms(2).AT], "output").rstrip())
     def output(cells, at, step):
         d0 = cells[at]
         d1 = cells[at + 1 * step]
         d2 = cells[at + 2 * step]
         d3 = cells[at + 3 * step]
         a0 = d0 + d1 + d2
-        a1 = d1 - d2 + d3
+        a1 = d1 + d3 - d2
         cells[at] = a0
         cells[at + 1 * step] = a1
 

@@ -87,9 +87,8 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, loader, shape, x, tab
         size = *blocks, min(MOST, slices - first)
         current().launch(kernel, size, tile.threads, *arrays, shape, matrix)
     if parts > 1:
-        blocks = ceil_div(y.size, REDUCERS)
         flat = partials.reshape(-1), y.reshape(-1)
-        current().launch(add_up(problem.dtype), blocks, REDUCERS, *flat, y.size, parts)
+        current().launch(add_up(problem.dtype), ceil_div(y.size, REDUCERS), REDUCERS, *flat, y.size, parts)
 
 
 def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:

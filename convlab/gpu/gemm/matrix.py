@@ -55,6 +55,7 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
         launch.multiply(product, tile, 1, matrix_loader, (step, K), a, a, b, None, y)
         return
     step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
+    block: int | tuple[int, int]
     if way == "shared":
         kernel, side, block = shared_tile(problem.dtype, along), TILE, (TILE, TILE)
     else:

@@ -37,6 +37,8 @@ errors                  how all this is told
 
 from __future__ import annotations
 
+from typing import Any
+
 from convlab.gpu.simulator.access_site import Site
 from convlab.gpu.simulator.errors import KernelError, Mistake
 from convlab.gpu.simulator.global_memory import poisoned
@@ -48,11 +50,11 @@ __all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "ru
 
 
 def run(
-    kernel,
-    grid,
-    block,
-    *arguments,
-    blocks=None,
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    *arguments: Any,
+    blocks: Any = None,
     traced: bool = True,
     shared_bytes: int = 0,
     most_rounds: int = 1 << 16,

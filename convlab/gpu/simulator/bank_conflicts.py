@@ -21,7 +21,7 @@ def lanes_a_pass(size: int) -> int:
     return WARP // max(size // WORD, 1)
 
 
-def wavefronts(request, lanes, addresses, size: int) -> np.ndarray:
+def wavefronts(request: np.ndarray, lanes: np.ndarray, addresses: np.ndarray, size: int) -> np.ndarray:
     """Return the wavefronts of every request of shared memory.
 
     Parameters

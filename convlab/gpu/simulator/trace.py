@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,12 @@ class Trace:
         The kernel's Python function.
     """
 
-    def __init__(self, simulation):
-        self._simulation, self._rows = simulation, []
+    def __init__(self, simulation: Any) -> None:
+        self._simulation = simulation
+        self._rows: list[tuple[Any, AccessRows]] = []
         self.function, self.kernel = simulation.kernel, simulation.kernel.__name__
 
-    def add(self, block, rows: AccessRows) -> None:
+    def add(self, block: Any, rows: AccessRows) -> None:
         """Keep the accesses of a block."""
         self._rows.append((block, rows))
 
@@ -65,5 +67,5 @@ class Trace:
         return report(self.sites())
 
     @cached_property
-    def _table(self):
+    def _table(self) -> AccessTable:
         return AccessTable(self._simulation, self._rows)
