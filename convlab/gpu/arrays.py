@@ -9,10 +9,8 @@ The pair is the address and whether it may only be read. No strides means C-cont
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +46,7 @@ class Described:
         return True
 
 
-def described(name: str, array: Any) -> Described | None:
+def described(name: str, array) -> Described | None:
     """Return how an array describes itself, or None if it does not lie on a device.
 
     Raises
@@ -75,7 +73,7 @@ def described(name: str, array: Any) -> Described | None:
         ) from None
 
 
-def _read(interface: Any) -> Described:
+def _read(interface) -> Described:
     (pointer, read_only), typestr = interface["data"], interface["typestr"]
     shape, strides = tuple(interface["shape"]), interface.get("strides")
     strides = None if strides is None else tuple(strides)
@@ -89,14 +87,7 @@ def _read(interface: Any) -> Described:
     )
 
 
-def check_described(
-    name: str,
-    array: Described,
-    device: Any,
-    shape: Any = None,
-    axes: str = "",
-    dtypes: Sequence[str] = COMPUTES,
-) -> None:
+def check_described(name, array: Described, device, shape=None, axes="", dtypes=COMPUTES) -> None:
     """Refuse an array of a device that is not of one of `dtypes`, of `shape`, contiguous and on `device`.
 
     Raises
@@ -124,7 +115,7 @@ def check_described(
         raise ArrayError(f"{name} lies on another device; expected it on the one that computes")
 
 
-def check_device_out(out: Any, shape: Any, dtype: Any, device: Any, **others: Any) -> None:
+def check_device_out(out, shape, dtype, device, **others) -> None:
     """Refuse an output that cannot be written as a whole, or that shares memory with another array."""
     there = described("out", out)
     if there is None:
@@ -138,7 +129,7 @@ def check_device_out(out: Any, shape: Any, dtype: Any, device: Any, **others: An
             raise ArrayError(f"out shares memory with {name}; expected an array of its own")
 
 
-def _extent(array: Any) -> tuple[int, int]:
+def _extent(array) -> tuple[int, int]:
     """Return the first address of a contiguous array, and the first one after it; zeros for what is none."""
     if isinstance(array, np.ndarray):  # the simulator's
         first = array.__array_interface__["data"][0]

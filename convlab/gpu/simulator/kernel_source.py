@@ -72,7 +72,7 @@ def read(function, unsigned: frozenset = frozenset()) -> KernelSource:
     definition = definition_of(function)
     file, kinds = inspect.getsourcefile(function), NumberTypes(definition, function, unsigned)
     unfixed = tuple(unfixed_sizes(definition, kinds, file))
-    rebuilt = _Unsigned() if getattr(function, "is_unsigned", False) else _Rebuilt()
+    rebuilt = _RebuiltUnsigned() if getattr(function, "is_unsigned", False) else _Rebuilt()
     module = ast.Module([rebuilt.visit(WraparoundRewriter(kinds).visit(definition))], [])
     code = compile(ast.fix_missing_locations(module), file, "exec")
     [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
@@ -120,7 +120,7 @@ class _Rebuilt(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
-class _Unsigned(Arithmetic, _Rebuilt):
+class _RebuiltUnsigned(Arithmetic, _Rebuilt):
     """The same for a kernel whose whole numbers are uint32: a result that is one wraps around."""
 
     def visit_BinOp(self, node):
