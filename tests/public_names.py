@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-DOORS = ("", ".networks", ".whole", ".figures", ".widgets", ".lessons", ".gpu.lanes")
+DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".gpu", ".gpu.simulator")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 

@@ -151,31 +151,36 @@ _DEVICE = "a word of a device: said by launches of the library, with what it has
 _HOT = "every run of a plan goes through it, with what the plan has checked"
 _RECORDS = (
     "algorithms.base.Algorithm",
-    "gpu.lanes.mistakes.Mistake",
-    "gpu.lanes.requests.Request",
-    "gpu.lanes.site.Site",
-    "gpu.lanes.trace.Trace",
-    "gpu.lanes.trace.Trace.add",
-    "measure.machine.Machine",
-    "networks.Layer",
-    "networks.Network",
+    "gpu.simulator.errors.Mistake",
+    "gpu.simulator.requests.Request",
+    "gpu.simulator.access_site.Site",
+    "gpu.simulator.trace.Trace",
+    "gpu.simulator.trace.Trace.add",
+    "machine.facts.Machine",
+    "networks.layers.Layer",
+    "networks.layers.Network",
     "plans.Plan",
-    "whole.prepared.Prepared",
-    "whole.profile.Profile",
-    "whole.stack.Stack",
+    "networks.executor.Executor",
+    "networks.profile.Profile",
+    "networks.model.Model",
     "widgets.base.Live.page",
 )
 SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
-        [f"gpu.simulator.Simulator.{word}" for word in ("put", "empty", "get", "adopt", "holds", "launch")],
+        [
+            f"gpu.simulated_gpu.Simulator.{word}"
+            for word in ("put", "empty", "get", "adopt", "holds", "launch")
+        ],
         _DEVICE,
     ),
-    "gpu.counted.FirstBlock.launch": _DEVICE,
+    "inspect.traffic.FirstBlock.launch": _DEVICE,
     "algorithms.direct.loop_arguments": _HOT,
     "gemm.gemm": _HOT,
     "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
     "algorithms.tensor_core.Tile": "a named tuple; `tensor_core` looks at it",
     "jit.njit": "Numba looks at its options, and says in its own words what is wrong",
+    "gpu.kernels.kernel": "Numba looks at its options, and says in its own words what is wrong",
+    "gpu.kernels.device_function": "as `kernel`",
 }
 
 # -- the calls ---------------------------------------------------------------------------------------------
@@ -196,14 +201,13 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.tables import Table
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_types import Tile as RegisterTile
-    from convlab.gpu.assembly import trouble
-    from convlab.gpu.device import Simulator
-    from convlab.gpu.gemm.load_implicit import index_map
+    from convlab.gpu.diagnose.availability import assembly_fault
+    from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
+    from convlab.gpu.simulated_gpu import Simulator
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
-    from convlab.networks import whole
     from convlab.support.files import data_path
 
     names = public()
@@ -330,15 +334,15 @@ def rows() -> dict[str, Call]:
         m=2, points=(0, 1, -1), dtype="float32", C=2, K=2, tiles=2, right=points,
     )  # fmt: skip
     row(
-        "aligned.aligned_empty",
+        "support.aligned.aligned_empty",
         shape=(2, 3),
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
     row("assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
-    row("blocks.in_order", problem=problem, block_m=4, block_n=4, block_k=4)
-    row("blocks.count", problem=problem, block=block)
+    row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)
+    row("inspect.block_footprint.count", problem=problem, block=block)
     row("reference.reference", x=x, w=w, problem=problem, bias=bias, right={"bias": {"an array"}})
     row(
         "reference.tolerance",
@@ -349,7 +353,7 @@ def rows() -> dict[str, Call]:
         factor=8.0,
         right={"factor": TIMES, "bias": {"an array"}},
     )
-    row("files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
+    row("support.files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
     a = np.ones((4, 8), np.float32)
     row("ladder.pack", b=a, cols=4)
     row("ladder.rungs", dtype="float32")
@@ -360,26 +364,32 @@ def rows() -> dict[str, Call]:
     row("tile_types.Tile", rows=2, vectors=1, lanes=4, dtype="float32")
     row("tile_types.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
         right={"dtype": UNHASHABLE, "rows": UNHASHABLE})  # fmt: skip
-    same("units.bytes_text", "units.count_text", count=5, right={"count": NUMBER})
-    row("units.ratio_text", value=5.0, right={"value": NUMBER})
-    row("units.time_text", seconds=5.0, right={"seconds": NUMBER})
+    same("support.units.bytes_text", "support.units.count_text", count=5, right={"count": NUMBER})
+    row("support.units.ratio_text", value=5.0, right={"value": NUMBER})
+    row("support.units.time_text", seconds=5.0, right={"seconds": NUMBER})
 
     # networks
-    row("networks.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
-    row("networks.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
+    row("networks.layers.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
+    row("networks.layers.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
         right={"name": {"0", "-1"}}, named={"name": "has no layer"})  # fmt: skip
     row(
-        "whole.stack.load", name="squeezenet1_0", size=32, batch=1, dtype="float32", named={"name": "network"}
+        "networks.model.load_model",
+        name="squeezenet1_0",
+        size=32,
+        batch=1,
+        dtype="float32",
+        named={"name": "network"},
     )
-    stack = whole.load("squeezenet1_0", size=32)
+    stack = convlab.networks.load_model("squeezenet1_0", size=32)
     photo = np.full(stack.photo_shape, 0.5, np.float32)
     ready = stack.prepare("im2row", backend="numpy", progress=False)
-    row("whole.stack.Stack.check_photo", stack.check_photo, photo=photo)
-    row("whole.stack.Stack.reference", stack.reference, photo=photo, trusted=True)
-    row("whole.stack.Stack.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0, factor=2.0,
+    row("networks.model.Model.check_photo", stack.check_photo, photo=photo)
+    row("networks.model.Model.reference", stack.reference, photo=photo, trusted=True)
+    row("networks.model.Model.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0,
+        factor=2.0,
         right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
     row(
-        "whole.stack.Stack.prepare",
+        "networks.model.Model.prepare",
         stack.prepare,
         algorithm="im2row",
         backend="numpy",
@@ -389,8 +399,8 @@ def rows() -> dict[str, Call]:
         right={"algorithm": {"{}"}},
         trusted=True,
     )
-    row("whole.prepared.Prepared.run", ready.run, photo=photo)
-    row("whole.prepared.Prepared.profile", ready.profile, photo=photo, rounds=1, progress=False)
+    row("networks.executor.Executor.run", ready.run, photo=photo)
+    row("networks.executor.Executor.profile", ready.profile, photo=photo, rounds=1, progress=False)
 
     # pictures
     row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
@@ -454,7 +464,7 @@ def rows() -> dict[str, Call]:
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}
     )
     row(
-        "gpu.lanes.run",
+        "gpu.simulator.run",
         **launch,
         arguments=xy(),
         blocks=[0],
@@ -576,36 +586,37 @@ def rows() -> dict[str, Call]:
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 
     # gpu
-    row("gpu.accesses.turned_in_shared", width=33)
+    row("inspect.access_patterns.turned_in_shared", width=33)
     row("gpu.direct.one_thread_per_output", dtype="float32")
     row("gpu.filter.shared", dtype="float32", R=3, S=3)
-    row("gpu.fragments.one_product", row=16)
-    same("gpu.indirect.listed", "gpu.precomputed_gemm.walked", "gpu.tiled.index_map.index_map",
-         "gpu.tiled.stored.stored", tile=tile, width=1, dtype="float32")  # fmt: skip
-    row("gpu.tensor_core_product.product", kind="fp16", tile=TILES[-1])
-    row("gpu.tiled.kernel.tiled_product", tile=tile, source=index_map, x_width=1, y_width=1, dtype="float32",
-        columns=1, right={"source": CALLED})  # fmt: skip
-    row("gpu.tiled.product.outer_products", tile=tile, dtype="float32")
-    row("gpu.tiled.choose.choose", problem=problem, given=(None, None, None))
-    row("gpu.tiled.choose.judge", problem=problem, tile=tile, parts=1)
-    row("gpu.tiled.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
-    row("gpu.tiled.tile.Tile.check", tile.check, dtype="float32")
-    row("gpu.tiled.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
+    row("gpu.tensor_cores.fragments.one_product", row=16)
+    same("algorithms.indirect.gpu.indirect_loader", "algorithms.precomputed_gemm.gpu.precomputed_loader",
+         "gpu.gemm.load_implicit.implicit_loader", "gpu.gemm.load_matrix.matrix_loader",
+         tile=tile, width=1, dtype="float32")  # fmt: skip
+    row("gpu.tensor_cores.product.product", kind="fp16", tile=TILES[-1])
+    row("gpu.gemm.kernel.tiled_product", tile=tile, loader=implicit_loader, x_width=1, y_width=1,
+        dtype="float32", columns=1, right={"loader": CALLED})  # fmt: skip
+    row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
+    row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None))
+    row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1)
+    row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
+    row("gpu.gemm.tile.Tile.check", tile.check, dtype="float32")
+    row("gpu.gemm.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
     for name in ("lanes", "loads_a"):
-        row(f"gpu.tiled.tile.Tile.{name}", getattr(tile, name), width=1)
+        row(f"gpu.gemm.tile.Tile.{name}", getattr(tile, name), width=1)
     row(
-        "gpu.tiling.Tiling",
+        "inspect.tiling.Tiling",
         **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},
         buffers=1,
         split_k=1,
     )
-    row("gpu.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
-    row("gpu.tiling.Tiling.held", Tiling().held, arch="sm_90")
-    row("gpu.tiling.traffic", problem=problem, tiling=Tiling())
+    row("inspect.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
+    row("inspect.tiling.Tiling.held", Tiling().held, arch="sm_90")
+    row("inspect.tiling.traffic", problem=problem, tiling=Tiling())
     row("gpu.implicit_gemm.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
         right={"name": TEXT, "traffic": TEXT})  # fmt: skip
     kernel_arguments = (np.ones(4, "f4"),)
-    if trouble.of_assembly() is None:
+    if assembly_fault() is None:
         row(
             "gpu.assembly.assemble",
             kernel=_nothing,
@@ -619,28 +630,30 @@ def rows() -> dict[str, Call]:
         )
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"
-    row("gpu.counted.FirstBlock", traced=True)
-    row("gpu.simulator.Simulator", traced=True)
+    row("inspect.traffic.FirstBlock", traced=True)
+    row("gpu.simulated_gpu.Simulator", traced=True)
     row("gpu.device.simulated", traced=True)
     row("gpu.device.using", device=Simulator())
-    same("gpu.counted.first_block", "gpu.counted.launches", "gpu.launched.launched",
+    same("inspect.traffic.first_block", "inspect.launches.launches", "inspect.launches.last_launch",
          problem=problem, algorithm="direct")  # fmt: skip
-    row("gpu.counted.sites", traces=trace, right={"traces": ANY_LIST})
-    row("gpu.counted.moved", traces=trace, kind="ld", right={"traces": ANY_LIST})
-    row("gpu.counted.passes", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
+    row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
+    row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})
+    row("inspect.traffic.shared_traffic", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
     row("gpu.filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
     row(
-        "gpu.lanes.memory.poisoned",
+        "gpu.simulator.global_memory.poisoned",
         shape=(2, 3),
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
-    row("gpu.lanes.trace.Trace.requests", trace.requests, site=trace.sites()[0])
-    row("gpu.lanes.trace.Trace.reads", trace.reads, array="x")
-    same("gpu.notes.compiler_is_here", "gpu.notes.gpu_is_here", what="a kernel")
-    row("gpu.places.divisions", functions=(addressing.led,))
-    row("gpu.places.windows", name="led by deltas", problem=ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1),
-        x=np.ones((1, 3, 3, 1), np.float32), rows=32)  # fmt: skip
+    row("gpu.simulator.trace.Trace.requests", trace.requests, site=trace.sites()[0])
+    row("gpu.simulator.trace.Trace.reads", trace.reads, array="x")
+    same(
+        "gpu.diagnose.availability.compiler_is_here", "gpu.diagnose.availability.gpu_is_here", what="a kernel"
+    )
+    row("inspect.addressing.divisions", functions=(addressing.led,))
+    row("inspect.addressing.windows", name="led by deltas", x=np.ones((1, 3, 3, 1), np.float32),
+        problem=ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1), rows=32)  # fmt: skip
 
     # measuring
     case = Case("resnet18", "conv1", problem)
@@ -748,6 +761,6 @@ def newest_run(folder):
 
 
 def convlab_blocks(problem):
-    from convlab.inspect.block_footprint import in_order
+    from convlab.inspect.block_footprint import implicit_gemm_blocks
 
-    return in_order(problem, 4, 4, 4)[0]
+    return implicit_gemm_blocks(problem, 4, 4, 4)[0]

@@ -96,7 +96,8 @@ def choose_tile(
     ParameterError
         If there is no such tile.
     """
-    return _chosen(problem, given, multiprocessors or device_multiprocessors())
+    count = device_multiprocessors() if multiprocessors is None else multiprocessors
+    return _chosen(problem, given, count)
 
 
 @kept
@@ -122,7 +123,8 @@ def estimate(
     problem: ConvProblem, tile: Tile, parts: Count = 1, multiprocessors: Count | None = None
 ) -> TileChoice:
     """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
-    multiprocessors = multiprocessors or device_multiprocessors()
+    if multiprocessors is None:
+        multiprocessors = device_multiprocessors()
     (M, N, K), groups = problem.gemm, problem.groups
     pieces = ceil_div(K, tile.block_k)
     parts = 1 if groups > 1 else max(1, min(parts, pieces // LEAST))
