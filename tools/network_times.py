@@ -14,7 +14,7 @@ import numpy as np
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison
 from convlab.benchmark.layers import Workload
-from convlab.networks import whole
+from convlab.networks import load_model, model_names
 from tools.torch_network import in_torch
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
@@ -23,7 +23,7 @@ LAYOUTS = {"torch": False, "torch channels_last": True}  # baseline, and whether
 
 def whole_networks() -> list[Workload]:
     """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Workload(name, "whole", whole.load(name).layers[0].problem) for name in whole.names()]
+    return [Workload(name, "whole", load_model(name).layers[0].problem) for name in model_names()]
 
 
 class NetworkComparison(Comparison):
@@ -32,7 +32,7 @@ class NetworkComparison(Comparison):
     def prepare(self) -> None:
         """Make a photo, and what all candidates are held against."""
         problem = self.workload.problem
-        self.network = whole.load(self.workload.network, size=(problem.H, problem.W), batch=problem.N)
+        self.network = load_model(self.workload.network, size=(problem.H, problem.W), batch=problem.N)
         self.x = self.x_there = np.random.default_rng(0).random(problem.x_shape, np.float32)
         self.expected, self.pixels, self.y_there = self.network.reference(self.x), ..., None
         self.limit = self.network.tolerance(self.expected)

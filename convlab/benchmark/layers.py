@@ -82,8 +82,9 @@ def convolutions() -> list[Workload]:
 
 
 def other_networks() -> list[Workload]:
-    """Return the distinct layers of VGG-16 and the MobileNets."""
-    return [one for name in ("vgg16", "mobilenet_v1", "mobilenet_v2") for one in of_network(name)]
+    """Return the distinct layers of the networks at hand that are not run as a whole."""
+    others = [name for name in networks.names() if name not in networks.model_names()]
+    return [one for name in others for one in of_network(name)]
 
 
 def depthwise() -> list[Workload]:
