@@ -142,12 +142,15 @@ def test_baselines_that_do_not_load_are_skipped_with_the_reason(tmp_path, monkey
     (tmp_path / "broken_library.py").write_text("raise OSError('cannot open libgomp')")
     monkeypatch.syspath_prepend(tmp_path)
 
+    def broken():
+        import broken_library  # noqa: F401
+
     def incomplete():
         raise AttributeError("built without mkldnn")
 
     numpy = BASELINES["NumPy"]
     wanted = (
-        replace(numpy, name="broken", library="Broken", package="broken_library"),
+        replace(numpy, name="broken", library="Broken", package="broken_library", needs=broken),
         replace(numpy, name="incomplete", needs=incomplete),
         numpy,
     )
