@@ -13,8 +13,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
 from convlab.algorithms.im2row import im2row
-from convlab.algorithms.implicit_gemm import implicit_gemm
-from convlab.api import conv2d, plan
+from convlab.api import conv2d, implicit_gemm, plan
 from convlab.backends import BACKENDS
 from convlab.errors import (
     ArrayError,

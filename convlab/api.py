@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from convlab.algorithms.implicit_gemm import blocked
 from convlab.algorithms.spec import Algorithm
 from convlab.auto.select import Chosen, choose
 from convlab.backends import choose_backend
@@ -23,6 +24,7 @@ from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support import device_arrays
+from convlab.support.checked import Size, checked
 from convlab.support.checks import COMPUTES, check_array, check_out, check_threads, wrong_dtype
 
 
@@ -150,6 +152,40 @@ def plan(
     memory = Memory(output=problem.y_bytes, device=device)
     chosen = choose(problem, algorithm, backend, threads, memory, w)
     return _made(problem, w, bias, chosen, backend, threads, memory)
+
+
+@checked
+def implicit_gemm(
+    x: np.ndarray,
+    w: np.ndarray,
+    problem: ConvProblem,
+    *,
+    block_m: Size | None = None,
+    block_n: Size | None = None,
+    block_k: Size | None = None,
+    backend: str = "numpy",
+) -> np.ndarray:
+    """Convolve with blocks of your own choice; no choice changes the answer beyond rounding.
+
+    Parameters
+    ----------
+    x : ndarray, (N, H, W, C)
+    w : ndarray, (K, R, S, C/groups)
+    problem : ConvProblem
+    block_m, block_n, block_k
+        As in `convlab.algorithms.implicit_gemm.blocked`.
+    backend : str
+
+    Returns
+    -------
+    ndarray, (N, P, Q, K)
+
+    Raises
+    ------
+    ConvError
+        If an array does not fit the problem, or a block is none.
+    """
+    return plan(problem, w, algorithm=blocked(block_m, block_n, block_k), backend=backend)(x)
 
 
 def _made(problem, w, bias, chosen: Chosen, backend: str, threads: int, memory: Memory) -> Plan:

@@ -12,18 +12,16 @@ As in every deep-learning framework, "convolution" here means cross-correlation:
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.support.checks import check_array, check_dtype, check_whole, said
+from convlab.support.checks import LARGEST, check_array, check_dtype, check_instance, check_whole, said
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
-LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
 @dataclass(frozen=True)
@@ -139,6 +137,15 @@ class ConvProblem:
         return self.N, self.P, self.Q, self.K
 
     @cached_property
+    def geometry(self) -> tuple[Pair, Pair, Pair]:
+        """How the windows lie on the picture, as loops take it: (stride, corner, dilation).
+
+        The corner is where the first window begins: rows of padding at the top, columns at the left.
+        """
+        (top, _), (left, _) = self.padding
+        return self.stride, (top, left), self.dilation
+
+    @cached_property
     def gemm(self) -> tuple[int, int, int]:
         """(M, N, K) of the equivalent matrix product, per group: output pixels, filters, taps x channels."""
         return (
@@ -200,13 +207,13 @@ class ConvProblem:
         return sizes | {"G": self.groups, "b": self.itemsize}
 
     @classmethod
-    def of(cls, x, w, *, dtypes: Collection[str] = DTYPES, **parameters) -> ConvProblem:
+    def of(cls, x, w, *, dtypes: tuple[str, ...] = DTYPES, **parameters) -> ConvProblem:
         """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
 
         Parameters
         ----------
         x, w : ndarray
-        dtypes : collection of str
+        dtypes : tuple of str
             Which types they may be of.
         **parameters
             stride, padding, dilation and groups.
@@ -216,6 +223,9 @@ class ConvProblem:
         ShapeError
             If either is not 4-D, or their channels do not match.
         """
+        check_instance("dtypes", dtypes, tuple)
+        for dtype in dtypes:
+            check_instance("dtypes", dtype, str)
         check_pair(x, w, parameters.get("groups", 1), dtypes=dtypes)
         return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
 

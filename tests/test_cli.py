@@ -28,6 +28,7 @@ from convlab.auto import measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
 from convlab.machine.facts import Machine
+from convlab.support import install
 from convlab.workspace import copies, notebooks, server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -309,7 +310,7 @@ def test_doctor_fails_when_something_required_is_missing(monkeypatch):
     monkeypatch.setattr(doctor, "required", lambda: ["numpy>=2.1", "no-such-package>=3", "rich>=999"])
     done = convlab("doctor")
     assert done.exit_code == 1
-    assert f"""{doctor.install_command("no-such-package>=3")}\n""" in done.stdout
+    assert f"""{install.install_command("no-such-package>=3")}\n""" in done.stdout
     assert f"rich (required): version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
     assert json.loads(convlab("doctor", "--json").stdout)["can_run"] is False
 
@@ -327,8 +328,8 @@ def test_doctor_reads_an_installed_wheel(tmp_path, monkeypatch):
     for extra in ("test", "gpu"):
         wheel["Provides-Extra"] = extra
     monkeypatch.setattr(metadata, "metadata", lambda package: wheel)
-    monkeypatch.setattr(doctor, "ROOT", tmp_path)  # no pyproject.toml there
-    assert doctor._declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
+    monkeypatch.setattr(install, "ROOT", tmp_path)  # no pyproject.toml there
+    assert install.declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
 
 
 def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
@@ -345,7 +346,7 @@ def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
 
 
 def test_install_command_survives_the_shell():
-    words = shlex.split(doctor.install_command("a b", "numpy>=2,<3", "x[y]==1.*", "it's"))
+    words = shlex.split(install.install_command("a b", "numpy>=2,<3", "x[y]==1.*", "it's"))
     assert words[-4:] == ["a b", "numpy>=2,<3", "x[y]==1.*", "it's"]
 
 

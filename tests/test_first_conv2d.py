@@ -18,7 +18,7 @@ from convlab.auto.predict import predict
 from convlab.auto.ranking import order_of, predicted, rank_on_cpu
 from convlab.benchmark import model_error, saved
 from convlab.benchmark.summary import geomean
-from convlab.cpu import tile_types
+from convlab.cpu import tile_size
 from convlab.machine import system
 from convlab.support.files import data_path
 
@@ -109,8 +109,8 @@ def test_of_several_runs_the_best_counts(tool):
 ASSEMBLY = """
 import re, sys
 import numpy as np
-from convlab.cpu import tile_types
-tile_types.vector_bytes = lambda: int(sys.argv[1])
+from convlab.cpu import tile_size
+tile_size.vector_bytes = lambda: int(sys.argv[1])
 from convlab.auto.roofs import _multiply_add
 from convlab.cpu.register_tile import tile_for
 tile, kernel = tile_for("float32"), _multiply_add.compiled_anew()
@@ -155,7 +155,7 @@ def test_a_model_says_where_it_comes_from(name):
 @pytest.mark.parametrize(("width", "name"), shipped.BY_VECTORS.items())
 def test_the_model_goes_by_the_vectors(unknown, width, name):
     unknown.setattr("platform.machine", lambda: "x86_64")
-    unknown.setattr(tile_types, "vector_bytes", lambda: width)
+    unknown.setattr(tile_size, "vector_bytes", lambda: width)
     found = speeds.speeds()
     assert found.model == f"the model for {name} processors"
     assert found.flops == shipped.read(name)["roofs"]["flops"]

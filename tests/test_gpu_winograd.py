@@ -10,12 +10,12 @@ from convlab import ConvProblem
 from convlab.algorithms.winograd import gpu
 from convlab.algorithms.winograd.gpu_transforms import source, written_out
 from convlab.algorithms.winograd.transforms import in_steps, operations, transforms
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import batched
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 SIZES = (2, 4, 6)
 sizes = pytest.mark.parametrize("m", SIZES)
 

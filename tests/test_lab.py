@@ -340,7 +340,7 @@ def load():
         (["start", "--no-browser", "--port", "9000"], "-m convlab.cli lab --no-browser --port 9000"),
         (["start", "02", "--fresh"], "-m convlab.cli start 02 --fresh"),
         (["doctor", "--json"], "-m convlab.cli doctor --json"),
-        (["site"], "-m convlab.site"),
+        (["site"], "-m tools.site"),
         (["test", "tests/test_cli.py", "-x"], "-m pytest tests/test_cli.py -x"),
     ],
 )

@@ -7,8 +7,8 @@ import pytest
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
-from convlab.gpu import diagnose
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.tensor_cores.fragments import holders, one_product
@@ -69,7 +69,7 @@ def test_wasted_outputs():
     assert wasted(ConvProblem(1, 7, 7, 4, 128, 1, 1), Tiling()) == pytest.approx(1 - 49 / 128)
 
 
-@pytest.mark.skipif(diagnose.of_assembly() is not None, reason=f"no assembly: {diagnose.of_assembly()}")
+@pytest.mark.skipif(assembly_fault() is not None, reason=f"no assembly: {assembly_fault()}")
 @pytest.mark.parametrize("tile", ALL_TILES, ids=str)
 def test_registers_are_near_the_compilers(tile):
     from convlab.gpu.assembly import assemble

@@ -38,8 +38,8 @@ TARGETS = {
 _ONE_RUN = """
 import json, sys
 from convlab.auto.measure import measure
-from convlab.cpu import tile_types
-tile_types.vector_bytes = lambda: int(sys.argv[1])
+from convlab.cpu import tile_size
+tile_size.vector_bytes = lambda: int(sys.argv[1])
 print(json.dumps(measure(quick=False)))
 """
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm
-from convlab.cpu.jit import njit
 from convlab.problem import ConvProblem
 
 WORST = 8  # of many sums, as `convlab.oracle.tolerance` has it
@@ -136,8 +135,10 @@ def _largest(array: np.ndarray) -> float:
 
 def _reach(array: np.ndarray, groups: int, size: float) -> bool:
     """Say if each pixel has a channel of this size or a larger one, or is zero; in each group of channels."""
+    from convlab.cpu.scan import all_reach
+
     bits, sign = _bits(array)
-    return _all_reach(bits, groups, array.dtype.type(size).view(bits.dtype), sign)
+    return all_reach(bits, groups, array.dtype.type(size).view(bits.dtype), sign)
 
 
 def _sizes(array: np.ndarray, groups: int) -> np.ndarray:
@@ -149,23 +150,3 @@ def _bits(array: np.ndarray) -> tuple[np.ndarray, np.signedinteger]:
     """Return the numbers as whole ones of the same bits, and the bits that are not the sign."""
     whole = np.dtype(f"i{array.itemsize}")
     return np.asarray(array).view(whole), whole.type(np.iinfo(whole).max)
-
-
-@njit
-def _all_reach(bits, groups, size, unsigned):
-    N, H, W, C = bits.shape
-    channels = C // groups
-    for n in range(N):
-        for h in range(H):
-            for w in range(W):
-                for g in range(0, C, channels):
-                    fine = True
-                    for c in range(g, g + channels):  # mostly the first one is large enough
-                        number = bits[n, h, w, c] & unsigned
-                        fine &= number == 0
-                        if number >= size:
-                            fine = True
-                            break
-                    if not fine:
-                        return False
-    return True

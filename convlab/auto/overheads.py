@@ -21,7 +21,8 @@ from math import log2
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
-from convlab.cpu.jit import copy_run, njit
+from convlab.cpu.copy_run import copy_run
+from convlab.cpu.jit import njit
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm, Form
-from convlab.cost.phases import OVERHEADS, Pass, Stream
+from convlab.cost.phases import OVERHEADS, Phase, Stream
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
@@ -133,18 +133,18 @@ def predict_served(
     problem: ConvProblem, algorithm: Algorithm, speeds: Speeds, threads: int, include_packing: bool
 ) -> Prediction:
     """Return the same for an algorithm that is known to serve the problem."""
-    passes = _passes(algorithm.forms["cpu"], include_packing)
-    parts = tuple(_part(one, problem, speeds, threads) for one in passes)
+    phases = _phases(algorithm.forms["cpu"], include_packing)
+    parts = tuple(_part(one, problem, speeds, threads) for one in phases)
     return Prediction(speeds.overheads["call"] + sum(part.seconds for part in parts), parts)
 
 
 @lru_cache
-def _passes(form: Form, include_packing: bool) -> tuple[Pass, ...]:
-    """Return a form's passes; reading their formulas takes longer than working them out."""
-    return (*form.once(), *form.passes()) if include_packing else form.passes()
+def _phases(form: Form, include_packing: bool) -> tuple[Phase, ...]:
+    """Return a form's phases; reading their formulas takes longer than working them out."""
+    return (*form.setup(), *form.phases()) if include_packing else form.phases()
 
 
-def _part(one: Pass, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:
+def _part(one: Phase, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:
     threads = min(threads, speeds.threads) if one.shared else 1
     flops = speeds.flops if threads == 1 else speeds.flops_all * threads / speeds.threads
     computing = one.flops.quick(problem, threads) / flops

@@ -107,5 +107,5 @@ def predicted(problem: ConvProblem, threads: int = 1, include_packing: bool = Fa
     return {
         name: predict_served(problem, algorithm, here, threads, include_packing).seconds
         for name, algorithm in ALGORITHMS.items()
-        if serves(problem, algorithm, "cpu") and algorithm.forms["cpu"].passes
+        if serves(problem, algorithm, "cpu") and algorithm.forms["cpu"].phases
     }

@@ -18,8 +18,9 @@ from functools import partial
 
 import numpy as np
 
-from convlab.cpu.jit import copy_run, njit
-from convlab.cpu.register_tile import Tile, accumulate, spaced, store, tile_for, zeros
+from convlab.cpu.copy_run import copy_run
+from convlab.cpu.jit import njit
+from convlab.cpu.register_tile import VectorTile, accumulate, spaced, store, tile_for, zeros
 from convlab.machine import system
 from convlab.machine.facts import cores_at_hand
 from convlab.support.checked import Count, Positive, Threads, checked
@@ -83,7 +84,7 @@ def multiply_adds(
     threads: Threads = 1,
     rounds: Count = 60,
     seconds: Positive = 0.004,
-    tile: Tile | None = None,
+    tile: VectorTile | None = None,
     loop: Callable[[int], int] | None = None,
 ) -> float:
     """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
@@ -93,7 +94,7 @@ def multiply_adds(
     threads, rounds : int
     seconds : float
         About how long a round takes: short, so that one of them is left in peace by other programs.
-    tile : Tile, optional
+    tile : VectorTile, optional
         Its size is the number of sums that are on their way at once. By default the better of the library's
         own and of one a row lower: with 16 registers the operands of the former do not all stay in some.
     loop : callable, optional
@@ -101,7 +102,7 @@ def multiply_adds(
     """
     if loop is None and tile is None:
         usual = tile_for("float32")
-        tiles = usual, Tile(usual.rows - 1, usual.vectors, usual.lanes)
+        tiles = usual, VectorTile(usual.rows - 1, usual.vectors, usual.lanes)
         return max(multiply_adds(threads, rounds, seconds, each) for each in tiles)
     loop = loop or partial(multiply_add, tile=tile)
     loop(1 << 20)  # compiles, and wakes the clock
@@ -117,7 +118,7 @@ def multiply_adds(
     return best
 
 
-def multiply_add(flops: int, tile: Tile | None = None) -> int:
+def multiply_add(flops: int, tile: VectorTile | None = None) -> int:
     """Do about so many floating-point operations with a register tile; return how many they were."""
     tile = tile or tile_for("float32")
     each = 2 * tile.rows * tile.cols

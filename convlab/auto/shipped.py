@@ -28,7 +28,7 @@ NEAREST = {"Arm NEON": "AVX2"}
 
 def processor_class() -> str:
     """Return the class of the processor that Numba compiles for, by its vectors."""
-    from convlab.cpu.tile_types import vector_bytes
+    from convlab.cpu.tile_size import vector_bytes
 
     arm = platform.machine().lower() in ("arm64", "aarch64")
     return "Arm NEON" if arm else BY_VECTORS[vector_bytes()]

@@ -16,8 +16,8 @@ from convlab.benchmark.model_error import (
     speeds_of,
 )
 from convlab.benchmark.saved import Measurement, Row
-from convlab.benchmark.tables import Table
 from convlab.support.checked import checked
+from convlab.support.tables import Table
 
 FIXED = ("indirect", "precomputed_gemm", "im2row")  # what serves nearly everything, as a choice for all
 

@@ -38,7 +38,7 @@ def rate_text(roof: Roof) -> str:
 
 
 @checked
-def draw(
+def roofline(
     line: Roofline,
     points: Sequence[Point] = (),
     *,
@@ -95,7 +95,7 @@ def draw(
         ax.grid(color=LIGHT["line"], linewidth=0.5)
         ax.set_axisbelow(True)
         headline(fig, title)
-        return show(fig, _alt(title, line, points, beside))
+        return show(fig, in_words(title, line, points, beside))
 
 
 def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point], counted: bool) -> None:
@@ -178,7 +178,9 @@ def _names(ax, points: Sequence[Point]) -> None:
     )  # fmt: skip
 
 
-def _alt(title: str, line: Roofline, points: Sequence[Point], beside: Sequence[Roofline]) -> str:
+def in_words(
+    title: str, line: Roofline, points: Sequence[Point] = (), beside: Sequence[Roofline] = ()
+) -> str:
     """Return the picture in words: the finding, the roofs, and the points or their range."""
     parts = []
     for one in (line, *beside):

@@ -25,7 +25,7 @@ from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.uint32 import OPERATIONS, operations
 
 _TAKES_LITERALS = ("range", "cp_async_wait")
-_PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 def kernel(function=None, **options):
@@ -135,7 +135,7 @@ class _Unsigned(Arithmetic):
 
     def visit_Attribute(self, node):
         of = node.value
-        if isinstance(of, ast.Attribute) and of.attr in _PLACES and isinstance(node.ctx, ast.Load):
+        if isinstance(of, ast.Attribute) and of.attr in PLACES and isinstance(node.ctx, ast.Load):
             return self.operation(node, "whole", node)
         return node
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.gpu.launch_args import as_launched
+from convlab.gpu.occupancy import GPUS
 from convlab.support.checked import checked
 
 
@@ -23,6 +24,7 @@ class Simulator:
     """
 
     name = "simulator"
+    multiprocessors = GPUS["H100"][1]  # which tiles it is given depends on that, not how they are run
     stream_per_thread = False  # it is done when it has been asked for
 
     def __init__(self, traced: bool = True):

@@ -71,7 +71,7 @@ def check(name: str, function: Callable) -> Note:
     cases = list(exercise.cases())
     for number, arguments in enumerate(cases, 1):
         kept = [_copy(a) for a in arguments]
-        where = f"Case {number} of {len(cases)}: {_call(function, exercise.names(), kept)}"
+        where = f"Case {number} of {len(cases)}: {_call(function, exercise.arguments, kept)}"
         try:
             got = function(*arguments)
         except Exception as error:  # a learner's own bug: say it, do not crash

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 
 import numpy as np
 
@@ -72,7 +71,9 @@ class KernelExercise:
     @property
     def answer(self):
         """The library's own kernel; it needs Numba, so it is imported no earlier."""
-        return getattr(import_module("convlab.lessons.kernel_answers"), self.solution)
+        from convlab.lessons import kernel_answers
+
+        return getattr(kernel_answers, self.solution)
 
 
 def verdict(exercise: KernelExercise, kernel) -> tuple[bool | None, str, str]:

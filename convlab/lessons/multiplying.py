@@ -42,17 +42,20 @@ EXERCISES: dict[str, Exercise] = {
         "the last one filled up with zeros.",
         _matrices,
         _panels,
+        arguments=("b", "cols"),
     ),
     "blocked_product": Exercise(
         "blocked_product(a, b, size) returns a @ b, computed block by block: no block has more than "
         "`size` rows or columns.",
         _products,
         lambda a, b, size: a @ b,
+        arguments=("a", "b", "size"),
     ),
     "registers": Exercise(
         "registers(rows, vectors) returns how many vector registers a tile of rows x vectors wants, "
         "with a row of weights and one number of a.",
         _tiles,
         lambda rows, vectors: TileBounds(rows, vectors).used,
+        arguments=("rows", "vectors"),
     ),
 }

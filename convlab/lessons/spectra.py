@@ -49,15 +49,18 @@ EXERCISES: dict[str, Exercise] = {
         "and S-1 columns on the right.",
         _one_channel,
         _correlate_behind,
+        arguments=("x", "w"),
     ),
     "fast_size": Exercise(
         "my_fast_size(n) returns the smallest number that is not below n and has no factor but 2, 3 and 5.",
         lambda: ((n,) for n in (1, 2, 7, 11, 13, 31, 58, 86, 127, 210, 257, 1000)),
         fast_size,
+        arguments=("n",),
     ),
     "tiles": Exercise(
         "tiles(P, R, tile) returns how many tiles of `tile` rows it takes to compute P rows of output.",
         _tilings,
         lambda P, R, tile: -(-P // (tile - R + 1)),
+        arguments=("P", "R", "tile"),
     ),
 }

@@ -49,16 +49,19 @@ EXERCISES: dict[str, Exercise] = {
         "transformed, in a layer of P x Q outputs cut into tiles of m x m, with 3x3 filters.",
         _outputs,
         lambda P, Q, C, K, m: -(-P // m) * -(-Q // m) * (m + 2) ** 2 * C * K,
+        arguments=("P", "Q", "C", "K", "m"),
     ),
     "winograd_tile": Exercise(
         "winograd_tile(d, g, AT, G, BT) returns the m x m outputs of a filter g (3, 3) on pixels d (n, n).",
         _tiles,
         lambda d, g, AT, G, BT: _correlate(d, g),
+        arguments=("d", "g", "AT", "G", "BT"),
     ),
     "winograd_picture": Exercise(
         "winograd_picture(x, g, m, AT, G, BT) returns y (H-2, W-2) of a filter g (3, 3) on a picture x "
         "(H, W), computed in tiles of m x m outputs.",
         _tiled_pictures,
         lambda x, g, m, AT, G, BT: _correlate(x, g),
+        arguments=("x", "g", "m", "AT", "G", "BT"),
     ),
 }

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from convlab.errors import ParameterError
-from convlab.problem import LARGEST, ConvProblem
-from convlab.support.checks import check_choice, check_whole, said
+from convlab.problem import ConvProblem
+from convlab.support.checks import LARGEST, check_choice, check_whole, said
 from convlab.support.files import data_path, read_text
 
 _ALL = ("resnet18", "squeezenet1_0", "vgg16", "mobilenet_v1", "mobilenet_v2")

@@ -199,4 +199,4 @@ class Prepared:
 
 def _kept(ready: Plan) -> int:
     """Return the bytes of a copy of the weights, which some plans keep beside the packed ones."""
-    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].packs_for else 0
+    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].pack_key else 0

@@ -23,9 +23,8 @@ from convlab.networks import Network
 from convlab.networks.architectures import ARCHITECTURES
 from convlab.networks.executor import Prepared
 from convlab.networks.graph import Step, Trace
-from convlab.problem import LARGEST
 from convlab.support.checked import Positive, Threads, checked
-from convlab.support.checks import COMPUTES, check_array, check_choice, check_whole
+from convlab.support.checks import COMPUTES, LARGEST, check_array, check_choice, check_whole
 
 SEED = 18
 

@@ -50,7 +50,7 @@ def shortage(
         {
             "workspace": form.workspace_bytes(problem, threads),
             "packed weights": form.packed_bytes(problem),
-            "a copy of w": problem.w_bytes if on_host and form.packs_for else 0,
+            "a copy of w": problem.w_bytes if on_host and form.pack_key else 0,
             "output": memory.output,
             "a contiguous copy of x" if on_host else "a copy of x": memory.copied,
         }

@@ -77,7 +77,7 @@ class Plan:
         self._form, self._dtype = algorithm.forms[backend], np.dtype(problem.dtype)
         try:
             packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
-            self._w = None if self._form.packs_for is None else w.copy()
+            self._w = None if self._form.pack_key is None else w.copy()
             self._ready = Ready(problem, packed, self._form.allocate(problem, threads), [])
             self.bias = None if bias is None else bias.copy()
         except MemoryError as error:
@@ -137,7 +137,7 @@ class Plan:
         new, rebuilt = replace(old, **given), "nothing"
         check_feasible(new, self.algorithm, self.backend, self.threads, self._memory(output=new.y_bytes))
         try:
-            if self._w is not None and self._form.packs_for(new) != self._form.packs_for(old):
+            if self._w is not None and self._form.pack_key(new) != self._form.pack_key(old):
                 packed = self._form.pack(new, self._w)
             if self._form.resize is not None:
                 workspace, rebuilt = self._form.resize(old, new, workspace)

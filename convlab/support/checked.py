@@ -24,9 +24,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from convlab.errors import ConvError, ParameterError
-from convlab.problem import LARGEST
 from convlab.support.checks import (
     COMPUTES,
+    LARGEST,
     check_choice,
     check_filled,
     check_index,

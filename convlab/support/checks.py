@@ -12,6 +12,7 @@ import numpy as np
 from convlab.errors import ArrayError, ParameterError, ShapeError
 
 COMPUTES = ("float32", "float64")
+LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
 def check_whole(name: str, value, least: int, most: int | None = None) -> int:

@@ -16,7 +16,7 @@ from convlab.auto.predict import Speeds
 from convlab.auto.ranking import ALIKE
 from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.model_error import speeds_of
-from convlab.benchmark.rows import CPU, runs
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.cost.formula import LETTERS
 from convlab.errors import ParameterError
 from convlab.machine import system
@@ -149,7 +149,7 @@ def model_table() -> str:
                 ],
                 "begins": {what: number(often.javascript_quick) for what, often in one.begins.items()},
             }
-            for one in form.passes()
+            for one in form.phases()
         ]
         facts = {"name": name, "summary": algorithm.summary, "rounding": algorithm.rounding, "passes": passes}
         models.append(facts | {"workspace": number(form.workspace_bytes.javascript)})

@@ -15,8 +15,8 @@ from convlab.algorithms import ALGORITHMS
 from convlab.benchmark import datasheets
 from convlab.benchmark.roofline import Roofline, of_datasheet, of_machine
 from convlab.benchmark.roofline_points import Point, weights_of
-from convlab.benchmark.rows import CPU, runs
 from convlab.benchmark.saved import Row
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import choose
+from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import multiply
 from convlab.gpu.gemm.load_implicit import index_map, shape
@@ -27,7 +27,7 @@ USUAL = (None, None, None)  # block_m, block_n, block_k: the library chooses
 
 def pack(given, problem: ConvProblem, w):
     """Return the weights as the kernel reads them, after a look at the blocks that somebody wants."""
-    choose(problem, given)
+    choose_tile(problem, given)
     return launch.pack(problem, w)
 
 
@@ -38,17 +38,17 @@ def packed_bytes(given, problem: ConvProblem) -> int:
 
 def allocate(given, problem: ConvProblem, threads: int) -> dict:
     """Return the parts of the sums, (parts, N, P, Q, K), where K is cut."""
-    return launch.partials(problem, choose(problem, given).parts)
+    return launch.partials(problem, choose_tile(problem, given).parts)
 
 
 def workspace_bytes(given, problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
-    return launch.partial_bytes(problem, choose(problem, given).parts)
+    return launch.partial_bytes(problem, choose_tile(problem, given).parts)
 
 
 def run(given, problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, parts, *_ = choose(problem, given)
+    tile, parts, *_ = choose_tile(problem, given)
     run_tile(tile, parts, problem, x, w, workspace, y, threads)
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu.device import current
+from convlab.gpu.device import current, device_multiprocessors
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import TILES, judge
+from convlab.gpu.gemm.heuristics import TILES, estimate
 from convlab.gpu.gemm.load_matrix import stored
 from convlab.gpu.gemm.simple import BLOCK, THREADS, TILE, register_tile, shared_tile
 from convlab.gpu.gemm.tile import Tile
@@ -50,7 +50,7 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
         way = "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
     if way == "tuned":
         product = _as_pointwise(problem)
-        tile, step = _tile_for(product), product.C
+        tile, step = _tile_for(product, device_multiprocessors()), product.C
         launch.multiply(product, tile, 1, stored, (step, K), a, a, b, None, y)
         return
     step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
@@ -75,7 +75,7 @@ def _as_pointwise(problem: ConvProblem) -> ConvProblem:
 
 
 @lru_cache
-def _tile_for(product: ConvProblem) -> Tile:
+def _tile_for(product: ConvProblem, multiprocessors: int) -> Tile:
     """Return the tile that is expected to be the fastest."""
     width = 4 if product.gemm[2] % 4 == 0 else 1
-    return min(TILES[product.dtype, width], key=lambda tile: judge(product, tile).time)
+    return min(TILES[product.dtype, width], key=lambda tile: estimate(product, tile, 1, multiprocessors).time)

@@ -1,6 +1,6 @@
 """The lane simulator: runs the source of a real kernel, every thread of it, and watches its memory.
 
-    trace = lanes.run(kernel, grid, block, x, y, 7)
+    trace = simulator.run(kernel, grid, block, x, y, 7)
     trace.check()                        # a race, a barrier not all reach, a read of nothing: KernelError
     print(trace.report())                # what each line asked of the memory
     trace.sites()                        # the same as records; trace.requests(site): lane by lane

@@ -3,7 +3,8 @@
 Whole numbers are Python's while a kernel runs, and do not know their type. But where two unsigned numbers
 meet, a result below zero is a large number on the device; and an index that was divided by / is none, though
 it be whole. A name is unsigned if all that it is ever given is, as Numba's rules have it: unsigned with
-unsigned is unsigned, and with a literal, which is signed, it is signed.
+unsigned is unsigned, and with a literal, which is signed, it is signed. In a kernel that counts with uint32
+by rule (`convlab.gpu.kernels`) literals, shapes and the places of threads are unsigned as well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from types import ModuleType
 
 import numpy as np
 
+from convlab.gpu.kernels import PLACES
 from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.simulator.values import as_dtype, is_number_type
 
@@ -39,14 +41,17 @@ class Kinds:
 
     Attributes
     ----------
+    by_rule : bool
+        Whether its whole numbers are uint32 by rule.
     assigned : list of (str, ast.expr or None)
         All that names are given; None is something unknown.
     """
 
     def __init__(self, definition, function, unsigned=()):
-        self.outside = outside(function)
+        self.outside, self.by_rule = outside(function), getattr(function, "is_unsigned", False)
         self.arguments = {argument.arg for argument in ast.walk(definition) if isinstance(argument, ast.arg)}
         self.assigned = [(name, value) for node in ast.walk(definition) for name, value in _given(node)]
+        self.given = {name for name, _ in self.assigned} | self.arguments
         given = {}
         for name, value in self.assigned:
             given.setdefault(name, []).append(value)
@@ -86,6 +91,8 @@ class Kinds:
 
     def is_unsigned(self, node) -> bool:
         """Return whether an expression is an unsigned number."""
+        if self.by_rule and self._is_unsigned_by_rule(node):
+            return True
         if isinstance(node, ast.Name):
             return node.id in self._unsigned or isinstance(self.outside.get(node.id), np.unsignedinteger)
         if isinstance(node, ast.Subscript):
@@ -104,6 +111,19 @@ class Kinds:
                 return bool(node.args) and all(map(self.is_unsigned, node.args))
             return dtype is not None and dtype.kind == "u"
         return False
+
+    def _is_unsigned_by_rule(self, node) -> bool:
+        """Return whether an expression that is no operation is a uint32 to a kernel that counts with them."""
+        if isinstance(node, ast.Constant):
+            return type(node.value) is int
+        if isinstance(node, ast.Name):
+            return node.id not in self.given and type(self.outside.get(node.id)) is int
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Attribute) and node.func.attr == "grid"
+        where = node.value if isinstance(node, ast.Attribute) else None
+        return isinstance(where, ast.Attribute) and where.attr in PLACES
 
     def is_fraction(self, node) -> bool:
         """Return whether an expression is a floating-point number."""

@@ -37,8 +37,7 @@ from convlab.gpu.simulator.source import instructions, places
 from convlab.gpu.simulator.trace import Trace
 from convlab.gpu.simulator.values import argument
 from convlab.gpu.simulator.watch import Watch
-from convlab.problem import LARGEST
-from convlab.support.checks import check_whole, said
+from convlab.support.checks import LARGEST, check_whole, said
 
 CONSTANT_BYTES = 64 << 10
 FEW = 8  # elements; who looks at no others, round after round, waits for something
@@ -46,7 +45,7 @@ WAITING = 16  # times as many rounds it counts for
 
 
 class Machine:
-    """What `lanes.run` does; kernels meet it through the names `Linker` gives them.
+    """What `simulator.run` does; kernels meet it through the names `Linker` gives them.
 
     Attributes
     ----------
@@ -147,7 +146,7 @@ class Machine:
         if waits:
             text += ": what it waits for does not happen meanwhile (blocks run one after the other here, and"
             text += " on a device, too, no other block need be running)"
-        text += f"; most_rounds={self.most_rounds} is the limit, `lanes.run` takes another one"
+        text += f"; most_rounds={self.most_rounds} is the limit, `simulator.run` takes another one"
         self.stop(errors.SPIN, text)
 
     def _spot(self, instruction):

@@ -123,6 +123,9 @@ class _Rebuilt(ast.NodeTransformer):
 class _Unsigned(Arithmetic, _Rebuilt):
     """The same for a kernel whose whole numbers are uint32: a result that is one wraps around."""
 
+    def visit_BinOp(self, node):
+        return self.generic_visit(node) if getattr(node, "wraps_later", False) else super().visit_BinOp(node)
+
     def operation(self, node, name, *operands):
         # (result if (result := a + b).__class__ is not int else result & 0xFFFFFFFF), with no call
         result = ast.NamedExpr(

@@ -1,4 +1,4 @@
-"""What `lanes.run` returns: the requests of a launch, place by place, and its mistakes."""
+"""What `simulator.run` returns: the requests of a launch, place by place, and its mistakes."""
 
 from __future__ import annotations
 

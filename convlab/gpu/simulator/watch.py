@@ -37,13 +37,13 @@ class Watch:
     def __init__(self, machine):
         self._machine = machine
 
-    def wraps(self, number, text: str):
+    def wraps(self, number, text: str, limit: int):
         """Return what a number outside of its type is on the device; remember one that is just below zero."""
         if not isinstance(number, int):
             return number
         if -_SMALL < number < 0:  # hashes go further down, most of the time
             self._keep(number, text, sys._getframe(1).f_lasti, number & _WORD, number & _LONG)
-        return number & _LONG
+        return number & limit
 
     def sinks(self, number, text: str):
         """Return a number below zero that is signed, though it was subtracted from an unsigned one."""

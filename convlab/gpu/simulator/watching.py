@@ -18,17 +18,21 @@ from convlab.gpu.simulator.kinds import ARITHMETIC, Kinds
 
 MACHINE = "<machine>"  # a name no kernel can have
 _NUMBER = "<number>"
-_LONG = (1 << 64) - 1
+_WORD, _LONG = (1 << 32) - 1, (1 << 64) - 1
 _EXITS = ast.Return, ast.Continue, ast.Break
 _ORDERS = ast.Lt, ast.LtE, ast.Gt, ast.GtE
 
 
 class Watching(ast.NodeTransformer):
-    """Rewrites the source of one function."""
+    """Rewrites the source of one function.
+
+    In one whose numbers are uint32 by rule, an operation that is watched here is marked `wraps_later`: what
+    it gives is brought into range by the watch, and not by the rule.
+    """
 
     def __init__(self, kinds: Kinds):
         self._kinds, self._inside, self._tests = kinds, False, 0
-        self._locals = kinds.arguments | {name for name, _ in kinds.assigned}
+        self._limit = _WORD if kinds.by_rule else _LONG  # the largest number of those that are watched
 
     # -- where numbers wrap ----------------------------------------------------------------------------------
 
@@ -40,17 +44,23 @@ class Watching(ast.NodeTransformer):
         self.generic_visit(node)
         self._inside = inside
         if inside:
+            node.wraps_later = whole
             return node
         if not whole:
+            if kinds.by_rule:
+                return node
             if isinstance(node.op, ast.Sub) and kinds.is_unsigned(node.left) and not kinds.is_fraction(node):
                 return _expression(
                     f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.sinks(NUMBER, {text!r})", node
                 )
             return node
         if kinds.is_mixed(node):
-            return _expression(f"NODE & {_LONG}", node)
+            return _expression(f"NODE & {self._limit}", node)
+        node.wraps_later = True
         return _expression(
-            f"NUMBER if 0 <= (NUMBER := NODE) <= {_LONG} else WATCH.wraps(NUMBER, {text!r})", node
+            f"NUMBER if 0 <= (NUMBER := NODE) <= {self._limit} else "
+            f"WATCH.wraps(NUMBER, {text!r}, {self._limit})",
+            node,
         )
 
     def visit_AugAssign(self, node):
@@ -63,13 +73,13 @@ class Watching(ast.NodeTransformer):
 
     def visit_Call(self, node):
         dtype, kinds = self._kinds.cast(node), self._kinds
-        if dtype is not None and dtype.kind == "u" and len(node.args) == 1:
+        if not kinds.by_rule and dtype is not None and dtype.kind == "u" and len(node.args) == 1:
             [value] = node.args
             if kinds.subtracts(value) and not kinds.is_mixed(value):
                 text, self._inside = ast.unparse(value), True
                 value = self.generic_visit(value)
                 self._inside = False
-                text = f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.wraps(NUMBER, {text!r})"
+                text = f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.wraps(NUMBER, {text!r}, {_LONG})"
                 node.args = [_expression(text, value)]
                 return node
         wrong = self._takes_index(node.func) and len(node.args) > 1 and kinds.is_fraction(node.args[1])
@@ -123,36 +133,29 @@ class Watching(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_If(self, node):
+        # Where the body leaves the function or the loop, all that follows is let by.
         leaves = isinstance(node.body[-1], _EXITS)
-        let_in, let_by = self._bounds(node.test)
-        number = self._tests
-        let_in &= _names_of_indices(*node.body)
-        let_by &= self._indices if leaves else _names_of_indices(*node.orelse)
-        node = self._outermost(node)
-        if let_in:
-            node.body.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        if let_by:
-            node.orelse.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        return node
+        let_by = self._indices if leaves else _names_of_indices(*node.orelse)
+        return self._guard(node, _names_of_indices(*node.body), let_by)
 
     def visit_While(self, node):
-        let_in, _ = self._bounds(node.test)
-        number = self._tests
-        let_in &= _names_of_indices(*node.body)
-        node = self._outermost(node)
-        if let_in:
-            node.body.insert(0, _statement(f"WATCH.passes({number})", node.test))
-        return node
+        return self._guard(node, _names_of_indices(*node.body), set())
 
     def visit_IfExp(self, node):
+        return self._guard(node, _names_of_indices(node.body), _names_of_indices(node.orelse))
+
+    def _guard(self, node, indices_in: set[str], indices_by: set[str]):
+        """Watch the test of a branch; say in each arm, if it has an index to guard, that it was passed."""
         let_in, let_by = self._bounds(node.test)
-        number = self._tests
-        let_in, let_by = let_in & _names_of_indices(node.body), let_by & _names_of_indices(node.orelse)
+        passes = f"WATCH.passes({self._tests})"
         node = self._outermost(node)
-        if let_in:
-            node.body = _expression(f"WATCH.passes({number}) or NODE", node.body)
-        if let_by:
-            node.orelse = _expression(f"WATCH.passes({number}) or NODE", node.orelse)
+        for arm, guarded in (("body", let_in & indices_in), ("orelse", let_by & indices_by)):
+            if guarded:
+                inside = getattr(node, arm)
+                if isinstance(inside, list):
+                    inside.insert(0, _statement(passes, node.test))
+                else:
+                    setattr(node, arm, _expression(f"{passes} or NODE", inside))
         return node
 
     def _bounds(self, test) -> tuple[set[str], set[str]]:
@@ -181,7 +184,7 @@ class Watching(ast.NodeTransformer):
         return kinds.is_lowered(node) and kinds.is_varying(index) and not kinds.is_varying(node)
 
     def _names(self, node) -> set[str]:
-        return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._locals
+        return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._kinds.given
 
     def _watched(self, high):
         return _expression(f"WATCH.bound(NODE, {self._tests})", high)
