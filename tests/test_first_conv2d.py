@@ -1,6 +1,5 @@
 """The first `conv2d` on a machine: nothing is measured or written, and only what it needs is compiled."""
 
-import importlib.util
 import json
 import os
 import platform
@@ -21,6 +20,7 @@ from convlab.benchmark.summary import geomean
 from convlab.cpu import tile_size
 from convlab.machine import system
 from convlab.support.files import data_path
+from tools.shipped_speeds import TARGETS, best_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -88,22 +88,13 @@ def test_only_the_chosen_form_is_compiled(first):
 # -- the command that measures the models ------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tool():
-    """Return tools/shipped_speeds.py."""
-    spec = importlib.util.spec_from_file_location("shipped_speeds", ROOT / "tools" / "shipped_speeds.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_of_several_runs_the_best_counts(tool):
+def test_of_several_runs_the_best_counts():
     roofs, overheads = SPEEDS["roofs"], SPEEDS["overheads"]
     copies = roofs["copies"] | {"L2": [256 << 10, 150e9]}
     quicker = {"roofs": roofs | {"copies": copies}, "overheads": overheads | {"call": 3e-6}}
     slower = {"roofs": roofs | {"flops": 90e9}, "overheads": overheads | {"tile": 20e-9}}
     best = {"roofs": roofs | {"copies": copies}, "overheads": overheads | {"call": 3e-6}}
-    assert tool.best_of([slower, quicker]) == best
+    assert best_of([slower, quicker]) == best
 
 
 ASSEMBLY = """
@@ -122,8 +113,8 @@ print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the classes are of x86")
 @pytest.mark.parametrize(("name", "width"), [("AVX2", 32), ("SSE2", 16)])
-def test_a_class_is_compiled_for_with_no_wider_vectors(tool, tmp_path, name, width):
-    environment = os.environ | tool.TARGETS[name] | {"NUMBA_CACHE_DIR": str(tmp_path)}
+def test_a_class_is_compiled_for_with_no_wider_vectors(tmp_path, name, width):
+    environment = os.environ | TARGETS[name] | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", ASSEMBLY, str(width)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
