@@ -103,8 +103,9 @@ import numpy as np
 from convlab.cpu import tile_size
 tile_size.vector_bytes = lambda: int(sys.argv[1])
 from convlab.auto.roofs import _multiply_add
+from convlab.cpu.assembly import uncached
 from convlab.cpu.register_tile import tile_for
-tile, kernel = tile_for("float32"), _multiply_add.compiled_anew()
+tile, kernel = tile_for("float32"), uncached(_multiply_add)
 kernel(tile, np.ones(tile.rows + tile.cols, np.float32), 9, np.empty(tile.rows * tile.cols, np.float32))
 text = "".join(kernel.inspect_asm().values())
 print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
