@@ -61,7 +61,7 @@ def launched() -> Iterator:
         browser.close()
 
 
-def photograph(browser, widget, *, width: int = 1000, sharpness: float = 1.4) -> bytes:
+def photograph(browser, widget, *, width: int = 984, sharpness: float = 1.4) -> bytes:
     """Return a widget as a light page shows it, as PNG.
 
     Parameters
@@ -70,14 +70,15 @@ def photograph(browser, widget, *, width: int = 1000, sharpness: float = 1.4) ->
         Of `launched`.
     widget : Live
     width : int
-        Of the page, in CSS pixels.
+        Of the widget, in CSS pixels.
     sharpness : float
         Pixels of the picture for each of them.
     """
     page = browser.new_page(viewport={"width": width, "height": 900}, device_scale_factor=sharpness)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "widget.html")
-        html = f'<!doctype html><meta charset="utf-8"><body>{widget.page()}</body>'
+        head = '<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>'
+        html = f"{head}<body>{widget.page()}</body>"
         file.write_text(html, encoding="utf-8")
         page.goto(file.as_uri())
         figure = page.locator(".convlab").first

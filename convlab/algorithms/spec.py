@@ -20,6 +20,15 @@ WEIGHTS = Formula("K*R*S*C/G * b")
 DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
 
 
+FAMILIES = {
+    "definition": "loops over all taps of all windows",
+    "copies": "copies the windows into a matrix, and multiplies",
+    "gathers": "multiplies the pixels where they lie, or block by block",
+    "winograd": "transforms small tiles, and leaves out multiplications",
+    "fourier": "transforms pictures to spectra, and multiplies those",
+}
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one run of an algorithm costs, by its model.
@@ -82,6 +91,9 @@ class Form:
     phases : callable, optional
         ``phases()`` returns what a run consists of, for `convlab.auto.predict`. A form that does not say is
         not predicted, and "auto" takes it only where it was measured.
+    rank : int, optional
+        Place in the order that "auto" follows where no model predicts the times, the lowest first. A form
+        without one is not taken by that rule.
     setup : callable
         ``setup()`` returns the phases of what `plan` does once: `pack`, and `allocate` where it fills tables.
     """
@@ -96,6 +108,7 @@ class Form:
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
     pack_key: Callable[[ConvProblem], Any] | None = None
     phases: Callable[[], tuple[Phase, ...]] | None = None
+    rank: int | None = None
     setup: Callable[[], tuple[Phase, ...]] = lambda: (packing(),)
 
 
@@ -133,6 +146,8 @@ class Algorithm:
         Backend name to form.
     refuses : callable
         ``refuses(problem)`` returns the reason why this problem is not served, or None.
+    family : str
+        What it does to the windows, one of `FAMILIES`: algorithms of a family share a colour.
     flops : Formula
         Floating-point operations of one run.
     rounding : float
@@ -150,6 +165,7 @@ class Algorithm:
     source: str
     forms: dict[str, Form] = field(repr=False)
     refuses: Callable[[ConvProblem], str | None] = field(default=lambda problem: None, repr=False)
+    family: str = field(default="gathers", repr=False)
     flops: Formula = field(default=DIRECT_FLOPS, repr=False)
     rounding: float = field(default=1.0, repr=False)
     ieee: bool = field(default=True, repr=False)

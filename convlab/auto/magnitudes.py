@@ -130,9 +130,6 @@ def _largest(array: np.ndarray) -> float:
     return float(np.maximum(array.max(), -array.min()))
 
 
-# Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
-
-
 def _reach(array: np.ndarray, groups: int, size: float) -> bool:
     """Say if each pixel has a channel of this size or a larger one, or is zero; in each group of channels."""
     from convlab.cpu.scan import all_reach

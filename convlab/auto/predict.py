@@ -112,6 +112,11 @@ class Prediction:
     parts: tuple[Part, ...]
 
 
+def predictable(algorithm: Algorithm) -> bool:
+    """Say if an algorithm has a form for backend "cpu" that tells what a run consists of."""
+    return "cpu" in algorithm.forms and algorithm.forms["cpu"].phases is not None
+
+
 @checked
 def predict(
     problem: ConvProblem,
@@ -124,6 +129,10 @@ def predict(
     """Predict a run of an algorithm on backend "cpu"; with the packing, also what a plan does before it."""
     if not isinstance(algorithm, Algorithm):
         algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
+    if not predictable(algorithm):
+        raise UnsupportedError(
+            f"algorithm={algorithm.name!r} has no form for backend='cpu' that says its phases"
+        )
     if reason := algorithm.refuses(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
     return predict_served(problem, algorithm, speeds, threads, include_packing)

@@ -24,15 +24,6 @@ from convlab.plans.feasible import check_feasible, serves, shortage
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
 
-# The rule, where there is no model. As plain NumPy a copy and one product are quicker than many small ones.
-_SPECIAL = ("pointwise", "depthwise")
-# Without the memory for a copy they still are, the fewer the better.
-_GENERAL = {
-    "numpy": ("im2row", "precomputed_gemm", "implicit_gemm", "indirect"),
-    "cpu": ("indirect", "precomputed_gemm", "implicit_gemm"),
-    "gpu": ("implicit_gemm", "precomputed_gemm", "im2row"),
-}
-
 
 class Chosen(NamedTuple):
     """An algorithm, why it is this one, and what to tell the first x, if that was not known yet."""
@@ -147,4 +138,10 @@ def rank(
             return rank_on_cpu(problem, threads, include_packing)
         except ConvError as error:  # the files of the course are not whole
             why = f"{why}, for {error}"
-    return [*_SPECIAL, *_GENERAL[backend], "direct"], why
+    return _by_rank(backend), why
+
+
+def _by_rank(backend: str) -> list[str]:
+    """Return the names of algorithms in the order of the rule, for where there is no model."""
+    ranks = {name: one.forms[backend].rank for name, one in ALGORITHMS.items() if backend in one.forms}
+    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get)

@@ -1,4 +1,4 @@
-"""One pass over all numbers of an array, as whole numbers of the same bits: are they large enough?
+"""One pass over the numbers of an array, as whole numbers of the same bits: is any pixel too small?
 
 Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
-from convlab.auto.predict import Speeds
+from convlab.auto.predict import Speeds, predictable
 from convlab.auto.ranking import ALIKE
 from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.model_error import speeds_of
@@ -125,8 +125,8 @@ def slowed(speeds: Speeds, what: str) -> Speeds:
 
 
 def on_cpu() -> dict[str, Algorithm]:
-    """Return the algorithms that the model knows: those with a fast form for the CPU."""
-    return {name: algorithm for name, algorithm in ALGORITHMS.items() if "cpu" in algorithm.forms}
+    """Return the algorithms that the model knows."""
+    return {name: algorithm for name, algorithm in ALGORITHMS.items() if predictable(algorithm)}
 
 
 def model_table() -> str:

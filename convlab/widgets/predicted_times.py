@@ -78,7 +78,7 @@ class PredictedTimes(Live):
 
     sentences = SENTENCES
     measured_here = None
-    network = Choice((*networks.names(), OWN))
+    network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, max(map(len, LAYERS.values())) - 1, 0)
     own = traitlets.Dict().tag(sync=True)
     batch = Choice(BATCHES)

@@ -3,6 +3,7 @@
 
 import { letters, tensorBytes } from "./shared/formulas.js";
 import { fixed } from "./shared/numbers.js";
+import { say } from "./shared/sentences.js";
 
 const ENOUGH = 0.5; // of a roof: who comes so near is held up by it
 
@@ -52,7 +53,7 @@ export function bound({ home, done, moved }, machine, seconds) {
   const [adds, fed] = [done / seconds / machine.flops, moved / seconds / home.rate];
   const [share, where] = adds >= fed ? [adds, "the multiply-adds"] : [fed, nameOf(home)];
   const percent = `${fixed(100 * share, 0)}%`;
-  if (share < ENOUGH) return `nothing it touches: ${percent} of its roof, ${where}; the rest is waiting and loops`;
-  const above = adds >= fed ? "the roof was measured at another moment" : "some bytes come from nearer";
-  return `${where}: ${percent} of that roof${share > 1.005 ? `; ${above}` : ""}`;
+  if (share < ENOUGH) return say("far", { percent, where });
+  const near = say("near", { percent, where });
+  return share > 1.005 ? say(adds >= fed ? "adds_above" : "bytes_above", { near }) : near;
 }

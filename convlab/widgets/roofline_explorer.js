@@ -84,7 +84,8 @@ function build(page) {
     for (const name of ["N", "C", "K", "R"]) values[name].textContent = problem[name];
     const untouched = !state.C && !state.K && !state.R && state.batch === 1;
     const name = untouched ? layer.name : `a layer like ${layer.name}`;
-    const broken = whyNot(problem) ?? refusal(refusals, algorithm, problem);
+    const formless = algorithm[machine.backend] ? undefined : `it has no form for '${machine.backend}'`;
+    const broken = whyNot(problem) ?? refusal(refusals, algorithm, problem) ?? formless;
     const here = broken ? null : standing(machine, algorithm, problem);
     const alone = whyNot(problem) ? null : bare(machine, problem);
     const seconds = untouched ? layer.seconds[state.machine]?.[algorithm.name] : undefined;

@@ -9,7 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.benchmark.roofline import Roofline
+from convlab.benchmark.roofline import BOUND, Roofline
 from convlab.benchmark.roofline_points import Point, point
 from convlab.figures.roofline import in_words
 from convlab.problem import ConvProblem
@@ -25,12 +25,13 @@ from convlab.widgets.roofline_data import (
     network_data,
     plain,
     refusals,
+    refused,
     shaped,
 )
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice, Whole
 
-SENTENCES = {
+SENTENCES = BOUND | {
     "most": "{layer} with {algorithm}: at most {speed}, by {bound}",
     "refused": "{algorithm} does not serve {layer}",
 }
@@ -72,7 +73,7 @@ class RooflineExplorer(Live):
 
     sentences = SENTENCES
     measured_here = ("here", "measured")
-    network = Choice(networks.names())
+    network = Choice(networks.names(), "resnet18")
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     algorithm = Choice(tuple(ALGORITHMS), "indirect")
@@ -136,7 +137,7 @@ class RooflineExplorer(Live):
     def point(self) -> Point | None:
         """Where the layer stands by the model, as near to the roofs as it can come; None if it is refused."""
         problem = self.problem
-        if ALGORITHMS[self.algorithm].supports(problem):
+        if refused(self.algorithm, self.machine, problem):
             return None
         one = point(problem, self.algorithm, 1.0, backend=backend_of(self.machine))
         return replace(one, seconds=problem.flops / self.line.ceiling(one))
@@ -157,7 +158,7 @@ class RooflineExplorer(Live):
         names = {"layer": layers[min(self.layer, len(layers) - 1)].name, "algorithm": self.algorithm}
         one, line = self.point, self.line
         if one is None:
-            reason = ALGORITHMS[self.algorithm].supports(self.problem)
+            reason = refused(self.algorithm, self.machine, self.problem)
             return in_words(f"{self._say('refused', **names)}: {reason}", line)
         finding = self._say("most", speed=f"{count_text(one.speed)}FLOP/s", bound=self.bound, **names)
         seconds = self._times.get(self.machine, {}).get(self.problem, {}).get(self.algorithm)

@@ -108,6 +108,7 @@ class Spectra(Live):
     """
 
     sentences = SENTENCES
+    shows_photo = True
     kind = Choice(KINDS)
     taps = Whole(1, 15, 7)
     zeros = Whole(0, 14, 2)

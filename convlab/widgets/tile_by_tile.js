@@ -193,7 +193,10 @@ function build(page) {
     }
 
     const [M, taps] = [P * Q, R * S * C];
-    const unit = taps <= 18 ? 22 : taps <= 27 ? 18 : 15;
+    const largest = taps <= 18 ? 22 : taps <= 27 ? 18 : 15;
+    const room = Math.floor((page.width() - image.wide - 24 * K - 126) / taps); // for a cell, all three in a line
+    const inLine = room >= 12; // then the picture may shrink a little
+    const unit = inLine ? clamp(room, 15, largest) : largest;
     const high = Math.min(unit, 20);
     const names = { rowNames: (i) => (i === 0 || i === m0 || i === m1 - 1 || i === M - 1 ? i : "") };
     matrix.draw({
@@ -219,7 +222,7 @@ function build(page) {
       frames: [{ name: "window", row: m0, column: n0, rows: m1 - m0, columns: n1 - n0 }],
       label: `Output of ${M} pixels and ${plural(K, "filter")}; rows ${m0} to ${m1 - 1}, filters ${n0} to ${n1 - 1} are summed.`,
     });
-    stage.style.flexWrap = image.wide + matrix.wide + output.wide < 1.05 * page.width() ? "nowrap" : "wrap";
+    stage.style.flexWrap = inLine ? "nowrap" : "wrap";
     matrix.node.style.minWidth = `${(matrix.wide * 15) / unit}px`;
     output.node.style.minWidth = `${output.wide}px`;
     const sight = `${matrix.shape} ${m0} ${k0}`;

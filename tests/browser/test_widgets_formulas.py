@@ -27,6 +27,7 @@ from convlab.gpu.occupancy import GPUS
 from convlab.inspect import block_footprint, tiling
 from convlab.inspect.tiling import Tiling
 from convlab.support import units
+from convlab.support.markup import as_script
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
@@ -47,6 +48,7 @@ from convlab.widgets.channel_mixing import groups_of, mixing_layer
 from convlab.widgets.indirection_explorer import rebuilt
 from convlab.widgets.memory_blowup import form_of, workspace_of
 from convlab.widgets.predicted_data import SLOWER, on_cpu, own_problem, slowed
+from convlab.widgets.shared.javascript import FROM_PYTHON, IMPORT, parts_of, read
 
 pytestmark = pytest.mark.browser
 
@@ -322,7 +324,9 @@ def test_blocks_and_what_they_touch(javascript, walks):
     got = javascript(TileByTile(), f"{order}.map((b) => [b, {counts}])", cases)
     for case, listed in zip(cases, got, strict=True):
         problem = ConvProblem(**case["problem"])
-        expected = (block_footprint.walked if walks else block_footprint.in_order)(problem, *case["blocks"])
+        expected = (
+            block_footprint.precomputed_gemm_blocks if walks else block_footprint.implicit_gemm_blocks
+        )(problem, *case["blocks"])
         assert len(listed) == len(expected)
         for (edges, found), block in zip(listed, expected, strict=True):
             assert edges[:6] == [edge for part in block for edge in (part.start, part.stop)]
@@ -655,3 +659,34 @@ def test_a_sentence_is_said_alike(javascript):
         if given:
             said = javascript(widget, "m.say(d.key, d.values)", given)
             assert said == [widget.sentences[one["key"]].format(**one["values"]) for one in given]
+
+
+@pytest.mark.parametrize("name", convlab.widgets.__all__)
+def test_each_file_imports_what_it_uses(browser, name):
+    """Joined, a file might live on what another one imports. Here they are the modules they are."""
+    widget, page, troubles = getattr(convlab.widgets, name)(), browser.new_page(), []
+    tables = f"const SENTENCES = {json.dumps(widget.sentences)};\n{widget.tables()}"
+    imports = [one for file in parts_of(f"{widget.file_name()}.js") for one in IMPORT.findall(read(file))]
+    names = {name for names, source in imports if source == FROM_PYTHON for name in names.split(", ")}
+    tables = tables.replace("export const", "const") + f"export {{ {', '.join(names)} }};"
+    start = """(module) => module.default.render({ el: document.body, model: {
+      get: (name) => state[name], set() {}, save_changes() {}, on() {}, off() {} } })"""
+    home = f"""<!doctype html><body>
+      <script type="importmap">{{ "imports": {{ "python": "./python" }} }}</script>
+      <script type="module">const state = {as_script(widget.state())};
+      import("./{widget.file_name()}.js").then({start});</script>"""
+
+    def answer(route):
+        asked = route.request.url.removeprefix("http://widgets.test/")
+        kind = "text/javascript" if asked else "text/html"
+        route.fulfill(body={"": home, "python": tables}.get(asked) or read(asked), content_type=kind)
+
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.route("http://widgets.test/**", answer)
+    page.goto("http://widgets.test/")
+    page.locator(".convlab .cl-title").wait_for(timeout=9000)
+    page.wait_for_timeout(50)
+    assert page.locator(".cl-alert").all_text_contents() == []
+    assert page.locator(".cl-title").text_content()
+    assert troubles == []
+    page.close()

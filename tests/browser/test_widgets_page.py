@@ -34,6 +34,7 @@ from convlab.widgets import (
 from convlab.widgets.channel_mixing import mixing_layer
 from convlab.widgets.memory_blowup import MEMORIES
 from convlab.widgets.predicted_times import passes_text
+from convlab.widgets.shared.still import WIDTH
 from convlab.widgets.winograd_tile import text, tile_of
 
 pytestmark = pytest.mark.browser
@@ -709,3 +710,26 @@ def test_answers_within_a_frame(browser, tmp_path, kind):
     )
     assert milliseconds < 50
     page.close()
+
+
+def test_nothing_jumps_when_a_figure_starts(browser, tmp_path):
+    """A photograph is as large as the figure that takes its place."""
+    heights = []
+    for scripts in (False, True):
+        context = browser.new_context(java_script_enabled=scripts, viewport={"width": WIDTH, "height": 900})
+        page = context.new_page()
+        for name in convlab.widgets.__all__:
+            kind = getattr(convlab.widgets, name)
+            if kind.measured_here is None:
+                continue
+            file = tmp_path / f"{name}.html"
+            style = "<style>body { margin: 0; overflow: hidden }</style>"
+            file.write_text(f"<!doctype html><meta charset=utf-8>{style}{kind().page()}", encoding="utf-8")
+            page.goto(file.as_uri())
+            page.locator(".convlab" if scripts else ".convlab-picture").wait_for()
+            heights.append((name, page.locator(".convlab-still").bounding_box()["height"]))
+        context.close()
+    before, after = heights[: len(heights) // 2], heights[len(heights) // 2 :]
+    assert len(before) > 10
+    for (name, still), (_, moving) in zip(before, after, strict=True):
+        assert still == pytest.approx(moving, abs=8), name

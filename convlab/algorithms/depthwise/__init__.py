@@ -51,7 +51,7 @@ ALGORITHM = Algorithm(
     source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
     refuses=refuses,
     forms={
-        "numpy": form(__name__, "reference", bytes_moved=TRAFFIC),
+        "numpy": form(__name__, "reference", bytes_moved=TRAFFIC, rank=1),
         "cpu": form(
             __name__,
             "cpu",
@@ -60,7 +60,8 @@ ALGORITHM = Algorithm(
             workspace_bytes=Formula("C * b"),
             packed_bytes=panel_bytes("K/runs", "R*S", "runs", _RUNS),
             phases=_phases,
+            rank=1,
         ),
-        "gpu": form(__name__, "gpu", functions=("pack",), bytes_moved=TRAFFIC),
+        "gpu": form(__name__, "gpu", functions=("pack",), bytes_moved=TRAFFIC, rank=1),
     },
 )

@@ -33,9 +33,10 @@ ALGORITHM = Algorithm(
     name="direct",
     summary="The definition: seven loops, no memory beside x, w and y.",
     source="Dumoulin & Visin 2016, arXiv:1603.07285, section 2",
+    family="definition",
     forms={
-        "numpy": form(__name__, "reference", bytes_moved=ONCE),
-        "cpu": form(__name__, "cpu", functions=("pack",), bytes_moved=ONCE, phases=_phases),
-        "gpu": form(__name__, "gpu", functions=("pack",), bytes_moved=ONCE),
+        "numpy": form(__name__, "reference", bytes_moved=ONCE, rank=9),
+        "cpu": form(__name__, "cpu", functions=("pack",), bytes_moved=ONCE, phases=_phases, rank=9),
+        "gpu": form(__name__, "gpu", functions=("pack",), bytes_moved=ONCE, rank=9),
     },
 )

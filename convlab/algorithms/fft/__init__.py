@@ -65,6 +65,7 @@ ALGORITHM = Algorithm(
     rounding=rounding(256, 256),
     ieee=False,
     mixing=_mixing,
+    family="fourier",
     forms={
         "numpy": form(
             __name__,

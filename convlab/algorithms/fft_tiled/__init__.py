@@ -51,6 +51,7 @@ ALGORITHM = Algorithm(
     rounding=rounding(TILE, TILE),
     ieee=False,
     mixing=_mixing,
+    family="fourier",
     forms={
         "numpy": form(
             __name__,

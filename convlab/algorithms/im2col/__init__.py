@@ -32,6 +32,7 @@ ALGORITHM = Algorithm(
     name="im2col",
     summary="The same matrix lying the other way: one column for each output pixel, for NCHW.",
     source="Jia et al. 2014 (Caffe), arXiv:1408.5093; Chellapilla, Puri & Simard 2006, section 2.1",
+    family="copies",
     forms={
         "numpy": form(
             __name__,

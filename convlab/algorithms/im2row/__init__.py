@@ -25,6 +25,7 @@ ALGORITHM = Algorithm(
     name="im2row",
     summary="Copy every window into a row of a matrix, then multiply matrices.",
     source="Chellapilla, Puri & Simard 2006, section 2.1",
+    family="copies",
     forms={
         "numpy": form(
             __name__,
@@ -32,6 +33,7 @@ ALGORITHM = Algorithm(
             functions=("allocate",),
             bytes_moved=THROUGH_A_MATRIX,
             workspace_bytes=MATRIX,
+            rank=2,
         ),
         "cpu": form(
             __name__,
@@ -49,6 +51,7 @@ ALGORITHM = Algorithm(
             functions=("pack", "packed_bytes", "allocate"),
             bytes_moved=THROUGH_A_MATRIX,
             workspace_bytes=MATRIX,
+            rank=4,
         ),
     },
 )

@@ -59,7 +59,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
         summary="Multiply im2row's matrix block by block, and store no more of it than one block.",
         source="Chetlur et al. 2014, arXiv:1410.0759; CUTLASS, Implicit GEMM Convolution",
         forms={
-            "numpy": form(__name__, "reference", bound=(given,), bytes_moved=ONCE_A_TAP),
+            "numpy": form(__name__, "reference", bound=(given,), bytes_moved=ONCE_A_TAP, rank=4),
             "cpu": form(
                 __name__,
                 "cpu",
@@ -70,6 +70,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 packed_bytes=PANELS,
                 scratch=("scratch",),
                 phases=lambda: (fill_phase("N*P*Q*R*S*C*b", f"{scratch} * b"), product(a=nothing)),
+                rank=4,
             ),
             "gpu": form(
                 __name__,
@@ -77,6 +78,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 functions=("pack", "packed_bytes", "allocate", "workspace_bytes"),
                 bound=(given,),
                 bytes_moved=ONCE,
+                rank=2,
             ),
         },
     )

@@ -46,6 +46,7 @@ ALGORITHM = Algorithm(
             functions=("allocate", "resize"),
             bytes_moved=Formula(f"{ONCE_A_TAP.text} + N*P*Q*R*S * 4"),  # and the table
             workspace_bytes=Formula("P*Q * R*S * 4 + C/G * b"),
+            rank=5,
         ),
         "cpu": form(
             __name__,
@@ -56,6 +57,7 @@ ALGORITHM = Algorithm(
             packed_bytes=PANELS,
             phases=lambda: (gathered_product(rows="N * ceil(P*Q/MR)*MR"),),
             setup=lambda: (packing(), table_phase("ceil(P*Q/MR)*MR * R*S")),
+            rank=2,
         ),
         "gpu": form(
             __name__,

@@ -34,7 +34,7 @@ ALGORITHM = Algorithm(
     source="Lin, Chen & Yan 2013, arXiv:1312.4400 (Network In Network)",
     refuses=refuses,
     forms={
-        "numpy": form(__name__, "reference", bytes_moved=TRAFFIC),
+        "numpy": form(__name__, "reference", bytes_moved=TRAFFIC, rank=0),
         "cpu": form(
             __name__,
             "cpu",
@@ -42,7 +42,8 @@ ALGORITHM = Algorithm(
             bytes_moved=TRAFFIC,
             packed_bytes=PANELS,
             phases=lambda: (product(),),
+            rank=0,
         ),
-        "gpu": form(__name__, "gpu", functions=("pack", "packed_bytes"), bytes_moved=TRAFFIC),
+        "gpu": form(__name__, "gpu", functions=("pack", "packed_bytes"), bytes_moved=TRAFFIC, rank=0),
     },
 )

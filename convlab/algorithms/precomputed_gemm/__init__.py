@@ -28,6 +28,7 @@ ALGORITHM = Algorithm(
             functions=("pack", "allocate"),
             bytes_moved=Formula(f"{ONCE_A_TAP.text} + N*P*Q*8 + ceil(N*P*Q/8) * R*S"),
             workspace_bytes=Formula("ceil(N*P*Q/8) * (8*8 + R*S)"),
+            rank=3,
         ),
         "cpu": form(
             __name__,
@@ -39,12 +40,14 @@ ALGORITHM = Algorithm(
             phases=lambda: (gathered_product(),),
             # Packed piece by piece, in the order of the walk: as good as twice.
             setup=lambda: (packing(), packing(), table_phase("ceil(N*P*Q/MR)*MR * R*S")),
+            rank=3,
         ),
         "gpu": form(
             __name__,
             "gpu",
             functions=("pack", "packed_bytes", "allocate", "workspace_bytes"),
             bytes_moved=Formula(f"{ONCE.text} + N*P*Q * (1 + ceil(R*S/32)) * 4"),
+            rank=3,
         ),
     },
 )

@@ -62,6 +62,7 @@ def _algorithm(m: int) -> Algorithm:
         rounding=1 + amplification(m) / 3,
         ieee=False,  # a tile's outputs are sums over the whole tile
         mixing=partial(mixing, m),
+        family="winograd",
         forms={
             "numpy": form(
                 __name__,

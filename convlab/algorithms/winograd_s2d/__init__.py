@@ -53,6 +53,7 @@ ALGORITHM = Algorithm(
     rounding=1 + max(amplification(M, r=r) / r for r in TAPS),  # as for the other tiles, see `winograd`
     ieee=False,
     mixing=_mixing,
+    family="winograd",
     forms={
         "numpy": form(
             __name__,

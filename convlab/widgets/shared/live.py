@@ -33,6 +33,8 @@ class Live(anywidget.AnyWidget):
     sentences: ClassVar[dict[str, str]] = {}
     # Arguments that come from measurements of this machine; None: all that is shown does. No photograph then.
     measured_here: ClassVar[tuple[str, ...] | None] = ()
+    # It shows a photograph of people or things, whose still must not be turned dark on a dark page.
+    shows_photo: ClassVar[bool] = False
 
     limits = traitlets.Dict().tag(sync=True)  # of every Whole: [least, most], so that controls know them
 
@@ -94,7 +96,7 @@ class Live(anywidget.AnyWidget):
     def still(self) -> Picture | None:
         """Return a photograph of the present state, with its words; None if there is none."""
         png = still.photographs_of(self.file_name()).get(self.mark())
-        return still.picture(png, self.words()) if png else None
+        return Picture(png, self.words(), still.WIDTH, photo=self.shows_photo) if png else None
 
     def _repr_mimebundle_(self, **kwargs):
         """Return the live view, and what stands in for it: a page that moves by itself, a still, words."""
@@ -113,7 +115,8 @@ class Live(anywidget.AnyWidget):
         picture = self.still()
         before = picture._repr_html_() if picture else f"<p>{escape(self.words())}</p>"
         return (
-            f'<div id="{name}">{before}</div>\n<style>{javascript.stylesheet()}</style>\n'
+            f'<div id="{name}" class="convlab-still">{before}</div>\n'
+            f"<style>{javascript.stylesheet()}</style>\n"
             f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
             f"{javascript.read('shared/standalone.js')}</script>"

@@ -12,10 +12,7 @@ import io
 import json
 from importlib.resources import files
 
-from convlab.figures.picture import Picture
-
-WIDTH = 880  # of the page that a photograph is taken of, in CSS pixels: a column of the book
-SHARPNESS = 1.5  # pixels of the photograph for each of them
+WIDTH = 854  # of a photographed widget, in CSS pixels: the column of the book
 MARK = "convlab"  # the name of the PNG's text that holds the mark
 
 
@@ -42,10 +39,3 @@ def mark_in(png: bytes) -> str:
     from PIL import Image
 
     return Image.open(io.BytesIO(png)).info.get(MARK, "")
-
-
-def picture(png: bytes, words: str) -> Picture:
-    """Return a photograph as it is shown: with its words, as large as the widget is."""
-    from PIL import Image
-
-    return Picture(png, words, round(Image.open(io.BytesIO(png)).width / SHARPNESS))
