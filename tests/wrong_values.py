@@ -753,7 +753,14 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
-    row("auto.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
+    row(
+        "auto.predict.predict",
+        problem=problem,
+        algorithm="im2row",
+        speeds=speeds,
+        threads=1,
+        include_packing=False,
+    )
     row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
     row("benchmark.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
