@@ -11,22 +11,21 @@ Which algorithm "auto" takes is decided in `convlab.auto.select`; how a plan run
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from convlab.algorithms.implicit_gemm import blocked
 from convlab.algorithms.spec import Algorithm
-from convlab.auto.select import choose
+from convlab.auto.select import Chosen, choose
 from convlab.backends import choose_backend
-from convlab.cpu.threads import check_threads
 from convlab.errors import ParameterError
-from convlab.plans.feasible import Memory
+from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support import device_arrays
 from convlab.support.checked import Size, checked
-from convlab.support.checks import COMPUTES, check_array, check_out, wrong_dtype
+from convlab.support.checks import COMPUTES, check_array, check_out, check_threads, wrong_dtype
 
 
 def conv2d(
@@ -96,10 +95,12 @@ def conv2d(
            [12., 18., 18., 18., 12.],
            [ 8., 12., 12., 12.,  8.]], dtype=float32)
     """
+    backend, threads = choose_backend(backend), check_threads(threads)
     shaping = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    posed = _posed_on_device if isinstance(backend, str) and backend == "gpu" else _posed
-    problem, w, bias, memory = posed(x, w, bias, out, shaping, check_threads(threads))
-    return _made(problem, w, bias, algorithm, backend, memory, x, include_packing=True).run_checked(x, out)
+    posed = _posed_on_device if backend == "gpu" else _posed
+    problem, w, bias, memory = posed(x, w, bias, out, shaping)
+    chosen = choose(problem, algorithm, backend, threads, memory, w, x, include_packing=True)
+    return _made(problem, w, bias, chosen, backend, threads, memory).run_checked(x, out)
 
 
 def plan(
@@ -135,6 +136,7 @@ def plan(
     ConvError
         As in `conv2d`; a `WorkspaceError` before anything is allocated if the memory would not suffice.
     """
+    backend, threads = choose_backend(backend), check_threads(threads)
     if not isinstance(problem, ConvProblem):
         raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
     if problem.dtype not in COMPUTES:
@@ -142,14 +144,14 @@ def plan(
             f"problem has dtype={problem.dtype!r}, which is for the cost model only; "
             f"to compute, expected one of {', '.join(COMPUTES)}"
         )
-    device = None
-    if isinstance(backend, str) and backend == "gpu":
-        device = _device()
+    device = _device() if backend == "gpu" else None
+    if device is not None:
         w, bias = _on_host("w", w, device), _on_host("bias", bias, device)
     check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
     _check_bias(bias, problem)
-    memory = Memory(check_threads(threads), output=problem.y_bytes, device=device)
-    return _made(problem, w, bias, algorithm, backend, memory)
+    memory = Memory(output=problem.y_bytes, device=device)
+    chosen = choose(problem, algorithm, backend, threads, memory, w)
+    return _made(problem, w, bias, chosen, backend, threads, memory)
 
 
 @checked
@@ -186,22 +188,20 @@ def implicit_gemm(
     return plan(problem, w, algorithm=blocked(block_m, block_n, block_k), backend=backend)(x)
 
 
-def _made(problem, w, bias, algorithm, backend, memory: Memory, x=None, include_packing=False) -> Plan:
-    """Ask `auto` which algorithm, and make the plan; `memory` says where it will run, on how many threads."""
-    backend = choose_backend(backend)
-    chosen = choose(problem, algorithm, backend, memory, w, x, include_packing=include_packing)
-    kind = Plan
-    if memory.device is not None:
-        from convlab.plans.device_plan import DevicePlan
+def _made(problem, w, bias, chosen: Chosen, backend: str, threads: int, memory: Memory) -> Plan:
+    """Return the plan of the algorithm that was chosen, on the side that `memory` is on."""
+    all_of_it = problem, w, bias, chosen.algorithm, backend, threads, chosen.why, chosen.on_first_x
+    if memory.device is None:
+        return Plan(*all_of_it)
+    from convlab.plans.device_plan import DevicePlan
 
-        kind = partial(DevicePlan, memory.device)
-    return kind(problem, w, bias, chosen.algorithm, backend, memory.threads, chosen.why, chosen.on_first_x)
+    return DevicePlan(memory.device, *all_of_it)
 
 
 # -- what conv2d is given, looked at -----------------------------------------------------------------------
 
 
-def _posed(x, w, bias, out, shaping: dict, threads: int):
+def _posed(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.ndarray, Any, Memory]:
     """Return the problem that arrays pose, the filters and the bias, and what is asked of the memory."""
     problem = ConvProblem.of(x, w, dtypes=COMPUTES, **shaping)
     _check_dtype(w, problem)
@@ -210,10 +210,10 @@ def _posed(x, w, bias, out, shaping: dict, threads: int):
         check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
     output = problem.y_bytes if out is None else 0
     copied = 0 if x.flags.c_contiguous else problem.x_bytes
-    return problem, w, bias, Memory(threads, output=output, copied=copied)
+    return problem, w, bias, Memory(output=output, copied=copied)
 
 
-def _posed_on_device(x, w, bias, out, shaping: dict, threads: int):
+def _posed_on_device(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.ndarray, Any, Memory]:
     """Return the same for a run on the device; x and `out` may lie there, and so may w and the bias."""
     device, there = _device(), device_arrays.described("x", x)
     posing = x
@@ -228,7 +228,7 @@ def _posed_on_device(x, w, bias, out, shaping: dict, threads: int):
         device_arrays.check_out_beside(there, out, problem.y_shape, problem.dtype, device, x=x)
     output = problem.y_bytes if there is None or out is None else 0
     copied = problem.x_bytes if there is None else 0
-    return problem, w, bias, Memory(threads, output=output, copied=copied, device=device)
+    return problem, w, bias, Memory(output=output, copied=copied, device=device)
 
 
 def _check_dtype(w: np.ndarray, problem: ConvProblem) -> None:
@@ -245,7 +245,6 @@ def _device():
     """Return the device that backend "gpu" runs on now."""
     from convlab.gpu.device import current
 
-    choose_backend("gpu")
     return current()
 
 

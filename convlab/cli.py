@@ -106,6 +106,10 @@ def run(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NOTEBOOK]...", help="By default all.")
     ] = None,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Your own copies in work/, not the course's notebooks.")
+    ] = False,
+    work: Work = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the pages go; by default work/pages/.")
     ] = None,
@@ -117,9 +121,10 @@ def run(
     from convlab.workspace import folders, notebooks
 
     seconds = _number("--timeout", timeout, 1, 86_400)
-    course = notebooks.course_notebooks()
-    chosen = [notebooks.find(name, course) for name in names or ()] or course
-    folder = folders.writable(out or notebooks.ROOT / "work" / "pages", "--out")
+    mine = mine or work is not None
+    there = notebooks.own_notebooks(folders.work_folder(work)) if mine else notebooks.course_notebooks()
+    chosen = [notebooks.find(name, there) for name in names or ()] or there
+    folder = folders.writable(out or (work or notebooks.ROOT / "work") / "pages", "--out")
     from convlab.support.progress import Steps
     from convlab.workspace.pages import is_ours, make_page
 
@@ -336,12 +341,14 @@ def _open(
     """Show a notebook in the JupyterLab that already serves the folder, or in a new one."""
     from convlab.workspace import server
 
-    there = server.running(folder) if (port, ip, more) == (None, None, ()) else None
-    if there:
+    there = server.running(folder) if (ip, more) == (None, ()) else None
+    if there and port in (None, there["port"]):
         url = server.address(there, notebook)
         print(f"JupyterLab is already running: {url}")
         server.show(url, browser=browser)
     else:
+        if port is not None:
+            server.check_port(port, ip)
         print("Starting JupyterLab; Ctrl-C here stops it.", file=sys.stderr)
         server.serve(folder, notebook, browser=browser, port=port, ip=ip, more=more)
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-DOORS = ("", ".networks", ".networks.whole", ".figures", ".widgets", ".lessons", ".gpu.simulator")
+DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".gpu", ".gpu.simulator")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, plan
 from convlab.auto import roofs
-from convlab.auto.select import predicted
+from convlab.auto.ranking import predicted
 from convlab.auto.timing import Timing, check_output, material, take_turns
 from convlab.benchmark import baselines, bench, dukhan_2019, layers, saved, suite
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
@@ -481,10 +481,26 @@ def test_multiply_adds_are_counted_a_second(monkeypatch, threads):
     monkeypatch.setattr(roofs.time, "perf_counter", lambda: next(ticks))
     asked = []
     monkeypatch.setattr(roofs, "multiply_add", lambda flops, tile=None: asked.append(flops) or flops)
-    measured = roofs.multiply_adds(threads, rounds=3, seconds=0.5)
+    measured = roofs.multiply_adds(threads, rounds=3, seconds=0.5, tile=roofs.tile_for("float32"))
     rounds = [(1 << 26) // 4] * 3 * threads  # 2^26 operations took two seconds: a fourth of them takes 0.5
     assert asked == [1 << 20, 1 << 26, *rounds]
     assert measured == threads * (1 << 24) / 2
+
+
+def test_the_faster_of_two_tiles_is_the_roof(monkeypatch):
+    """With 16 registers the operands of the library's own do not stay in some beside its sums."""
+    clock, usual = [0], roofs.tile_for("float32")
+
+    def slower_with_more_rows(flops, tile):
+        clock[0] += tile.rows
+        return flops
+
+    monkeypatch.setattr(roofs.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(roofs, "multiply_add", slower_with_more_rows)
+    lower = roofs.Tile(usual.rows - 1, usual.vectors, usual.lanes)
+    by_usual, by_lower = (roofs.multiply_adds(1, 2, seconds=1.0, tile=tile) for tile in (usual, lower))
+    assert by_lower > by_usual
+    assert roofs.multiply_adds(1, 2, seconds=1.0) == by_lower
 
 
 def test_copies_are_counted_read_and_written(monkeypatch):

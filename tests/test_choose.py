@@ -18,7 +18,7 @@ from convlab.auto import autotune, measure
 from convlab.auto import machine_file as known
 from convlab.auto import speeds as auto_speeds
 from convlab.auto.predict import Speeds, predict
-from convlab.auto.select import ALIKE, order_of, predicted
+from convlab.auto.ranking import ALIKE, order_of, predicted
 from convlab.cost.phases import OVERHEADS
 from convlab.plans import plan as plans
 
@@ -60,7 +60,7 @@ def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
         assert all(math.isfinite(part.seconds) and part.seconds > 0 for part in found.parts), problem
         least = 0 if "winograd" in algorithm or "fft" in algorithm else problem.flops / 100e9
         assert found.seconds >= least
-        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].passes() for name in one.begins} <= set(
+        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].phases() for name in one.begins} <= set(
             OVERHEADS
         )
 

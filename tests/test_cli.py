@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -81,7 +82,9 @@ def course(tmp_path, monkeypatch):
         ("start 00 --port 99999", "--port='99999'; expected a whole number"),
         ("start", "Missing argument"),
         ("start 99", "notebook='99'; expected a number like 02 or one of: 00_good, 01_fails, 02_widget"),
-        ("start good", "notebook='good'; expected"),
+        ("start nonsense", "notebook='nonsense'; expected"),
+        ("run --mine", "expected your copies there: python3 lab.py makes them"),
+        ("run 00 --work {file}", "expected a folder"),
         ("start 00 --fresh=yes", "--fresh"),
         ("start 00 --no-open --work {file}/inside", "expected a folder"),
         ("start 00 01", "01"),
@@ -179,6 +182,29 @@ def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
     assert "0 of 3 ran" in done.stdout
     page = (tmp_path / "pages" / "02_widget.html").read_text()
     assert "application/vnd.jupyter.widget-state+json" not in page
+
+
+def test_run_exports_the_learners_own_copies(course):
+    """Also a notebook that the learner made, and what a cell reads from beside it."""
+    convlab("start", "00", "--no-open")
+    mine = course / "work" / "00_good.ipynb"
+    cells = [nbformat.v4.new_code_cell("print(open('notes.txt').read())")]
+    for path in (mine, mine.with_name("Scratch.ipynb")):
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    mine.with_name("notes.txt").write_text("what I found")
+    before = mine.read_bytes()
+    assert convlab("run", "00", "--mine").stdout.splitlines()[-1].startswith("1 of 1 ran; the pages are in ")
+    assert convlab("run", "--work", course / "work").stdout.splitlines()[-1].startswith("2 of 2 ran; ")
+    for name in ("00_good", "Scratch"):
+        assert "what I found" in (course / "work" / "pages" / f"{name}.html").read_text()
+    assert mine.read_bytes() == before
+
+
+def test_pages_already_made_are_not_copied_for_each_run(tmp_path):
+    (tmp_path / "work" / "pages").mkdir(parents=True)
+    (tmp_path / "work" / "data").mkdir()
+    notebooks.copy_notebooks(tmp_path / "work", tmp_path / "copy", but=tmp_path / "work" / "pages")
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data"]
 
 
 def test_a_page_carries_all_it_shows(course, tmp_path):
@@ -311,7 +337,8 @@ def test_doctor_fails_when_something_required_is_missing(monkeypatch):
     done = convlab("doctor")
     assert done.exit_code == 1
     assert f"""{install.install_command("no-such-package>=3")}\n""" in done.stdout
-    assert f"rich (required): version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
+    assert f"missing        rich: version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
+    assert "It needs what is missing: see above." in done.stdout
     assert json.loads(convlab("doctor", "--json").stdout)["can_run"] is False
 
 
@@ -332,6 +359,17 @@ def test_doctor_reads_an_installed_wheel(tmp_path, monkeypatch):
     assert install.declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
 
 
+def test_doctor_calls_what_can_be_done_without_optional(monkeypatch):
+    monkeypatch.setattr(
+        doctor, "version", lambda name: None if name in doctor.ADDS else metadata.version(name)
+    )
+    told = convlab("doctor").stdout
+    for name, adds in doctor.ADDS.items():
+        assert f"optional       {name}: {adds}" in told
+    assert "missing" not in told
+    assert "The course can run here." in told
+
+
 def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(doctor, "version", lambda name: None)
     monkeypatch.chdir(ROOT)
@@ -339,7 +377,10 @@ def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
     words = shlex.split(findings["torch"].command)
     assert words[-2:] == ["-e", ".[torch]"]
     assert Path(words[0]).absolute() == Path(sys.executable) or words[0] == "uv"
-    assert shlex.split(findings["scipy"].command)[-1] == ".[test]"
+    monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
+    assert doctor.install_extra("test") == "python3 lab.py setup --test"
+    monkeypatch.setattr(sys, "prefix", "/elsewhere")
+    assert shlex.split(doctor.install_extra("test"))[-1] == ".[test]"
     monkeypatch.chdir("/")
     findings = {finding.name: finding for finding in doctor.examine().findings}
     assert shlex.split(findings["torch"].command)[-1] == f"{ROOT}[torch]"
@@ -379,6 +420,21 @@ def test_root_is_allowed_only_for_root(tmp_path, monkeypatch):
 @pytest.mark.parametrize("ip", ["127.0.0.1", "localhost", "0.0.0.0", "*", ""])
 def test_addresses_of_this_machine_are_fine(ip):
     server.check_address(ip)
+
+
+def test_a_port_that_is_taken_is_said(course):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = convlab("lab", "--no-browser", "--port", port)
+        assert done.exit_code == 2
+        assert done.stderr.splitlines()[-1] == (
+            f"convlab: --port={port}: another program listens there; choose another, "
+            "or leave --port out: the first free one is taken then"
+        )
+    server.check_port(port)
+    server.check_port(port, "127.0.0.1")
 
 
 @pytest.fixture
@@ -436,7 +492,8 @@ def test_what_is_started_from_here_spares_this_machine_the_proxy(before, after, 
     assert os.environ.get("NO_PROXY") == (None if after == "*" else after)
 
 
-def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
+@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
+def test_lab_serves_the_working_copies_without_pop_ups_until_ctrl_c(tmp_path, proxy):
     to_proxy, asked = proxy
     environment = (
         os.environ
@@ -450,9 +507,13 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
     work = tmp_path / "work"
     command = [sys.executable, "-m", "convlab.cli", "lab", "--no-browser", "--work", str(work)]
     log = tmp_path / "log"
+    import pty
+
+    ours, terminal = pty.openpty()
+    streams = {"stdin": terminal, "stderr": subprocess.STDOUT, "env": environment}
     with (
         log.open("w") as out,
-        subprocess.Popen([*command, "--port", "18957"], stdout=out, stderr=out, env=environment) as lab,
+        subprocess.Popen([*command, "--port", "18957"], stdout=out, **streams) as lab,
     ):
         try:
             url = wait_for_url(log)
@@ -470,8 +531,13 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
             assert "already running" in again.stdout
             assert url.partition("?")[2] in again.stdout
             assert asked == []
+            lab.send_signal(signal.SIGINT)  # Ctrl-C: no question is asked on the terminal
+            assert lab.wait(20) == 0
         finally:
-            lab.send_signal(signal.SIGTERM)
+            lab.kill()
+            os.close(ours)
+            os.close(terminal)
+    assert "y/[n]" not in log.read_text()
     assert not (tmp_path / "config" / "labconfig").exists()
     assert len(list(work.glob("*.ipynb"))) == len(notebooks.course_notebooks())
 

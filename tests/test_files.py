@@ -15,6 +15,7 @@ from convlab.benchmark.saved_runs import CPU, runs
 from convlab.cli import app
 from convlab.errors import ParameterError
 from convlab.figures import roofline
+from convlab.networks import layers
 from convlab.support.files import data_path
 from convlab.support.markup import as_markdown, as_script
 from convlab.widgets import PredictedTimes, RooflineExplorer, predicted_data, roofline_data
@@ -496,9 +497,9 @@ def test_a_broken_network_is_named_and_skipped(tmp_path, monkeypatch, what):
     (tmp_path / "vgg16.csv").write_text(data_path("networks", "vgg16.csv").read_text(encoding="utf-8"))
     if (content := NETWORKS[what]) is not None:
         (tmp_path / "resnet18.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
-    monkeypatch.setattr(networks, "data_path", lambda room, name: tmp_path / name)
-    monkeypatch.setattr(networks, "_ALL", ("resnet18", "vgg16"))
-    for function in (networks._read, networks._good):
+    monkeypatch.setattr(layers, "data_path", lambda room, *name: tmp_path.joinpath(*name))
+    monkeypatch.setattr(layers, "_files", lambda: ["resnet18", "vgg16"])
+    for function in (layers._read, layers.names):
         function.cache_clear()
     try:
         with pytest.warns(UserWarning, match=r"a file is skipped: .*resnet18\.csv"):
@@ -506,7 +507,7 @@ def test_a_broken_network_is_named_and_skipped(tmp_path, monkeypatch, what):
         with pytest.raises(ParameterError, match=r"resnet18\.csv"):
             networks.load("resnet18")
     finally:
-        for function in (networks._read, networks._good):
+        for function in (layers._read, layers.names):
             function.cache_clear()
 
 

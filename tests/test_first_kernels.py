@@ -16,7 +16,7 @@ from convlab.benchmark.gpu.times import ladder_times, measure
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
 from convlab.gpu.device import gpu_trouble, simulated
-from convlab.inspect.launches import launched
+from convlab.inspect.launches import last_launch
 from convlab.oracle import reference, tolerance
 
 PICTURES = (
@@ -61,7 +61,7 @@ def test_lanes_of_the_direct_ladder():
 
 def test_what_would_be_launched():
     problem = PICTURES[0]
-    kernel, arguments = launched(gpu_filter.RUNGS[2].algorithm("direct"), problem)
+    kernel, arguments = last_launch(gpu_filter.RUNGS[2].algorithm("direct"), problem)
     assert kernel.py_func.__name__ == "shared"
     assert [a.shape for a in arguments[:3]] == [(16 * 64,), (9,), (16 * 64,)]
 

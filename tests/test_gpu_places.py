@@ -20,12 +20,12 @@ from convlab.figures import tap_addresses
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import gpu_trouble, using
 from convlab.gpu.diagnose.availability import assembly_fault
-from convlab.gpu.gemm.load_implicit import index_map
-from convlab.gpu.gemm.load_matrix import stored
+from convlab.gpu.gemm.load_implicit import implicit_loader
+from convlab.gpu.gemm.load_matrix import matrix_loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.inspect import addressing
-from convlab.inspect.launches import launched
-from convlab.inspect.traffic import Bus, first_block, moved
+from convlab.inspect.launches import last_launch
+from convlab.inspect.traffic import Bus, first_block, global_traffic
 
 TROUBLE = assembly_fault()
 PROBLEMS = (
@@ -64,17 +64,17 @@ def test_what_each_way_asks_for():
 @pytest.mark.parametrize("channels", [8, 16])
 def test_a_place_costs_one_in_so_many_channels(channels):
     problem = ConvProblem(8, 56, 56, channels, 32, 3, 3)  # no padding: all that is asked for is fetched
-    asked = moved(first_block(problem, "indirect"))
+    asked = global_traffic(first_block(problem, "indirect"))
     assert asked["table"] * channels == asked["x"]
 
 
 # -- divisions ---------------------------------------------------------------------------------------------
 
 SOURCES = {
-    "implicit_gemm": (index_map, 4),  # by Q, P, channels, S
-    "indirect": (indirect.listed, 2),  # by pixels, channels
-    "precomputed_gemm": (precomputed_gemm.walked, 2),  # by taps, S
-    "im2row": (stored, 0),
+    "implicit_gemm": (implicit_loader, 4),  # by Q, P, channels, S
+    "indirect": (indirect.indirect_loader, 2),  # by pixels, channels
+    "precomputed_gemm": (precomputed_gemm.precomputed_loader, 2),  # by taps, S
+    "im2row": (matrix_loader, 0),
 }
 
 
@@ -85,7 +85,7 @@ def test_divisions_in_the_source_are_those_of_the_machine_code(name):
     assert addressing.divisions(source.begin) == first
     assert addressing.divisions(source.fetch, source.advance) == 0
     if TROUBLE is None:
-        kernel, arguments = launched(name, ConvProblem(2, 8, 8, 8, 64, 3, 3, padding=1))
+        kernel, arguments = last_launch(name, ConvProblem(2, 8, 8, 8, 64, 3, 3, padding=1))
         built = assemble(kernel, *arguments)
         assert built.count("MUFU.RCP") == first
         assert built.main_loop.count("MUFU.RCP") == 0

@@ -23,7 +23,7 @@ from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, instructions, tile_of
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
-from convlab.gpu.gemm.load_implicit import index_map
+from convlab.gpu.gemm.load_implicit import implicit_loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.inspect.tiling import Tiling, traffic
@@ -31,9 +31,9 @@ from convlab.oracle import reference, tolerance
 
 ALGORITHMS = {"implicit_gemm": implicit_gemm, "precomputed_gemm": precomputed_gemm, "indirect": indirect}
 SOURCES = {
-    "implicit_gemm": (index_map, implicit_gemm.shape),
-    "precomputed_gemm": (precomputed_gemm.walked, precomputed_gemm.shape),
-    "indirect": (indirect.listed, indirect.shape),
+    "implicit_gemm": (implicit_loader, implicit_gemm.shape),
+    "precomputed_gemm": (precomputed_gemm.precomputed_loader, precomputed_gemm.shape),
+    "indirect": (indirect.indirect_loader, indirect.shape),
 }
 TUNED = TILES["float32", 4][0]
 EVERY_TILE = [(dtype, width, tile) for (dtype, width), tiles in TILES.items() for tile in tiles]

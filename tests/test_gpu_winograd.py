@@ -75,7 +75,7 @@ def test_one_block_of_the_shipped_tile():
     a, w, _ = arrays(one_place)
     with simulated(traced=False) as device:
         y = device.empty(one_place.y_shape, "float32")
-        arguments = batched.index_map, batched.shape(one_place, tile), a, a
+        arguments = batched.implicit_loader, batched.shape(one_place, tile), a, a
         packed = batched.pack(one_place, w)
         batched.launch.multiply(one_place, tile, 1, *arguments, packed, None, y)
     assert_close(y, a, w, one_place)

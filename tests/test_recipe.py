@@ -13,7 +13,7 @@ from cases import arrays, assert_close
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.algorithms.spec import FAMILIES
 from convlab.auto.predict import predict
-from convlab.auto.select import predicted, ranked_on_cpu
+from convlab.auto.ranking import predicted, rank_on_cpu
 from convlab.auto.speeds import speeds
 
 HERE = Path(__file__).resolve().parents[1]
@@ -60,7 +60,7 @@ def test_auto_predicts_it(name):
     problem = a_layer(name)
     assert predict(problem, name, speeds()).seconds > 0
     assert predicted(problem)[name] > 0
-    assert name in ranked_on_cpu(problem, 1)[0]
+    assert name in rank_on_cpu(problem, 1)[0]
 
 
 @every
@@ -74,11 +74,11 @@ def test_a_backend_that_it_lacks_is_refused_in_words(name):
 def test_what_says_no_phases_is_left_out_of_the_prediction(monkeypatch):
     from dataclasses import replace
 
-    from convlab.auto import select
+    from convlab.auto import ranking
 
     bare = replace(ALGORITHMS["direct"].forms["cpu"], phases=None)
     monkeypatch.setitem(ALGORITHMS, "bare", replace(ALGORITHMS["direct"], name="bare", forms={"cpu": bare}))
-    assert "bare" not in select.predicted.__wrapped__(LAYERS[0])
+    assert "bare" not in ranking.predicted.__wrapped__(LAYERS[0])
     with pytest.raises(UnsupportedError, match="says its phases"):
         predict(LAYERS[0], "bare", speeds())
 

@@ -189,13 +189,13 @@ def test_reading_datasheets_needs_no_numba():
 def test_lanes_may_count_the_bytes_of_a_gpu():
     from convlab.api import plan
     from convlab.gpu.device import simulated
-    from convlab.inspect.traffic import moved
+    from convlab.inspect.traffic import global_traffic
 
     small = ConvProblem(1, 4, 4, 4, 8, 3, 3, padding=1)
     x, w = np.ones(small.x_shape, np.float32), np.ones(small.w_shape, np.float32)
     with simulated() as device:
         plan(small, w, algorithm="direct", backend="gpu")(x)
-    counted = sum(moved(device.traces).values())
+    counted = sum(global_traffic(device.traces).values())
     one = point(small, "direct", 1e-6, backend="gpu", moved=counted)
     assert one.counted == small.flops / counted
     assert one.counted < one.intensity  # it asks for more than each number once

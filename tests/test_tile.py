@@ -24,9 +24,10 @@ from convlab.cpu.register_tile import (
     zeros,
 )
 from convlab.cpu.sliding_window import Window, slide
-from convlab.cpu.threads import check_threads, parts
+from convlab.cpu.threads import parts
 from convlab.cpu.tile_size import heights, rows_computed, tile_for
 from convlab.support.aligned import CACHE_LINE
+from convlab.support.checks import check_threads
 
 
 @njit(cache=False)

@@ -16,14 +16,14 @@ from convlab import ConvError, ConvProblem, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.auto import speeds
 from convlab.auto.predict import predict
-from convlab.auto.select import order_of
+from convlab.auto.ranking import order_of
 from convlab.benchmark import saved
 from convlab.benchmark.roofline_points import point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
 from convlab.gpu import simulator
-from convlab.inspect.access_patterns import ACCESSES
-from convlab.inspect.block_footprint import in_order, walked
+from convlab.inspect.access_patterns import ACCESS_PATTERNS
+from convlab.inspect.block_footprint import implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.inspect.tiling import Tiling
 from convlab.support.units import bytes_text, ratio_text, time_text
 from convlab.widgets import (
@@ -362,9 +362,9 @@ def test_a_knob_turned_too_far_still_shows(widget, turn):
 
 def test_blocks_are_the_librarys_in_either_order():
     shown = TileByTile(5, 4, 3, 2, R=2, block_m=7, block_n=2, block_k=5)
-    assert shown.blocks == in_order(shown.problem, 7, 2, 5)
+    assert shown.blocks == implicit_gemm_blocks(shown.problem, 7, 2, 5)
     shown.algorithm = "precomputed_gemm"
-    assert shown.blocks == walked(shown.problem, 7, 2, 5)
+    assert shown.blocks == precomputed_gemm_blocks(shown.problem, 7, 2, 5)
     shown.step = 3000  # beyond the last
     assert f"Block {len(shown.blocks)} of {len(shown.blocks)}" in shown.words()
 
@@ -456,7 +456,7 @@ def test_the_microscope_says_what_an_access_costs(kernel, access, words):
     assert f" {words}. All requests" in shown.words()
 
 
-@pytest.mark.parametrize("access", ACCESSES, ids=lambda access: access.name)
+@pytest.mark.parametrize("access", ACCESS_PATTERNS, ids=lambda access: access.name)
 def test_the_microscopes_kernels_do_what_they_say(access):
     x, y = access.pictures()
     simulator.run(access.kernel, 1, 32, x, y).check()
@@ -464,8 +464,8 @@ def test_the_microscopes_kernels_do_what_they_say(access):
 
 
 def test_the_microscope_takes_kernels_of_your_own():
-    trace = ACCESSES[3].trace()
-    one, two = WarpMicroscope(trace), WarpMicroscope({"a": trace, "b": ACCESSES[0].trace()}, kernel=1)
+    trace = ACCESS_PATTERNS[3].trace()
+    one, two = WarpMicroscope(trace), WarpMicroscope({"a": trace, "b": ACCESS_PATTERNS[0].trace()}, kernel=1)
     assert one.kernels[0]["name"] == "every_other"
     assert one.kernels[0]["source"][0]["text"] == "@cuda.jit"
     assert two.shown[0]["name"] == "b"
@@ -473,7 +473,7 @@ def test_the_microscope_takes_kernels_of_your_own():
     store = next(site for site in trace.sites() if site.kind == "st")
     assert WarpMicroscope(trace, access=store).shown[1]["kind"] == "st"
     with pytest.raises(ConvError, match="access is line"):
-        WarpMicroscope(ACCESSES[0].trace(), access=store)
+        WarpMicroscope(ACCESS_PATTERNS[0].trace(), access=store)
 
 
 def test_the_microscope_shows_the_functions_a_kernel_calls():

@@ -157,12 +157,12 @@ _RECORDS = (
     "gpu.simulator.trace.Trace",
     "gpu.simulator.trace.Trace.add",
     "machine.facts.Machine",
-    "networks.Layer",
-    "networks.Network",
+    "networks.layers.Layer",
+    "networks.layers.Network",
     "plans.plan.Plan",
-    "networks.executor.Prepared",
+    "networks.executor.Executor",
     "networks.profile.Profile",
-    "networks.network.Stack",
+    "networks.model.Model",
 )
 SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
@@ -180,6 +180,8 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
     "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
     "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",
+    "gpu.kernels.kernel": "Numba looks at its options, and says in its own words what is wrong",
+    "gpu.kernels.device_function": "as `kernel`",
 }
 
 # -- the calls ---------------------------------------------------------------------------------------------
@@ -198,14 +200,13 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_size import VectorTile
-    from convlab.gpu.device import Simulator
     from convlab.gpu.diagnose.availability import assembly_fault
-    from convlab.gpu.gemm.load_implicit import index_map
+    from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
+    from convlab.gpu.simulated_gpu import Simulator
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
-    from convlab.networks import whole
     from convlab.support.files import data_path
     from convlab.support.tables import Table
 
@@ -230,9 +231,9 @@ def rows() -> dict[str, Call]:
     measurement = saved.read(newest_run(data_path("measurements")))
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
     roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
-    trace = access_patterns.ACCESSES[0].trace()
+    trace = access_patterns.ACCESS_PATTERNS[0].trace()
     tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), VectorTile(2, 1, 4)
-    xy = access_patterns.ACCESSES[0].pictures
+    xy = access_patterns.ACCESS_PATTERNS[0].pictures
 
     # the front door
     steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
@@ -355,7 +356,7 @@ def rows() -> dict[str, Call]:
     )
     row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
-    row("inspect.block_footprint.in_order", problem=problem, block_m=4, block_n=4, block_k=4)
+    row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)
     row("inspect.block_footprint.count", problem=problem, block=block)
     row("oracle.reference", x=x, w=w, problem=problem, bias=bias, right={"bias": {"an array"}})
     row(
@@ -389,24 +390,24 @@ def rows() -> dict[str, Call]:
     row("support.units.time_text", seconds=5.0, right={"seconds": NUMBER})
 
     # networks
-    row("networks.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
-    row("networks.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
+    row("networks.layers.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
+    row("networks.layers.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
         right={"name": {"0", "-1"}}, named={"name": "has no layer"})  # fmt: skip
     row(
-        "networks.network.load",
+        "networks.model.load_model",
         name="squeezenet1_0",
         size=32,
         batch=1,
         dtype="float32",
         named={"name": "network"},
     )
-    stack = whole.load("squeezenet1_0", size=32)
+    stack = convlab.networks.load_model("squeezenet1_0", size=32)
     photo = np.full(stack.photo_shape, 0.5, np.float32)
     ready = stack.prepare("im2row", backend="numpy", progress=False)
-    row("networks.network.Stack.check_photo", stack.check_photo, photo=photo)
-    row("networks.network.Stack.reference", stack.reference, photo=photo, trusted=True)
+    row("networks.model.Model.check_photo", stack.check_photo, photo=photo)
+    row("networks.model.Model.reference", stack.reference, photo=photo, trusted=True)
     row(
-        "networks.network.Stack.tolerance",
+        "networks.model.Model.tolerance",
         stack.tolerance,
         reference=np.ones((1, 512)),
         rounding=1.0,
@@ -414,7 +415,7 @@ def rows() -> dict[str, Call]:
         right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES, "factor": TIMES},
     )
     row(
-        "networks.network.Stack.prepare",
+        "networks.model.Model.prepare",
         stack.prepare,
         algorithm="im2row",
         backend="numpy",
@@ -424,8 +425,8 @@ def rows() -> dict[str, Call]:
         right={"algorithm": {"{}"}},
         trusted=True,
     )
-    row("networks.executor.Prepared.run", ready.run, photo=photo)
-    row("networks.executor.Prepared.profile", ready.profile, photo=photo, rounds=1, progress=False)
+    row("networks.executor.Executor.run", ready.run, photo=photo)
+    row("networks.executor.Executor.profile", ready.profile, photo=photo, rounds=1, progress=False)
 
     # pictures
     row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
@@ -616,17 +617,25 @@ def rows() -> dict[str, Call]:
     row("algorithms.direct.gpu_filter.shared", dtype="float32", R=3, S=3)
     row("gpu.tensor_cores.fragments.one_product", row=16)
     same(
-        "algorithms.indirect.gpu.listed",
-        "algorithms.precomputed_gemm.gpu.walked",
-        "gpu.gemm.load_implicit.index_map",
-        "gpu.gemm.load_matrix.stored",
+        "algorithms.indirect.gpu.indirect_loader",
+        "algorithms.precomputed_gemm.gpu.precomputed_loader",
+        "gpu.gemm.load_implicit.implicit_loader",
+        "gpu.gemm.load_matrix.matrix_loader",
         tile=tile,
         width=1,
         dtype="float32",
     )
     row("gpu.tensor_cores.product.product", kind="fp16", tile=TILES[-1])
-    row("gpu.gemm.kernel.tiled_product", tile=tile, source=index_map, x_width=1, y_width=1, dtype="float32",
-        columns=1, right={"source": CALLED})  # fmt: skip
+    row(
+        "gpu.gemm.kernel.tiled_product",
+        tile=tile,
+        loader=implicit_loader,
+        x_width=1,
+        y_width=1,
+        dtype="float32",
+        columns=1,
+        right={"loader": CALLED},
+    )
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
     row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
     row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
@@ -665,14 +674,14 @@ def rows() -> dict[str, Call]:
     row("gpu.simulated_gpu.Simulator", traced=True)
     row("gpu.device.simulated", traced=True)
     row("gpu.device.using", device=Simulator())
-    same("inspect.traffic.first_block", "inspect.traffic.launches", "inspect.launches.launched",
+    same("inspect.traffic.first_block", "inspect.launches.launches", "inspect.launches.last_launch",
          problem=problem, algorithm="direct")  # fmt: skip
     row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
-    row("inspect.traffic.moved", traces=trace, kind="ld", right={"traces": ANY_LIST})
-    row("inspect.traffic.passes", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
+    row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})
+    row("inspect.traffic.shared_traffic", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
     row("algorithms.direct.gpu_filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
     row(
-        "gpu.simulator.memory.poisoned",
+        "gpu.simulator.global_memory.poisoned",
         shape=(2, 3),
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
@@ -804,6 +813,6 @@ def newest_run(folder):
 
 
 def convlab_blocks(problem):
-    from convlab.inspect.block_footprint import in_order
+    from convlab.inspect.block_footprint import implicit_gemm_blocks
 
-    return in_order(problem, 4, 4, 4)[0]
+    return implicit_gemm_blocks(problem, 4, 4, 4)[0]

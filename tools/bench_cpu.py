@@ -19,7 +19,7 @@ from pathlib import Path
 
 from convlab.algorithms import ALGORITHMS
 from convlab.auto.autotune import HOPELESS
-from convlab.auto.select import predicted
+from convlab.auto.ranking import predicted
 from convlab.auto.timing import alone
 from convlab.benchmark import layers, report, saved
 from convlab.benchmark.baselines import BASELINES

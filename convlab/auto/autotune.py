@@ -8,14 +8,15 @@ from statistics import median
 
 from convlab.algorithms import ALGORITHMS
 from convlab.auto import machine_file
-from convlab.auto.select import predicted
+from convlab.auto.ranking import predicted
 from convlab.auto.timing import REST, alone, check_output, material, take_turns, timer
-from convlab.cpu.threads import check_threads
 from convlab.errors import ParameterError
-from convlab.plans.feasible import Memory, check_feasible
+from convlab.machine.memory import Memory
+from convlab.plans.feasible import check_feasible
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
+from convlab.support.checks import check_threads
 
 HOPELESS = 3.0  # who is predicted to take so many times as long as the best is not tried
 SLOW = 6.0  # who takes so many times as long as the fastest has its turns apart, and few of them
@@ -76,14 +77,14 @@ def _tune(problem: ConvProblem, threads: int, on_problem) -> dict[str, float]:
 
 def times(problem: ConvProblem, threads: int = 1) -> dict[str, list[float]]:
     """Time the promising algorithms on a layer, and keep nothing; return the seconds of every round."""
-    expected, memory = predicted(problem, threads), Memory(threads, output=problem.y_bytes)
+    expected, memory = predicted(problem, threads), Memory(output=problem.y_bytes)
     promising = [name for name in expected if expected[name] <= HOPELESS * min(expected.values())]
     x, w, answer, limit = material(problem)
     with alone(threads):
         timers, once = {}, {}
         for name in promising:
             algorithm = ALGORITHMS[name]
-            check_feasible(problem, algorithm, "cpu", memory)
+            check_feasible(problem, algorithm, "cpu", threads, memory)
             prepared = Plan(problem, w, None, algorithm, "cpu", threads)
             output = prepared(x)  # compiles, too
             check_output(f"{name} on autotune {problem}", output, answer, limit * algorithm.rounding)

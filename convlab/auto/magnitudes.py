@@ -124,15 +124,10 @@ def _most(sizes: np.ndarray, axis: int, taps: int, step: int, count: int, before
 
 # -- one pass over all numbers -----------------------------------------------------------------------------
 
-# Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
-
 
 def _largest(array: np.ndarray) -> float:
-    """Return the size of the largest number."""
-    from convlab.cpu.scan import most_of
-
-    bits, sign = _bits(array)
-    return float(bits.dtype.type(most_of(bits.ravel("K"), sign)).view(array.dtype))
+    """Return the size of the largest number; NaN if there is one."""
+    return float(np.maximum(array.max(), -array.min()))
 
 
 def _reach(array: np.ndarray, groups: int, size: float) -> bool:

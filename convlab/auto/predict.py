@@ -133,9 +133,16 @@ def predict(
         raise UnsupportedError(
             f"algorithm={algorithm.name!r} has no form for backend='cpu' that says its phases"
         )
-    if reason := algorithm.supports(problem):
+    if reason := algorithm.refuses(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    passes = _passes(algorithm.form("cpu"), include_packing)
+    return predict_served(problem, algorithm, speeds, threads, include_packing)
+
+
+def predict_served(
+    problem: ConvProblem, algorithm: Algorithm, speeds: Speeds, threads: int, include_packing: bool
+) -> Prediction:
+    """Return the same for an algorithm that is known to serve the problem."""
+    passes = _passes(algorithm.forms["cpu"], include_packing)
     parts = tuple(_part(one, problem, speeds, threads) for one in passes)
     return Prediction(speeds.overheads["call"] + sum(part.seconds for part in parts), parts)
 

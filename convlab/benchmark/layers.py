@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from convlab import networks
 from convlab.errors import ParameterError
-from convlab.networks import whole
+from convlab.networks import load_model, model_names
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
@@ -83,8 +83,8 @@ def convolutions() -> list[Workload]:
 
 
 def other_networks() -> list[Workload]:
-    """Return the distinct layers of VGG-16 and the MobileNets."""
-    return [one for name in ("vgg16", "mobilenet_v1", "mobilenet_v2") for one in of_network(name)]
+    """Return the distinct layers of the networks at hand that are not run as a whole."""
+    return [one for name in networks.names() if name not in model_names() for one in of_network(name)]
 
 
 def depthwise() -> list[Workload]:
@@ -110,7 +110,7 @@ def five_by_five() -> list[Workload]:
 
 def whole_networks() -> list[Workload]:
     """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Workload(name, "whole", whole.load(name).layers[0].problem) for name in whole.names()]
+    return [Workload(name, "whole", load_model(name).layers[0].problem) for name in model_names()]
 
 
 def select(workloads: Iterable[Workload], words: str) -> list[Workload]:

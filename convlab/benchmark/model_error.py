@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from convlab.algorithms import ALGORITHMS
 from convlab.auto.predict import Prediction, Speeds, predict
-from convlab.auto.select import order_of
+from convlab.auto.ranking import order_of
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.summary import Ratio, by_layer, fastest, geomean, over_layers
 from convlab.errors import ParameterError

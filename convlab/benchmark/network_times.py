@@ -14,7 +14,7 @@ import numpy as np
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison
 from convlab.benchmark.torch_network import in_torch
-from convlab.networks import whole
+from convlab.networks import load_model
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
 LAYOUTS = {"torch": False, "torch channels_last": True}  # baseline, and whether its arrays are NHWC
@@ -26,7 +26,7 @@ class NetworkComparison(Comparison):
     def prepare(self) -> None:
         """Make a photo, and what all candidates are held against."""
         problem = self.workload.problem
-        self.network = whole.load(self.workload.network, size=(problem.H, problem.W), batch=problem.N)
+        self.network = load_model(self.workload.network, size=(problem.H, problem.W), batch=problem.N)
         self.x = self.x_there = np.random.default_rng(0).random(problem.x_shape, np.float32)
         self.expected, self.pixels, self.y_there = self.network.reference(self.x), ..., None
         self.limit = self.network.tolerance(self.expected)

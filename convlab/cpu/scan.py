@@ -1,29 +1,11 @@
-"""One pass over all numbers of an array, as whole numbers of the same bits: how large are they?
+"""One pass over the numbers of an array, as whole numbers of the same bits: is any pixel too small?
 
 Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from convlab.cpu.jit import njit
-
-LANES = 64  # numbers side by side, a few vectors of them
-
-
-@njit
-def most_of(bits, unsigned):
-    """Return the largest of bits (any number,), less the sign: `unsigned` has all bits but that."""
-    most = np.zeros(LANES, bits.dtype)
-    whole = bits.size // LANES * LANES
-    for first in range(0, whole, LANES):
-        some = bits[first : first + LANES]
-        for i in range(LANES):
-            most[i] = max(most[i], some[i] & unsigned)
-    for i in range(whole, bits.size):
-        most[0] = max(most[0], bits[i] & unsigned)
-    return most.max()
 
 
 @njit

@@ -21,16 +21,9 @@ from threading import RLock
 
 import numpy as np
 
-from convlab.support.checks import check_whole
-
 _one_at_a_time = RLock()
 _pool_was_lost = False  # in a forked child: using the pool again would end it
 _held = []  # Numba's own lock, while this process is forked
-
-
-def check_threads(threads) -> int:
-    """Return `threads` as an int, or say what is wrong with it."""
-    return check_whole("threads", threads, 1, 1024)
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""What works here, what is missing, what the missing thing would add, and the command that installs it."""
+"""What works here, what is missing, what could be added and what for, and the command that installs it."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ class Diagnosis:
         return f"measured {self.speeds_at}; convlab bench speeds measures them anew"
 
     def describe(self) -> str:
-        """Return the diagnosis as text: the machine, what is here, what is missing and how to get it."""
+        """Return the diagnosis as text: the machine, what is here, what is missing, what could be added."""
         lines = [self.machine.describe(), ""]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
         lines += [f"speeds         {self.speeds}"]
         lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
         lines += [f"kernels        {self.kernels}"]
-        for finding in self.findings:
-            if not finding.found:
-                kind = "required" if finding.required else "optional"
-                lines += ["", f"missing        {finding.name} ({kind}): {finding.adds}"]
-                lines += [f"               {finding.command}"] if finding.command else []
-        verdict = "The course can run here." if self.can_run else "Something required is missing: see above."
+        absent = [finding for finding in self.findings if not finding.found]
+        for finding in sorted(absent, key=lambda finding: not finding.required):
+            kind = "missing" if finding.required else "optional"
+            lines += ["", f"{kind:<15}{finding.name}: {finding.adds}"]
+            lines += [f"               {finding.command}"] if finding.command else []
+        verdict = "The course can run here." if self.can_run else "It needs what is missing: see above."
         return "\n".join([*lines, "", verdict])
 
     def as_dict(self) -> dict:

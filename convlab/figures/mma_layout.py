@@ -19,15 +19,15 @@ _WORDS = {"A": "16 pixels, 8 words of their sum", "B": "the same 8 words of 8 fi
 @checked
 def mma_layout(lane: Annotated[int, partial(check_whole, least=0, most=31)] = 9) -> Picture:
     """Draw A, B and C of one instruction, every cell with its lane, and outline what one lane holds."""
-    from convlab.gpu.tensor_cores.fragments import holders, places  # brings numba-cuda
+    from convlab.gpu.tensor_cores.fragments import fragments, holders  # brings numba-cuda
 
-    told = {name: [f"[{i}, {j}]" for i, j in some] for name, some in places(lane).items()}
+    told = {name: [f"[{i}, {j}]" for i, j in some] for name, some in fragments(lane).items()}
     with figure_style():
         figure, ax = sheet(31, 28, "No lane sees a whole row: four of them share it", scale=0.235)
         for number, (name, role) in enumerate(_ROLES.items()):
             lanes, at = holders(name), _AT[name]
             corner = draw_cells(ax, *lanes.shape, lambda i, j: (role, lanes[i, j]), at=at, size=8)  # noqa: B023
-            for row, column in places(lane)[name]:
+            for row, column in fragments(lane)[name]:
                 frame(ax, corner(row, column), 1, 1)
             caption(ax, at[0], at[1] - 0.4, role, name, "")
             ax.text(20.2, 12 + 1.2 * number, f"{name}: {_WORDS[name]}", fontsize=9.5, color=LIGHT["muted"])

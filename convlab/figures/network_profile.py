@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
-from convlab.networks.profile import Spent
-from convlab.networks.whole import Profile
+from convlab.networks import Profile
+from convlab.networks.profile import NodeProfile
 from convlab.support.checked import checked
 from convlab.support.units import bytes_text, time_text
 
@@ -19,7 +19,7 @@ MIB = 1 << 20
 class Bar:
     """A convolution, and what follows it until the next one: pooling, sums, copies."""
 
-    layer: Spent
+    layer: NodeProfile
     after: float = 0.0  # seconds
 
     @property
@@ -31,7 +31,7 @@ class Bar:
 def bars_of(profile: Profile) -> list[Bar]:
     """Return a bar for each layer. The photo is made ready before the first one, and counted there."""
     bars, before = [], 0.0
-    for one in profile.spent:
+    for one in profile.nodes:
         if one.algorithm:
             bars.append(Bar(one, before))
             before = 0.0
@@ -48,7 +48,7 @@ def finding(profile: Profile) -> str:
     threads = "one thread" if profile.threads == 1 else f"{profile.threads} threads"
     return (
         f"{profile.title} takes {time_text(profile.seconds)} on {threads}, "
-        f"{slowest.seconds / profile.seconds:.0%} of it in {slowest.layer.step.name}"
+        f"{slowest.seconds / profile.seconds:.0%} of it in {slowest.layer.node.name}"
     )
 
 
@@ -59,7 +59,7 @@ def network_profile(profile: Profile, *, title: str | None = None) -> Picture:
     Parameters
     ----------
     profile : Profile
-        From `Prepared.profile`.
+        From `Executor.profile`.
     title : str, optional
         The finding; without it the time of the whole, and the slowest layer's share.
     """
@@ -72,7 +72,7 @@ def network_profile(profile: Profile, *, title: str | None = None) -> Picture:
         _draw_times(left, bars)
         _draw_memory(right, [bar.layer for bar in bars], profile.memory["packed weights"])
         left.set_yticks(
-            range(len(bars)), [bar.layer.step.name for bar in bars], color=LIGHT["ink"], fontsize=9
+            range(len(bars)), [bar.layer.node.name for bar in bars], color=LIGHT["ink"], fontsize=9
         )
         left.set_ylim(len(bars) - 0.3, -0.7)
         for ax in (left, right):
@@ -105,7 +105,7 @@ def _draw_times(ax, bars: list[Bar]) -> None:
     _chips(ax, {"pooling, sums, copies after the layer": LIGHT["muted"]})
 
 
-def _draw_memory(ax, layers: list[Spent], weights: int) -> None:
+def _draw_memory(ax, layers: list[NodeProfile], weights: int) -> None:
     """Draw what must be there while each layer runs, and frame the most."""
     at, live = range(len(layers)), [one.live / MIB for one in layers]
     ax.barh(at, live, 0.66, color=ROLES["input"])
@@ -138,7 +138,7 @@ def _chips(ax, names: dict[str, str]) -> None:
 def _alt(profile: Profile, title: str) -> str:
     """Return the picture in words."""
     layers = "; ".join(
-        f"{bar.layer.step.name} by {bar.layer.algorithm} {time_text(bar.seconds)}, "
+        f"{bar.layer.node.name} by {bar.layer.algorithm} {time_text(bar.seconds)}, "
         f"{bytes_text(bar.layer.live)} alive and {bytes_text(bar.layer.workspace)} of workspace"
         for bar in bars_of(profile)
     )

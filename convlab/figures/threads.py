@@ -33,10 +33,10 @@ def threads(trace, array: str, kind: str = "st") -> Picture:
         The first request of each warp at the first place that touches the array; twelve warps at most.
     """
     from convlab.gpu.simulator import Trace
-    from convlab.inspect.trace_view import described
+    from convlab.inspect.trace_view import trace_as_dict
 
     check_instance("trace", trace, Trace)
-    accesses = described("", trace)["accesses"]
+    accesses = trace_as_dict("", trace)["accesses"]
     check_choice("kind", kind, ("st", "ld"))
     check_choice("array", array, {one["array"]: one for one in accesses if one["kind"] == kind})
     access = next(one for one in accesses if (one["array"], one["kind"]) == (array, kind))

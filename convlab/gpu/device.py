@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -62,14 +63,14 @@ class Gpu:
         with translated("waiting for the GPU"):
             cuda.default_stream().synchronize()
 
-    def put(self, array: np.ndarray):
+    def put(self, array: np.ndarray) -> Any:
         """Return a copy of a NumPy array in the device's memory."""
         from convlab.gpu.numba_cuda import cuda
 
         with translated("copying to the GPU", array.nbytes):
             return cuda.to_device(np.ascontiguousarray(array))
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array of the device's memory; what it holds is not known."""
         from convlab.gpu.numba_cuda import cuda
 
@@ -77,12 +78,12 @@ class Gpu:
         with translated("taking memory on the GPU", size):
             return cuda.device_array(shape, dtype)
 
-    def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
+    def get(self, array: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return a NumPy copy of a device array, in `out` if that is given."""
         with translated("copying from the GPU"):
             return array.copy_to_host(out)
 
-    def adopt(self, array):
+    def adopt(self, array: Any) -> Any:
         """Return another library's device array as Numba's, in the same memory."""
         from convlab.gpu.numba_cuda import cuda
 
@@ -108,7 +109,7 @@ class Gpu:
         with translated("asking for the GPU in use"):
             return cuda_driver.home_of(pointer) in (None, cuda.get_current_device().id)
 
-    def launch(self, kernel, grid, block, *arguments) -> None:
+    def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
         with translated("the launch of a kernel"):
             kernel[grid, block](*[as_launched(value) for value in arguments])
@@ -131,7 +132,8 @@ def current() -> Gpu | Simulator:
 @contextmanager
 def simulated(traced: bool = True) -> Iterator[Simulator]:
     """Let GPU forms run in the lane simulator inside a ``with``."""
-    with using(Simulator(traced)) as device:
+    device = Simulator(traced)
+    with using(device):
         yield device
 
 

@@ -40,11 +40,17 @@ __all__ = [
     "int32",
     "kernel_options",
     "launch_bounds",
+    "number_type",
     "ptx_of",
     "type_of",
     "uint32",
     "uint64",
 ]
+
+
+def number_type(dtype: str):
+    """Return Numba's type of a number by its name: float32 for "float32"."""
+    return {"float32": float32, "float64": float64, "int32": int32, "uint32": uint32, "uint64": uint64}[dtype]
 
 
 def launch_bounds(threads: int, blocks: int) -> dict:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from convlab.errors import ParameterError
 from convlab.support.checks import said
+from convlab.support.integers import ceil_div, round_up
 
 
 @dataclass(frozen=True)
@@ -81,22 +82,18 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     if not 1 <= threads <= MOST_THREADS:
         raise ParameterError(f"threads={threads}; a block has 1 to {MOST_THREADS} threads")
     whole = MULTIPROCESSORS[arch]
-    warps = -(-threads // WARP)
-    warp_registers = _round_up(max(registers, 1) * WARP, REGISTER_UNIT)
+    warps = ceil_div(threads, WARP)
+    warp_registers = round_up(max(registers, 1) * WARP, REGISTER_UNIT)
     warps_that_fit = REGISTERS // QUARTERS // warp_registers * QUARTERS
-    block_shared = _round_up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
+    block_shared = round_up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
     # A launch counts a block's warps in full quarters.
-    launches = warp_registers * _round_up(warps, QUARTERS) <= REGISTERS
+    launches = warp_registers * round_up(warps, QUARTERS) <= REGISTERS
     limits = {
         "threads": whole.threads // (warps * WARP),
         "blocks": whole.blocks,
         "registers": warps_that_fit // warps if launches else 0,
         "shared memory": whole.shared_bytes // block_shared,
     }
-    limited_by = min(limits, key=limits.get)
+    limited_by = min(limits, key=limits.__getitem__)
     blocks = limits[limited_by]
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / whole.threads, limited_by)
-
-
-def _round_up(number: int, unit: int) -> int:
-    return -(-number // unit) * unit

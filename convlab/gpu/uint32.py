@@ -43,14 +43,14 @@ def _operation(of_python, llvm: str) -> Instruction:
         if _is_whole(a) and _is_whole(b):
             kind = types.uint64 if types.uint64 in (a, b) else types.uint32
 
-            def generate(context, builder, signature, args):
+            def generate_unsigned(context, builder, signature, args):
                 a, b = (
                     context.cast(builder, value, type_, kind)
                     for value, type_ in zip(args, signature.args, strict=True)
                 )
                 return getattr(builder, llvm)(a, b)
 
-            return kind(a, b), generate
+            return kind(a, b), generate_unsigned
         usual = typing.resolve_function_type(of_python, (a, b), {})
 
         def generate(context, builder, signature, args):

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.gpu.occupancy import occupancy
-from convlab.gpu.tensor_cores.fragments import WARP, holders
+from convlab.gpu.occupancy import WARP, occupancy
+from convlab.gpu.tensor_cores.fragments import holders
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 SIDE = 32  # rows and columns of the product that one block computes
 CHANNELS = 32
@@ -40,7 +41,7 @@ def _blocks() -> Iterator[tuple]:
 
 
 def _fetched(M: int, N: int, K: int, block_m: int, block_n: int) -> int:
-    return M * K * -(-N // block_n) + N * K * -(-M // block_m)
+    return M * K * ceil_div(N, block_n) + N * K * ceil_div(M, block_m)
 
 
 def _blocks_of_threads() -> Iterator[tuple]:
@@ -77,7 +78,7 @@ def _sizes() -> Iterator[Launch]:
         table = indirection_buffer(problem, WARP).ravel()
         sizes = {"H": H, "W": W, "C": C, "P": problem.P, "Q": problem.Q, "R": R, "S": S}
         arguments = {"y": None, **sizes, "stride": stride, "padding": padding}
-        yield Launch((-(-table.size // BUILDERS),), (BUILDERS,), arguments, table)
+        yield Launch((ceil_div(table.size, BUILDERS),), (BUILDERS,), arguments, table)
 
 
 def _layers() -> Iterator[tuple]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from convlab.cpu.tile_model import TileBounds
 from convlab.lessons.exercise import Exercise
+from convlab.support.integers import ceil_div
 
 
 def _matrices() -> Iterator[tuple]:
@@ -18,7 +19,7 @@ def _matrices() -> Iterator[tuple]:
 
 def _panels(b, cols) -> np.ndarray:
     K, N = b.shape
-    panels = np.zeros((-(-N // cols), K, cols), b.dtype)
+    panels = np.zeros((ceil_div(N, cols), K, cols), b.dtype)
     for n in range(N):
         panels[n // cols, :, n % cols] = b[:, n]
     return panels

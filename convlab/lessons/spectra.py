@@ -10,6 +10,7 @@ from convlab.cost.formula import fast_size
 from convlab.lessons.exercise import Exercise
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 
 def _one_channel() -> Iterator[tuple]:
@@ -60,7 +61,7 @@ EXERCISES: dict[str, Exercise] = {
     "tiles": Exercise(
         "tiles(P, R, tile) returns how many tiles of `tile` rows it takes to compute P rows of output.",
         _tilings,
-        lambda P, R, tile: -(-P // (tile - R + 1)),
+        lambda P, R, tile: ceil_div(P, tile - R + 1),
         arguments=("P", "R", "tile"),
     ),
 }

@@ -27,7 +27,8 @@ def _layers() -> Iterator[tuple]:
 
 
 def _window_problem(x, R, S, stride, padding) -> ConvProblem:
-    return ConvProblem(*x.shape, 1, R, S, stride=stride, padding=padding)
+    N, H, W, C = x.shape
+    return ConvProblem(N, H, W, C, 1, R, S, stride=stride, padding=padding)
 
 
 def _largest_batch(H, W, C, R, S, stride, padding, budget) -> int:

@@ -10,6 +10,7 @@ from convlab.algorithms.winograd.transforms import matrices
 from convlab.lessons.exercise import Exercise
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 
 def _outputs() -> Iterator[tuple]:
@@ -39,7 +40,8 @@ def _tiled_pictures() -> Iterator[tuple]:
 
 def _correlate(x, g):
     """Return the valid outputs of one picture and one filter."""
-    problem = ConvProblem(1, *x.shape, 1, 1, *g.shape)
+    (H, W), (R, S) = x.shape, g.shape
+    problem = ConvProblem(1, H, W, 1, 1, R, S)
     return reference(x[None, :, :, None], g[None, :, :, None], problem)[0, :, :, 0]
 
 
@@ -48,7 +50,7 @@ EXERCISES: dict[str, Exercise] = {
         "winograd_products(P, Q, C, K, m) returns the multiplications of pixels and weights, both "
         "transformed, in a layer of P x Q outputs cut into tiles of m x m, with 3x3 filters.",
         _outputs,
-        lambda P, Q, C, K, m: -(-P // m) * -(-Q // m) * (m + 2) ** 2 * C * K,
+        lambda P, Q, C, K, m: ceil_div(P, m) * ceil_div(Q, m) * (m + 2) ** 2 * C * K,
         arguments=("P", "Q", "C", "K", "m"),
     ),
     "winograd_tile": Exercise(

@@ -53,11 +53,11 @@ class GpuFacts:
     def describe(self) -> str:
         """Return one line for people."""
         details = [
-            self.capability and f"compute capability {self.capability}",
-            self.memory and bytes_text(self.memory),
-            self.driver and f"driver {self.driver}",
+            f"compute capability {self.capability}" if self.capability else None,
+            bytes_text(self.memory) if self.memory else None,
+            f"driver {self.driver}" if self.driver else None,
         ]
-        known = ", ".join(filter(None, details))
+        known = ", ".join(detail for detail in details if detail)
         return f"{self.name} ({known})" if known else self.name
 
 
@@ -86,7 +86,9 @@ def ask() -> Driver | None:
 def find_gpus() -> tuple[GpuFacts, ...]:
     """Return the GPUs that the driver shows; none where there is no driver, or it does not start."""
     cuda = library()
-    error, count = _start(cuda) if cuda else (0, 0)
+    if cuda is None:
+        return ()
+    error, count = _start(cuda)
     return () if error else tuple(_facts(cuda, index) for index in range(count))
 
 

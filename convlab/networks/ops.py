@@ -4,7 +4,7 @@ The NumPy form, short and exact, stands here; the same in one pass, compiled, in
 write into arrays that are there already.
 
 ReLU is ``max(y, floor)`` with a floor of 0; where there is none, the floor is minus infinity. Pooling, sums
-and copies take a bias and a floor too: see `fusion.py`.
+and copies take a bias and a floor too: see `fuse.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-
-from convlab.networks.graph import STRIDE, WINDOW
 
 # What the networks of torchvision are trained with: mean and spread of ImageNet's red, green and blue.
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -51,15 +49,17 @@ def _add(y: np.ndarray, x: np.ndarray, bias: np.ndarray, floor: float) -> None:
     _finish(y, bias, floor)
 
 
-def _max_pool(x: np.ndarray, padding: int, bias: np.ndarray, floor: float, y: np.ndarray) -> None:
+def _max_pool(
+    x: np.ndarray, window: int, stride: int, padding: int, bias: np.ndarray, floor: float, y: np.ndarray
+) -> None:
     """Write the largest number of each window of x (N, H, W, C), plus bias, then ReLU, into y."""
     N, P, Q, C = y.shape
-    H, W = (STRIDE * (size - 1) + WINDOW for size in (P, Q))  # what all windows together cover
+    H, W = (stride * (size - 1) + window for size in (P, Q))  # what all windows together cover
     padded = np.full((N, H, W, C), -np.inf, x.dtype)
     seen = x[:, : H - padding, : W - padding]
     padded[:, padding : padding + seen.shape[1], padding : padding + seen.shape[2]] = seen
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (WINDOW, WINDOW), axis=(1, 2))
-    windows[:, ::STRIDE, ::STRIDE].max(axis=(-2, -1), out=y)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (window, window), axis=(1, 2))
+    windows[:, ::stride, ::stride].max(axis=(-2, -1), out=y)
     _finish(y, bias, floor)
 
 
@@ -88,7 +88,7 @@ _NUMPY = {
     "max_pool": _max_pool,
     "mean": _mean,
 }
-GLUE = {
+OPS = {
     "numpy": SimpleNamespace(**_NUMPY),
     "cpu": SimpleNamespace(**{name: _compiled(name) for name in _NUMPY}),
 }

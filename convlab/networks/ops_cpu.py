@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.cpu.jit import njit
-from convlab.networks.graph import STRIDE, WINDOW
 
 
 def finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
@@ -67,20 +66,22 @@ def _larger(v, w):
 
 
 @njit
-def max_pool(x, padding, bias, floor, y):
+def max_pool(x, window, stride, padding, bias, floor, y):
     N, H, W, C = x.shape
     for n in range(N):
         for p in range(y.shape[1]):
             for q in range(y.shape[2]):
-                top, left = p * STRIDE - padding, q * STRIDE - padding
-                first, last = max(left, 0), min(left + WINDOW, W) - 1
+                top, left = p * stride - padding, q * stride - padding
+                first, last = max(left, 0), min(left + window, W) - 1
                 largest = y[n, p, q]  # (C,): stays in the cache while the window goes over it
                 largest[:] = -np.inf
-                for h in range(max(top, 0), min(top + WINDOW, H)):
-                    # All three columns of the window; at an edge one of them comes twice, which is no matter.
-                    a, b, c = x[n, h, first], x[n, h, (first + last) // 2], x[n, h, last]
-                    for k in range(C):
-                        largest[k] = _larger(_larger(_larger(largest[k], a[k]), b[k]), c[k])
+                for h in range(max(top, 0), min(top + window, H)):
+                    # Three columns at a time; at an edge one of them comes twice, which is no matter.
+                    for column in range(first, last + 1, 3):
+                        a = x[n, h, column]
+                        b, c = x[n, h, min(column + 1, last)], x[n, h, min(column + 2, last)]
+                        for k in range(C):
+                            largest[k] = _larger(_larger(_larger(largest[k], a[k]), b[k]), c[k])
                 for k in range(C):
                     v = largest[k] + bias[k]
                     largest[k] = floor if v < floor else v

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from convlab.gpu.device import Gpu, using
 from convlab.gpu.simulated_gpu import Simulator
-from convlab.plans.feasible import Memory
+from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan, Ready
 from convlab.support import device_arrays
 
@@ -78,4 +78,4 @@ class DevicePlan(Plan):
         return y if out is None else out
 
     def _memory(self, output: int = 0) -> Memory:
-        return Memory(self.threads, output=output, device=self.device)
+        return Memory(output=output, device=self.device)

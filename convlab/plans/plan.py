@@ -16,7 +16,8 @@ import numpy as np
 
 from convlab.algorithms.spec import Algorithm, Cost
 from convlab.errors import ConvError, ShapeError, WorkspaceError
-from convlab.plans.feasible import Memory, check_feasible
+from convlab.machine.memory import Memory
+from convlab.plans.feasible import check_feasible
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checks import check_array, check_instance, check_out
@@ -134,7 +135,7 @@ class Plan:
         given = {name: size for name, size in {"N": N, "H": H, "W": W}.items() if size is not None}
         old, packed, workspace, spares = self._ready
         new, rebuilt = replace(old, **given), "nothing"
-        check_feasible(new, self.algorithm, self.backend, self._memory(output=new.y_bytes))
+        check_feasible(new, self.algorithm, self.backend, self.threads, self._memory(output=new.y_bytes))
         try:
             if self._w is not None and self._form.pack_key(new) != self._form.pack_key(old):
                 packed = self._form.pack(new, self._w)
@@ -262,7 +263,7 @@ class Plan:
 
     def _memory(self, output: int = 0) -> Memory:
         """Return what is asked if another size would fit."""
-        return Memory(self.threads, output=output)
+        return Memory(output=output)
 
     def __repr__(self) -> str:
         return (

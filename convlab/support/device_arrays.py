@@ -115,16 +115,16 @@ def check_described(name, array: Described, device, shape=None, axes="", dtypes=
         raise ArrayError(f"{name} lies on another device; expected it on the one that computes")
 
 
-def check_out_beside(x: Described | None, out, shape, dtype, device, **others) -> None:
+def check_out_beside(x_there: Described | None, out, shape, dtype, device, **others) -> None:
     """Refuse an output that is on another side than x, that cannot be written as a whole, or that shares
-    memory with another array; `x` is None for an array of NumPy.
+    memory with one of the others; `x_there` is what `described` says of x.
 
     Raises
     ------
     ArrayError, ShapeError
     """
     there = described("out", out)
-    if x is None:
+    if x_there is None:
         if there is not None:
             raise ArrayError("out lies on a device, and x is a NumPy array; expected both on one side")
         return check_out(out, shape, dtype, **others)

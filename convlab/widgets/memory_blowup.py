@@ -82,7 +82,7 @@ class MemoryBlowup(Live):
     """
 
     sentences = SENTENCES
-    network = Choice((*networks.names(), OWN))
+    network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     dtype = Choice(DTYPES, "float32")

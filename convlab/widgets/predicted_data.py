@@ -13,7 +13,7 @@ from pathlib import Path
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.auto.predict import Speeds, predictable
-from convlab.auto.select import ALIKE
+from convlab.auto.ranking import ALIKE
 from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.model_error import speeds_of
 from convlab.benchmark.saved_runs import CPU, runs

@@ -9,7 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.auto.predict import Prediction, Speeds, predict
-from convlab.auto.select import order_of
+from convlab.auto.ranking import order_of
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_choice, check_whole
 from convlab.support.units import time_text
@@ -78,7 +78,7 @@ class PredictedTimes(Live):
 
     sentences = SENTENCES
     measured_here = None
-    network = Choice((*networks.names(), OWN))
+    network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, max(map(len, LAYERS.values())) - 1, 0)
     own = traitlets.Dict().tag(sync=True)
     batch = Choice(BATCHES)

@@ -73,7 +73,7 @@ class RooflineExplorer(Live):
 
     sentences = SENTENCES
     measured_here = ("here", "measured")
-    network = Choice(networks.names())
+    network = Choice(networks.names(), "resnet18")
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     algorithm = Choice(tuple(ALGORITHMS), "indirect")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convlab.inspect.block_footprint import Block, count, in_order, walked
+from convlab.inspect.block_footprint import GemmBlock, count, implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_choice
 from convlab.support.units import bytes_text
@@ -79,9 +79,9 @@ class TileByTile(Live):
         return ConvProblem(N=1, **sizes)
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[GemmBlock]:
         """Its blocks, in the order in which they are visited."""
-        order = in_order if self.algorithm == "implicit_gemm" else walked
+        order = implicit_gemm_blocks if self.algorithm == "implicit_gemm" else precomputed_gemm_blocks
         return order(self.problem, self.block_m, self.block_n, self.block_k)
 
     def describe(self) -> str:

@@ -8,7 +8,7 @@ import traitlets
 
 from convlab.errors import ParameterError
 from convlab.gpu.simulator import Site, Trace
-from convlab.inspect.trace_view import described, in_order
+from convlab.inspect.trace_view import sites_in_order, trace_as_dict
 from convlab.support.checks import said
 from convlab.support.units import bytes_text, plural
 from convlab.widgets.shared.live import Live
@@ -117,9 +117,9 @@ class WarpMicroscope(Live):
 def _named(traces) -> dict[str, Trace]:
     """Return the traces by name, whatever way they were given."""
     if traces is None:
-        from convlab.inspect.access_patterns import ACCESSES
+        from convlab.inspect.access_patterns import ACCESS_PATTERNS
 
-        return {access.name: access.trace() for access in ACCESSES}
+        return {access.name: access.trace() for access in ACCESS_PATTERNS}
     if isinstance(traces, Trace):
         return {traces.kernel: traces}
     if (
@@ -134,13 +134,13 @@ def _named(traces) -> dict[str, Trace]:
 
 
 def _described(name: str, trace: Trace) -> dict:
-    kernel = described(name, trace)
+    kernel = trace_as_dict(name, trace)
     if not kernel["accesses"]:
         raise ParameterError(f"the trace of {name!r} has no access to global or shared memory")
     return kernel
 
 
 def _place(trace: Trace, site: Site) -> int:
-    if site not in (sites := in_order(trace)):
+    if site not in (sites := sites_in_order(trace)):
         raise ParameterError(f"access is line {site.line}, which is not in the trace of {trace.kernel!r}")
     return sites.index(site)

@@ -19,7 +19,7 @@ from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
 from convlab.algorithms.winograd.transforms import transforms
 from convlab.auto import speeds as known
 from convlab.auto.predict import predict
-from convlab.auto.select import ALIKE, order_of
+from convlab.auto.ranking import ALIKE, order_of
 from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
@@ -324,7 +324,9 @@ def test_blocks_and_what_they_touch(javascript, walks):
     got = javascript(TileByTile(), f"{order}.map((b) => [b, {counts}])", cases)
     for case, listed in zip(cases, got, strict=True):
         problem = ConvProblem(**case["problem"])
-        expected = (block_footprint.walked if walks else block_footprint.in_order)(problem, *case["blocks"])
+        expected = (
+            block_footprint.precomputed_gemm_blocks if walks else block_footprint.implicit_gemm_blocks
+        )(problem, *case["blocks"])
         assert len(listed) == len(expected)
         for (edges, found), block in zip(listed, expected, strict=True):
             assert edges[:6] == [edge for part in block for edge in (part.start, part.stop)]

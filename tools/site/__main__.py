@@ -53,7 +53,7 @@ def build(notebooks: Path, out: Path, run: Callable = execute) -> None:
         from tools.site import pages
         from tools.site.publish import check_out, publish
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed; pip install 'convlab[site]'") from None
+        raise UsageError(f"{error.name} is not installed; pip install 'convlab[workshop]'") from None
 
     if not notebooks.is_dir():
         raise UsageError(f"--notebooks {notebooks} is not a folder")

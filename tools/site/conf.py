@@ -1,15 +1,12 @@
 """Sphinx's settings: a calm book from executed notebooks that asks nothing of the network."""
 
-from importlib import metadata
+from convlab import __version__
 
 project = "convlab"
 # The title of every page ends with it; the front page has a heading of its own.
 html_title = "convlab"
 language = "en"
-try:
-    release = metadata.version("convlab")
-except metadata.PackageNotFoundError:  # run from a checkout that was not installed
-    release = ""
+release = __version__
 
 extensions = ["myst_nb", "tools.site.mathml"]
 include_patterns = ["index.md", "[0-9][0-9]_*.ipynb"]

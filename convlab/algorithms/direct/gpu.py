@@ -18,10 +18,9 @@ from functools import lru_cache
 from convlab.algorithms.direct import gpu_filter, gpu_staged
 from convlab.algorithms.direct.weights import filters_innermost
 from convlab.algorithms.ladder import Rung
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, kept
 
@@ -34,7 +33,7 @@ THREADS = 128
 @kept
 def one_thread_per_output(dtype: Computed):
     """Return the kernel; x is (N, H, W, C), w (K, R, S, C/groups) and y (N, P, Q, K), of type `dtype`."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def direct(x, w, y, stride, corner, dilation, groups):
@@ -72,7 +71,7 @@ def _run_naive(problem, x, w, workspace, y, threads):
 @lru_cache
 def coalesced(dtype: str):
     """Return the kernel for numbers of type `dtype`; w is packed, (groups, R, S, C/groups, K/groups)."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def direct(x, w, y, stride, corner, dilation):

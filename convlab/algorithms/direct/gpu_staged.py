@@ -15,10 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 LANES = 32  # filters of a block
@@ -33,7 +32,7 @@ def staged(dtype: str, tile: tuple[int, int] = TILE, shared: int = SHARED):
     A block computes LANES filters of a tile of pixels, a piece of the channels after the other: `chunk` of
     them at once, as many as fit.
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     tile_p, tile_q = tile
     size = shared // np.dtype(dtype).itemsize
     threads = LANES * tile_p * tile_q

@@ -27,12 +27,11 @@ import numpy as np
 from convlab.algorithms.fft import tiles
 from convlab.algorithms.fft.reference import packed_spectra
 from convlab.algorithms.fft.transforms import transform_size
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.fft_library import transforms
 from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -90,7 +89,7 @@ def pictures_of(kind: str, problem: ConvProblem) -> Pictures:
 @lru_cache
 def cut(dtype: str):
     """Return the kernel that fills pictures (N, down, across, rows, cols, C); a thread writes one number."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def cut_pictures(x, pictures, size, H, W, C, rows, cols, down, across, step_h, step_w, top, left):

@@ -1,6 +1,6 @@
 """Implicit GEMM on a GPU: one tiled product, and a ladder of rungs to it.
 
-    y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: see `tiled.index_map`
+    y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: `load_implicit`
 
 Blocks of threads compute tiles of y; pieces of A and w go to shared memory, from there to registers. On every
 rung it is the same kernel (`tiled.kernel`): what changes from rung to rung is one of its sizes. The rungs
@@ -17,7 +17,7 @@ from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import multiply
-from convlab.gpu.gemm.load_implicit import index_map, shape
+from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
@@ -55,7 +55,7 @@ def run(given, problem, x, w, workspace, y, threads):
 def run_tile(tile: Tile, parts: int, problem, x, w, workspace, y, threads):
     """The same with a tile of your own."""
     partials = workspace.get("partials")
-    multiply(problem, tile, parts, index_map, shape(problem, tile), x, x, w, partials, y)
+    multiply(problem, tile, parts, implicit_loader, shape(problem, tile), x, x, w, partials, y)
 
 
 # -- the ladder --------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def rung(name: str, tile: Tile, change: str, traffic: str, parts: Count = 1) -> 
         change,
         traffic,
         partial(run_tile, tile, parts),
-        partial(tiled_product, tile, index_map),
+        partial(tiled_product, tile, implicit_loader),
         launch.pack,
         lambda problem: "K is cut for one group only" if parts > 1 and problem.groups > 1 else None,
         {

@@ -17,7 +17,7 @@ from convlab.algorithms.indirect import buffer
 from convlab.gpu.device import current
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
-from convlab.gpu.gemm.kernel import Source
+from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
@@ -61,11 +61,11 @@ def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     tile, parts, *_ = choose_tile(problem)
     table, partials = workspace["offsets"].reshape(-1), workspace.get("partials")
-    launch.multiply(problem, tile, parts, listed, shape(problem, tile), x, table, w, partials, y)
+    launch.multiply(problem, tile, parts, indirect_loader, shape(problem, tile), x, table, w, partials, y)
 
 
 def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
-    """Return the numbers of the problem that `listed` takes."""
+    """Return the numbers of the problem that `indirect_loader` takes."""
     channels = problem.C // problem.groups
     image = problem.H * problem.W * problem.C
     taps = problem.R * problem.S
@@ -73,8 +73,8 @@ def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
 
 
 @kept
-def listed(tile: Tile, width: Count, dtype: Computed) -> Source:
-    """Return the `Source` that looks places up in the table."""
+def indirect_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
+    """Return the `Loader` that looks places up in the table."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
 
@@ -120,4 +120,4 @@ def listed(tile: Tile, width: Count, dtype: Computed) -> Source:
             look_up(rows, table, tap, taps)
         at[C], at[TAP] = c, tap
 
-    return Source(begin, fetch, advance)
+    return Loader(begin, fetch, advance)

@@ -11,10 +11,9 @@ from math import prod
 
 from convlab.algorithms.winograd import gpu as winograd
 from convlab.algorithms.winograd_s2d.space_to_depth import M, fold_weights, folded
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -23,7 +22,7 @@ THREADS = 128
 @lru_cache
 def fold(dtype: str):
     """Return the kernel(x, z, size, H, W, C, top, left, rows, columns); z (N, rows, columns, 2, 2, C)."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def fold_blocks(x, z, size, H, W, C, top, left, rows, columns):

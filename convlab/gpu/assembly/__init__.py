@@ -18,6 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from convlab.errors import ConvError, UnsupportedError
 from convlab.gpu.assembly.control_flow import loops, main_loop
@@ -98,8 +99,8 @@ class Assembly(Code):
 
 @checked
 def assemble(
-    kernel,
-    *arguments,
+    kernel: Any,
+    *arguments: Any,
     arch: str = "sm_90",
     launch_bounds: Count | tuple[Count, ...] | None = None,
     fastmath: bool | None = None,
@@ -130,7 +131,7 @@ def assemble(
         raise UnsupportedError(f"kernels cannot be compiled to machine code here: {fault}")
     from convlab.gpu import numba_cuda
     from convlab.gpu.launch_args import as_launched
-    from convlab.gpu.simulator.launch import kernel_function, named
+    from convlab.gpu.simulator.launch_checks import kernel_function, named
 
     named(kernel_function(kernel), arguments)
     options = numba_cuda.kernel_options(kernel)
@@ -172,9 +173,9 @@ def _capability(arch: str) -> tuple:
     return (int(match[1]), int(match[2]), *match[3])
 
 
-def _run(tool: str, *arguments) -> tuple[str, str]:
+def _run(tool: str, *arguments: Any) -> tuple[str, str]:
     """Run one of the toolkit's programs; return what it wrote to its output and to its error output."""
-    done = subprocess.run([find_part(tool), *arguments], capture_output=True, text=True)
+    done = subprocess.run([str(find_part(tool)), *arguments], capture_output=True, text=True)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line or "fatal" in line]
         if refused := too_much_shared(done.stderr):

@@ -50,7 +50,9 @@ def find_part(name: str) -> Path | None:
 def full_version(name: str) -> str | None:
     """Return the version of a part, e.g. "13.4.92"; None if it is not here, or does not say."""
     place = find_part(name)
-    return place and (_wheel_version(name) if name in LIBRARIES else tool_version(place))
+    if place is None:
+        return None
+    return _wheel_version(name) if name in LIBRARIES else tool_version(place)
 
 
 def part_version(name: str) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
-from convlab.gpu.gemm.load_implicit import index_map, shape
+from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 
@@ -34,4 +34,4 @@ def tile_for(problem: ConvProblem) -> Tile:
 def multiply(problem: ConvProblem, a, w, y) -> None:
     """Fill y (rows, count, columns) with the products of a (rows, count, inner) and packed w."""
     tile = tile_for(problem)
-    launch.multiply(problem, tile, 1, index_map, shape(problem, tile), a, a, w, None, y)
+    launch.multiply(problem, tile, 1, implicit_loader, shape(problem, tile), a, a, w, None, y)

@@ -25,6 +25,7 @@ from convlab.gpu.device import device_multiprocessors
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked, kept
+from convlab.support.integers import ceil_div
 
 FETCH = 16  # multiply-adds in the time of fetching a number: 128 a clock, against 32 bytes from the L2 cache
 OTHERS = 50  # instructions for one piece beside multiplying and reading shared memory: addresses, barrier
@@ -96,7 +97,8 @@ def choose_tile(
     ParameterError
         If there is no such tile.
     """
-    return _chosen(problem, given, multiprocessors or device_multiprocessors())
+    count = device_multiprocessors() if multiprocessors is None else multiprocessors
+    return _chosen(problem, given, count)
 
 
 @kept
@@ -122,14 +124,15 @@ def estimate(
     problem: ConvProblem, tile: Tile, parts: Count = 1, multiprocessors: Count | None = None
 ) -> TileChoice:
     """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
-    multiprocessors = multiprocessors or device_multiprocessors()
+    if multiprocessors is None:
+        multiprocessors = device_multiprocessors()
     (M, N, K), groups = problem.gemm, problem.groups
-    pieces = -(-K // tile.block_k)
+    pieces = ceil_div(K, tile.block_k)
     parts = 1 if groups > 1 else max(1, min(parts, pieces // LEAST))
-    length = -(-pieces // parts)
-    parts = -(-pieces // length)  # none is empty
-    tiles, cells = -(-M // tile.block_m) * -(-N // tile.block_n) * groups, tile.block_m * tile.block_n
-    rounds = -(-tiles * parts // multiprocessors)
+    length = ceil_div(pieces, parts)
+    parts = ceil_div(pieces, length)  # none is empty
+    tiles, cells = ceil_div(M, tile.block_m) * ceil_div(N, tile.block_n) * groups, tile.block_m * tile.block_n
+    rounds = ceil_div(tiles * parts, multiprocessors)
     fetches = FETCH * (1 / tile.block_m + 1 / tile.block_n)
     waiting = max(1, ENOUGH / (rounds * tile.warps))
     time = rounds * cells * length * tile.block_k * (instructions(tile) + fetches) * waiting

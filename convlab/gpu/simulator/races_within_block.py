@@ -1,7 +1,8 @@
 """Races: two threads at one element, one of them writes, and nothing says who comes first.
 
 It is one even if both write the same number, or if the device happens to do it in the right order. What says
-who comes first are barriers, and what `order` knows. Atomic operations may meet each other, and nothing else.
+who comes first are barriers, and what `vector_clocks` knows. Atomic operations may meet each other,
+and nothing else.
 
 Accesses are put in the order they had here, grain by grain (the smallest elements of the launch, so that
 views with elements of several sizes can be compared). It is enough to hold each against its neighbours: the
@@ -12,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.errors import RACE, Mistake, element
-from convlab.gpu.simulator.log import Rows
-from convlab.gpu.simulator.requests import numbered
+from convlab.gpu.simulator.unique_rows import unique_rows
 
 VERBS = {
     "ld": "read",
@@ -27,35 +28,35 @@ _READ, _WRITE, _ATOMIC = 0, 1, 2
 _DOES = {"ld": _READ, "fetched": _READ, "st": _WRITE, "landed": _WRITE, "atomic": _ATOMIC}
 
 
-def within_block(machine, rows: Rows) -> None:
+def within_block(simulation, rows: AccessRows) -> None:
     """Note the races among the accesses between two barriers of a block."""
-    touched = _touched(machine, rows)
+    touched = _touched(simulation, rows)
     if touched is None:
         return
     row, grain, does = touched
     first, second = (row[part] for part in _neighbours(grain, does))
     one = rows.thread[first] == rows.thread[second]
     turn = rows.turn[second]
-    ordered = one | machine.order.within(rows.thread[first], rows.moment[first], turn)
+    ordered = one | simulation.order.within(rows.thread[first], rows.moment[first], turn)
     for pair in np.flatnonzero(~ordered & (turn > 0)).tolist():
-        if machine.log.accesses[rows.access[first[pair]]].kind == "atomic":
+        if simulation.log.accesses[rows.access[first[pair]]].kind == "atomic":
             address, moment = int(rows.address[first[pair]]), int(rows.moment[first[pair]])
-            ordered[pair] = machine.order.atomic_before(address, moment, int(turn[pair]))
+            ordered[pair] = simulation.order.atomic_before(address, moment, int(turn[pair]))
     first, second = first[~ordered], second[~ordered]
     if len(first):
-        _note(machine, rows, first, second)
+        _note(simulation, rows, first, second)
 
 
-def _touched(machine, rows):
+def _touched(simulation, rows):
     """Return row, grain and what was done, one item a grain an access, sorted by grain and moment.
 
     Only the grains that several threads touched, and one of them wrote; None if there are none.
     """
-    accesses = machine.log.accesses
+    accesses = simulation.log.accesses
     does = np.array([_DOES[access.kind] for access in accesses], np.int64)[rows.access]
     if not does.any():
         return None
-    size = machine.memory.grain
+    size = simulation.memory.grain
     times = np.array([access.size for access in accesses])[rows.access] // size
     start = np.repeat(np.cumsum(times) - times, times)
     row = np.repeat(np.arange(len(rows)), times)
@@ -103,27 +104,29 @@ def _neighbours(grain, does):
     return first[order], second[order]
 
 
-def _note(machine, rows, first, second):
+def _note(simulation, rows, first, second):
     spots = [rows.path[first], rows.instruction[first], rows.path[second], rows.instruction[second]]
-    _, spot = numbered(*spots)
+    _, spot = unique_rows(*spots)
     _, examples, counts = np.unique(spot, return_index=True, return_counts=True)
-    block = machine.block_index
+    block = simulation.block_index
     for example, count in sorted(zip(examples.tolist(), counts.tolist(), strict=True)):
         pair = int(first[example]), int(second[example])
-        if machine.log.accesses[rows.access[pair[0]]].kind in ("ld", "fetched"):
+        if simulation.log.accesses[rows.access[pair[0]]].kind in ("ld", "fetched"):
             pair = pair[::-1]  # the one that writes is named first
-        (one, index, did, place), (two, _, also, other) = (described(machine, rows, row) for row in pair)
-        array = machine.log.accesses[rows.access[pair[0]]].array.name
+        (one, index, did, place), (two, _, also, other) = (
+            describe_access(simulation, rows, row) for row in pair
+        )
+        array = simulation.log.accesses[rows.access[pair[0]]].array.name
         text = f"{element(array, index)} is {did} by thread {one} and {also} by thread {two}"
         text += f" of block {block}, with no barrier between"
         if rows.turn[pair[0]] or rows.turn[pair[1]]:
             text += ", and no syncwarp that both waited at"
-        machine.mistakes.add(Mistake(RACE, text, place, other, array, index, block, one, count))
+        simulation.mistakes.add(Mistake(RACE, text, place, other, array, index, block, one, count))
 
 
-def described(machine, rows, row):
+def describe_access(simulation, rows, row):
     """Return (thread, index, verb, place) of an access."""
-    access = machine.log.accesses[rows.access[row]]
+    access = simulation.log.accesses[rows.access[row]]
     index = access.array.index((int(rows.address[row]) - access.array.base) // access.array.itemsize)
-    place = machine.place(machine.paths.nodes[rows.path[row]], int(rows.instruction[row]))
-    return machine.thread_index(int(rows.thread[row])), index, VERBS[access.kind], place
+    place = simulation.place(simulation.paths.nodes[rows.path[row]], int(rows.instruction[row]))
+    return simulation.thread_index(int(rows.thread[row])), index, VERBS[access.kind], place

@@ -1,7 +1,7 @@
-"""The front door: a network's steps, and weights for them.
+"""The front door: a network's nodes, and weights for them.
 
-    stack = whole.load("resnet18")
-    features = stack.prepare("auto").run(photograph(224))
+    model = load_model("resnet18")
+    features = model.prepare("auto").run(photograph(224))
 
 The weights are random. Trained ones are 5 to 45 MB and belong to others, so none are shipped: what comes out
 is no class of anything. But it depends on every number on the way, so two algorithms that agree on it agree
@@ -16,31 +16,32 @@ from math import sqrt
 
 import numpy as np
 
-from convlab import networks
 from convlab.algorithms.spec import Algorithm
 from convlab.errors import ArrayError
-from convlab.networks import Network
 from convlab.networks.architectures import ARCHITECTURES
-from convlab.networks.executor import Prepared
-from convlab.networks.graph import Step, Trace
+from convlab.networks.executor import Executor
+from convlab.networks.graph import GraphBuilder, Node
+from convlab.networks.layers import Network, load
 from convlab.support.checked import Positive, Threads, checked
 from convlab.support.checks import COMPUTES, LARGEST, check_array, check_choice, check_whole
 
 SEED = 18
 
 
-def names() -> tuple[str, ...]:
+def model_names() -> tuple[str, ...]:
     """Return the networks that can be run as a whole."""
     return tuple(ARCHITECTURES)
 
 
-def load(name: str, *, size: int | tuple[int, int] = 224, batch: int = 1, dtype: str = "float32") -> Stack:
+def load_model(
+    name: str, *, size: int | tuple[int, int] = 224, batch: int = 1, dtype: str = "float32"
+) -> Model:
     """Return a whole network, from the photograph to the mean of its last feature maps.
 
     Parameters
     ----------
     name : str
-        One of `names()`.
+        One of `model_names()`.
     size : int or (int, int)
         Rows and columns of the photos, in pixels.
     batch : int
@@ -55,36 +56,36 @@ def load(name: str, *, size: int | tuple[int, int] = 224, batch: int = 1, dtype:
 
     Examples
     --------
-    >>> stack = load("resnet18")
-    >>> [step.name for step in stack.steps[:5]]
+    >>> model = load_model("resnet18")
+    >>> [node.name for node in model.nodes[:5]]
     ['photo', 'conv1', 'maxpool', 'layer1.0.conv1', 'layer1.0.conv2']
-    >>> stack.features
+    >>> model.features
     512
     """
     check_choice("network", name, ARCHITECTURES)
     check_choice("dtype", dtype, COMPUTES)
     pair = size if isinstance(size, tuple) and len(size) == 2 else (size, size)
     H, W = (check_whole("size", one, 1, LARGEST) for one in pair)
-    network = networks.load(name, batch=batch, dtype=dtype)
-    trace = Trace(network, H, W)
-    ARCHITECTURES[name](trace, trace.photo)
-    return Stack(network, tuple(trace.steps))
+    network = load(name, batch=batch, dtype=dtype)
+    builder = GraphBuilder(network, H, W)
+    ARCHITECTURES[name](builder, builder.photo)
+    return Model(network, tuple(builder.nodes))
 
 
 @dataclass(frozen=True, repr=False)
-class Stack:
+class Model:
     """A network that can be run.
 
     Attributes
     ----------
     network : Network
         Its convolutions, for photos of 224 x 224 pixels.
-    steps : tuple of Step
+    nodes : tuple of Node
         What it does, in order, for photos of the size that was asked for.
     """
 
     network: Network
-    steps: tuple[Step, ...]
+    nodes: tuple[Node, ...]
 
     def __repr__(self) -> str:
         return f"<{self.title}: {len(self.layers)} convolutions, photos {self.photo_shape}>"
@@ -97,22 +98,22 @@ class Stack:
     @property
     def dtype(self) -> str:
         """Type of every array."""
-        return self.steps[0].dtype
+        return self.nodes[0].dtype
 
     @property
     def photo_shape(self) -> tuple[int, int, int, int]:
         """Shape of the photos, (N, H, W, 3)."""
-        return self.steps[0].shape
+        return self.nodes[0].shape
 
     @property
     def features(self) -> int:
         """Numbers that come out for each photo."""
-        return self.steps[-1].shape[3]
+        return self.nodes[-1].shape[3]
 
     @property
-    def layers(self) -> tuple[Step, ...]:
-        """The convolutions among the steps."""
-        return tuple(step for step in self.steps if step.does == "conv")
+    def layers(self) -> tuple[Node, ...]:
+        """The convolutions among the nodes."""
+        return tuple(node for node in self.nodes if node.op == "conv")
 
     @cached_property
     def weights(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -122,12 +123,12 @@ class Stack:
         numbers as large as it got. Where two layers are added up, half the variance does that.
         """
         found = {}
-        for place, step in enumerate(self.layers):
-            rng, n = np.random.default_rng((SEED, place)), step.problem.gemm[2]
-            w = rng.standard_normal(step.problem.w_shape, np.float32)
-            w *= np.float32(sqrt((2 if step.relu else 1) / n))
-            bias = np.float32(0.1) * rng.standard_normal(step.problem.K, np.float32)
-            found[step.name] = w.astype(step.dtype, copy=False), bias.astype(step.dtype, copy=False)
+        for place, node in enumerate(self.layers):
+            rng, n = np.random.default_rng((SEED, place)), node.convolution.gemm[2]
+            w = rng.standard_normal(node.convolution.w_shape, np.float32)
+            w *= np.float32(sqrt((2 if node.relu else 1) / n))
+            bias = np.float32(0.1) * rng.standard_normal(node.convolution.K, np.float32)
+            found[node.name] = w.astype(node.dtype, copy=False), bias.astype(node.dtype, copy=False)
         return found
 
     @checked
@@ -139,20 +140,20 @@ class Stack:
         threads: Threads = 1,
         fused: bool = True,
         progress: bool = True,
-    ) -> Prepared:
+    ) -> Executor:
         """Plan every layer: choose its algorithm, pack its weights, find memory for all arrays.
 
         Parameters
         ----------
         algorithm : str, Algorithm, or dict of str to one of them
             As `convlab.plan` takes it, for all layers or by the name of the layer; "auto" serves those that
-            are not named, and those that the algorithm cannot serve (see `Prepared.replaced`).
+            are not named, and those that the algorithm cannot serve (see `Executor.replaced`).
         backend : str
             "cpu", "numpy" or "auto".
         threads : int
             For the convolutions. What lies between them runs on one.
         fused : bool
-            Let bias and ReLU wait for a step that goes over the same numbers anyway, see `fusion.py`.
+            Let bias and ReLU wait for a node that goes over the same numbers anyway, see `fuse.py`.
         progress : bool
             Show a bar while it takes its time: in a notebook, or on a terminal.
 
@@ -161,7 +162,7 @@ class Stack:
         ConvError
             If an argument is wrong, or the memory does not suffice.
         """
-        return Prepared(self, algorithm, backend, threads, fused, progress)
+        return Executor(self, algorithm, backend, threads, fused, progress)
 
     def check_photo(self, photo: np.ndarray) -> None:
         """Refuse what is no batch of photos of the right size, with numbers from 0 to 1.
@@ -180,7 +181,7 @@ class Stack:
         """Return the features (N, features) as NumPy computes them in float64."""
         self.check_photo(photo)
         H, W = self.photo_shape[1:3]
-        exact = load(self.network.name, size=(H, W), batch=self.photo_shape[0], dtype="float64")
+        exact = load_model(self.network.name, size=(H, W), batch=self.photo_shape[0], dtype="float64")
         return exact.prepare("im2row", backend="numpy", progress=False).run(photo.astype(np.float64))
 
     @checked
@@ -199,6 +200,6 @@ class Stack:
         factor : float
             Room for the worst of many numbers; little, for each is the mean over many pixels.
         """
-        products = sum(step.problem.gemm[2] for step in self.layers)
+        products = sum(node.convolution.gemm[2] for node in self.layers)
         size = sqrt(np.mean(np.square(reference)))
         return float(factor * rounding * np.finfo(self.dtype).eps * sqrt(products) * size)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessKind:
     """A kind of access: what is done to which array, and to how many bytes at once.
 
     Attributes
@@ -31,17 +31,17 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Rows:
+class AccessRows:
     """Accesses between two barriers of one block; every field has one element for each.
 
     Attributes
     ----------
     thread, turn : arrays of int
-        The thread of the block; and the number of its clock in `Order.clocks`.
+        The thread of the block; and the number of its clock in `VectorClocks.clocks`.
     path, instruction : arrays of int
         Number of the `Path`, and `f_lasti`: the place in the source.
     access, address : arrays of int
-        Number of the `Access`, and the first byte.
+        Number of the `AccessKind`, and the first byte.
     moment : array of int
         How many accesses of the launch came before it.
     """
@@ -57,27 +57,27 @@ class Rows:
     def __len__(self):
         return len(self.thread)
 
-    def __getitem__(self, rows) -> Rows:
-        return Rows(*[getattr(self, name)[rows] for name in self.__dataclass_fields__])
+    def __getitem__(self, rows) -> AccessRows:
+        return AccessRows(*[getattr(self, name)[rows] for name in self.__dataclass_fields__])
 
     @staticmethod
-    def together(parts: list[Rows]) -> Rows:
+    def together(parts: list[AccessRows]) -> AccessRows:
         """Return several as one."""
         none = np.zeros(0, np.int64)
-        return Rows(
+        return AccessRows(
             *[
                 np.concatenate([none, *[getattr(part, name) for part in parts]])
-                for name in Rows.__dataclass_fields__
+                for name in AccessRows.__dataclass_fields__
             ]
         )
 
 
-class Log:
+class AccessLog:
     """Where arrays write their accesses down, as four numbers: path, instruction, access, address."""
 
     def __init__(self):
         self.numbers: list[int] = []
-        self.accesses: list[Access] = []
+        self.accesses: list[AccessKind] = []
         self._known: dict[tuple, int] = {}
         self._turns: list[tuple[int, int, int]] = []
         self._taken = 0
@@ -87,18 +87,18 @@ class Log:
         return self._taken + len(self.numbers) // 4
 
     def access(self, kind: str, array, size: int, part: int = 0) -> int:
-        """Return the number of an `Access`."""
+        """Return the number of an `AccessKind`."""
         key = (kind, id(array), size, part)
         if key not in self._known:
             self._known[key] = len(self.accesses)
-            self.accesses.append(Access(kind, array, size, part))
+            self.accesses.append(AccessKind(kind, array, size, part))
         return self._known[key]
 
     def begin(self, thread: int, turn: int) -> None:
         """Say whose accesses follow."""
         self._turns.append((len(self.numbers) // 4, thread, turn))
 
-    def take(self) -> Rows:
+    def take(self) -> AccessRows:
         """Return the rows since the last time, and forget them."""
         path, instruction, access, address = np.array(self.numbers, np.int64).reshape(-1, 4).T
         start, thread, turn = np.array(self._turns, np.int64).reshape(-1, 3).T
@@ -108,4 +108,4 @@ class Log:
         moment = np.arange(self._taken, self._taken + len(path))
         self._taken += len(path)
         thread, turn = np.repeat(thread, lengths), np.repeat(turn, lengths)
-        return Rows(thread, turn, path, instruction, access, address, moment)
+        return AccessRows(thread, turn, path, instruction, access, address, moment)

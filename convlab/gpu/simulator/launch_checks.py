@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 
 from convlab.errors import ArrayError, ParameterError
+from convlab.gpu.occupancy import MOST_THREADS
 from convlab.support.checks import LARGEST, check_whole, no_array, said
 
-MOST_THREADS = 1024  # of a block
 _MOST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}  # along x, y and z
 
 

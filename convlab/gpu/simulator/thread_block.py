@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 from greenlet import getcurrent, greenlet
 
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import errors
+from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.errors import Mistake
-from convlab.gpu.simulator.log import Rows
-from convlab.gpu.simulator.warp_names import WARP
 
 _NOTHING = MappingProxyType({})
 
@@ -31,7 +31,7 @@ class Lane:
     number : int
         Its number in the warp.
     turn, clock : int, dict
-        What comes before what it does next, and the number of that: see `order`.
+        What comes before what it does next, and the number of that: see `vector_clocks`.
     fenced : dict
         How far a `threadfence` of its reaches -> what came before that.
     waits : tuple or None
@@ -40,35 +40,35 @@ class Lane:
 
     # What few threads need is here until then: there are many of them.
     turn, clock, fenced = 0, _NOTHING, _NOTHING
-    mark = waited = 0  # of a `while` that goes round and round: see `Machine.next_round`
-    wraps, suspect = _NOTHING, (None, None)  # see `Watch`
+    mark = waited = 0  # of a `while` that goes round and round: see `Simulation.next_round`
+    wraps, suspect = _NOTHING, (None, None)  # see `WraparoundChecks`
 
-    def __init__(self, machine, thread, hub):
-        self.machine, self.hub, self.thread, self.number = machine, hub, thread, thread % WARP
-        self.index = machine.thread_index(thread)
+    def __init__(self, simulation, thread, hub):
+        self.simulation, self.hub, self.thread, self.number = simulation, hub, thread, thread % WARP
+        self.index = simulation.thread_index(thread)
         self.waits = self.got = None
-        self.path = machine.paths.root
+        self.path = simulation.paths.root
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
-        self.greenlet = greenlet(machine.function, hub)
-        self.greenlet.gr_context = machine.context
-        self._arguments = machine.arguments
+        self.greenlet = greenlet(simulation.function, hub)
+        self.greenlet.gr_context = simulation.context
+        self._arguments = simulation.arguments
 
     def go(self) -> None:
         """Run until it waits or returns."""
-        machine = self.machine
-        machine.lane, machine.path = self, self.path
-        machine.log.begin(self.thread, self.turn)
+        simulation = self.simulation
+        simulation.lane, simulation.path = self, self.path
+        simulation.log.begin(self.thread, self.turn)
         arguments, self._arguments = self._arguments, ()
         try:
             self.greenlet.switch(*arguments)
         except Exception as error:
-            error.add_note(f"in thread {self.index} of block {machine.block_index}")
+            error.add_note(f"in thread {self.index} of block {simulation.block_index}")
             raise
 
     def adopt(self, turn: int, clock: dict, fenced: dict) -> None:
         """Know more than before of what others have done."""
         self.turn, self.clock, self.fenced = turn, clock, fenced
-        self.machine.log.begin(self.thread, turn)
+        self.simulation.log.begin(self.thread, turn)
 
     @property
     def done(self) -> bool:
@@ -84,13 +84,13 @@ class Lane:
         return self._wait(("warp", spot, mask, value, ordered))
 
     def _wait(self, waits):
-        self.waits, self.path = waits, self.machine.path
+        self.waits, self.path = waits, self.simulation.path
         self.hub.switch()
         return self.got
 
     def pause(self) -> None:
         """Let others have a turn."""
-        self.path = self.machine.path
+        self.path = self.simulation.path
         self.hub.switch()
 
     def release(self, got) -> None:
@@ -108,22 +108,22 @@ class Exchange(dict):
         return self._result
 
 
-class Block:
+class ThreadBlock:
     """All threads of one block."""
 
-    def __init__(self, machine):
-        self.machine = machine
-        x, y, z = machine.block
+    def __init__(self, simulation):
+        self.simulation = simulation
+        x, y, z = simulation.block
         hub = getcurrent()
-        lanes = [Lane(machine, thread, hub) for thread in range(x * y * z)]
+        lanes = [Lane(simulation, thread, hub) for thread in range(x * y * z)]
         self.warps = [lanes[start : start + WARP] for start in range(0, len(lanes), WARP)]
 
-    def run(self) -> Iterator[Rows]:
+    def run(self) -> Iterator[AccessRows]:
         """Run it to the end; give the accesses before each barrier, and after the last."""
         while True:
             while any([self._run_warp(warp) for warp in self.warps]):  # each of them, every time
                 pass
-            yield self.machine.log.take()
+            yield self.simulation.log.take()
             waiting = [lane for warp in self.warps for lane in warp if lane.waits]
             if not waiting:
                 return
@@ -159,7 +159,7 @@ class Block:
         ready = ready or [lanes for (_, mask), lanes in spots.items() if mask is None]
         for lanes in ready:
             if lanes[0].waits[4]:
-                self.machine.order.syncwarp(lanes)
+                self.simulation.order.syncwarp(lanes)
             values = Exchange({lane.number: lane.waits[3] for lane in lanes})
             for lane in lanes:
                 lane.release(values)
@@ -179,8 +179,8 @@ class Block:
             text += f" {int(mask):#x}, which never get here"
         else:
             text = f"lane {lane.number} calls this with a mask, {int(mask):#x}, that does not name itself"
-        self.machine.lane = lane
-        self.machine.stop(errors.WARP, text, place=self.machine.place(path, 2 * instruction))
+        self.simulation.lane = lane
+        self.simulation.stop(errors.WARP, text, place=self.simulation.place(path, 2 * instruction))
 
     def _barrier(self, waiting) -> None:
         """Let all threads go on that wait for the block; say so if not all do, or not in one place."""
@@ -198,22 +198,22 @@ class Block:
                 text = f"thread {first.index} waits here in one iteration of a loop, thread {other.index}"
                 text += " in another"
             self._diverged(first, other, text)
-        self.machine.order.barrier(waiting)
+        self.simulation.order.barrier(waiting)
         values = [lane.waits[3] for lane in waiting]
         for lane in waiting:
             lane.release(values)
 
     def _diverged(self, lane, other, text):
-        block = self.machine.block_index
+        block = self.simulation.block_index
         place, elsewhere = self._place(lane), other and self._place(other)
         mistake = Mistake(
             errors.BARRIER, f"{text} (block {block})", place, elsewhere, block=block, thread=lane.index
         )
-        self.machine.mistakes.add(mistake)
+        self.simulation.mistakes.add(mistake)
 
     def _place(self, lane):
         path, instruction = lane.waits[1]
-        return self.machine.place(path, 2 * instruction)
+        return self.simulation.place(path, 2 * instruction)
 
 
 def _names(mask, lane) -> bool:

@@ -11,6 +11,7 @@ from math import gcd
 import numpy as np
 
 from convlab.support.checks import check_dtype, check_shape
+from convlab.support.integers import round_up
 
 EMPTY, WRITTEN, COPYING = 0, 1, 2  # states of a byte; COPYING: cp.async has been told, and may not be done
 ALIGNMENT = 512  # bytes; where the device begins an array
@@ -54,7 +55,7 @@ def poisoned(shape, dtype) -> np.ndarray:
     return array
 
 
-class Memory:
+class GlobalMemory:
     """Where the arrays of one launch lie: every allocation at an address of its own.
 
     Attributes
@@ -91,7 +92,7 @@ class Memory:
         if start == self._end:
             self._found.append((known, start))
             self.sizes[start] = size
-            self._end += -(-size // ALIGNMENT) * ALIGNMENT + ALIGNMENT
+            self._end += round_up(size, ALIGNMENT) + ALIGNMENT
         address = start + _pointer(array) - _pointer(known)
         self.look_at(start, address, array.itemsize)
         return address, start

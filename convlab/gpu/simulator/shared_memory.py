@@ -6,9 +6,10 @@ import numpy as np
 
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.simulator import errors
-from convlab.gpu.simulator.arrays import Watched
-from convlab.gpu.simulator.memory import EMPTY
-from convlab.gpu.simulator.values import as_dtype
+from convlab.gpu.simulator.casts import as_dtype
+from convlab.gpu.simulator.global_memory import EMPTY
+from convlab.gpu.simulator.traced_arrays import TracedArray
+from convlab.support.integers import round_up
 
 ALIGNMENT = 16
 
@@ -20,11 +21,11 @@ class SharedMemory:
     dynamic memory, `dynamic_bytes` in all: every such array begins at its first byte, whatever its type.
     """
 
-    def __init__(self, machine, dynamic_bytes: int):
-        self._machine, self._dynamic_bytes = machine, dynamic_bytes
+    def __init__(self, simulation, dynamic_bytes: int):
+        self._simulation, self._dynamic_bytes = simulation, dynamic_bytes
         self._bytes = np.zeros(MOST_SHARED, np.uint8)
         self._states = bytearray(MOST_SHARED)
-        self._arrays: dict[tuple, Watched] = {}
+        self._arrays: dict[tuple, TracedArray] = {}
         self._dynamic = 0
         self._end = dynamic_bytes
 
@@ -33,9 +34,9 @@ class SharedMemory:
         self._bytes[: self._end] = 0xFF  # NaN, in every floating-point type
         self._states[: self._end] = bytes([EMPTY]) * self._end
 
-    def array(self, shape, dtype, instruction: int, name: str) -> Watched:
+    def array(self, shape, dtype, instruction: int, name: str) -> TracedArray:
         """Return the array made at an instruction of the function that runs now."""
-        key = (self._machine.path.code.co_filename, self._machine.path.code.co_firstlineno, instruction)
+        key = (self._simulation.path.code.co_filename, self._simulation.path.code.co_firstlineno, instruction)
         if key not in self._arrays:
             self._arrays[key] = self._made(shape, as_dtype(dtype), name)
         return self._arrays[key]
@@ -47,15 +48,15 @@ class SharedMemory:
             start, shape = 0, (self._dynamic_bytes // dtype.itemsize,)
             size = shape[0] * dtype.itemsize
         else:
-            start = -(-self._end // ALIGNMENT) * ALIGNMENT
+            start = round_up(self._end, ALIGNMENT)
             self._end = start + size
         if self._end > MOST_SHARED:
             text = (
                 f"with {name} the block takes {self._end} bytes of shared memory; it can have {MOST_SHARED}"
             )
-            self._machine.stop(errors.MEMORY, text, name)
+            self._simulation.stop(errors.MEMORY, text, name)
         numbers = self._bytes[start : start + size].view(dtype).reshape(shape)
         numbers.view(np.uint8)[...] = 0xFF
-        self._machine.memory.look_at(0, start, dtype.itemsize)
+        self._simulation.memory.look_at(0, start, dtype.itemsize)
         states = memoryview(self._states)[start : start + size]
-        return Watched(self._machine, numbers, name, "shared", start, 0, states)
+        return TracedArray(self._simulation, numbers, name, "shared", start, 0, states)

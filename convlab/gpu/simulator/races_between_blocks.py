@@ -1,4 +1,4 @@
-"""Races between blocks: they run in any order, unless what `order` knows says otherwise."""
+"""Races between blocks: they run in any order, unless what `vector_clocks` knows says otherwise."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from bisect import bisect_right
 
 import numpy as np
 
+from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.errors import RACE, Mistake, element
-from convlab.gpu.simulator.log import Rows
-from convlab.gpu.simulator.order import ELEMENT
-from convlab.gpu.simulator.races import VERBS, described
+from convlab.gpu.simulator.races_within_block import VERBS, describe_access
+from convlab.gpu.simulator.vector_clocks import ELEMENT
+from convlab.support.integers import ceil_div
 
 _THREAD, _INSTRUCTION = 10, 20  # bits of each in `_Last.who`; the rest is the path
 _CONFLICTS = {"ld": ("st", "atomic"), "st": ("ld", "st", "atomic"), "atomic": ("ld", "st")}
@@ -37,21 +38,21 @@ class _Last:
         self.moment[0, items], self.who[0, items] = moment, who
 
 
-class BetweenBlocks:
+class RacesBetweenBlocks:
     """Watches global memory: who read, wrote or changed each grain last."""
 
-    def __init__(self, machine):
-        self._machine, self._seen = machine, {}
+    def __init__(self, simulation):
+        self._simulation, self._seen = simulation, {}
         self._blocks, self._began = [], []  # the blocks that ran, and when
 
     def begin(self) -> None:
         """Begin a block."""
-        self._blocks.append(self._machine.block_index)
-        self._began.append(self._machine.log.now())
+        self._blocks.append(self._simulation.block_index)
+        self._began.append(self._simulation.log.now())
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: AccessRows) -> None:
         """Note the races of some accesses of a block with those of blocks before."""
-        accesses = self._machine.log.accesses
+        accesses = self._simulation.log.accesses
         for number in np.unique(rows.access):
             access = accesses[number]
             if access.array.space == "global" and access.kind in _CONFLICTS:
@@ -59,7 +60,9 @@ class BetweenBlocks:
 
     def _add(self, access, rows):
         start = access.array.start
-        grain, size = (part[start] for part in (self._machine.memory.grains, self._machine.memory.sizes))
+        grain, size = (
+            part[start] for part in (self._simulation.memory.grains, self._simulation.memory.sizes)
+        )
         width = access.size // grain
         first = (rows.address - start) // grain
         items = (first[:, None] + np.arange(width)).reshape(-1)
@@ -71,7 +74,7 @@ class BetweenBlocks:
                 if len(found):
                     self._judge(access, kind, rows, found // width, moment[found] - 1, who[found])
         if access.kind not in seen:
-            seen[access.kind] = _Last(-(-size // grain))
+            seen[access.kind] = _Last(ceil_div(size, grain))
         who = (rows.path << _THREAD + _INSTRUCTION) | (rows.instruction << _THREAD) | rows.thread
         seen[access.kind].add(
             items, np.repeat(rows.moment + 1, width), np.repeat(who, width), self._began[-1]
@@ -79,7 +82,7 @@ class BetweenBlocks:
 
     def _judge(self, access, kind, rows, row, moment, who):
         """Note what is a race: `row` by `row`, an access now and one by another block before."""
-        order = self._machine.order
+        order = self._simulation.order
         wrong = np.ones(len(row), bool)
         for i in np.flatnonzero(rows.turn[row]).tolist():
             now, then = int(row[i]), int(moment[i])
@@ -98,15 +101,15 @@ class BetweenBlocks:
         return self._blocks[bisect_right(self._began, moment) - 1]
 
     def _note(self, access, kind, rows, row, moment, who, count):
-        machine, block = self._machine, self._machine.block_index
-        thread, index, did, place = described(machine, rows, row)
-        path = machine.paths.nodes[who >> _THREAD + _INSTRUCTION]
-        other = machine.place(path, who >> _THREAD & (1 << _INSTRUCTION) - 1)
+        simulation, block = self._simulation, self._simulation.block_index
+        thread, index, did, place = describe_access(simulation, rows, row)
+        path = simulation.paths.nodes[who >> _THREAD + _INSTRUCTION]
+        other = simulation.place(path, who >> _THREAD & (1 << _INSTRUCTION) - 1)
         text = f"{element(access.array.name, index)} is {did} by thread {thread} of block {block}"
         text += f", and {VERBS[kind]} by block {self._block_at(moment)}: blocks run in any order"
-        if any(key > ELEMENT for key in machine.order.clocks[int(rows.turn[row])]):
+        if any(key > ELEMENT for key in simulation.order.clocks[int(rows.turn[row])]):
             text += "; an atomic operation tells of what was written before it, but only if a threadfence()"
             text += " stands between, and what tells is atomic too"
-        machine.mistakes.add(
+        simulation.mistakes.add(
             Mistake(RACE, text, place, other, access.array.name, index, block, thread, count)
         )

@@ -13,20 +13,20 @@ import numpy as np
 
 from convlab.errors import ArrayError
 from convlab.gpu.simulator import errors
+from convlab.gpu.simulator.casts import cast
 from convlab.gpu.simulator.errors import element
-from convlab.gpu.simulator.memory import COPYING, EMPTY, WRITTEN
-from convlab.gpu.simulator.values import cast
+from convlab.gpu.simulator.global_memory import COPYING, EMPTY, WRITTEN
 
 WIDEST = 16  # bytes a thread can ask for in one request
 _ONES = [bytes([WRITTEN]) * size for size in range(33)]
 
 
-class Watched:
+class TracedArray:
     """An array in memory that threads share, or a part of one.
 
     Parameters
     ----------
-    machine : Machine
+    simulation : Simulation
     array : numpy.ndarray
         Its numbers.
     name, space : str
@@ -37,8 +37,8 @@ class Watched:
         For every byte EMPTY, WRITTEN or COPYING; None: all are written.
     """
 
-    def __init__(self, machine, array, name, space, address, start, states=None):
-        self.machine, self.name, self.space = machine, name, space
+    def __init__(self, simulation, array, name, space, address, start, states=None):
+        self.simulation, self.name, self.space = simulation, name, space
         self.dtype, self.itemsize, self.states = array.dtype, array.itemsize, states
         if any(stride < 0 or stride % array.itemsize for stride in array.strides):
             raise ArrayError(f"{name} has strides of {array.strides} bytes: give the kernel a copy of it")
@@ -50,8 +50,8 @@ class Watched:
         self._take_shape(list(zip(array.shape, steps, strict=True)))
         self._get = self.flat.item if array.dtype.kind in "uib" else self.flat.__getitem__
         self._cast = cast(array.dtype) if array.dtype.kind in "ui" else None
-        self._record = machine.log.numbers.extend
-        self.ld, self.st = (machine.log.access(kind, self, self.itemsize) for kind in ("ld", "st"))
+        self._record = simulation.log.numbers.extend
+        self.ld, self.st = (simulation.log.access(kind, self, self.itemsize) for kind in ("ld", "st"))
 
     def _take_shape(self, axes):
         self.axes = axes  # (extent, step) of every axis
@@ -76,7 +76,7 @@ class Watched:
         except TypeError:
             return self._part(index)
         byte = k * self.itemsize
-        self._record((self.machine.path.number, sys._getframe(1).f_lasti, self.ld, self.base + byte))
+        self._record((self.simulation.path.number, sys._getframe(1).f_lasti, self.ld, self.base + byte))
         if self.states is not None and self.states[byte] != WRITTEN:
             self._unwritten(k, self.states[byte])
         return self._get(k)
@@ -88,7 +88,7 @@ class Watched:
             no_whole_number(self, index)
             raise TypeError(f"{self.name}: one element at a time is written, at whole numbers") from error
         byte = k * self.itemsize
-        self._record((self.machine.path.number, sys._getframe(1).f_lasti, self.st, self.base + byte))
+        self._record((self.simulation.path.number, sys._getframe(1).f_lasti, self.st, self.base + byte))
         self.put(k, value)
 
     def put(self, k: int, value) -> None:
@@ -147,7 +147,7 @@ class Watched:
         else:
             text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
             text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
-        self.machine.note(errors.ROW, text, self.name, index)
+        self.simulation.note(errors.ROW, text, self.name, index)
 
     def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:
         """Note an access to elements k, k + 1, ... of `flat`, having looked at where it begins."""
@@ -156,10 +156,10 @@ class Watched:
         if address % piece:
             text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
             text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
-            self.machine.stop(errors.MISALIGNED, text, self.name, self.index(k))
+            self.simulation.stop(errors.MISALIGNED, text, self.name, self.index(k))
         for part in range(size // piece):
-            access = self.machine.log.access(kind, self.whole, piece, part)
-            self._record((self.machine.path.number, instruction, access, address + part * piece))
+            access = self.simulation.log.access(kind, self.whole, piece, part)
+            self._record((self.simulation.path.number, instruction, access, address + part * piece))
 
     def mark(self, k: int, count: int, state: int) -> None:
         """Say in which state elements are."""
@@ -182,7 +182,7 @@ class Watched:
             raise TypeError(f"{self.name} has {self.ndim} axes; {len(index)} indices were given")
         index += (slice(None),) * (self.ndim - len(index))
         no_whole_number(self, index)
-        part, axes, first = object.__new__(Watched), [], self.first
+        part, axes, first = object.__new__(TracedArray), [], self.first
         part.__dict__.update(self.__dict__)
         for i, (extent, step) in zip(index, self.axes, strict=True):
             if isinstance(i, slice):
@@ -201,10 +201,10 @@ class Watched:
         name = element(self.name, self.index(k))
         if state == COPYING:
             text = f"{name} is read while cp.async still copies to it: wait for the copy first"
-            self.machine.note(errors.PENDING, text, self.name, self.index(k))
+            self.simulation.note(errors.PENDING, text, self.name, self.index(k))
         elif state == EMPTY:
             text = f"{name}, in {self.space} memory, is read before anything was written there"
-            self.machine.note(errors.UNWRITTEN, text, self.name, self.index(k))
+            self.simulation.note(errors.UNWRITTEN, text, self.name, self.index(k))
 
 
 class _Elements(dict):
@@ -237,7 +237,7 @@ def no_whole_number(array, index) -> None:
     if any(isinstance(end, float | np.floating) for end in ends):
         text = f"{element(array.name, indices)}: an index is a whole number, and this is none"
         text += " (/ makes a float, even of 4 / 2; // does not)"
-        array.machine.stop(errors.FRACTION, text, array.name, indices)
+        array.simulation.stop(errors.FRACTION, text, array.name, indices)
 
 
 def out_of_bounds(array, index) -> None:
@@ -247,11 +247,11 @@ def out_of_bounds(array, index) -> None:
     name = element(array.name, index)
     if wrong < 0:
         text = f"{name}: an index below zero (Numba would count it from the end)"
-        array.machine.watch.beyond(wrong)
-        array.machine.stop(errors.NEGATIVE, text, array.name, index)
+        array.simulation.watch.beyond(wrong)
+        array.simulation.stop(errors.NEGATIVE, text, array.name, index)
     text = f"{name} is outside of {array.name}, whose axis {axis} has {extent} elements"
     for bits in (32, 64):
         if 1 << bits - 1 <= wrong < 1 << bits:
             text += f" ({wrong} is {wrong - (1 << bits)} as a uint{bits})"
-            array.machine.watch.beyond(wrong)
-    array.machine.stop(errors.BOUNDS, text, array.name, index)
+            array.simulation.watch.beyond(wrong)
+    array.simulation.stop(errors.BOUNDS, text, array.name, index)

@@ -1,8 +1,8 @@
 """Numbers watched while a kernel runs: unsigned ones that wrap below zero, and fractions that are an index.
 
-`Watching` puts questions into a kernel's source where its `Kinds` say that they may be of use, and nowhere
-else; `watch.Watch` answers them. A number that wraps is no mistake: hashes do it all the time, and
-``uint32(row - 1) < rows`` is a common way to ask for both bounds at once. It is one
+`WraparoundRewriter` puts questions into a kernel's source where its `NumberTypes` say that they may be of
+use, and nowhere else; `wraparound_checks` answers them. A number that wraps is no mistake: hashes do it all
+the time, and ``uint32(row - 1) < rows`` is a common way to ask for both bounds at once. It is one
 
     if it is the index of an access                        x[uint32(i - 1)], where i is 0
     if it is the bound that lets an access be made         if i < uint32(n - 4): y[i] = ..., where n is 3
@@ -14,23 +14,23 @@ from __future__ import annotations
 import ast
 
 from convlab.gpu.ptx import Instruction
-from convlab.gpu.simulator.kinds import ARITHMETIC, Kinds
+from convlab.gpu.simulator.number_types import ARITHMETIC, NumberTypes
 
-MACHINE = "<machine>"  # a name no kernel can have
+SIMULATION = "<simulation>"  # a name no kernel can have
 _NUMBER = "<number>"
 _WORD, _LONG = (1 << 32) - 1, (1 << 64) - 1
 _EXITS = ast.Return, ast.Continue, ast.Break
 _ORDERS = ast.Lt, ast.LtE, ast.Gt, ast.GtE
 
 
-class Watching(ast.NodeTransformer):
+class WraparoundRewriter(ast.NodeTransformer):
     """Rewrites the source of one function.
 
     In one whose numbers are uint32 by rule, an operation that is watched here is marked `wraps_later`: what
     it gives is brought into range by the watch, and not by the rule.
     """
 
-    def __init__(self, kinds: Kinds):
+    def __init__(self, kinds: NumberTypes):
         self._kinds, self._inside, self._tests = kinds, False, 0
         self._limit = _WORD if kinds.by_rule else _LONG  # the largest number of those that are watched
 
@@ -219,8 +219,8 @@ def _placed(tree, node):
             if name.id == "NODE":
                 return node
             if name.id == "WATCH":
-                machine = ast.copy_location(ast.Name(MACHINE, ast.Load()), node)
-                return ast.copy_location(ast.Attribute(machine, "watch", ast.Load()), node)
+                simulation = ast.copy_location(ast.Name(SIMULATION, ast.Load()), node)
+                return ast.copy_location(ast.Attribute(simulation, "watch", ast.Load()), node)
             if name.id == "NUMBER":
                 name.id = _NUMBER
             return name

@@ -7,36 +7,31 @@ from functools import cached_property
 import numpy as np
 
 from convlab.errors import ParameterError
+from convlab.gpu.occupancy import WARP
+from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.access_site import Site
-from convlab.gpu.simulator.log import Rows
-from convlab.gpu.simulator.requests import (
-    SECTOR,
-    WARP,
-    WORD,
-    Request,
-    count_distinct,
-    lanes_a_pass,
-    numbered,
-    wavefronts,
-)
-from convlab.gpu.simulator.source import instructions, places
+from convlab.gpu.simulator.bank_conflicts import WORD, lanes_a_pass, wavefronts
+from convlab.gpu.simulator.kernel_source import instructions, places
+from convlab.gpu.simulator.requests import SECTOR, Request
+from convlab.gpu.simulator.unique_rows import count_distinct, unique_rows
+from convlab.support.integers import ceil_div
 
 
-class Table:
+class AccessTable:
     """All accesses of a launch, each with its site and its request."""
 
-    def __init__(self, machine, blocks):
-        self._machine, self._blocks = machine, list(dict.fromkeys(block for block, _ in blocks))
+    def __init__(self, simulation, blocks):
+        self._simulation, self._blocks = simulation, list(dict.fromkeys(block for block, _ in blocks))
         number = {block: i for i, block in enumerate(self._blocks)}
         block = np.repeat([number[block] for block, _ in blocks], [len(rows) for _, rows in blocks])
-        rows = Rows.together([rows for _, rows in blocks])
-        accesses = machine.log.accesses
+        rows = AccessRows.together([rows for _, rows in blocks])
+        accesses = simulation.log.accesses
         asked = np.array([access.kind not in ("fetched", "landed") for access in accesses], bool)[rows.access]
         rows, block = rows[asked], block[asked].astype(np.int64)
         starts = np.array([access.array.start for access in accesses], np.int64)
         spot = self._find_sites(rows, accesses)
         # A request: the same spot, loops, calls, block and warp. Sorted by site, block, warp, request, lane.
-        _, request = numbered(self._sites, block, rows.thread // WARP, spot)
+        _, request = unique_rows(self._sites, block, rows.thread // WARP, spot)
         order = np.lexsort((rows.thread, request))
         self._request, self._sites, self._block, self._rows = (
             column[order] for column in (request, self._sites, block, rows)
@@ -48,10 +43,10 @@ class Table:
 
         A site is a place, an array, a kind and a size, whatever the calls and loops around it.
         """
-        (paths, instruction, access), inverse = numbered(rows.path, rows.instruction, rows.access)
+        (paths, instruction, access), inverse = unique_rows(rows.path, rows.instruction, rows.access)
         sites, spots, site, spot = {}, {}, [], []
         for path, f_lasti, number in zip(paths.tolist(), instruction.tolist(), access.tolist(), strict=True):
-            code, use = self._machine.paths.nodes[path].code, accesses[number]
+            code, use = self._simulation.paths.nodes[path].code, accesses[number]
             position = instructions(code)[f_lasti // 2]
             key = (places(code)[position], use.array, use.kind, use.size)
             site.append(sites.setdefault(key, len(sites)))
@@ -81,7 +76,7 @@ class Table:
         sectors = ideal_sectors = waves = ideal_waves = np.zeros(1, int)
         if array.space == "global":
             sectors = count_distinct(request, address // SECTOR, count)
-            ideal_sectors = -(-bytes_ // SECTOR)
+            ideal_sectors = ceil_div(bytes_, SECTOR)
         elif array.space == "shared":
             waves = wavefronts(request, lanes, address, size)
             ideal_waves = count_distinct(request, lanes // lanes_a_pass(size), count)
@@ -104,18 +99,18 @@ class Table:
         return sorted(found, key=lambda one: (one.block[::-1], one.warp, one.iteration))
 
     def _one(self, rows, size):
-        path = self._machine.paths.nodes[self._rows.path[rows.start]]
+        path = self._simulation.paths.nodes[self._rows.path[rows.start]]
         threads, block = self._rows.thread[rows], tuple(self._blocks[self._block[rows.start]])
         warp = int(threads[0]) // WARP
         return Request(block, warp, path.iterations(), threads % WARP, self._address[rows], size)
 
     def reads(self, array: str) -> np.ndarray:
         """Return how often each element of a global array was read."""
-        accesses = self._machine.log.accesses
+        accesses = self._simulation.log.accesses
         mine = [(n, a) for n, a in enumerate(accesses) if (a.array.name, a.array.space) == (array, "global")]
         if not mine:
             raise ParameterError(
-                f"array={array!r}; {self._machine.kernel.__name__} has no global array of that name"
+                f"array={array!r}; {self._simulation.kernel.__name__} has no global array of that name"
             )
         whole = mine[0][1].array
         total = np.zeros(len(whole.flat), np.int64)

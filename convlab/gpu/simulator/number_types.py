@@ -17,7 +17,7 @@ import numpy as np
 
 from convlab.gpu.kernels import PLACES
 from convlab.gpu.numba_cuda import cuda
-from convlab.gpu.simulator.values import as_dtype, is_number_type
+from convlab.gpu.simulator.casts import as_dtype, is_number_type
 
 ARITHMETIC = ast.Add, ast.Sub, ast.Mult
 _KEEPS = *ARITHMETIC, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor
@@ -28,7 +28,7 @@ _LARGE = 1 << 16
 _SAME = {"blockIdx", "blockDim", "gridDim", "gridsize", "warpsize", "shared", "local", "const"}
 
 
-class Kinds:
+class NumberTypes:
     """The names of one function.
 
     Parameters

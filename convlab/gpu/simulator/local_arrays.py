@@ -9,20 +9,20 @@ from math import prod
 import numpy as np
 
 from convlab.gpu.simulator import errors
-from convlab.gpu.simulator.arrays import no_whole_number, out_of_bounds
+from convlab.gpu.simulator.casts import as_dtype, cast
 from convlab.gpu.simulator.errors import element
-from convlab.gpu.simulator.values import as_dtype, cast
+from convlab.gpu.simulator.traced_arrays import no_whole_number, out_of_bounds
 
 
-class Local(dict):
+class LocalArray(dict):
     """The elements that were written, by their index.
 
     A kernel touches these more often than anything else, and a dictionary is the quickest thing in Python
     that can tell what is there from what is not.
     """
 
-    def __init__(self, machine, shape, dtype, name):
-        self.machine, self.name, self.space = machine, name, "local"
+    def __init__(self, simulation, shape, dtype, name):
+        self.simulation, self.name, self.space = simulation, name, "local"
         self.shape = shape if isinstance(shape, tuple) else (shape,)
         self.size, self.ndim = prod(self.shape), len(self.shape)
         self.dtype = as_dtype(dtype)
@@ -42,7 +42,7 @@ class Local(dict):
             return self[index]
         indices = index if isinstance(index, tuple) else (index,)
         text = f"{element(self.name, indices)}, a local array, is read before anything was written there"
-        self.machine.note(errors.UNWRITTEN, text, self.name, indices)
+        self.simulation.note(errors.UNWRITTEN, text, self.name, indices)
         return self.dtype.type(np.nan) if self.dtype.kind in "fc" else self._cast(-1)
 
     def _index(self, index):

@@ -11,13 +11,14 @@ import numpy as np
 from convlab.errors import ArrayError
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.simulator import errors
-from convlab.gpu.simulator.arrays import Watched
-from convlab.gpu.simulator.between import BetweenBlocks
+from convlab.gpu.simulator.access_log import AccessLog
+from convlab.gpu.simulator.async_copies import AsyncCopies
 from convlab.gpu.simulator.bind import Linker
-from convlab.gpu.simulator.block import Block
-from convlab.gpu.simulator.copies import Copies
+from convlab.gpu.simulator.casts import argument
 from convlab.gpu.simulator.errors import KernelError, Mistake, Mistakes, Place
-from convlab.gpu.simulator.launch import (
+from convlab.gpu.simulator.global_memory import GlobalMemory, states
+from convlab.gpu.simulator.kernel_source import instructions, places
+from convlab.gpu.simulator.launch_checks import (
     Triple,
     block_indices,
     extents,
@@ -26,17 +27,16 @@ from convlab.gpu.simulator.launch import (
     named,
     unsigned_names,
 )
-from convlab.gpu.simulator.local import Local
-from convlab.gpu.simulator.log import Log
+from convlab.gpu.simulator.local_arrays import LocalArray
 from convlab.gpu.simulator.loop_paths import SOME_ROUNDS, Paths
-from convlab.gpu.simulator.memory import Memory, states
-from convlab.gpu.simulator.order import Order
-from convlab.gpu.simulator.races import within_block
-from convlab.gpu.simulator.shared import SharedMemory
-from convlab.gpu.simulator.source import instructions, places
+from convlab.gpu.simulator.races_between_blocks import RacesBetweenBlocks
+from convlab.gpu.simulator.races_within_block import within_block
+from convlab.gpu.simulator.shared_memory import SharedMemory
+from convlab.gpu.simulator.thread_block import ThreadBlock
 from convlab.gpu.simulator.trace import Trace
-from convlab.gpu.simulator.values import argument
-from convlab.gpu.simulator.watch import Watch
+from convlab.gpu.simulator.traced_arrays import TracedArray
+from convlab.gpu.simulator.vector_clocks import VectorClocks
+from convlab.gpu.simulator.wraparound_checks import WraparoundChecks
 from convlab.support.checks import LARGEST, check_whole, said
 
 CONSTANT_BYTES = 64 << 10
@@ -44,7 +44,7 @@ FEW = 8  # elements; who looks at no others, round after round, waits for someth
 WAITING = 16  # times as many rounds it counts for
 
 
-class Machine:
+class Simulation:
     """What `simulator.run` does; kernels meet it through the names `Linker` gives them.
 
     Attributes
@@ -63,13 +63,17 @@ class Machine:
         self.blocks = None if blocks is None else block_indices(blocks, self.grid)
         self.traced = traced
         self.most_rounds = check_whole("most_rounds", most_rounds, 1, LARGEST)
-        self.log, self.memory, self.mistakes = Log(), Memory(), Mistakes()
+        self.log, self.memory, self.mistakes = AccessLog(), GlobalMemory(), Mistakes()
         shared_bytes = check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED)
-        self.order, self.copies, self.shared = Order(self), Copies(self), SharedMemory(self, shared_bytes)
-        self.constants: dict[int, Watched] = {}
+        self.order, self.copies, self.shared = (
+            VectorClocks(self),
+            AsyncCopies(self),
+            SharedMemory(self, shared_bytes),
+        )
+        self.constants: dict[int, TracedArray] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
-        given, self.watch = named(self.kernel, arguments), Watch(self)
+        given, self.watch = named(self.kernel, arguments), WraparoundChecks(self)
         self.function = Linker(self).link(self.kernel, unsigned_names(given))
         self.paths = Paths(self.function.__code__)
         self.arguments = [self._argument(*pair) for pair in given]
@@ -80,14 +84,14 @@ class Machine:
             return tuple(self._argument(f"{name}[{i}]", part) for i, part in enumerate(value))
         if isinstance(value, np.ndarray):
             kernel_array(name, value)
-            return Watched(self, value, name, "global", *self.memory.place(value), states(value))
+            return TracedArray(self, value, name, "global", *self.memory.place(value), states(value))
         if not isinstance(value, Number | np.bool_):
             raise ArrayError(f"{name}={said(value)}; expected a NumPy array, a number, or a tuple of numbers")
         return argument(value)
 
     def run(self) -> Trace:
         """Run every block, and return what was seen."""
-        between = BetweenBlocks(self) if np.prod(self.grid) > 1 else None
+        between = RacesBetweenBlocks(self) if np.prod(self.grid) > 1 else None
         # NumPy keeps its error settings in the context: every thread runs in this one.
         with np.errstate(all="ignore"):
             self.context = contextvars.copy_context()
@@ -104,7 +108,7 @@ class Machine:
         self.copies.begin_block()
         if between:
             between.begin()
-        block = Block(self)
+        block = ThreadBlock(self)
         for rows in block.run():
             within_block(self, rows)
             self.copies.check(rows)
@@ -165,7 +169,7 @@ class Machine:
         """Return a new local array."""
         name = self._name(instruction)
         self._look_at_shape(name, shape)
-        return Local(self, shape, dtype, name)
+        return LocalArray(self, shape, dtype, name)
 
     def _look_at_shape(self, name: str, shape) -> None:
         """Stop if a size is no whole number: what was divided by / is none."""
@@ -178,14 +182,14 @@ class Machine:
 
     def constant(self, array, instruction: int):
         """Return an array in constant memory."""
-        if isinstance(array, Watched):
+        if isinstance(array, TracedArray):
             return array
         if id(array) not in self.constants:
             name = self._name(instruction)
             if array.nbytes > CONSTANT_BYTES:
                 text = f"{name} takes {array.nbytes} bytes of constant memory; there are {CONSTANT_BYTES}"
                 self.stop(errors.MEMORY, text)
-            self.constants[id(array)] = Watched(self, array, name, "const", *self.memory.place(array))
+            self.constants[id(array)] = TracedArray(self, array, name, "const", *self.memory.place(array))
         return self.constants[id(array)]
 
     def _name(self, instruction):

@@ -1,4 +1,4 @@
-"""What `watching` asks while a kernel runs: which unsigned numbers have wrapped below zero, and were used."""
+"""What `wraparound_rewrite` asks while a kernel runs: which numbers have wrapped below zero and were used."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Fraction(float):
         return self is other
 
 
-class Watch:
+class WraparoundChecks:
     """The wraps of the threads of one launch; a `Lane` keeps its own."""
 
-    def __init__(self, machine):
-        self._machine = machine
+    def __init__(self, simulation):
+        self._simulation = simulation
 
     def wraps(self, number, text: str, limit: int):
         """Return what a number outside of its type is on the device; remember one that is just below zero."""
@@ -51,21 +51,21 @@ class Watch:
         return number
 
     def _keep(self, number, text, instruction, *results):
-        machine = self._machine
-        wraps = machine.lane.__dict__.setdefault("wraps", {})
+        simulation = self._simulation
+        wraps = simulation.lane.__dict__.setdefault("wraps", {})
         for result in results:
             if result not in wraps or wraps[result].text != text:  # the first place is often a guard
-                wraps[result] = Wrap(machine.path, instruction, text, number)
+                wraps[result] = Wrap(simulation.path, instruction, text, number)
 
     def bound(self, number, test: int):
         """Return a number that others are held against, having looked whether it wrapped."""
-        lane = self._machine.lane
+        lane = self._simulation.lane
         lane.suspect = test, lane.wraps.get(number)
         return number
 
     def passes(self, test: int) -> None:
         """An access is next that a test let through: it must not be for a bound that wrapped."""
-        asked, wrap = self._machine.lane.suspect
+        asked, wrap = self._simulation.lane.suspect
         if asked == test and wrap:
             self._note(wrap, "and lets through what this bound should have stopped")
 
@@ -73,8 +73,8 @@ class Watch:
         """Return an end of a `range`, having looked whether it wrapped."""
         if isinstance(number, float | np.floating):
             text = f"range() goes round {number} times: it takes whole numbers (/ makes a float; // does not)"
-            self._machine.stop(FRACTION, text)
-        wrap = self._machine.lane.wraps.get(number)
+            self._simulation.stop(FRACTION, text)
+        wrap = self._simulation.lane.wraps.get(number)
         if wrap:
             self._note(wrap, "and a loop goes round as often")
         return number
@@ -85,18 +85,18 @@ class Watch:
 
     def beyond(self, number) -> None:
         """An index was out of bounds: say so if it comes from a number that wrapped."""
-        wrap = self._machine.lane.wraps.get(number)
+        wrap = self._simulation.lane.wraps.get(number)
         if wrap:
             self._note(wrap, "and is an index", signed=number < 0)
 
     def _note(self, wrap, effect, signed=False):
-        machine = self._machine
+        simulation = self._simulation
         becomes = f"as an unsigned number it is {wrap.number & _WORD} (of 32 bits)"
         if signed:
             becomes = "a literal makes it a signed number, which no upper bound stops"
-        who = f"(thread {machine.lane.index}, block {machine.block_index})"
+        who = f"(thread {simulation.lane.index}, block {simulation.block_index})"
         text = f"{wrap.text} is {wrap.number}: {becomes}, {effect} {who}"
-        place = machine.place(wrap.path, wrap.instruction)
-        other = machine.place(machine.path, machine.instruction())
-        where = machine.block_index, machine.lane.index
-        machine.mistakes.add(Mistake(WRAPPED, text, place, other, "", (), *where))
+        place = simulation.place(wrap.path, wrap.instruction)
+        other = simulation.place(simulation.path, simulation.instruction())
+        where = simulation.block_index, simulation.lane.index
+        simulation.mistakes.add(Mistake(WRAPPED, text, place, other, "", (), *where))

@@ -6,10 +6,10 @@ import ast
 
 from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.simulator.errors import UNFIXED, Mistake, Place
-from convlab.gpu.simulator.kinds import Kinds
+from convlab.gpu.simulator.number_types import NumberTypes
 
 
-def unfixed_sizes(definition, kinds: Kinds, file: str) -> list[Mistake]:
+def unfixed_sizes(definition, kinds: NumberTypes, file: str) -> list[Mistake]:
     """Return what is wrong with the shared and local arrays that a function makes."""
     found, late = [], set(kinds.arguments)
     late |= {node.target.id for node in _loops(definition) if isinstance(node.target, ast.Name)}

@@ -2,15 +2,15 @@
 
 Each ``for`` and ``while`` becomes
 
-    MACHINE.path = MACHINE.path.enter()
+    SIMULATION.path = SIMULATION.path.enter()
     for ...:
-        MACHINE.path = MACHINE.path.following or MACHINE.path.next()
+        SIMULATION.path = SIMULATION.path.following or SIMULATION.path.next()
         ...
-    MACHINE.path = MACHINE.path.outer
+    SIMULATION.path = SIMULATION.path.outer
 
-(a ``while`` may be one that never ends: it asks the machine, and not the path, for what is next) on the
+(a ``while`` may be one that never ends: it asks the simulation, and not the path, for what is next) on the
 lines it had, so that every error, and every access, still knows its place in the file. Unsigned numbers that
-may wrap around below zero are watched (`watching`).
+may wrap around below zero are watched (`wraparound_rewrite`).
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from types import CodeType
 import numpy as np
 
 from convlab.gpu.kernels import Arithmetic, definition_of
+from convlab.gpu.simulator.array_sizes import unfixed_sizes
+from convlab.gpu.simulator.casts import literal
 from convlab.gpu.simulator.errors import Place
-from convlab.gpu.simulator.kinds import Kinds
-from convlab.gpu.simulator.sizes import unfixed_sizes
-from convlab.gpu.simulator.values import literal
-from convlab.gpu.simulator.watching import MACHINE, Watching
+from convlab.gpu.simulator.number_types import NumberTypes
+from convlab.gpu.simulator.wraparound_rewrite import SIMULATION, WraparoundRewriter
 from convlab.gpu.uint32 import OPERATIONS
 
-_ENTER = "MACHINE.path = MACHINE.path.enter()"
-_NEXT = "MACHINE.path = MACHINE.path.following or MACHINE.path.next()"
-_NEXT_ROUND = "MACHINE.path = MACHINE.path.following or MACHINE.next_round()"
-_LEAVE = "MACHINE.path = MACHINE.path.outer"
+_ENTER = "SIMULATION.path = SIMULATION.path.enter()"
+_NEXT = "SIMULATION.path = SIMULATION.path.following or SIMULATION.path.next()"
+_NEXT_ROUND = "SIMULATION.path = SIMULATION.path.following or SIMULATION.next_round()"
+_LEAVE = "SIMULATION.path = SIMULATION.path.outer"
 _RESULT = "<result>"
 _PYTHON = {name: operator() for operator, (name, _) in OPERATIONS.items()}
 
 
 @dataclass(frozen=True)
-class Source:
+class KernelSource:
     """A function's code, with loops that count, and what is known of it.
 
     Attributes
@@ -67,16 +67,16 @@ class Source:
 
 
 @lru_cache(maxsize=1024)
-def read(function, unsigned: frozenset = frozenset()) -> Source:
+def read(function, unsigned: frozenset = frozenset()) -> KernelSource:
     """Return a function's source, rebuilt, once for each function and its arguments that are unsigned."""
     definition = definition_of(function)
-    file, kinds = inspect.getsourcefile(function), Kinds(definition, function, unsigned)
+    file, kinds = inspect.getsourcefile(function), NumberTypes(definition, function, unsigned)
     unfixed = tuple(unfixed_sizes(definition, kinds, file))
-    rebuilt = _Unsigned() if getattr(function, "is_unsigned", False) else _Rebuilt()
-    module = ast.Module([rebuilt.visit(Watching(kinds).visit(definition))], [])
+    rebuilt = _RebuiltUnsigned() if getattr(function, "is_unsigned", False) else _Rebuilt()
+    module = ast.Module([rebuilt.visit(WraparoundRewriter(kinds).visit(definition))], [])
     code = compile(ast.fix_missing_locations(module), file, "exec")
     [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
-    return Source(code, rebuilt.constants, rebuilt.arrays, unfixed)
+    return KernelSource(code, rebuilt.constants, rebuilt.arrays, unfixed)
 
 
 class _Rebuilt(ast.NodeTransformer):
@@ -120,7 +120,7 @@ class _Rebuilt(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
-class _Unsigned(Arithmetic, _Rebuilt):
+class _RebuiltUnsigned(Arithmetic, _Rebuilt):
     """The same for a kernel whose whole numbers are uint32: a result that is one wraps around."""
 
     def visit_BinOp(self, node):
@@ -149,7 +149,7 @@ def _at(text, node):
     [statement] = ast.parse(text).body
     for part in ast.walk(statement):
         if isinstance(part, ast.Name):
-            part.id = MACHINE
+            part.id = SIMULATION
         ast.copy_location(part, node)
     return statement
 

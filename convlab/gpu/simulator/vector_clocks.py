@@ -14,7 +14,7 @@ The usual last block is right by this: every block writes its sum, fences, and c
 is the last has all the others' sums before it.
 
 A clock is a dictionary that is never changed once a thread has it. Its keys are whole numbers: a thread
-(`Order.thread_key`), all of a block at once (below zero), or an element that atomic operations changed
+(`VectorClocks.thread_key`), all of a block at once (below zero), or an element that atomic operations changed
 (`ELEMENT` and its address): these come one after the other, with or without a fence.
 """
 
@@ -29,7 +29,7 @@ _GLOBAL = 1 << 24  # addresses below are of shared memory, another one for every
 DEVICE, BLOCK = "device", "block"  # how far a fence reaches
 
 
-class Order:
+class VectorClocks:
     """The clocks of one launch.
 
     Attributes
@@ -38,20 +38,20 @@ class Order:
         Those since the last barrier. A thread's `turn` says which is its own; turn 0 has waited for nobody.
     """
 
-    def __init__(self, machine):
-        self._machine, self.clocks = machine, [{}]
+    def __init__(self, simulation):
+        self._simulation, self.clocks = simulation, [{}]
         self._block, self._since, self._used = 0, 0, False
         self._published: dict[tuple, dict] = {}  # (how far, address) -> what atomic operations have published
 
     def begin(self) -> None:
         """Begin a block."""
-        self._block = self.block_number(self._machine.block_index)
-        self._since, self.clocks, self._used = self._machine.log.now(), [{}], False
+        self._block = self.block_number(self._simulation.block_index)
+        self._since, self.clocks, self._used = self._simulation.log.now(), [{}], False
         self._published = {key: clock for key, clock in self._published.items() if key[0] == DEVICE}
 
     def block_number(self, index) -> int:
         """Return the number of a block in the grid."""
-        x, y, _ = self._machine.grid
+        x, y, _ = self._simulation.grid
         return index[0] + x * (index[1] + y * index[2])
 
     def thread_key(self, thread: int) -> int:
@@ -64,14 +64,14 @@ class Order:
         """Merge the clocks of the lanes that called it together, before any of them goes on."""
         first = self.thread_key(0)
         clock = _together([lane.clock for lane in lanes])
-        clock.update(dict.fromkeys([first + lane.thread for lane in lanes], self._machine.log.now()))
+        clock.update(dict.fromkeys([first + lane.thread for lane in lanes], self._simulation.log.now()))
         turn, fenced = self._turn(clock), _fences_together(lanes)
         for lane in lanes:
             lane.turn, lane.clock, lane.fenced = turn, clock, fenced
 
     def barrier(self, lanes) -> None:
         """All threads of the block have met."""
-        self._since = self._machine.log.now()
+        self._since = self._simulation.log.now()
         if not self._used:
             return
         self.clocks, self._used = [{}], False
@@ -87,17 +87,17 @@ class Order:
     def fence(self, *reaches: str) -> None:
         """The thread that runs has called `threadfence`: what it did, or waited for, can be published."""
         self._used = True
-        lane = self._machine.lane
+        lane = self._simulation.lane
         clock = {
             **lane.clock,
             ~self._block: self._since,
-            self.thread_key(lane.thread): self._machine.log.now(),
+            self.thread_key(lane.thread): self._simulation.log.now(),
         }
         lane.fenced = {**lane.fenced, **dict.fromkeys(reaches, clock)}
 
     def atomic(self, address: int, looked_at: bool) -> None:
         """The thread that runs has changed an element atomically."""
-        lane = self._machine.lane
+        lane = self._simulation.lane
         for reach, clock in lane.fenced.items():
             if reach == DEVICE and address < _GLOBAL:
                 continue
@@ -106,7 +106,7 @@ class Order:
         if looked_at:
             clocks = [self._published.get((reach, address), {}) for reach in (DEVICE, BLOCK)]
             clock = _together([lane.clock, *clocks])
-            clock[ELEMENT + address] = self._machine.log.now()
+            clock[ELEMENT + address] = self._simulation.log.now()
             lane.adopt(self._turn(clock), clock, lane.fenced)
 
     def _turn(self, clock) -> int:
