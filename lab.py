@@ -5,16 +5,18 @@ usage: python3 lab.py [command] [arguments]
 
   start     set up what is needed (once), then open the course in the browser; the default.
             `start 02` opens that notebook, `start 02 --fresh` a fresh copy of it beside yours
-  test      run the checks and the tests of all that a learner uses; `test --all` also drives the course in
-            a browser and tries the tools it is built and measured with; with other arguments, only pytest
-            with those
+  test      run the tests of all that a learner uses; `test --all` runs the long form of each, the checks of
+            style, the course in a browser, and the tools it is built and measured with; with other
+            arguments, only pytest with those
   site      build the course as a static site in site/
-  doctor    say what this machine has, what is missing, and the command that adds it
-  setup     only set up; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs
-            (for reading their machine code no GPU is needed; not for macOS)
+  doctor    say what this machine has, what could be added, and the command that adds it
+  setup     only set up; `setup --test` and `setup --workshop` add now what `test`, and what `test --all` and
+            `site` need; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs (for
+            reading their machine code no GPU is needed; not for macOS)
 
-Everything after the command is passed on, and `start` may be left out:
+A notebook's number or name is a command, too; and everything after a command is passed on:
 
+  python3 lab.py 02                     the same as `start 02`; so is `python3 lab.py im2col`
   python3 lab.py --no-browser           start without a browser window, print the address
   python3 lab.py --port 9000            on another port; `python3 lab.py start --help` lists the rest
   python3 lab.py test tests/test_cli.py
@@ -25,7 +27,7 @@ uv, Jupyter and Matplotlib keep what they always keep: downloads, settings, a li
 Python itself is needed; uv is used where it is installed, else venv and pip.
 """
 # This file must be *read* even by a Python that is far too old, so that it can say so in one line:
-# no f-strings, no annotations, no `[a, *b]`, and no newer import before the check below.
+# no f-strings, no annotations, no `[a, *b]`, no `nonlocal`, and no newer import before the check below.
 # ruff: noqa: E402, UP010, UP031, RUF005
 
 from __future__ import print_function
@@ -56,8 +58,10 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -66,40 +70,86 @@ VENV = ROOT / ".venv"
 WINDOWS = os.name == "nt"
 BIN = VENV / ("Scripts" if WINDOWS else "bin")
 PYTHON = BIN / ("python.exe" if WINDOWS else "python")
+PACKAGES = VENV / ("Lib" if WINDOWS else "lib/python%d.%d" % sys.version_info[:2]) / "site-packages"
 STAMP = VENV / "convlab-setup.json"
-REQUIREMENTS = ROOT / "requirements.txt"
-GPU_REQUIREMENTS = ROOT / "requirements-gpu.txt"
 # The Python under any virtual environment: `.venv/bin/python lab.py` must be able to replace .venv.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
+
+# What can be installed, a lock each. `course` always is; the others add to it, when they are asked for.
+LAYERS = {
+    "course": ROOT / "requirements.txt",
+    "test": ROOT / "requirements-test.txt",
+    "workshop": ROOT / "requirements-workshop.txt",
+    "gpu": ROOT / "requirements-gpu.txt",
+}
+BATCH, AT_ONCE = 12, 3  # packages that one call of the installer takes; calls that run side by side
 
 
 class SetupError(Exception):
     """Setting up failed; the message is for the learner."""
 
 
-# -- setting up --------------------------------------------------------------------------------------------
+# -- setting up: what there is to do -------------------------------------------------------------------------
 
 
-def setup(gpu=False):
-    """Make .venv what the requirements and pyproject.toml say; instant when it already is."""
-    if gpu and sys.platform == "darwin":
+def setup(layers=()):
+    """Make .venv hold the course and these layers, as locked; instant when it already does."""
+    if "gpu" in layers and sys.platform == "darwin":
         print("convlab: there is no CUDA for macOS; the course runs without it, lane by lane")
-        gpu = False
-    if is_ready(gpu):
+        layers = [layer for layer in layers if layer != "gpu"]
+    if not missing(layers):
         return
     with alone():
-        if not is_ready(gpu):  # it may be by now: another lab.py did it
-            follow_recipes(gpu or has_gpu_packages())
+        if missing(layers):  # there may be nothing to do by now: another lab.py did it
+            bring_up_to_date(missing(layers))
 
 
-def is_ready(gpu=False):
-    """Return whether .venv was set up from these very files."""
-    return read_stamp() == fingerprint(gpu or has_gpu_packages()) and PYTHON.exists()
+def missing(asked=()):
+    """Return the layers that .venv lacks, or holds of other files than these."""
+    stamp = read_stamp()
+    fits = PYTHON.exists() and stamp.get("made") and all(stamp.get(k) == v for k, v in identity().items())
+    held = stamp.get("layers", {})
+    # Packages for GPUs that were once asked for stay, and are kept up to date, until .venv is deleted.
+    wanted = [
+        name for name in LAYERS if name == "course" or name in asked or (name == "gpu" and name in held)
+    ]
+    return [name for name in wanted if not fits or held.get(name) != digest(name)]
 
 
-def has_gpu_packages():
-    """Return whether the packages for GPUs were once asked for; they stay until .venv is deleted."""
-    return bool(read_stamp().get("gpu"))
+def identity():
+    """Return what .venv is bound to: this folder, and a Python such as 3.11 (its patch releases may come)."""
+    return {"root": str(ROOT), "python": this_python()}
+
+
+def this_python():
+    """Return "3.11" and the like."""
+    return "%d.%d" % sys.version_info[:2]
+
+
+def digest(layer):
+    """Return a digest of what a layer locks."""
+    return hashlib.sha256(LAYERS[layer].read_bytes()).hexdigest()
+
+
+def read_stamp():
+    """Return what .venv is stamped with; empty if there is no stamp, as in a .venv that was made by hand."""
+    try:
+        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) and isinstance(stamp.get("layers", {}), dict) else {}
+
+
+def write_stamp(made, layers):
+    """Write the stamp in one step, so that it is never half there.
+
+    `made` says whether .venv itself is whole; `layers` holds the digest of each that is installed, None for
+    one that is not wholly there.
+    """
+    STAMP.parent.mkdir(exist_ok=True)
+    draft = STAMP.with_suffix(".part")
+    draft.write_text(json.dumps(dict(identity(), made=made, layers=layers), indent=1), encoding="utf-8")
+    os.replace(str(draft), str(STAMP))
 
 
 @contextlib.contextmanager
@@ -134,62 +184,38 @@ def try_lock(file):
     return True
 
 
-def follow_recipes(gpu):
-    """Set up by the first recipe that works."""
-    stamp, want = read_stamp(), fingerprint(gpu)
-    print("convlab: setting up .venv; this happens once", flush=True)
-    started = time.monotonic()
+# -- setting up: the virtual environment ---------------------------------------------------------------------
+
+
+def bring_up_to_date(layers):
+    """Make .venv if need be, and install what these layers lock; what is there already stays."""
+    started, stamp = time.monotonic(), read_stamp()
+    held = stamp.get("layers", {})
     reason = reason_to_rebuild(stamp) if VENV.exists() else None
     if reason:
-        print("  making .venv anew: " + reason)
+        print("convlab: making .venv anew: " + reason)
+        remove_venv()
+        layers = missing(layers + ["gpu"] * ("gpu" in held))
+    print("convlab: setting up .venv; Ctrl-C stops it, and the next start goes on from there")
+    announce(layers)
     failed = None
-    for recipe in recipes(gpu):
+    for name, make, install in tools():
         if failed:
-            print("  %s\n  now with venv and pip instead" % failed, file=sys.stderr)
-        if reason or failed:
-            remove_venv()
-        failed = follow(recipe, want)
+            print("  %s\n  now with %s instead" % (failed, name), file=sys.stderr)
+        failed = make_venv(make) or install_layers(name, install, layers)
         if not failed:
-            write_stamp(want)
-            print("  ready after %.1f s\n" % (time.monotonic() - started), flush=True)
-            return
-    raise SetupError(failed)
-
-
-def fingerprint(gpu=False):
-    """Return what a finished .venv is stamped with; any difference means there is something to do."""
-    files = [REQUIREMENTS, ROOT / "pyproject.toml"] + [GPU_REQUIREMENTS] * gpu
-    packages = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    stamp = {"finished": True, "root": str(ROOT), "python": this_python(), "packages": packages}
-    return dict(stamp, gpu=True) if gpu else stamp
-
-
-def this_python():
-    """Return "3.11" and the like: a patch release of Python does not invalidate .venv."""
-    return "%d.%d" % sys.version_info[:2]
-
-
-def read_stamp():
-    """Return the stamp in .venv; empty if there is none, as in a .venv that was made by hand."""
-    try:
-        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return stamp if isinstance(stamp, dict) else {}
-
-
-def write_stamp(stamp):
-    """Write the stamp in one step, so that it is never half there."""
-    STAMP.parent.mkdir(exist_ok=True)
-    draft = STAMP.with_suffix(".part")
-    draft.write_text(json.dumps(stamp, indent=1), encoding="utf-8")
-    os.replace(draft, STAMP)
+            break
+    else:
+        raise SetupError(failed + "; the same command goes on where this one stopped")
+    if held.get("course") is None:
+        measure_speeds()
+    print("  ready after %.1f s\n" % (time.monotonic() - started), flush=True)
 
 
 def reason_to_rebuild(stamp):
     """Return why the .venv that is there cannot be brought up to date in place, or None."""
-    if stamp.get("finished") is False:
-        return "an earlier setup did not finish"
+    if stamp.get("made") is False:
+        return "it was left half made"
     if stamp.get("root", str(ROOT)) != str(ROOT):
         return "the checkout has moved here from " + str(stamp["root"])
     ask = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.base_prefix)"
@@ -208,25 +234,28 @@ def reason_to_rebuild(stamp):
 
 
 def remove_venv():
-    """Delete .venv, so that nothing half installed stays."""
+    """Delete .venv, so that nothing half made stays."""
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
     elif VENV.exists():
         shutil.rmtree(str(VENV))
 
 
-def recipes(gpu=False):
-    """Return the ways to set up, best first; a recipe is a list of (what it does, command)."""
+def tools():
+    """Return the tools that can set up, best first: (name, how it makes .venv, how it installs a file)."""
     uv = shutil.which("uv")
     has_venv = all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
+    # Without their dependencies: the locks name all of them. Python compiles what it imports by itself.
+    install = ["install", "--quiet", "--no-deps", "--require-hashes"]
     found = []
     if uv:
-        install = [uv, "pip", "install", "--quiet", "--python", str(PYTHON)]
         make = [uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", BASE_PYTHON, str(VENV)]
-        found.append(recipe("uv", make, install, gpu))
+        found.append(("uv", make, [uv, "pip"] + install + ["--python", str(PYTHON), "-r"]))
     if has_venv:
-        install = [str(PYTHON), "-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        found.append(recipe("pip", [BASE_PYTHON, "-P", "-m", "venv", str(VENV)], install, gpu))
+        pip = [str(PYTHON), "-P", "-m", "pip", "--disable-pip-version-check"]
+        found.append(
+            ("pip", [BASE_PYTHON, "-P", "-m", "venv", str(VENV)], pip + install + ["--no-compile", "-r"])
+        )
     if not found:
         raise SetupError(
             "this Python (%s) comes without its venv module; on Debian or Ubuntu run"
@@ -235,41 +264,204 @@ def recipes(gpu=False):
     return found
 
 
-def recipe(tool, make, install, gpu):
-    """Return the three steps, the same for both tools."""
-    packages = ["--require-hashes", "-r", str(REQUIREMENTS)] + ["-r", str(GPU_REQUIREMENTS)] * gpu
-    itself = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
-    return [
-        ("virtual environment, Python %s" % this_python(), make),
-        (
-            "packages of %s, with %s" % ("both requirements" if gpu else REQUIREMENTS.name, tool),
-            install + packages,
-        ),
-        ("convlab itself", install + itself),
-    ]
+def make_venv(command):
+    """Make .venv where there is none; return None, or what went wrong."""
+    if VENV.exists() and read_stamp().get("made", PYTHON.exists()):
+        return None
+    with step("virtual environment, Python " + this_python()) as end:
+        remove_venv()
+        write_stamp(made=False, layers={})  # until it is whole: an interruption is noticed
+        wrong = run(command)
+        if wrong is None:
+            write_stamp(made=True, layers={})
+        return end(wrong)
 
 
-def follow(steps, want):
-    """Run the steps, a line and a time for each; return None, or what went wrong."""
-    # From here to the final stamp .venv counts as unfinished, so that an interruption is repaired.
-    write_stamp(dict(want, finished=False))
-    for number, (title, command) in enumerate(steps, 1):
-        print("  [%d/%d] %s " % (number, len(steps), title.ljust(44, ".")), end="", flush=True)
-        started = time.monotonic()
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            env=environment(),
+# -- setting up: the packages --------------------------------------------------------------------------------
+
+
+def announce(layers):
+    """Say how many packages there are to install, and how much that is, before anything is done."""
+    for layer in layers:
+        packages, much = (
+            locked(layer),
+            re.match("# .*: (.* MB .*)", LAYERS[layer].read_text(encoding="utf-8")),
         )
-        print(("%.1f s" % (time.monotonic() - started)) if done.returncode == 0 else "failed", flush=True)
-        if done.returncode:
-            print(done.stdout, file=sys.stderr)
-            return "could not set up: %s (the reason is above)" % title
+        here = len(set(packages) & installed())
+        text = (
+            "%d of its %d packages are here" % (here, len(packages))
+            if here
+            else "%d packages" % len(packages)
+        )
+        print("  %s: %s%s" % (LAYERS[layer].name, text, ", " + much.group(1) if much and not here else ""))
+
+
+def install_layers(tool, command, layers):
+    """Install what of these layers is not there yet, and convlab itself; return None, or what went wrong."""
+    sweep()
+    held = dict(read_stamp().get("layers", {}), **dict.fromkeys(layers))
+    write_stamp(made=True, layers=held)
+    for layer in layers:
+        title = "packages of %s, with %s" % (LAYERS[layer].name, tool)
+        with step(title) as end:
+            if end(install_packages(command, locked(layer), title)):
+                return "could not install all packages of %s (the reason is above)" % LAYERS[layer].name
+        held[layer] = digest(layer)
+    install_convlab()
+    write_stamp(made=True, layers=held)
     return None
+
+
+def locked(layer):
+    """Return the packages that a layer installs here: {(name, version): its lines in the lock}."""
+    blocks = re.split("(?m)^(?=[A-Za-z0-9])", LAYERS[layer].read_text(encoding="utf-8"))[1:]
+    found = {}
+    for block in blocks:
+        name, version, marker = re.match(r"([\w.-]+)==([^\s;]+)(?: ; ([^\\\n]*))?", block).groups()
+        if marker is None or holds(marker):
+            found[plain(name), version] = block
+    return found
+
+
+def holds(marker):
+    """Return whether an environment marker of a lock is true here, as pip will find."""
+    import platform
+
+    def sortable(version):  # as text "3.9" would come after "3.11"
+        return ".".join(part.zfill(4) for part in (re.findall("[0-9]+", version) + ["0", "0"])[:3])
+
+    facts = {
+        "implementation_name": sys.implementation.name,
+        "os_name": os.name,
+        "platform_machine": platform.machine(),
+        "platform_python_implementation": platform.python_implementation(),
+        "python_full_version": sortable(platform.python_version()),
+        "python_version": sortable(this_python()),
+        "sys_platform": sys.platform,
+    }
+    marker = re.sub(r"python_full_version == '([0-9]+[.][0-9]+)[.][*]'", r"python_version == '\1'", marker)
+    marker = re.sub("'([0-9][0-9.]*)'", lambda found: repr(sortable(found.group(1))), marker)
+    return eval(marker, {"__builtins__": {}}, facts)  # the locks are this project's own
+
+
+def plain(name):
+    """Return a package's name as all its spellings have it in common."""
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def installed():
+    """Return the packages that are wholly there, as (name, version).
+
+    An installer writes INSTALLER after all files of a package; one that was stopped leaves none.
+    """
+    names = [path.parent.name[: -len(".dist-info")] for path in PACKAGES.glob("*.dist-info/INSTALLER")]
+    return {(plain(name), version) for name, _, version in (each.partition("-") for each in names)}
+
+
+def sweep():
+    """Forget packages that were left half installed, so that they are installed again."""
+    for folder in PACKAGES.glob("*.dist-info"):
+        if not (folder / "INSTALLER").exists():
+            shutil.rmtree(str(folder))
+
+
+def install_packages(command, packages, title):
+    """Install what is missing of these, a few calls side by side; return None, or what went wrong."""
+    todo, wrong, shown, running = sorted(set(packages) - installed()), None, None, {}
+    batches = [todo[at : at + BATCH] for at in range(0, len(todo), BATCH)]
+    with tempfile.TemporaryDirectory(prefix="convlab-") as scratch:
+        try:
+            while running or (batches and wrong is None):
+                while batches and wrong is None and len(running) < AT_ONCE:
+                    batch = batches.pop(0)
+                    lines, log = (Path(scratch, "%d.%s" % (len(batches), end)) for end in ("txt", "log"))
+                    lines.write_text("".join(packages[each] for each in batch), encoding="utf-8")
+                    with log.open("w") as out:
+                        running[begin(command + [str(lines)], out)] = log
+                for call in [call for call in running if call.poll() is not None]:
+                    said = running.pop(call).read_text(encoding="utf-8", errors="replace")
+                    if call.returncode:
+                        wrong = said or "exit code %d" % call.returncode
+                done = len(packages) - len(set(todo) - installed())
+                often = 1 if sys.stdout.isatty() else len(packages) / 8.0
+                if shown is None or done >= shown + often or shown < done == len(packages):
+                    show(title, "%d of %d" % (done, len(packages)))
+                    shown = done
+                time.sleep(0.1)
+        finally:  # Ctrl-C, too
+            for call in running:
+                call.kill()
+                call.wait()
+    return wrong
+
+
+def install_convlab():
+    """Put this checkout on .venv's import path, and the command `convlab` beside its Python."""
+    (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n", encoding="utf-8")
+    if WINDOWS:
+        (BIN / "convlab.cmd").write_text('@"%~dp0python.exe" -P -m convlab %*\n')
+    else:
+        (BIN / "convlab").write_text('#!/bin/sh\nexec "$(dirname "$0")/python" -P -m convlab "$@"\n')
+        (BIN / "convlab").chmod(0o755)
+
+
+def measure_speeds():
+    """Let convlab measure this machine once, for `algorithm="auto"`; not needed, so nothing here is fatal."""
+    with step("the speeds of this machine (Ctrl-C skips it)") as end:
+        command = [str(PYTHON), "-P", "-m", "convlab", "bench", "speeds", "--if-unknown"]
+        try:
+            end(run(command), "skipped")
+        except KeyboardInterrupt:
+            end("interrupted", "skipped")
+
+
+# -- setting up: a line for each step ------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def step(title):
+    """Print a line for a step, with the time it took; `end(wrong)` says how it ended, and returns that."""
+    started = time.monotonic()
+    show(title)
+
+    def end(wrong, word="failed"):
+        show(title, "%.1f s" % (time.monotonic() - started) if wrong is None else word, last=True)
+        if wrong and word == "failed":
+            print(wrong, file=sys.stderr)
+        return wrong
+
+    yield end
+
+
+def show(title, state="", last=False):
+    """Write a step's line, over itself on a terminal; elsewhere its title first, then what is new."""
+    line = "  %s " % title.ljust(48, ".")
+    if sys.stdout.isatty():
+        line = "\r" + line + state.ljust(12)
+    elif state:
+        line = state + " "
+    print(line, end="\n" if last else "", flush=True)
+
+
+def run(command):
+    """Run a command; return None, or what it said if it failed."""
+    with tempfile.TemporaryFile() as out:
+        call = begin(command, out)
+        try:
+            if call.wait() == 0:
+                return None
+        finally:
+            call.kill()
+            call.wait()
+        out.seek(0)
+        return out.read().decode("utf-8", "replace") or "exit code %d" % call.returncode
+
+
+def begin(command, out):
+    """Start a command that reads nothing and writes to a file."""
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment()
+    )
 
 
 def environment():
@@ -290,38 +482,29 @@ def environment():
 def start(arguments):
     """Open the course in JupyterLab, or one notebook of it."""
     command = "start" if arguments and not arguments[0].startswith("-") else "lab"
-    return become(["-m", "convlab.cli", command] + arguments)
+    return become(["-m", "convlab", command] + arguments)
 
 
 def doctor(arguments):
     """Say what this machine has."""
-    return become(["-m", "convlab.cli", "doctor"] + arguments)
+    return become(["-m", "convlab", "doctor"] + arguments)
 
 
 def site(arguments):
     """Build the static site."""
-    return become(["-m", "convlab.site"] + arguments, cwd=ROOT)
+    return become(["-m", "tools.site"] + arguments, cwd=ROOT)
 
 
 def test(arguments):
-    """Run the checks and the tests; every check runs, also after one has failed."""
-    everything = arguments == ["--all"]
-    if arguments and not everything:
+    """Run the tests; with --all also the checks of style, and every check runs, also after one has failed."""
+    if arguments and arguments != ["--all"]:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
-    less = [] if everything else ["-m", "not browser and not workshop"]
-    notebooks = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
-    checks = [
-        ("ruff check", ["-m", "ruff", "check"]),
-        ("ruff format --check", ["-m", "ruff", "format", "--check"]),
-        ("nbstripout --verify", ["-m", "nbstripout", "--verify", "--keep-id"] + notebooks),
-        # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
-        # tests/conftest.py; the longest come first.
-        ("pytest -n 3", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + less),
-    ]
+    style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
+    # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
+    # tests/conftest.py; the longest come first.
+    tests = [("pytest", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + arguments)]
     failed = []
-    for title, command in checks:
-        if "nbstripout" in command and not notebooks:
-            continue  # without a file it would wait for one on its standard input
+    for title, command in (style if arguments else []) + tests:
         print("== " + title, flush=True)
         if subprocess.call([str(PYTHON), "-P"] + command, cwd=str(ROOT), env=environment()):
             failed.append(title)
@@ -342,7 +525,24 @@ def become(command, cwd=None):
     os.execve(command[0], command, environment())
 
 
-COMMANDS = {"start": start, "test": test, "site": site, "doctor": doctor, "setup": None}
+COMMANDS = {"start": start, "test": test, "site": site, "doctor": doctor, "setup": lambda arguments: 0}
+
+
+def layers_for(command, arguments):
+    """Return what a command needs beside the course itself; None where setup is not asked rightly."""
+    if command == "setup":
+        options = {"--" + layer: layer for layer in LAYERS if layer != "course"}
+        return [options[each] for each in arguments] if set(arguments) <= set(options) else None
+    if command == "test":
+        return ["test", "workshop"] if "--all" in arguments else ["test"]
+    return ["workshop"] if command == "site" else []
+
+
+def is_notebook(word):
+    """Return whether a word is the number of a notebook, its name, or a part of that."""
+    name = re.sub("[.]ipynb$", "", Path(word).name)
+    stems = [path.stem for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb")]
+    return bool(name) and any(name.zfill(2) == stem[:2] or name in stem for stem in stems)
 
 
 def main(arguments):
@@ -352,25 +552,31 @@ def main(arguments):
         print(__doc__.strip())
         return 0
     command = "start"
-    if arguments and not arguments[0].startswith("-"):
+    if (
+        arguments
+        and not arguments[0].startswith("-")
+        and (arguments[0] in COMMANDS or not is_notebook(arguments[0]))
+    ):
         command = arguments.pop(0)
     if command not in COMMANDS:
-        print("lab.py: command=%r; expected one of %s" % (command, ", ".join(COMMANDS)), file=sys.stderr)
+        expected = "a notebook, such as 02 or im2col, or one of " + ", ".join(COMMANDS)
+        print("lab.py: command=%r; expected %s" % (command, expected), file=sys.stderr)
         return 2
-    gpu = command == "setup" and arguments == ["--gpu"]
-    if command == "setup" and arguments and not gpu:
-        print("lab.py: setup takes only --gpu, got %s" % " ".join(arguments), file=sys.stderr)
+    layers = layers_for(command, arguments)
+    if layers is None:
+        given = " ".join(arguments)
+        print("lab.py: setup takes --test, --workshop and --gpu, got %s" % given, file=sys.stderr)
         return 2
     try:
         with contextlib.suppress(ValueError):  # a console that cannot print a letter must not stop us
             sys.stdout.reconfigure(errors="replace")
-        setup(gpu)
-        return COMMANDS[command](arguments) if COMMANDS[command] else 0
+        setup(layers)
+        return COMMANDS[command](arguments)
     except (SetupError, OSError) as error:
         print("lab.py: %s" % error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nlab.py: stopped; the same command carries on next time", file=sys.stderr)
+        print("\nlab.py: stopped; the same command goes on from there next time", file=sys.stderr)
         return 130
 
 

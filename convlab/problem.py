@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.support.checks import LARGEST, check_array, check_dtype, check_whole, said
+from convlab.support.checks import LARGEST, check_array, check_dtype, check_instance, check_whole, said
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
@@ -157,6 +157,15 @@ class ConvProblem:
         return self.N, self.P, self.Q, self.K
 
     @cached_property
+    def geometry(self) -> tuple[Pair, Pair, Pair]:
+        """How the windows lie on the picture, as loops take it: (stride, corner, dilation).
+
+        The corner is where the first window begins: rows of padding at the top, columns at the left.
+        """
+        (top, _), (left, _) = self.padding
+        return self.stride, (top, left), self.dilation
+
+    @cached_property
     def gemm(self) -> tuple[int, int, int]:
         """(M, N, K) of the equivalent matrix product, per group: output pixels, filters, taps x channels."""
         return (
@@ -218,15 +227,28 @@ class ConvProblem:
         return sizes | {"G": self.groups, "b": self.itemsize}
 
     @classmethod
-    def of(cls, x: np.ndarray, w: np.ndarray, **parameters: Any) -> ConvProblem:
+    def of(
+        cls, x: np.ndarray, w: np.ndarray, *, dtypes: tuple[str, ...] = DTYPES, **parameters: Any
+    ) -> ConvProblem:
         """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
+
+        Parameters
+        ----------
+        x, w : ndarray
+        dtypes : tuple of str
+            Which types they may be of.
+        **parameters
+            stride, padding, dilation and groups.
 
         Raises
         ------
         ShapeError
             If either is not 4-D, or their channels do not match.
         """
-        check_pair(x, w, parameters.get("groups", 1))
+        check_instance("dtypes", dtypes, tuple)
+        for dtype in dtypes:
+            check_instance("dtypes", dtype, str)
+        check_pair(x, w, parameters.get("groups", 1), dtypes=dtypes)
         (N, H, W, C), (K, R, S, _) = x.shape, w.shape
         return cls(N, H, W, C, K, R, S, dtype=x.dtype.name, **parameters)
 
@@ -278,6 +300,7 @@ def check_pair(
     groups: int,
     axes_x: Sequence[str] = ("N", "H", "W", "C"),
     axes_w: Sequence[str] = ("K", "R", "S", "C/groups"),
+    dtypes: tuple[str, ...] = DTYPES,
 ) -> None:
     """Refuse arrays that are no images and filters for them; the axes are named as they lie.
 
@@ -286,7 +309,7 @@ def check_pair(
     ConvError
     """
     for name, array, axes in (("x", x, axes_x), ("w", w, axes_w)):
-        check_array(name, array, dtypes=DTYPES)
+        check_array(name, array, dtypes=dtypes)
         if array.ndim != 4:
             raise ShapeError(
                 f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: ({', '.join(axes)})"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, factorial
+from pathlib import Path
 
 import numpy as np
 
@@ -54,6 +55,12 @@ def factor(value: float) -> str:
     return {2: "twice", 0.5: "half"}[float(f"{value:.0e}")]
 
 
+def weight(lock: str) -> str:
+    """Return how much a lock installs, as its first line says it."""
+    first = (Path(__file__).resolve().parents[1] / lock).read_text(encoding="utf-8").splitlines()[0]
+    return first.partition(": ")[2]
+
+
 def dozens(value: float) -> str:
     """Return the order of a large number: hundreds, thousands, billions."""
     names = {2: "hundreds", 3: "thousands", 6: "millions", 9: "billions"}
@@ -87,7 +94,8 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "a matrix of 7.03 MiB.": lambda: (
             f"a matrix of {bytes_text(ALGORITHMS['im2col'].workspace_bytes(FIRST))}."
         ),
-        "about 0.7 GB": Given("what pip downloads for requirements-gpu.txt"),
+        "(162 MB to download, 511 MB on the disk)": lambda: f"({weight('requirements.txt')})",
+        "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
     },
     "00": {
         "billions of these multiplications": lambda: (

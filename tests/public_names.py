@@ -27,7 +27,7 @@ def public() -> dict:
 
 def _is_kernel(thing) -> bool:
     """Numba compiles it: its arguments are looked at by no Python."""
-    return not inspect.isclass(thing) and (hasattr(thing, "compiled") or hasattr(thing, "py_func"))
+    return not inspect.isclass(thing) and (hasattr(thing, "py_func"))
 
 
 def _takes(thing) -> bool:

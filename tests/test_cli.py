@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,7 +24,8 @@ from typer.testing import CliRunner
 
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.auto import speeds as known
+from convlab.auto import machine_file as known
+from convlab.auto import measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
 from convlab.machine.facts import Machine
@@ -80,7 +82,9 @@ def course(tmp_path, monkeypatch):
         ("start 00 --port 99999", "--port='99999'; expected a whole number"),
         ("start", "Missing argument"),
         ("start 99", "notebook='99'; expected a number like 02 or one of: 00_good, 01_fails, 02_widget"),
-        ("start good", "notebook='good'; expected"),
+        ("start nonsense", "notebook='nonsense'; expected"),
+        ("run --mine", "expected your copies there: python3 lab.py makes them"),
+        ("run 00 --work {file}", "expected a folder"),
         ("start 00 --fresh=yes", "--fresh"),
         ("start 00 --no-open --work {file}/inside", "expected a folder"),
         ("start 00 01", "01"),
@@ -178,6 +182,29 @@ def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
     assert "0 of 3 ran" in done.stdout
     page = (tmp_path / "pages" / "02_widget.html").read_text()
     assert "application/vnd.jupyter.widget-state+json" not in page
+
+
+def test_run_exports_the_learners_own_copies(course):
+    """Also a notebook that the learner made, and what a cell reads from beside it."""
+    convlab("start", "00", "--no-open")
+    mine = course / "work" / "00_good.ipynb"
+    cells = [nbformat.v4.new_code_cell("print(open('notes.txt').read())")]
+    for path in (mine, mine.with_name("Scratch.ipynb")):
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    mine.with_name("notes.txt").write_text("what I found")
+    before = mine.read_bytes()
+    assert convlab("run", "00", "--mine").stdout.splitlines()[-1].startswith("1 of 1 ran; the pages are in ")
+    assert convlab("run", "--work", course / "work").stdout.splitlines()[-1].startswith("2 of 2 ran; ")
+    for name in ("00_good", "Scratch"):
+        assert "what I found" in (course / "work" / "pages" / f"{name}.html").read_text()
+    assert mine.read_bytes() == before
+
+
+def test_pages_already_made_are_not_copied_for_each_run(tmp_path):
+    (tmp_path / "work" / "pages").mkdir(parents=True)
+    (tmp_path / "work" / "data").mkdir()
+    notebooks.copy_notebooks(tmp_path / "work", tmp_path / "copy", but=tmp_path / "work" / "pages")
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data"]
 
 
 def test_a_page_carries_all_it_shows(course, tmp_path):
@@ -278,24 +305,28 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
     slower = SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 50e9}}
     measured = iter([SPEEDS, slower, SPEEDS])
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(known, "measure", lambda: next(measured))
+    monkeypatch.setattr(measure, "measure", lambda on_step: next(measured))
     known.forget()
     try:
         assert "not measured yet" in convlab("doctor").stdout
         problem = networks.load("resnet18")["conv1"].problem
-        known.keep(problem, 1, {"direct": 1.0})
-        assert "100 GFLOP/s" in convlab("bench", "speeds").stdout
+        known.keep_tuned(problem, 1, {"direct": 1.0})
+        first = convlab("bench", "speeds").stdout
+        assert "100 GFLOP/s" in first
+        assert re.search(r"the model for \S+", first)  # what "auto" went by until now
+        assert f"kept in {tmp_path}" in " ".join(first.split())
+        assert "are known; they were measured" in convlab("bench", "speeds", "--if-unknown").stdout
         lines = convlab("bench", "speeds").stdout.splitlines()
         (line,) = (line for line in lines if "one core" in line)
         assert line.split()[-4:] == ["100", "GFLOP/s", "50.0", "GFLOP/s"]
-        assert known.speeds().flops == 50e9
-        assert known.seconds(problem, 1) == {"direct": 1.0}
+        assert speeds.speeds().flops == 50e9
+        assert known.tuned_seconds(problem, 1) == {"direct": 1.0}
         assert re.search(r"speeds +measured \d{4}-\d\d-\d\d \d\d:\d\d; ", convlab("doctor").stdout)
         convlab("bench", "speeds", "--forget-tuned")
-        assert known.seconds(problem, 1) is None
+        assert known.tuned_seconds(problem, 1) is None
         known.forget()  # as another process would begin
-        assert known.speeds().flops == 100e9
-        assert known.seconds(problem, 1) is None
+        assert speeds.speeds().flops == 100e9
+        assert known.tuned_seconds(problem, 1) is None
     finally:
         monkeypatch.undo()
         known.forget()
@@ -306,7 +337,8 @@ def test_doctor_fails_when_something_required_is_missing(monkeypatch):
     done = convlab("doctor")
     assert done.exit_code == 1
     assert f"""{install.install_command("no-such-package>=3")}\n""" in done.stdout
-    assert f"rich (required): version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
+    assert f"missing        rich: version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
+    assert "It needs what is missing: see above." in done.stdout
     assert json.loads(convlab("doctor", "--json").stdout)["can_run"] is False
 
 
@@ -327,6 +359,17 @@ def test_doctor_reads_an_installed_wheel(tmp_path, monkeypatch):
     assert install.declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
 
 
+def test_doctor_calls_what_can_be_done_without_optional(monkeypatch):
+    monkeypatch.setattr(
+        doctor, "version", lambda name: None if name in doctor.ADDS else metadata.version(name)
+    )
+    told = convlab("doctor").stdout
+    for name, adds in doctor.ADDS.items():
+        assert f"optional       {name}: {adds}" in told
+    assert "missing" not in told
+    assert "The course can run here." in told
+
+
 def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(doctor, "version", lambda name: None)
     monkeypatch.chdir(ROOT)
@@ -334,7 +377,10 @@ def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
     words = shlex.split(findings["torch"].command)
     assert words[-2:] == ["-e", ".[torch]"]
     assert Path(words[0]).absolute() == Path(sys.executable) or words[0] == "uv"
-    assert shlex.split(findings["scipy"].command)[-1] == ".[test]"
+    monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
+    assert doctor.install_extra("test") == "python3 lab.py setup --test"
+    monkeypatch.setattr(sys, "prefix", "/elsewhere")
+    assert shlex.split(doctor.install_extra("test"))[-1] == ".[test]"
     monkeypatch.chdir("/")
     findings = {finding.name: finding for finding in doctor.examine().findings}
     assert shlex.split(findings["torch"].command)[-1] == f"{ROOT}[torch]"
@@ -374,6 +420,21 @@ def test_root_is_allowed_only_for_root(tmp_path, monkeypatch):
 @pytest.mark.parametrize("ip", ["127.0.0.1", "localhost", "0.0.0.0", "*", ""])
 def test_addresses_of_this_machine_are_fine(ip):
     server.check_address(ip)
+
+
+def test_a_port_that_is_taken_is_said(course):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = convlab("lab", "--no-browser", "--port", port)
+        assert done.exit_code == 2
+        assert done.stderr.splitlines()[-1] == (
+            f"convlab: --port={port}: another program listens there; choose another, "
+            "or leave --port out: the first free one is taken then"
+        )
+    server.check_port(port)
+    server.check_port(port, "127.0.0.1")
 
 
 @pytest.fixture
@@ -431,7 +492,8 @@ def test_what_is_started_from_here_spares_this_machine_the_proxy(before, after, 
     assert os.environ.get("NO_PROXY") == (None if after == "*" else after)
 
 
-def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
+@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
+def test_lab_serves_the_working_copies_without_pop_ups_until_ctrl_c(tmp_path, proxy):
     to_proxy, asked = proxy
     environment = (
         os.environ
@@ -445,9 +507,13 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
     work = tmp_path / "work"
     command = [sys.executable, "-m", "convlab.cli", "lab", "--no-browser", "--work", str(work)]
     log = tmp_path / "log"
+    import pty
+
+    ours, terminal = pty.openpty()
+    streams = {"stdin": terminal, "stderr": subprocess.STDOUT, "env": environment}
     with (
         log.open("w") as out,
-        subprocess.Popen([*command, "--port", "18957"], stdout=out, stderr=out, env=environment) as lab,
+        subprocess.Popen([*command, "--port", "18957"], stdout=out, **streams) as lab,
     ):
         try:
             url = wait_for_url(log)
@@ -465,8 +531,13 @@ def test_lab_serves_the_working_copies_without_pop_ups(tmp_path, proxy):
             assert "already running" in again.stdout
             assert url.partition("?")[2] in again.stdout
             assert asked == []
+            lab.send_signal(signal.SIGINT)  # Ctrl-C: no question is asked on the terminal
+            assert lab.wait(20) == 0
         finally:
-            lab.send_signal(signal.SIGTERM)
+            lab.kill()
+            os.close(ours)
+            os.close(terminal)
+    assert "y/[n]" not in log.read_text()
     assert not (tmp_path / "config" / "labconfig").exists()
     assert len(list(work.glob("*.ipynb"))) == len(notebooks.course_notebooks())
 

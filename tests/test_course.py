@@ -166,15 +166,26 @@ def test_copy_of_a_read_only_course_can_be_written(course, work):
     assert os.stat(work / "00_start_here.ipynb").st_mode & 0o200
 
 
-@pytest.mark.parametrize("name", ["01", "1", "01_loops", "01_loops.ipynb", "notebooks/01_loops.ipynb"])
+@pytest.mark.parametrize(
+    "name", ["01", "1", "01_loops", "01_loops.ipynb", "notebooks/01_loops.ipynb", "loops", "loo"]
+)
 def test_notebook_is_found_by_number_name_or_path(course, name):
     assert notebooks.find(name, notebooks.course_notebooks()).stem == "01_loops"
 
 
-@pytest.mark.parametrize("name", ["7", "loop", "", "-1", "01_loops.txt", "1_loops"])
+@pytest.mark.parametrize("name", ["7", "Loops", "", "-1", "01_loops.txt", "1_loops"])
 def test_unknown_notebook_is_answered_with_those_that_exist(course, name):
     with pytest.raises(ParameterError, match=r"expected a number like 02 or one of: 00_start_here, 01_loops"):
         notebooks.find(name, notebooks.course_notebooks())
+
+
+def test_a_part_of_two_names_is_answered_with_these(course):
+    for name in ("02_gpu", "03_gpu_fft", "04_gpu_gemm"):
+        write(course / f"{name}.ipynb")
+    course = notebooks.course_notebooks()
+    assert notebooks.find("gpu", course).stem == "02_gpu"  # a whole name
+    with pytest.raises(ParameterError, match=r"one of: 03_gpu_fft, 04_gpu_gemm$"):
+        notebooks.find("gpu_", course)
 
 
 def test_course_without_notebooks_says_so(tmp_path, monkeypatch):

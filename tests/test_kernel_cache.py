@@ -37,7 +37,7 @@ def called(function=twice, *numbers) -> bool:
     a, b = numbers or (5, 1)
     kernel = jit.njit(function)
     assert kernel(a, b) == function(a, b)
-    return bool(kernel.compiled.stats.cache_hits)
+    return bool(kernel.stats.cache_hits)
 
 
 def told(*numbers) -> list[str]:
@@ -56,7 +56,7 @@ def the_file(folder: Path, function=twice) -> Path:
 
 def test_a_whole_file_is_used(folder):
     assert [called(), called(), called(twice, 2.5, 1.0), called(twice, 2.5, 1.0)] == [False, True] * 2
-    jit.njit(twice).compiled._cache.flush()
+    jit.njit(twice)._cache.flush()
     assert not called()
 
 

@@ -14,12 +14,13 @@ from PIL import Image
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
-from convlab.benchmark.comparison import Effort, Rivals
-from convlab.benchmark.layers import Case, stacks
-from convlab.benchmark.network_times import StackContest
+from convlab.benchmark.baselines import BASELINES, at_hand
+from convlab.benchmark.comparison import Effort
+from convlab.benchmark.layers import Workload, whole_networks
+from convlab.benchmark.network_times import NetworkComparison
 from convlab.benchmark.torch_network import in_torch
-from convlab.figures import photograph
-from convlab.figures.stack import bars_of, draw, finding
+from convlab.figures import network_profile, photograph
+from convlab.figures.network_profile import bars_of, finding
 from convlab.networks import shared_workspace
 from convlab.networks.fuse import fusable
 from convlab.networks.graph import GraphBuilder
@@ -346,7 +347,7 @@ def test_picture_of_a_profile():
     profile = stack.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
     bars = bars_of(profile)
     assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
-    picture = draw(profile)
+    picture = network_profile(profile)
     assert Image.open(io.BytesIO(picture.png)).width > 1000
     for one in profile.layers:
         assert f"{one.node.name} by {one.algorithm}" in picture.alt
@@ -407,17 +408,19 @@ def test_mistakes_are_named(says, monkeypatch):
 # -- against PyTorch ---------------------------------------------------------------------------------------
 
 
-def test_a_contest_of_whole_networks():
-    assert [(case.network, case.layer, case.problem.H) for case in stacks()] == [
+def test_a_comparison_of_whole_networks():
+    assert [(case.network, case.layer, case.problem.H) for case in whole_networks()] == [
         (name, "whole", 224) for name in NAMES
     ]
     problem = replace(networks.load("squeezenet1_0").layers[0].problem, H=40, W=33)
-    contest = StackContest(Case("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9))
-    contest.enter_ours(("auto", "im2row"))
-    with Rivals(other=False) as rivals:
-        contest.enter_rivals(rivals)
-    rows = contest.rows("stacks")
-    there = {"auto", "im2row"} | {rival.name for rival in rivals.here if "torch" in rival.name}
+    comparison = NetworkComparison(
+        Workload("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9)
+    )
+    comparison.enter_ours(("auto", "im2row"))
+    here, _ = at_hand(BASELINES.values())
+    comparison.enter_baselines(here)
+    rows = comparison.rows("stacks")
+    there = {"auto", "im2row"} | {one.name for one in here if "torch" in one.name}
     assert {row.candidate for row in rows} == there
     assert {row.candidate for row in rows if row.ours} == {"auto", "im2row"}
     assert {(row.network, row.layer, row.problem) for row in rows} == {("squeezenet1_0", "whole", problem)}

@@ -1,44 +1,44 @@
 """Whole networks, ours and PyTorch's: the same photo and weights, the answers held against float64, in turns.
 
-A contest as for one layer, but what competes is everything from the photo to the features. Its pixels are
+A comparison as for one layer, but what competes is everything from the photo to the features. Its pixels are
 random: the times do not depend on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
-from convlab.benchmark.baselines import Call
-from convlab.benchmark.comparison import Contest, Rivals
+from convlab.benchmark.baselines import Baseline, Call
+from convlab.benchmark.comparison import Comparison
 from convlab.benchmark.torch_network import in_torch
 from convlab.networks import load_model
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
-LAYOUTS = {"torch": False, "torch channels_last": True}  # rival, and whether its arrays are NHWC
+LAYOUTS = {"torch": False, "torch channels_last": True}  # baseline, and whether its arrays are NHWC
 
 
-class StackContest(Contest):
-    """Candidates for a whole network; `case.problem` says how many photos there are, and of what size."""
+class NetworkComparison(Comparison):
+    """Candidates for a whole network; the workload's problem says how many photos, and of what size."""
 
     def prepare(self) -> None:
         """Make a photo, and what all candidates are held against."""
-        problem = self.case.problem
-        self.stack = load_model(self.case.network, size=(problem.H, problem.W), batch=problem.N)
-        self.x = np.random.default_rng(0).random(problem.x_shape, np.float32)
-        self.expected = self.stack.reference(self.x)
-        self.limit = self.stack.tolerance(self.expected)
+        problem = self.workload.problem
+        self.network = load_model(self.workload.network, size=(problem.H, problem.W), batch=problem.N)
+        self.x = self.x_there = np.random.default_rng(0).random(problem.x_shape, np.float32)
+        self.expected, self.pixels, self.y_there = self.network.reference(self.x), ..., None
+        self.limit = self.network.tolerance(self.expected)
 
-    def enter_ours(self, names: Iterable[str] | None = None) -> None:
+    def enter_ours(self, names: Iterable[str] = OURS) -> None:
         """Take in our own, one for each algorithm."""
-        for name in OURS if names is None else names:
-            ready = self.stack.prepare(name, backend="cpu", threads=self.threads, progress=False)
-            self.enter(name, Call(lambda ready=ready: ready.run(self.x)), ours=True, rounding=ready.rounding)
+        for name in names:
+            ready = self.network.prepare(name, backend="cpu", threads=self.clock.threads, progress=False)
+            self.enter(name, Call(partial(ready.run, self.x)), ours=True, rounding=ready.rounding)
 
-    def enter_rivals(self, rivals: Rivals, names: Iterable[str] | None = None) -> None:
+    def enter_baselines(self, baselines: Iterable[Baseline]) -> None:
         """Take in PyTorch, if it is here."""
-        for name in (rival.name for rival in rivals.here if rival.name in LAYOUTS):
-            if names is None or name in names:
-                run = in_torch(self.stack, channels_last=LAYOUTS[name], threads=self.threads)
-                self.enter(name, Call(lambda run=run: run(self.x)))
+        for name in (one.name for one in baselines if one.name in LAYOUTS):
+            run = in_torch(self.network, channels_last=LAYOUTS[name], threads=self.clock.threads)
+            self.enter(name, Call(partial(run, self.x)))

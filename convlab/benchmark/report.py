@@ -1,27 +1,23 @@
-"""What a run of `convlab bench` says, as a few small tables. Pure functions of what was measured."""
+"""What a run of `convlab bench cpu` says, as a few small tables. Pure functions of what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from convlab.auto import model_error_tables
 from convlab.auto.roofs import Roofs
+from convlab.benchmark import model_error_tables
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
-from convlab.benchmark.saved import GPU, Measurement, Row
+from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.suite import PEAK
 from convlab.benchmark.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
-from convlab.benchmark.tables import NOTHING, Table, ratio_2
-from convlab.support.units import count_text, time_text
+from convlab.support.tables import NOTHING, Table
+from convlab.support.units import count_text, ratio_2, time_text
 
 BETTER_NUMPY = "NumPy, better kernel"
 
 
 def tables(measurement: Measurement) -> list[Table]:
-    """Return the tables of a run, on a CPU or a GPU; parts that were not measured are left out."""
-    if _of_gpu(measurement):
-        from convlab.benchmark.gpu import report
-
-        return report.tables(measurement)
+    """Return the tables of a run; parts that were not measured are left out."""
     found = [_product(measurement), _layers(measurement), _wins(measurement)]
     for part, title in (
         ("depthwise", "Depthwise layers of MobileNetV1, one thread: how many times as fast as ..."),
@@ -34,10 +30,6 @@ def tables(measurement: Measurement) -> list[Table]:
 
 def notes(measurement: Measurement) -> list[str]:
     """Return lines on the machine, the first call, and who did not take part, and why."""
-    if _of_gpu(measurement):
-        from convlab.benchmark.gpu import report
-
-        return report.notes(measurement)
     header = measurement.header
     machine, roofs = header["machine"], Roofs(**header["roofs"])
     processor = f"{machine['processor']}, {machine['instruction_set']}, compiled for {machine['target']}"
@@ -72,10 +64,6 @@ def _unknown(machine: dict) -> list[str]:
     return lines
 
 
-def _of_gpu(measurement: Measurement) -> bool:
-    return measurement.header.get("what") == GPU
-
-
 # -- one table each ----------------------------------------------------------------------------------------
 
 
@@ -104,12 +92,12 @@ def _layers(measurement: Measurement) -> Table:
 
 
 def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> Table:
-    """Return our best on each layer against every rival; a column for each algorithm named in `also`."""
-    rivals = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
-    if set(NUMPY) <= rivals.keys():
-        rivals |= {BETTER_NUMPY: NUMPY}
+    """Return our best on each layer against every baseline; a column for each algorithm named in `also`."""
+    baselines = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
+    if set(NUMPY) <= baselines.keys():
+        baselines |= {BETTER_NUMPY: NUMPY}
     shapes, lines = len(by_layer(rows)), []
-    for name, group in rivals.items():
+    for name, group in baselines.items():
         best = speedup(rows, None, group)
         if best:
             label = name if best.layers == shapes else f"{name}, on {best.layers} of {shapes}"

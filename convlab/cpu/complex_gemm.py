@@ -7,8 +7,6 @@
 Memory holds a complex number as two neighbouring real ones. So at one frequency the M rows of a are a real
 matrix of 2M rows (a, b, a, b, ...), those of w one of 2K columns (c, d, c, d, ...). Their plain real product
 has all four products of every pair, as a block of 2 x 2; summed up, two and two, they are the complex one.
-
-This module needs Numba; it is imported where a fast form first runs.
 """
 
 from __future__ import annotations

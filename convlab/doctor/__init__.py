@@ -1,4 +1,4 @@
-"""What works here, what is missing, what the missing thing would add, and the command that installs it."""
+"""What works here, what is missing, what could be added and what for, and the command that installs it."""
 
 from __future__ import annotations
 
@@ -62,23 +62,23 @@ class Diagnosis:
     def speeds(self) -> str:
         """What is known of the speeds by which "auto" chooses, in words."""
         if self.speeds_at is None:
-            return "not measured yet; the first convolution does it"
+            return f"not measured yet: {_model()}; convlab bench speeds measures this machine"
         return f"measured {self.speeds_at}; convlab bench speeds measures them anew"
 
     def describe(self) -> str:
-        """Return the diagnosis as text: the machine, what is here, what is missing and how to get it."""
+        """Return the diagnosis as text: the machine, what is here, what is missing, what could be added."""
         lines = [self.machine.describe(), ""]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
         lines += [f"speeds         {self.speeds}"]
         lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
         lines += [f"kernels        {self.kernels}"]
-        for finding in self.findings:
-            if not finding.found:
-                kind = "required" if finding.required else "optional"
-                lines += ["", f"missing        {finding.name} ({kind}): {finding.adds}"]
-                lines += [f"               {finding.command}"] if finding.command else []
-        verdict = "The course can run here." if self.can_run else "Something required is missing: see above."
+        absent = [finding for finding in self.findings if not finding.found]
+        for finding in sorted(absent, key=lambda finding: not finding.required):
+            kind = "missing" if finding.required else "optional"
+            lines += ["", f"{kind:<15}{finding.name}: {finding.adds}"]
+            lines += [f"               {finding.command}"] if finding.command else []
+        verdict = "The course can run here." if self.can_run else "It needs what is missing: see above."
         return "\n".join([*lines, "", verdict])
 
     def as_dict(self) -> dict:
@@ -95,14 +95,14 @@ class Diagnosis:
 
 def examine() -> Diagnosis:
     """Look at everything the course uses; installs and changes nothing."""
-    from convlab.auto import speeds
+    from convlab.auto import machine_file
     from convlab.doctor.gpu import gpu_findings
 
     machine = Machine.here()
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings), speeds.measured_at(), _kernels(), speeds.trouble())
+    return Diagnosis(machine, tuple(findings), machine_file.measured_at(), _kernels(), machine_file.trouble())
 
 
 def required() -> list[str]:
@@ -130,6 +130,16 @@ def _numba_imports() -> Finding:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         return Finding("Numba's start", True, None, reason[0], install_command(*required()))
     return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
+
+
+def _model() -> str:
+    """Return by whose speeds "auto" chooses while this machine's are not known, in words."""
+    from convlab.auto.shipped import shipped_speeds
+
+    try:
+        return f'"auto" goes by {shipped_speeds().model}'
+    except Exception as error:  # without Numba there is no class; `_numba_imports` says why
+        return f'"auto" has no model here ({error})'
 
 
 def _kernels() -> str:

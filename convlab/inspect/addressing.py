@@ -20,7 +20,7 @@ import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_gemm.gpu import table as table_of
-from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.errors import ShapeError
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm.tables import walk
+from convlab.algorithms.precomputed_gemm.offsets import walk
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked

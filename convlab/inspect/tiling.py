@@ -24,6 +24,15 @@ from convlab.support.integers import ceil_div, round_up
 WORD = 4  # bytes of a float32
 OTHERS = 24  # registers for addresses, counters and bounds; what the compiler takes for them is near this
 
+# Why no kernel can be cut like this; the tiling explorer says the same.
+TROUBLE = {
+    "tile": "a thread's tile is larger than its block's",
+    "warp": "a block would have {number} threads, and a warp has {most}",
+    "threads": "a block would have {number} threads; {most} is the most",
+    "shared": "a block would need {number} bytes of shared memory; {most} is the most",
+    "registers": "a thread would need {number} registers; {most} is the most",
+}
+
 
 @checked
 @dataclass(frozen=True)
@@ -96,15 +105,15 @@ class Tiling:
     def trouble(self) -> str | None:
         """Why no kernel can be cut like this, or None if one can."""
         if self.block_m % self.thread_m or self.block_n % self.thread_n:
-            return "a thread's tile is larger than its block's"
+            return TROUBLE["tile"]
         if self.threads % WARP:
-            return f"a block would have {self.threads} threads, and a warp has {WARP}"
+            return TROUBLE["warp"].format(number=self.threads, most=WARP)
         if self.threads > MOST_THREADS:
-            return f"a block would have {self.threads} threads; {MOST_THREADS} is the most"
+            return TROUBLE["threads"].format(number=self.threads, most=MOST_THREADS)
         if self.shared_bytes > MOST_SHARED:
-            return f"a block would need {self.shared_bytes} bytes of shared memory; {MOST_SHARED} is the most"
+            return TROUBLE["shared"].format(number=self.shared_bytes, most=MOST_SHARED)
         if self.registers > MOST_REGISTERS:
-            return f"a thread would need {self.registers} registers; {MOST_REGISTERS} is the most"
+            return TROUBLE["registers"].format(number=self.registers, most=MOST_REGISTERS)
         return None
 
     @checked

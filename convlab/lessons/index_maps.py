@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.index_map import IndexMap
 from convlab.lessons.exercise import Exercise
 from convlab.problem import ConvProblem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convlab.benchmark.roofline_points import once
+from convlab.benchmark.roofline_points import compulsory_bytes
 from convlab.lessons.exercise import Exercise
 from convlab.problem import ConvProblem
 
@@ -17,7 +17,7 @@ def _layers() -> Iterator[tuple]:
 
 def _intensity(N, H, W, C, K, R, S) -> float:
     problem = ConvProblem(N, H, W, C, K, R, S, padding="same")
-    return problem.flops / once(problem)
+    return problem.flops / compulsory_bytes(problem)
 
 
 def _dense() -> Iterator[tuple]:

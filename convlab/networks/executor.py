@@ -12,9 +12,10 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
-from convlab.auto.select import Memory
+from convlab.api import plan
 from convlab.backends import choose_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
+from convlab.machine.memory import Memory
 from convlab.networks.bind import BoundGraph
 from convlab.networks.fuse import fusable
 from convlab.networks.graph import Node
@@ -22,7 +23,7 @@ from convlab.networks.memory_plan import alive, allocate
 from convlab.networks.ops import OPS
 from convlab.networks.profile import NodeProfile, Profile
 from convlab.networks.shared_workspace import share
-from convlab.plans.plan import Plan, plan
+from convlab.plans.plan import Plan
 from convlab.support.checked import Count, checked
 from convlab.support.checks import said
 from convlab.support.progress import shown
@@ -151,7 +152,7 @@ class Executor:
     def _beside(self) -> BoundGraph:
         """Return the network once more, in other memory; the packed weights are the same."""
         sizes = {name: self.memory[name] for name in ("arrays", "workspace")}
-        if lacking := Memory(0, 0, self.threads).lacking(sizes):
+        if lacking := Memory().lacking(sizes):
             raise WorkspaceError(f"a run of this network beside another one {lacking}; let one wait")
         return self._bind({name: one.twin() for name, one in self.plans.items()})
 
@@ -201,4 +202,4 @@ class Executor:
 
 def _kept(ready: Plan) -> int:
     """Return the bytes of a copy of the weights, which some plans keep beside the packed ones."""
-    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].packs_for else 0
+    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].pack_key else 0

@@ -35,6 +35,11 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> i
     return number
 
 
+def check_threads(threads) -> int:
+    """Return `threads` as an int, or say what is wrong with it."""
+    return check_whole("threads", threads, 1, 1024)
+
+
 def check_number(
     name: str, value: Any, above: float = -inf, least: float = -inf, most: float = inf, finite: bool = True
 ) -> float:

@@ -27,8 +27,9 @@ def install_command(*what: str) -> str:
 
 def install_extra(name: str) -> str:
     """Return the command that installs one of convlab's own extras, e.g. "gpu"."""
-    if name == "gpu" and Path(sys.prefix) == ROOT / ".venv":  # lab.py's own; it has these packages locked
-        return f"python3 {shlex.quote(short_path(ROOT / 'lab.py'))} setup --gpu"
+    locked = (ROOT / f"requirements-{name}.txt").exists()
+    if locked and Path(sys.prefix) == ROOT / ".venv":  # lab.py's own
+        return f"python3 {shlex.quote(short_path(ROOT / 'lab.py'))} setup --{name}"
     if (ROOT / "pyproject.toml").exists():
         return install_command("-e", f"{short_path(ROOT)}[{name}]")
     return install_command(*declared()[name])

@@ -34,8 +34,22 @@ def course_notebooks() -> list[Path]:
     return found
 
 
+def own_notebooks(work: Path) -> list[Path]:
+    """Return the notebooks in the learner's folder: working copies, and any that the learner made.
+
+    Raises
+    ------
+    ParameterError
+        If there are none.
+    """
+    found = sorted(path for path in work.glob("*.ipynb") if not path.name.startswith("."))
+    if not found:
+        raise ParameterError(f"no notebooks in {work}; expected your copies there: python3 lab.py makes them")
+    return found
+
+
 def find(name: str, notebooks: Iterable[Path]) -> Path:
-    """Return the notebook that `name` means: a number ("02" or "2"), a name or a file name.
+    """Return the notebook that `name` means: "02", "2", "02_im2col" (also as a file name), "im2col" or "im2".
 
     Raises
     ------
@@ -45,20 +59,31 @@ def find(name: str, notebooks: Iterable[Path]) -> Path:
     notebooks = list(notebooks)
     wanted = Path(name).name.removesuffix(".ipynb")
     number = wanted.zfill(2) if wanted.isdecimal() else None
-    matches = [path for path in notebooks if path.stem == wanted or path.stem[:2] == number]
-    if len(matches) != 1:
-        have = ", ".join(path.stem for path in notebooks)
-        raise ParameterError(f"notebook={name!r}; expected a number like 02 or one of: {have}")
-    return matches[0]
+    by_name = [path for path in notebooks if path.stem == wanted]
+    by_number = [path for path in notebooks if path.stem[:2] == number]
+    by_title = [path for path in notebooks if path.stem.partition("_")[2] == wanted != ""]
+    by_part = [path for path in notebooks if wanted and wanted in path.stem.partition("_")[2]]
+    for matches in (by_name, by_number, by_title, by_part):
+        if len(matches) == 1:
+            return matches[0]
+    have = ", ".join(path.stem for path in by_part or notebooks)
+    raise ParameterError(f"notebook={name!r}; expected a number like 02 or one of: {have}")
 
 
-def copy_notebooks(folder: Path, to: Path) -> None:
-    """Copy the course to a new folder: its notebooks and what lies beside them, but nobody's scratch."""
+def copy_notebooks(folder: Path, to: Path, but: Path | None = None) -> None:
+    """Copy the course to a new folder: its notebooks and what lies beside them, but nobody's scratch.
+
+    The folder `but` is left out, too.
+    """
 
     def unwanted(inside: str, names: list[str]) -> set[str]:
         ours = {path.name for path in numbered(Path(inside))}
         return {
-            name for name in names if name.startswith(".") or (name.endswith(".ipynb") and name not in ours)
+            name
+            for name in names
+            if name.startswith(".")
+            or (name.endswith(".ipynb") and name not in ours)
+            or (but and Path(inside, name).resolve() == but.resolve())
         }
 
     shutil.copytree(folder, to, ignore=unwanted)

@@ -44,7 +44,7 @@ def make_page(
     failure = None
     with tempfile.TemporaryDirectory(prefix="convlab-") as scratch:
         folder = Path(scratch, notebook.parent.name)
-        copy_notebooks(notebook.parent, folder)
+        copy_notebooks(notebook.parent, folder, but=out)
         try:
             execute(nb, notebook.name, folder, timeout=timeout, on_cell=on_cell)
         except NotebookError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import webbrowser
@@ -59,13 +60,14 @@ def arguments(
         f"--LabApp.default_url=/lab/tree/{quote(first)}",
         "--log-level=ERROR",  # the address is printed all the same
         "--LabApp.log_level=ERROR",
+        "--ServerApp.answer_yes=True",  # Ctrl-C stops it, without a question
     ]
     if _can_encrypt():
         found.append("--KernelManager.transport_encryption=auto")
     if not browser:
         found.append("--no-browser")
     if port is not None:
-        found.append(f"--ServerApp.port={port}")
+        found += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     if ip is not None:
         found.append(f"--ServerApp.ip={ip}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -89,6 +91,27 @@ def check_address(ip: str) -> None:
             trial.bind(place)
     except (OSError, UnicodeError):
         raise ParameterError(f"--ip={ip!r}; expected an address of this machine, e.g. 127.0.0.1") from None
+
+
+def check_port(port: int, ip: str | None = None) -> None:
+    """Refuse a port that another program listens on, for which JupyterLab would quietly take another.
+
+    Raises
+    ------
+    ParameterError
+        If it is taken, or if this user may not listen on it.
+    """
+    try:
+        family, _, _, _, place = socket.getaddrinfo(ip or LOOPBACK[0], port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            if os.name == "posix":  # as a server would: one that ended a moment ago does not count
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(place)
+    except OSError as error:
+        why = "another program listens there" if error.errno == errno.EADDRINUSE else error.strerror
+        raise ParameterError(
+            f"--port={port}: {why}; choose another, or leave --port out: the first free one is taken then"
+        ) from None
 
 
 def prepare_environment(work: Path) -> None:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.algorithms.direct import gpu_filter, gpu_staged, loop_arguments
-from convlab.algorithms.direct import pack as filters_innermost
+from convlab.algorithms.direct import gpu_filter, gpu_staged
+from convlab.algorithms.direct.weights import filters_innermost
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
@@ -62,7 +62,7 @@ def one_thread_per_output(dtype: Computed):
 def _run_naive(problem, x, w, workspace, y, threads):
     blocks = -(-y.size // THREADS)
     kernel = one_thread_per_output(problem.dtype)
-    current().launch(kernel, blocks, THREADS, x, w, y, *loop_arguments(problem))
+    current().launch(kernel, blocks, THREADS, x, w, y, *problem.geometry, problem.groups)
 
 
 # -- coalesced: neighbours are filters ---------------------------------------------------------------------
@@ -104,7 +104,7 @@ def _pack(problem: ConvProblem, w):
 
 def _run_coalesced(problem, x, w, workspace, y, threads):
     blocks = -(-y.size // THREADS)
-    current().launch(coalesced(problem.dtype), blocks, THREADS, x, w, y, *loop_arguments(problem)[:3])
+    current().launch(coalesced(problem.dtype), blocks, THREADS, x, w, y, *problem.geometry)
 
 
 # -- the table, and the algorithm --------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from convlab.algorithms.direct import loop_arguments
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
@@ -107,7 +106,7 @@ def run_staged(problem, x, w, workspace, y, threads, tile=TILE, shared=SHARED):
     N, P, Q, _ = problem.y_shape
     filters = problem.K // problem.groups
     grid = N * -(-P // tile[0]) * -(-Q // tile[1]), problem.groups * -(-filters // LANES)
-    stride, corner, dilation, _ = loop_arguments(problem)
+    stride, corner, dilation = problem.geometry
     kernel = staged(problem.dtype, tile, shared)
     chunk = chunk_of(problem, tile, shared)
     current().launch(kernel, grid, (LANES, tile[0] * tile[1]), x, w, y, stride, corner, dilation, chunk)

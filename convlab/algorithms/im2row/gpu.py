@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.gemm import matrix, simple
@@ -74,7 +73,7 @@ def fill(problem, x, rows) -> None:
     channels, width = problem.C // problem.groups, problem.groups * taps
     vector = wide(4, channels, x)
     sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.P, problem.Q, M, width
-    (step_p, step_q), (top, left), (step_r, step_s), _ = loop_arguments(problem)
+    (step_p, step_q), (top, left), (step_r, step_s) = problem.geometry
     blocks = -(-(width // vector * -(-M // RUN)) // THREADS)
     steps = step_p, step_q, top, left, step_r, step_s
     kernel = unfold(problem.dtype, vector)

@@ -3,9 +3,9 @@
     offsets[i, t, j] = where pixel j of tile i finds tap t in its image, or -1 on padding
     A[m, (t, c)]     = x[image of m + offsets[m, t] + c], or 0
 
-The table is the one of the CPU (`convlab.algorithms.indirect`), on the device: int32, in tiles of 32 pixels,
-made once and good for every batch and every new x of this size. A warp's rows are neighbouring pixels, so
-their places lie side by side. No row of zeros is needed: a lane whose place is -1 does not load.
+The table is the one of the CPU (`buffer.py`), on the device: int32, in tiles of 32 pixels, made once and good
+for every batch and every new x of this size. A warp's rows are neighbouring pixels, so their places lie side
+by side. No row of zeros is needed: a lane whose place is -1 does not load.
 
 A load of x has to wait for the place it goes to. So the place of the next piece is loaded one piece ahead,
 and only when the tap changes.
@@ -13,7 +13,7 @@ and only when the tap changes.
 
 from __future__ import annotations
 
-from convlab.algorithms import indirect as on_cpu
+from convlab.algorithms.indirect import buffer
 from convlab.gpu.device import current
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
@@ -34,7 +34,7 @@ pack, packed_bytes = launch.pack, launch.packed_bytes
 
 def allocate(problem: ConvProblem, threads: int) -> dict:
     """Return the table, (ceil(P*Q/32), R*S, 32), and parts of sums where K is cut."""
-    offsets = current().put(on_cpu.indirection_buffer(problem, WARP))
+    offsets = current().put(buffer.indirection_buffer(problem, WARP))
     return {"offsets": offsets} | launch.partials(problem, choose_tile(problem).parts)
 
 
@@ -52,7 +52,7 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, s
         table, rebuilt = {"offsets": workspace["offsets"]}, "nothing"
     else:
         kept = {"offsets": current().get(workspace["offsets"])}
-        table, rebuilt = on_cpu.resize(old, new, kept)
+        table, rebuilt = buffer.resize(old, new, kept)
         table = {name: current().put(array) for name, array in table.items()}
     return table | launch.partials(new, choose_tile(new).parts), rebuilt
 

@@ -1,7 +1,7 @@
 """Precomputed implicit GEMM on a GPU: the tiled product walks by deltas.
 
     A[m, piece] = x[starts[m] + distance] where bit `tap` of masks[m] says so, else 0
-    distance   += next_s, next_r or next_c         the three deltas of `tables`
+    distance   += next_s, next_r or next_c         the three deltas of `offsets`
 
 A piece of K is one tap and block_k channels. So all threads are at the same tap at the same time; one of
 three numbers, known when the kernel is started and kept in constant memory with its other arguments, moves
@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm.tables import deltas_of, walk
+from convlab.algorithms.precomputed_gemm.offsets import deltas_of, walk
 from convlab.gpu.device import current
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile

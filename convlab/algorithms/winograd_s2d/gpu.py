@@ -10,8 +10,7 @@ from functools import lru_cache
 from math import prod
 
 from convlab.algorithms.winograd import gpu as winograd
-from convlab.algorithms.winograd_s2d import M
-from convlab.algorithms.winograd_s2d.space_to_depth import fold_weights, folded
+from convlab.algorithms.winograd_s2d.space_to_depth import M, fold_weights, folded
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type

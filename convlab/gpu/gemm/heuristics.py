@@ -76,10 +76,11 @@ class TileChoice(NamedTuple):
     time: float
 
 
+@checked
 def choose_tile(
     problem: ConvProblem,
     given: tuple[int | None, int | None, int | None] = (None, None, None),
-    multiprocessors: int | None = None,
+    multiprocessors: Count | None = None,
 ) -> TileChoice:
     """Return the tile and the parts that are expected to be the fastest.
 

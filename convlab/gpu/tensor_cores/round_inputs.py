@@ -8,11 +8,11 @@ once.
 
 from __future__ import annotations
 
-from convlab.algorithms.tensor_core import KINDS
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.gpu.tensor_cores.mma import half2, tf32
+from convlab.gpu.tensor_cores.warp_tile import KINDS
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
