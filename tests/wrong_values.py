@@ -674,7 +674,7 @@ def rows() -> dict[str, Call]:
     row("gpu.simulated_gpu.Simulator", traced=True)
     row("gpu.device.simulated", traced=True)
     row("gpu.device.using", device=Simulator())
-    same("inspect.traffic.first_block", "inspect.launches.launches", "inspect.launches.last_launch",
+    same("inspect.traffic.first_block", "inspect.launches.record_launches", "inspect.launches.last_launch",
          problem=problem, algorithm="direct")  # fmt: skip
     row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
     row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})

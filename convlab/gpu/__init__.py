@@ -15,7 +15,10 @@ What stands here is imported when it is first asked for: it takes Numba.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from convlab.support.lazy import door
 
 if TYPE_CHECKING:
     from convlab.gpu.assembly import assemble
@@ -44,11 +47,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _homes() -> tuple[ModuleType, ...]:
     from convlab.gpu import assembly, device, kernels, numba_cuda, simulated_gpu
     from convlab.gpu.diagnose import availability
 
-    homes = numba_cuda, device, simulated_gpu, kernels, assembly, availability
-    return next(getattr(home, name) for home in homes if hasattr(home, name))
+    return numba_cuda, device, simulated_gpu, kernels, assembly, availability
+
+
+__getattr__ = door(__name__, __all__, _homes)
