@@ -381,7 +381,7 @@ def test_the_limit_is_exact(monkeypatch, algorithm):
     problem = next(p for p in problems if not ALGORITHMS[algorithm].supports(p))
     w, x = np.ones(problem.w_shape, np.float32), np.ones(problem.x_shape, np.float32)
     cost = ALGORITHMS[algorithm].cost(problem, "cpu")
-    kept = problem.w_bytes if ALGORITHMS[algorithm].forms["cpu"].packs_for else 0  # to pack it anew
+    kept = problem.w_bytes if ALGORITHMS[algorithm].forms["cpu"].pack_key else 0  # to pack it anew
     with_output = cost.workspace_bytes + cost.packed_bytes + kept + problem.y_bytes
     monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: with_output)
     plan(problem, w, algorithm=algorithm, backend="cpu")

@@ -51,7 +51,7 @@ def prepared(problem, **options):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
+def test_every_algorithm_has_phases_that_can_be_timed(algorithm):
     problems = [p for p in CASES.values() if not ALGORITHMS[algorithm].supports(p)]
     for problem in problems:
         found = predict(problem, algorithm, speeds())
@@ -59,12 +59,12 @@ def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
         assert all(math.isfinite(part.seconds) and part.seconds > 0 for part in found.parts), problem
         least = 0 if "winograd" in algorithm or "fft" in algorithm else problem.flops / 100e9
         assert found.seconds >= least
-        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].passes() for name in one.begins} <= set(
+        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].phases() for name in one.begins} <= set(
             PACES
         )
 
 
-def test_a_prediction_is_what_its_passes_say():
+def test_a_prediction_is_what_its_phases_say():
     """A 1x1 layer, worked out by hand: whole tiles on one core, the weights in L1."""
     problem = ConvProblem(1, 14, 14, 64, 64, 1, 1)
     (one,) = predict(problem, "pointwise", speeds()).parts
