@@ -172,6 +172,8 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     ),
     "gpu.counted.FirstBlock.launch": _DEVICE,
     "cpu.gemm.gemm": _HOT,
+    "algorithms.implicit_gemm.reference.run": _HOT,
+    "algorithms.winograd.reference.run": _HOT,
     "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
     "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
     "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",

@@ -5,7 +5,7 @@
 
 A piece of K is one tap and block_k channels. So all threads are at the same tap at the same time; one of
 three numbers, known when the kernel is started and kept in constant memory with its other arguments, moves
-all of them on. What `tiled.index_map` decides for every piece and row (which tap, is it inside) is a look at
+all of them on. What `load_implicit` decides for every piece and row (which tap, is it inside) is a look at
 a bit.
 
 The price: pieces end with their tap. With three channels a piece of four is a quarter zeros, and so are the
