@@ -599,11 +599,12 @@ def rows() -> dict[str, Call]:
 
     # gpu
     row("gpu.accesses.turned_in_shared", width=33)
-    row("gpu.direct.one_thread_per_output", dtype="float32")
-    row("gpu.filter.shared", dtype="float32", R=3, S=3)
+    row("algorithms.direct.gpu.one_thread_per_output", dtype="float32")
+    row("algorithms.direct.gpu_filter.shared", dtype="float32", R=3, S=3)
     row("gpu.fragments.one_product", row=16)
-    same("gpu.indirect.listed", "gpu.precomputed_gemm.walked", "gpu.tiled.index_map.index_map",
-         "gpu.tiled.stored.stored", tile=tile, width=1, dtype="float32")  # fmt: skip
+    same("algorithms.indirect.gpu.listed", "algorithms.precomputed_gemm.gpu.walked",
+         "gpu.tiled.index_map.index_map", "gpu.tiled.stored.stored",
+         tile=tile, width=1, dtype="float32")  # fmt: skip
     row("gpu.tensor_core_product.product", kind="fp16", tile=TILES[-1])
     row("gpu.tiled.kernel.tiled_product", tile=tile, source=index_map, x_width=1, y_width=1, dtype="float32",
         columns=1, right={"source": CALLED})  # fmt: skip
@@ -624,7 +625,7 @@ def rows() -> dict[str, Call]:
     row("gpu.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
     row("gpu.tiling.Tiling.held", Tiling().held, arch="sm_90")
     row("gpu.tiling.traffic", problem=problem, tiling=Tiling())
-    row("gpu.implicit_gemm.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
+    row("algorithms.implicit_gemm.gpu.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
         right={"name": TEXT, "traffic": TEXT})  # fmt: skip
     kernel_arguments = (np.ones(4, "f4"),)
     if trouble.of_assembly() is None:
@@ -650,7 +651,7 @@ def rows() -> dict[str, Call]:
     row("gpu.counted.sites", traces=trace, right={"traces": ANY_LIST})
     row("gpu.counted.moved", traces=trace, kind="ld", right={"traces": ANY_LIST})
     row("gpu.counted.passes", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
-    row("gpu.filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
+    row("algorithms.direct.gpu_filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
     row(
         "gpu.lanes.memory.poisoned",
         shape=(2, 3),
