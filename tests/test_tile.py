@@ -24,7 +24,7 @@ from convlab.cpu.register_tile import (
     zeros,
 )
 from convlab.cpu.sliding_window import Window, slide
-from convlab.cpu.threads import parts
+from convlab.cpu.threads import partition
 from convlab.cpu.tile_size import heights, rows_computed, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
@@ -285,7 +285,7 @@ def test_products_of_any_size(M, N, K, threads, dtype, transposed):
 )
 def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step, cols, col_step):
     seen = np.zeros((rows, cols), int)
-    cut = parts(threads, rows, row_step, cols, col_step)
+    cut = partition(threads, rows, row_step, cols, col_step)
     assert 1 <= len(cut) <= threads
     for top, bottom, left, right in cut:
         assert top % row_step == 0
