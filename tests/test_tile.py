@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -252,7 +253,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
 # -- the product -------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     M=st.integers(1, 70),
     N=st.integers(1, 100),
