@@ -93,8 +93,13 @@ def write(name: str, runs: int) -> None:
     }
     path = data_path("speeds", FILES[name])
     path.parent.mkdir(exist_ok=True)
-    write_atomically(path, json.dumps(told | measured(name, runs), indent=1) + "\n")
+    found = measured(name, runs)
+    write_atomically(path, json.dumps(told | found, indent=1) + "\n")
     print(path)
+    roofs = found["roofs"]
+    times, threads = roofs["flops_all"] / roofs["flops"], roofs["threads"]
+    if times < 0.9 * threads:
+        print(f"{threads} threads reach {times:.2f} times what one does: did something else run?")
 
 
 def main() -> None:
