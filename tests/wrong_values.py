@@ -208,7 +208,7 @@ def rows() -> dict[str, Call]:
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
     from convlab.support.files import data_path
-    from convlab.support.tables import Table
+    from convlab.support.tables import TextTable
 
     names = public()
     found: dict[str, Call] = {}
@@ -753,7 +753,14 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
-    row("auto.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
+    row(
+        "auto.predict.predict",
+        problem=problem,
+        algorithm="im2row",
+        speeds=speeds,
+        threads=1,
+        include_packing=False,
+    )
     row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
     row("benchmark.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
@@ -776,7 +783,7 @@ def rows() -> dict[str, Call]:
         baselines=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
-    row("support.tables.as_text", table=Table("a", ("b",), [("c",)]))
+    row("support.tables.as_text", table=TextTable("a", ("b",), [("c",)]))
     row(
         "auto.timing.compare",
         candidates={"a": lambda: a},
