@@ -17,8 +17,8 @@ from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.errors import ParameterError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated, using
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, instructions, tile_of

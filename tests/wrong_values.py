@@ -200,7 +200,7 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_size import VectorTile
-    from convlab.gpu.diagnose.availability import assembly_fault
+    from convlab.gpu.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
     from convlab.gpu.simulated_gpu import Simulator
@@ -688,9 +688,7 @@ def rows() -> dict[str, Call]:
     )
     row("gpu.simulator.trace.Trace.requests", trace.requests, site=trace.sites()[0])
     row("gpu.simulator.trace.Trace.reads", trace.reads, array="x")
-    same(
-        "gpu.diagnose.availability.compiler_is_here", "gpu.diagnose.availability.gpu_is_here", what="a kernel"
-    )
+    same("gpu.availability.compiler_is_here", "gpu.availability.gpu_is_here", what="a kernel")
     row("inspect.addressing.divisions", functions=(addressing.led,))
     row(
         "inspect.addressing.windows",

@@ -22,8 +22,8 @@ from convlab.support.lazy import door
 
 if TYPE_CHECKING:
     from convlab.gpu.assembly import assemble
+    from convlab.gpu.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.device import current, simulated, using
-    from convlab.gpu.diagnose.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.kernels import device_function, kernel
     from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32, uint64
     from convlab.gpu.simulated_gpu import Simulator
@@ -48,8 +48,7 @@ __all__ = [
 
 
 def _homes() -> tuple[ModuleType, ...]:
-    from convlab.gpu import assembly, device, kernels, numba_cuda, simulated_gpu
-    from convlab.gpu.diagnose import availability
+    from convlab.gpu import assembly, availability, device, kernels, numba_cuda, simulated_gpu
 
     return numba_cuda, device, simulated_gpu, kernels, assembly, availability
 
