@@ -248,7 +248,7 @@ def _device():
     return current()
 
 
-def _on_host(name: str, array, device) -> np.ndarray | None:
+def _on_host(name: str, array, device) -> Any:
     """Return weights or a bias as a NumPy array: they are packed there, once."""
     there = device_arrays.described(name, array)
     if there is None:

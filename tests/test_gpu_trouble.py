@@ -12,7 +12,8 @@ import pytest
 
 from convlab import conv2d, doctor
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
-from convlab.gpu import availability, device, driver_errors, faults, toolkit
+from convlab.gpu import availability, device
+from convlab.gpu.diagnose import driver_errors, faults, toolkit
 from convlab.machine import cuda_driver
 from convlab.machine.cuda_driver import Driver
 from convlab.support import install

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from convlab.support.units import bytes_text
 
@@ -20,7 +21,7 @@ class Memory:
         Where a GPU form runs; its memory counts then, not that of the machine.
     """
 
-    def __init__(self, *, output: int = 0, copied: int = 0, device=None):
+    def __init__(self, *, output: int = 0, copied: int = 0, device: Any = None) -> None:
         self.output, self.copied, self.device = output, copied, device
 
     def lacking(self, sizes: dict[str, int]) -> str | None:

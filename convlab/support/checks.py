@@ -35,7 +35,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> i
     return number
 
 
-def check_threads(threads) -> int:
+def check_threads(threads: Any) -> int:
     """Return `threads` as an int, or say what is wrong with it."""
     return check_whole("threads", threads, 1, 1024)
 
