@@ -28,8 +28,6 @@ from convlab.support.units import bytes_text, count_text, ratio_text, time_text
 if TYPE_CHECKING:
     from IPython.display import Code, Markdown
 
-    from convlab.gpu.simulator import Trace
-
 __all__ = [
     "aligned_empty",
     "as_text",
@@ -120,7 +118,8 @@ def table(head: Iterable, rows: Iterable[Iterable]) -> Markdown:
     return Markdown("\n".join(f"| {' | '.join(map(str, line))} |" for line in lines))
 
 
-def trace(algorithm: Algorithm | str, problem: ConvProblem, device: Callable | None = None) -> list[Trace]:
+@checked
+def trace(algorithm: Algorithm | str, problem: ConvProblem, device: Callable | None = None) -> list:
     """Run an algorithm lane by lane, hold what it wrote against the definition, and return its traces.
 
     Parameters
@@ -133,7 +132,7 @@ def trace(algorithm: Algorithm | str, problem: ConvProblem, device: Callable | N
 
     Returns
     -------
-    list of Trace
+    list of convlab.gpu.simulator.Trace
         One a launch.
 
     Raises
