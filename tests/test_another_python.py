@@ -33,11 +33,13 @@ def test_a_program_finds_this_library_and_no_module_of_the_learner(learners_fold
     assert (done.stdout, done.stderr) == (f"{convlab.__file__} -x a b\n", "")
 
 
+@pytest.mark.workshop
 def test_a_first_call_is_timed_in_any_folder(learners_folder):
     (row,) = first_call(Workload("none", "tiny", ConvProblem(1, 6, 6, 4, 4, 3, 3, padding=1)), rounds=1)
     assert row.seconds > 0
 
 
+@pytest.mark.workshop
 def test_a_step_on_a_gpu_starts_in_any_folder(learners_folder):
     done = subprocess.run([sys.executable, *STEP], capture_output=True, text=True)
     assert "main() missing 2 required positional arguments" in done.stderr  # it ran up to those

@@ -46,9 +46,11 @@ def tiny(monkeypatch):
         "depthwise": [DEPTH],
         "other_networks": [OTHER],
         "five_by_five": [STRIDED],
-        "whole_networks": [PICTURE],
     }.items():
         monkeypatch.setattr(layers, name, lambda group=group: group)
+    monkeypatch.setattr(bench_cpu, "whole_networks", lambda: [PICTURE])
+    for name in ("FULL", "QUICK"):
+        monkeypatch.setattr(bench_cpu, name, BRIEF)
     for efforts in (suite.FULL, suite.QUICK):
         for part in efforts:
             monkeypatch.setitem(efforts, part, BRIEF)
@@ -79,7 +81,7 @@ def test_a_whole_run(tiny, tmp_path):
     run = saved.read(path)
     assert run.header["complete"]
     assert run.header["command"] == "convlab bench cpu"
-    every = "product layers depthwise networks threads paper stacks"
+    every = "product layers depthwise networks threads paper"
     assert {row.part for row in run.rows} == set(every.split())
     serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
     here = [name for name, one in BASELINES.items() if not one.missing()]
@@ -114,13 +116,15 @@ def test_what_the_authors_measure_beside(tiny, tmp_path, capsys):
     run = saved.read(path)
     assert run.header["command"] == "convlab bench cpu --quick"
     assert run.header["blas"] == {"NumPy": second_blas.kernel(), "NumPy, other kernel": None}
-    assert {row.part for row in run.rows} >= {"layers", "autotune", "first"}
+    assert {row.part for row in run.rows} >= {"layers", "autotune", "stacks", "first"}
     assert {row.layer for row in run.part("autotune")} == {"wide", "square", "point"}
     for row in run.part("autotune"):
         assert row.candidate in predicted(row.problem)
     said = capsys.readouterr().out
     assert "no other kernel: this is a test" in said
     assert "Time of the chosen over the best" in said
+    assert "Whole networks, one photo" in said
+    assert "The first conv2d of a fresh process takes 1.00 s" in said
 
 
 def test_baselines_that_are_missing_are_skipped_by_name(tiny, tmp_path, monkeypatch):
@@ -138,12 +142,15 @@ def test_baselines_that_do_not_load_are_skipped_with_the_reason(tmp_path, monkey
     (tmp_path / "broken_library.py").write_text("raise OSError('cannot open libgomp')")
     monkeypatch.syspath_prepend(tmp_path)
 
+    def broken():
+        import broken_library  # noqa: F401
+
     def incomplete():
         raise AttributeError("built without mkldnn")
 
     numpy = BASELINES["NumPy"]
     wanted = (
-        replace(numpy, name="broken", library="Broken", package="broken_library"),
+        replace(numpy, name="broken", library="Broken", package="broken_library", needs=broken),
         replace(numpy, name="incomplete", needs=incomplete),
         numpy,
     )
@@ -410,6 +417,7 @@ def test_baselines_are_right(name):
         check_output(f"{name} on {problem}", call.array(call.run()), expected, limit)
 
 
+@pytest.mark.workshop
 def test_which_other_kernel():
     avx2, avx512 = {"avx2", "fma"}, {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}
     assert second_blas.other_kernel("SkylakeX", avx512) == "Haswell"
@@ -422,6 +430,7 @@ def test_which_other_kernel():
     assert second_blas.other_kernel(None, avx512) is None
 
 
+@pytest.mark.workshop
 def test_the_other_kernel_computes_the_same():
     x, w, expected, limit = material(SQUARE.problem)
     try:
@@ -445,6 +454,7 @@ def test_the_other_kernel_computes_the_same():
     assert other._process.poll() is not None
 
 
+@pytest.mark.workshop
 def test_no_second_process_where_the_blas_is_another(monkeypatch):
     monkeypatch.setattr(second_blas, "kernel", lambda: None)
     with pytest.raises(ConvError, match="no other kernel: NumPy's BLAS is not OpenBLAS"):
@@ -497,7 +507,7 @@ def test_the_faster_of_two_tiles_is_the_roof(monkeypatch):
 
     monkeypatch.setattr(roofs.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(roofs, "multiply_add", slower_with_more_rows)
-    lower = roofs.Tile(usual.rows - 1, usual.vectors, usual.lanes)
+    lower = roofs.VectorTile(usual.rows - 1, usual.vectors, usual.lanes)
     by_usual, by_lower = (roofs.multiply_adds(1, 2, seconds=1.0, tile=tile) for tile in (usual, lower))
     assert by_lower > by_usual
     assert roofs.multiply_adds(1, 2, seconds=1.0) == by_lower
@@ -533,18 +543,21 @@ def test_caches_that_are_not_known_are_no_level_of_memory(monkeypatch):
     assert roofs.copy_sizes() == {"L2": 1 << 18, "memory": 64 << 20}
 
 
+@pytest.mark.workshop
 def test_first_call_runs_in_a_fresh_process():
     (row,) = first_call(STRIDED, rounds=1)
     assert (row.part, row.candidate, row.rounds) == ("first", "conv2d", 1)
     assert row.seconds > 0
 
 
+@pytest.mark.workshop
 def test_a_first_call_that_is_killed_is_told(monkeypatch):
     monkeypatch.setattr(cold_start, "_PROGRAM", "import os; os.kill(os.getpid(), 9)")
     with pytest.raises(ConvError, match="it ended with code -9, without a word"):
         first_call(STRIDED, rounds=1)
 
 
+@pytest.mark.workshop
 def test_a_wrong_first_call_is_not_timed(monkeypatch):
     wrong = cold_start._PROGRAM.replace("== {taps}", "== {taps} + 1")
     monkeypatch.setattr(cold_start, "_PROGRAM", wrong)

@@ -173,7 +173,7 @@ def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
     (course / "notebooks" / "03_broken.ipynb").write_text("not a notebook")
     done = convlab("run", "1", "2", "3", "--out", tmp_path / "pages")
     assert done.exit_code == 1
-    fails, widget, broken = done.stderr.splitlines()
+    fails, widget, broken = (line for line in done.stderr.splitlines() if line.startswith("convlab:"))
     assert "01_fails.ipynb, code cell 2" in fails
     assert "KeyError" in fails
     assert "02_widget.ipynb" in widget
@@ -550,6 +550,12 @@ def wait_for_url(log: Path) -> str:
             return found[0]
         time.sleep(0.1)
     pytest.fail(f"no address after 30 s:\n{log.read_text()}")
+
+
+def test_a_start_parses_no_grammars():
+    code = "import sys, convlab.workspace, nbformat; print({'nbformat', 'lark'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "{'nbformat'}\n"
 
 
 def test_help_does_not_import_what_it_does_not_need():

@@ -7,7 +7,6 @@ from math import inf
 
 import numpy as np
 import pytest
-from convlab.benchmark.gpu.roofs import DeviceRoofs
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
 from convlab.benchmark import datasheets, saved
@@ -17,6 +16,7 @@ from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.figures import roofline as draw
 from convlab.figures.roofline import mark
 from convlab.support.files import data_path
+from tools.bench_gpu.roofs import DeviceRoofs
 
 LAYER = networks.load("resnet18")["layer1.0.conv1"].problem
 ROOFS = {

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import nbformat
 import pytest
@@ -221,6 +222,11 @@ def test_formulas(latex, part):
 def test_formula_that_cannot_be_read_is_said_to_be(latex):
     with pytest.raises(FormulaError):
         mathml(latex, as_block=False)
+
+
+def test_the_wheel_holds_the_library_and_the_data_alone():
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    assert wheel["targets"]["wheel"] == {"packages": ["convlab"], "force-include": {"data": "convlab/data"}}
 
 
 def test_the_library_does_not_need_the_tools():

@@ -3,6 +3,7 @@
 import io
 import re
 import tracemalloc
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -16,9 +17,7 @@ from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
 from convlab.benchmark.baselines import BASELINES, at_hand
 from convlab.benchmark.comparison import Effort
-from convlab.benchmark.layers import Workload, whole_networks
-from convlab.benchmark.network_times import NetworkComparison
-from convlab.benchmark.torch_network import in_torch
+from convlab.benchmark.layers import Workload
 from convlab.figures import network_profile, photograph
 from convlab.figures.network_profile import bars_of, finding
 from convlab.networks import shared_workspace
@@ -28,6 +27,8 @@ from convlab.networks.memory_plan import alive, last_reads, share
 from convlab.networks.ops import OPS
 from convlab.support import progress
 from convlab.support.units import bytes_text, time_text
+from tools.network_times import NetworkComparison, whole_networks
+from tools.torch_network import in_torch
 
 SIZE = (64, 75)  # small, odd and even, and not square
 PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()
@@ -375,6 +376,33 @@ def test_progress_on_a_terminal_leaves_nothing_behind(monkeypatch, capsys):
     assert not capsys.readouterr().out
 
 
+def test_steps_are_told_line_by_line_where_there_is_no_terminal(capsys):
+    with progress.Steps() as steps:
+        steps.expect(2)
+        for name in ("one", "two"):
+            steps.begin(name)
+            steps.part(1, 3)
+    with suppress(KeyboardInterrupt), progress.Steps(1) as steps:
+        steps.begin("never done")
+        raise KeyboardInterrupt
+    said = capsys.readouterr()
+    assert [line.split()[:2] for line in said.err.splitlines()] == [["[1/2]", "one"], ["[2/2]", "two"]]
+    assert said.out == ""
+
+
+def test_steps_on_a_terminal_are_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.Steps(2) as steps:
+        for name in ("one", "two"):
+            steps.begin(name)
+            steps.part(1, 3)
+    said = capsys.readouterr()
+    assert "two" in said.err
+    assert "2/2" in said.err
+    assert said.out == ""
+
+
 WRONG = {
     "network='vgg16'": lambda: networks.load_model("vgg16"),
     "size=0": lambda: networks.load_model("resnet18", size=0),
@@ -408,6 +436,7 @@ def test_mistakes_are_named(says, monkeypatch):
 # -- against PyTorch ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.workshop
 def test_a_comparison_of_whole_networks():
     assert [(case.network, case.layer, case.problem.H) for case in whole_networks()] == [
         (name, "whole", 224) for name in NAMES

@@ -93,9 +93,8 @@ class SecondBlas:
 
     def baseline(self) -> Baseline:
         """Return it as one that takes part in comparisons on one core."""
-        return Baseline(
-            NAME, "NumPy", "numpy", self.prepare, lambda problem: "it has no groups" * (problem.groups > 1)
-        )
+        refuses, needs = lambda problem: "it has no groups" * (problem.groups > 1), lambda: self
+        return Baseline(NAME, "NumPy", "numpy", self.prepare, refuses, needs)
 
     def prepare(self, problem: ConvProblem, x: np.ndarray, w: np.ndarray, threads: int = 1) -> Call:
         """Make the NumPy baseline ready for a problem, there."""

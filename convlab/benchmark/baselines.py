@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
@@ -55,7 +54,7 @@ class Baseline:
     refuses : callable
         ``refuses(problem)`` returns the reason why it cannot serve a problem, or None.
     needs : callable
-        ``needs()`` raises an error if the library has been built without what this baseline is made of.
+        ``needs()`` imports the library; an error if it has been built without what this is made of.
     rounding : float
         How far its output may be off, as `Algorithm.rounding`.
     """
@@ -65,7 +64,7 @@ class Baseline:
     package: str
     prepare: Callable[[ConvProblem, np.ndarray, np.ndarray, int], Call]
     refuses: Callable[[ConvProblem], str | None]
-    needs: Callable[[], object] = lambda: None
+    needs: Callable[[], object]
     rounding: float = 1.0
 
     def missing(self) -> str | None:
@@ -73,9 +72,8 @@ class Baseline:
         return None if find_spec(self.package) else f"{self.library} is not installed"
 
     def broken(self) -> str | None:
-        """Import its library, and return why that does not work, or None if it does."""
+        """Return why its library does not work here, or None if it does."""
         try:
-            import_module(self.package)
             self.needs()
         except Exception as error:  # a library built for another machine fails in ways of its own
             return f"{self.library} does not work here: {type(error).__name__}: {error}"
@@ -101,9 +99,14 @@ def numpy_im2col(problem: ConvProblem, x: np.ndarray, w: np.ndarray, threads: in
     return Call(run)
 
 
-def _scipy_fft(problem, x, w, threads):
+def _fftconvolve():
     from scipy.signal import fftconvolve
 
+    return fftconvolve
+
+
+def _scipy_fft(problem, x, w, threads):
+    fftconvolve = _fftconvolve()
     flipped = w[:, ::-1, ::-1]  # SciPy's convolution turns the filter round; ours does not
     p, q = (slice(None, None, step) for step in problem.stride)
 
@@ -155,11 +158,15 @@ def _onednn_prepacked(problem, x, w, threads):
     return Call(lambda: convolve(x_, packed, *rest), _from_torch)
 
 
-def _onednn():
-    """Return oneDNN's two operations; PyTorch can be built without them."""
+def _torch():
     import torch
 
-    return torch.ops.mkldnn._reorder_convolution_weight, torch.ops.mkldnn._convolution_pointwise
+    return torch
+
+
+def _onednn():
+    """Return oneDNN's two operations; PyTorch can be built without them."""
+    return _torch().ops.mkldnn._reorder_convolution_weight, _torch().ops.mkldnn._convolution_pointwise
 
 
 def _torch_arrays(x, w, threads):
@@ -201,10 +208,10 @@ def torch_refuses(problem: ConvProblem) -> str | None:
 BASELINES: dict[str, Baseline] = {
     one.name: one
     for one in (
-        Baseline("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups),
-        Baseline("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses),
-        Baseline("torch", "PyTorch", "torch", _torch_contiguous, torch_refuses),
-        Baseline("torch channels_last", "PyTorch", "torch", _torch_channels_last, torch_refuses),
+        Baseline("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups, lambda: np),
+        Baseline("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses, _fftconvolve),
+        Baseline("torch", "PyTorch", "torch", _torch_contiguous, torch_refuses, _torch),
+        Baseline("torch channels_last", "PyTorch", "torch", _torch_channels_last, torch_refuses, _torch),
         Baseline("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, torch_refuses, _onednn),
     )
 }

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from convlab import networks
 from convlab.errors import ParameterError
-from convlab.networks import load_model, model_names
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
@@ -84,7 +83,8 @@ def convolutions() -> list[Workload]:
 
 def other_networks() -> list[Workload]:
     """Return the distinct layers of the networks at hand that are not run as a whole."""
-    return [one for name in networks.names() if name not in model_names() for one in of_network(name)]
+    others = [name for name in networks.names() if name not in networks.model_names()]
+    return [one for name in others for one in of_network(name)]
 
 
 def depthwise() -> list[Workload]:
@@ -108,11 +108,6 @@ def five_by_five() -> list[Workload]:
     return there or [Workload(*name.split(), problem) for name, problem in _LIKE.items()]
 
 
-def whole_networks() -> list[Workload]:
-    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Workload(name, "whole", load_model(name).layers[0].problem) for name in model_names()]
-
-
 def select(workloads: Iterable[Workload], words: str) -> list[Workload]:
     """Return the workloads whose name or class holds `words`, e.g. "resnet18" or "3x3 stride 1"."""
     return [one for one in workloads if words.lower() in f"{one.name} {one.kind}".lower()]
@@ -125,7 +120,7 @@ def check_words(words: str, group: Iterable[Workload] | None = None) -> None:
     ------
     ParameterError
     """
-    groups = product, convolutions, depthwise, other_networks, five_by_five, whole_networks
+    groups = product, convolutions, depthwise, other_networks, five_by_five
     everything = [one for group in groups for one in group()] if group is None else list(group)
     if not select(everything, words):
         networks = ", ".join(dict.fromkeys(one.network for one in everything))

@@ -17,12 +17,12 @@ from convlab.benchmark.model_error import (
 )
 from convlab.benchmark.saved import Measurement, Row
 from convlab.support.checked import checked
-from convlab.support.tables import Table
+from convlab.support.tables import TextTable
 
 FIXED = ("indirect", "precomputed_gemm", "im2row")  # what serves nearly everything, as a choice for all
 
 
-def tables(measurement: Measurement) -> list[Table]:
+def tables(measurement: Measurement) -> list[TextTable]:
     """Return both tables of a run; none if it has no overheads, or none of our times."""
     rows, speeds = rows_of(measurement), speeds_of(measurement)
     if speeds is None or not rows:
@@ -31,7 +31,7 @@ def tables(measurement: Measurement) -> list[Table]:
 
 
 @checked
-def errors(judged: list[Judged]) -> Table:
+def errors(judged: list[Judged]) -> TextTable:
     """Return for each algorithm the ratio of predicted to measured time."""
     lines = []
     for name, group in by_algorithm(judged).items():
@@ -40,11 +40,11 @@ def errors(judged: list[Judged]) -> Table:
         where = f"{worst.row.network} {worst.row.layer} ({worst.pass_name})"
         lines.append((name, f"{mean_ratio(group):.2f}", spread, where))
     columns = ("", "mean", "from … to", "furthest off (its longest pass)")
-    return Table("Predicted time over measured time", columns, lines)
+    return TextTable("Predicted time over measured time", columns, lines)
 
 
 @checked
-def prices(measurement: Measurement) -> Table:
+def prices(measurement: Measurement) -> TextTable:
     """Return for several ways to choose how many times as long that takes as the best algorithm."""
     rows, speeds = rows_of(measurement), speeds_of(measurement)
     ways: dict[str, Callable[[list[Row]], str]] = {
@@ -56,7 +56,7 @@ def prices(measurement: Measurement) -> Table:
         if found := regret(rows, chosen):
             counted = f"{found.layers}", f"{found.mean:.3f}", f"{found.worst:.2f}", found.worst_layer
             lines.append((way, *counted))
-    return Table("Time of the chosen over the best", ("", "layers", "mean", "worst", "on"), lines)
+    return TextTable("Time of the chosen over the best", ("", "layers", "mean", "worst", "on"), lines)
 
 
 def _always(name: str) -> Callable[[list[Row]], str]:

@@ -6,7 +6,6 @@
     networks    VGG-16 and the MobileNets, one thread: all our algorithms
     threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the baselines
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
-    stacks      ResNet-18 and SqueezeNet 1.0 as a whole, from the photo to the features, one thread
 
 Each of these parts is a list of tasks, a second or two each.
 """
@@ -28,7 +27,6 @@ from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison, Effort, WallClock
 from convlab.benchmark.dukhan_2019 import compare_three
 from convlab.benchmark.layers import Workload
-from convlab.benchmark.network_times import NetworkComparison
 from convlab.benchmark.saved import Row
 from convlab.benchmark.summary import by_layer
 from convlab.machine import system
@@ -43,14 +41,12 @@ FULL = {
     "networks": Effort(rounds=7, budget=0.6, patience=2.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
-    "stacks": Effort(rounds=9, most=15, budget=4.0),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
     "networks": Effort(rounds=5, budget=0.3, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
     "paper": Effort(rounds=15, budget=0.5, slow=inf),
-    "stacks": Effort(rounds=5, budget=0.0),
 }
 
 
@@ -91,24 +87,24 @@ class Suite:
         """Return the tasks, in order."""
         found = [Task("product", one.name, self._product) for one in self.chosen(layers.product)]
         convolutions, five_by_five = self.chosen(layers.convolutions), self.chosen(layers.five_by_five)
-        found += [self._task("layers", one, self._layer) for one in convolutions]
-        found += [self._task("depthwise", one, self._layer) for one in self.chosen(layers.depthwise)]
-        found += [self._task("networks", one, self._ours) for one in self.chosen(layers.other_networks)]
+        found += [self.task("layers", one, self._layer) for one in convolutions]
+        found += [self.task("depthwise", one, self._layer) for one in self.chosen(layers.depthwise)]
+        found += [self.task("networks", one, self._ours) for one in self.chosen(layers.other_networks)]
         if self._cores > 1:
-            found += [self._task("threads", one, self._threads) for one in convolutions]
+            found += [self.task("threads", one, self._threads) for one in convolutions]
         # Nobody knows when a cache is cold whose size the system does not tell.
         for cache in ("warm", "cold") if system.caches() else ("warm",):
             paper = partial(self._paper, cache)
-            found += [self._task("paper", one, paper) for one in convolutions + five_by_five]
-        whole = layers.select(layers.whole_networks(), self.words)
-        return found + [self._task("stacks", one, self._network) for one in whole]
+            found += [self.task("paper", one, paper) for one in convolutions + five_by_five]
+        return found
 
     def chosen(self, group: Callable[[], list[Workload]]) -> list[Workload]:
         """Return those of a group that are asked for."""
         chosen = layers.select(group(), self.words)
         return layers.one_of_each_kind(chosen) if self.quick else chosen
 
-    def _task(self, part: str, workload: Workload, run) -> Task:
+    def task(self, part: str, workload: Workload, run) -> Task:
+        """Return the task of a part on one layer; `run` is given part, workload and the rows so far."""
         return Task(part, workload.name, partial(run, part, workload))
 
     # -- the parts -----------------------------------------------------------------------------------------
@@ -131,20 +127,20 @@ class Suite:
             comparison.enter_baselines(self.baselines)
             peak = timer(lambda: multiply_add(workload.problem.flops))  # nothing to load or store
             comparison.enter_timer(PEAK, peak, peak)
-            return self._rows(comparison, "product")
+            return self.rows_of(comparison, "product")
 
     def _layer(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
         with alone(1):
             comparison = Comparison(workload, self._effort["layers"])
             comparison.enter_ours()
             comparison.enter_baselines(self.baselines)
-            return self._rows(comparison, part)
+            return self.rows_of(comparison, part)
 
     def _ours(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
         with alone(1):
             comparison = Comparison(workload, self._effort["networks"])
             comparison.enter_ours()
-            return self._rows(comparison, part)
+            return self.rows_of(comparison, part)
 
     def _threads(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
         """Let the two algorithms compete that were the fastest on this layer with one thread."""
@@ -154,20 +150,14 @@ class Suite:
             comparison = Comparison(workload, self._effort["threads"], WallClock(self._cores))
             comparison.enter_ours({row.candidate: ALGORITHMS[row.candidate] for row in ranked[:2]})
             comparison.enter_baselines(one for one in self.baselines if one.name in ON_ALL_CORES)
-            return self._rows(comparison, part)
+            return self.rows_of(comparison, part)
 
     def _paper(self, cache: str, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
         with alone(1):
             return compare_three(workload, self._effort["paper"], cache)
 
-    def _network(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
-        with alone(1):
-            comparison = NetworkComparison(workload, self._effort["stacks"])
-            comparison.enter_ours()
-            comparison.enter_baselines(self.baselines)
-            return self._rows(comparison, part)
-
-    def _rows(self, comparison: Comparison, part: str) -> list[Row]:
+    def rows_of(self, comparison: Comparison, part: str) -> list[Row]:
+        """Return what a comparison has found, and note who was too slow for it."""
         rows = comparison.rows(part)
         for name in comparison.left_out:
             self.left_out.setdefault(name, []).append(comparison.workload.name)

@@ -11,7 +11,7 @@ NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A title that says how to read it, the names of the columns, and rows of text."""
 
     title: str
@@ -20,7 +20,7 @@ class Table:
 
 
 @checked
-def as_text(table: Table) -> str:
+def as_text(table: TextTable) -> str:
     """Return a table as lines of plain text."""
     return "\n".join([table.title, *lines([table.columns, *table.rows]), ""])
 

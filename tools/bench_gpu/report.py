@@ -8,7 +8,7 @@ from math import isnan
 from convlab.benchmark.gpu.times import COPY
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.summary import by_layer, disturbed, fastest, speedup
-from convlab.support.tables import NOTHING, Table
+from convlab.support.tables import NOTHING, TextTable
 from convlab.support.units import bytes_text, count_text, ratio_2, time_text
 from tools.bench_gpu.cudnn import FLOAT32, FP16, TF32
 
@@ -16,7 +16,7 @@ BASELINES = {"cuDNN float32": FLOAT32, "cuDNN TF32": TF32, "cuDNN fp16": FP16}
 CORES = {"cuDNN TF32": "tensor_core_tf32", "cuDNN fp16": "tensor_core_fp16"}
 
 
-def tables(measurement: Measurement) -> list[Table]:
+def tables(measurement: Measurement) -> list[TextTable]:
     """Return the tables of a run; parts that were not measured are left out."""
     if measurement.header.get("simulated"):
         return []
@@ -73,10 +73,10 @@ def notes(measurement: Measurement) -> list[str]:
 # -- one table each ----------------------------------------------------------------------------------------
 
 
-def _image(rows: list[Row]) -> Table:
+def _image(rows: list[Row]) -> TextTable:
     """Return the filter over a large picture as what it is, traffic: each number read and written once."""
     copied = fastest(rows, (COPY,))
-    return Table(
+    return TextTable(
         "A filter of 7x7 over 4000x4000 pixels",
         ("", "time", "bytes/s of x and y", "of a copy"),
         [
@@ -91,10 +91,10 @@ def _image(rows: list[Row]) -> Table:
     )
 
 
-def _ladder(rows: list[Row], flops: float | None) -> Table:
+def _ladder(rows: list[Row], flops: float | None) -> TextTable:
     """Return the rungs in their order, below them cuDNN."""
     first = next((row for row in rows if row.ours), None)
-    return Table(
+    return TextTable(
         f"Rung by rung: {rows[0].network} {rows[0].layer}, {_images(rows[0].problem.N)}",
         ("", "time", "FLOP/s", "of the FMA roof", "of the first"),
         [
@@ -110,7 +110,7 @@ def _ladder(rows: list[Row], flops: float | None) -> Table:
     )
 
 
-def _against(rows: list[Row], title: str) -> Table:
+def _against(rows: list[Row], title: str) -> TextTable:
     """Return our best of each precision against cuDNN's best form of it."""
     shapes, lines = len(by_layer(rows)), []
     for name, baselines in BASELINES.items():
@@ -120,10 +120,10 @@ def _against(rows: list[Row], title: str) -> Table:
             label = name if best.layers == shapes else f"{name}, on {best.layers} of {shapes}"
             who = CORES.get(name, "our best")
             lines.append((label, who, ratio_2(best.mean), ratio_2(best.worst), best.worst_layer.split()[-1]))
-    return Table(title, ("", "who", "mean", "worst", "on"), lines)
+    return TextTable(title, ("", "who", "mean", "worst", "on"), lines)
 
 
-def _float32_layers(rows: list[Row]) -> Table:
+def _float32_layers(rows: list[Row]) -> TextTable:
     """Return each layer: our fastest in float32, cuDNN's time and the ratio."""
     lines = []
     for (network, layer), group in by_layer(rows).items():
@@ -132,7 +132,7 @@ def _float32_layers(rows: list[Row]) -> Table:
             times = time_text(ours.seconds), time_text(theirs.seconds)
             ratio = ratio_2(theirs.seconds / ours.seconds)
             lines.append((f"{network} {layer}", ours.candidate, *times, ratio))
-    return Table("float32, 32 images, layer by layer", ("", "our best", "time", "cuDNN", "ratio"), lines)
+    return TextTable("float32, 32 images, layer by layer", ("", "our best", "time", "cuDNN", "ratio"), lines)
 
 
 def float32_of(rows: Iterable[Row]) -> Collection[str]:

@@ -68,31 +68,34 @@ class DeviceSuite:
         self._parent = os.getppid()
 
     def tasks(self) -> list[Task]:
-        """Return the tasks, in order; those of one part are one step, and one process."""
-        many, networks = IMAGES, [layers.of_network(name) for name in ("resnet18", "squeezenet1_0")]
-        pictures, depthwise = [image()], layers.depthwise()
+        """Return the tasks, in order; those of one part are one step, and one process.
+
+        To start a process and to compile takes seconds, so there are few.
+        """
+        many, pictures, depthwise = IMAGES, [image()], layers.depthwise()
+        resnet, squeezenet = (layers.of_network(name) for name in ("resnet18", "squeezenet1_0"))
         if self.simulate:
-            many, networks, pictures, depthwise = 2, [[TINY_LAYER], []], [TINY_IMAGE], [TINY_DEPTHWISE]
+            many, pictures, depthwise = 2, [TINY_IMAGE], [TINY_DEPTHWISE]
+            resnet, squeezenet = [TINY_LAYER], []
         climbed = [one for one in ladders() if layers.select([self._workload_of(one)], self.words)]
         return [
             Task("roofs", "roofs", self._roofs),
-            *self._tasks("image", pictures, self._image),
-            *self._tasks(f"layers_{many}", networks[0], self._layer, many),
-            *self._tasks(f"depthwise_{many}", depthwise, self._layer, many),
+            *self._tasks("roofs", "image", pictures, self._image),
+            *self._tasks("many images", f"layers_{many}", resnet, self._layer, many),
+            *self._tasks("many images", f"depthwise_{many}", depthwise, self._layer, many),
             *(Task("ladders", f"ladder {one.name}", partial(self._ladder, one)) for one in climbed),
-            *self._tasks(f"layers_{many}", networks[1], self._layer, many),
-            *self._tasks("layers_1", networks[0], self._layer),
-            *self._tasks("depthwise_1", depthwise, self._layer),
-            *self._tasks("layers_1", networks[1], self._layer),
+            *self._tasks("many more images", f"layers_{many}", squeezenet, self._layer, many),
+            *self._tasks("one image", "layers_1", resnet, self._layer),
+            *self._tasks("one image", "depthwise_1", depthwise, self._layer),
+            *self._tasks("one image", "layers_1", squeezenet, self._layer),
         ]
 
-    def _tasks(self, part: str, group: Iterable[Workload], run, images: int = 1) -> list[Task]:
-        chosen = [in_batches(one, images) for one in layers.select(group, self.words)]
-        return [
-            Task(f"{part} {one.network}", label, partial(run, part, label, one))
-            for one in chosen
-            for label in [f"{part}: {one.name}"]
-        ]
+    def _tasks(self, step: str, part: str, group: Iterable[Workload], run, images: int = 1) -> list[Task]:
+        found = []
+        for one in layers.select(group, self.words):
+            label = f"{part}: {one.name}"
+            found.append(Task(step, label, partial(run, part, label, in_batches(one, images))))
+        return found
 
     def _workload_of(self, ladder: Ladder) -> Workload:
         if not self.simulate:

@@ -23,7 +23,7 @@ import numpy as np
 from convlab.auto.roofs import copy_sizes, copy_speed, multiply_adds
 from convlab.errors import ConvError
 from convlab.machine.facts import cores_at_hand
-from convlab.support.tables import Table
+from convlab.support.tables import TextTable
 from convlab.support.units import bytes_text, count_text
 
 SOURCE = Path(__file__).with_name("roofs.c")
@@ -177,9 +177,9 @@ def compare(c: Loops) -> list[Beside]:
     return found
 
 
-def table(rows: list[Beside]) -> Table:
+def table(rows: list[Beside]) -> TextTable:
     """Return what `compare` found, for people."""
-    return Table(
+    return TextTable(
         "The roofs, ours and C's, measured in turns",
         ("roof", "ours", "C", "ours / C", "loop in C"),
         [

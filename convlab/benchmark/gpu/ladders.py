@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 from convlab.algorithms import Algorithm
+from convlab.algorithms.depthwise import gpu as depthwise
+from convlab.algorithms.direct import gpu as direct
+from convlab.algorithms.direct import gpu_filter
+from convlab.algorithms.im2row import gpu as im2row
+from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
+from convlab.algorithms.ladder import Rung
 from convlab.benchmark import layers
 from convlab.benchmark.layers import Workload
 from convlab.problem import ConvProblem
@@ -20,23 +25,21 @@ class Ladder:
     Attributes
     ----------
     name : str
-    module : str
-        Of `convlab.algorithms`; its `RUNGS` is the table.
+    table : tuple of Rung
     algorithm : str
     workload : Workload
     """
 
     name: str
-    module: str
+    table: tuple[Rung, ...]
     algorithm: str
     workload: Workload
 
     def rungs(self) -> dict[str, Algorithm]:
         """Return each rung as an algorithm, by a name that tells the ladder and the number."""
-        table = import_module(f"convlab.algorithms.{self.module}").RUNGS
         return {
             f"{self.name} {number}: {rung.name}": rung.algorithm(self.algorithm)
-            for number, rung in enumerate(table, 1)
+            for number, rung in enumerate(self.table, 1)
         }
 
 
@@ -51,11 +54,11 @@ def ladders() -> list[Ladder]:
     dense = in_batches(by_name["resnet18 layer1.0.conv1"], IMAGES)
     separate = in_batches(layers.depthwise()[0], IMAGES)
     return [
-        Ladder("filter", "direct.gpu_filter", "direct", image()),
-        Ladder("direct", "direct.gpu", "direct", dense),
-        Ladder("im2row", "im2row.gpu", "im2row", dense),
-        Ladder("implicit GEMM", "implicit_gemm.gpu", "implicit_gemm", dense),
-        Ladder("depthwise", "depthwise.gpu", "depthwise", separate),
+        Ladder("filter", gpu_filter.RUNGS, "direct", image()),
+        Ladder("direct", direct.RUNGS, "direct", dense),
+        Ladder("im2row", im2row.RUNGS, "im2row", dense),
+        Ladder("implicit GEMM", implicit_gemm.RUNGS, "implicit_gemm", dense),
+        Ladder("depthwise", depthwise.RUNGS, "depthwise", separate),
     ]
 
 

@@ -13,11 +13,17 @@ import numpy as np
 
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison
-from convlab.benchmark.torch_network import in_torch
-from convlab.networks import load_model
+from convlab.benchmark.layers import Workload
+from convlab.networks import load_model, model_names
+from tools.torch_network import in_torch
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
 LAYOUTS = {"torch": False, "torch channels_last": True}  # baseline, and whether its arrays are NHWC
+
+
+def whole_networks() -> list[Workload]:
+    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
+    return [Workload(name, "whole", load_model(name).layers[0].problem) for name in model_names()]
 
 
 class NetworkComparison(Comparison):
