@@ -112,7 +112,7 @@ def widget(request):
         (RooflineExplorer, {"batch": 0}, "batch=0"),
         (RooflineExplorer, {"C": -1}, "C=-1; expected an integer from 0 to 4096"),
         (RooflineExplorer, {"R": 12}, "R=12; expected an integer from 0 to 11"),
-        (PredictedTimes, {"network": "own"}, "network='own'; expected one of resnet18"),
+        (PredictedTimes, {"network": "own"}, "network='own'; expected one of mobilenet_v1"),
         (PredictedTimes, {"layer": "conv9"}, "layer='conv9'; expected one of conv1"),
         (PredictedTimes, {"layer": 99}, "layer=99; expected an integer from 0"),
         (PredictedTimes, {"batch": 3}, "batch=3; expected one of 1, 2, 4"),

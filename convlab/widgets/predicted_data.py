@@ -23,20 +23,13 @@ from convlab.machine import system
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
 from convlab.support.files import data_path
+from convlab.widgets.shared.layers import distinct_layers, plain_layer
 
 HERE = "here"
 SLOWER = ("nothing", "computing", "moving", "beginning")
 
 
-def _distinct(network: str) -> dict[str, ConvProblem]:
-    """Return the layers of a network that differ, by the first name of each."""
-    names = {}
-    for layer in networks.load(network):
-        names.setdefault(layer.problem, layer.name)
-    return {name: problem for problem, name in names.items()}
-
-
-LAYERS = {network: _distinct(network) for network in networks.names()}
+LAYERS = {network: distinct_layers(network) for network in networks.names()}
 
 
 def _sizes(letter: str) -> tuple[int, ...]:
@@ -71,14 +64,10 @@ def own_problem(own: Mapping[str, int], batch: int) -> ConvProblem:
 
 def catalogue() -> dict:
     """Return the networks as the page takes them: titles, and layers that differ."""
-    names = ("H", "W", "C", "K", "R", "S", "stride", "padding", "dilation", "groups")
     return {
         network: {
             "title": networks.load(network).title,
-            "layers": [
-                {"name": name} | {size: getattr(problem, size) for size in names}
-                for name, problem in layers.items()
-            ],
+            "layers": [plain_layer(name, problem) for name, problem in layers.items()],
         }
         for network, layers in LAYERS.items()
     }

@@ -19,6 +19,7 @@ from convlab.benchmark.saved import Row
 from convlab.benchmark.saved_runs import CPU, runs
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
+from convlab.widgets.shared.layers import plain_layer
 
 HERE = "here"
 _CHANNELS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
@@ -102,9 +103,8 @@ def plain(key: str, line: Roofline) -> dict:
 def network_data(name: str, times: Times) -> dict:
     """Return a network's layers as the page takes them, each with what was measured of it."""
     network = networks.load(name)
-    letters = ("H", "W", "C", "K", "R", "S", "stride", "padding", "dilation", "groups")
     layers = [
-        {"name": layer.name, **{letter: getattr(layer.problem, letter) for letter in letters}}
+        plain_layer(layer.name, layer.problem)
         | {"seconds": {key: found[layer.problem] for key, found in times.items() if layer.problem in found}}
         for layer in network
     ]

@@ -7,7 +7,6 @@ from dataclasses import astuple, replace
 
 import traitlets
 
-from convlab import networks
 from convlab.gpu import occupancy
 from convlab.gpu.occupancy import GPUS
 from convlab.inspect import tiling
@@ -16,6 +15,7 @@ from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
 from convlab.support.units import bytes_text, plural, ratio_text
+from convlab.widgets.shared.layers import distinct_layers, plain_layer
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice, as_word
 
@@ -32,15 +32,7 @@ SENTENCES = TROUBLE | {
 _SIZES = ("block_m", "block_n", "block_k", "thread_m", "thread_n", "split_k", "buffers")
 
 
-def _layers() -> dict[str, ConvProblem]:
-    """Return the layers of ResNet-18 that differ, by the first name of each."""
-    found = {}
-    for layer in networks.load("resnet18"):
-        found.setdefault(layer.problem, layer.name)
-    return {name: problem for problem, name in found.items()}
-
-
-LAYERS = _layers()
+LAYERS = distinct_layers("resnet18")
 
 
 class TilingExplorer(Live):
@@ -99,7 +91,7 @@ class TilingExplorer(Live):
             **{"layer": layer, "batch": as_word("batch", batch, BATCHES), "gpu": gpu},
             choices={"block_m": BLOCKS, "block_n": BLOCKS, "block_k": DEPTHS, "split_k": SPLITS}
             | {"thread_m": THREADS, "thread_n": THREADS},
-            layers={name: _plain(problem) for name, problem in LAYERS.items()},
+            layers={name: plain_layer(name, problem) for name, problem in LAYERS.items()},
             gpus={name: _gpu(*facts) for name, facts in GPUS.items()},
             most=_most(),
             compiled={key_of(one): registers for one, registers in (compiled or {}).items()},
@@ -144,12 +136,6 @@ class TilingExplorer(Live):
 def key_of(one: Tiling) -> str:
     """Return a tiling as the page writes it; how a sum is split changes no register."""
     return ",".join(map(str, astuple(replace(one, split_k=1))))
-
-
-def _plain(problem: ConvProblem) -> dict:
-    """Return a problem as the page's formulas take it."""
-    names = ("N", "H", "W", "C", "K", "R", "S", "stride", "padding", "dilation", "groups", "dtype")
-    return {name: getattr(problem, name) for name in names}
 
 
 def _gpu(arch: str, processors: int) -> dict:

@@ -46,7 +46,7 @@ from convlab.widgets import (
 )
 from convlab.widgets.channel_mixing import groups_of, mixing_layer
 from convlab.widgets.indirection_explorer import rebuilt
-from convlab.widgets.memory_blowup import form_of, workspace_of
+from convlab.widgets.memory_data import form_of, workspace_of
 from convlab.widgets.predicted_data import SLOWER, on_cpu, own_problem, slowed
 from convlab.widgets.shared.javascript import FROM_PYTHON, IMPORT, parts_of, read
 

@@ -32,7 +32,7 @@ from convlab.widgets import (
     WarpMicroscope,
 )
 from convlab.widgets.channel_mixing import mixing_layer
-from convlab.widgets.memory_blowup import MEMORIES
+from convlab.widgets.memory_data import MEMORIES
 from convlab.widgets.predicted_times import passes_text
 from convlab.widgets.shared.still import WIDTH
 from convlab.widgets.winograd_tile import text, tile_of
