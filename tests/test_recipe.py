@@ -100,7 +100,7 @@ def test_the_explorers_show_it(name):
 
 @every
 def test_figures_have_a_mark_and_a_colour_for_it(name):
-    from convlab.figures.roofline import mark
+    from convlab.figures.roofline_chart import mark
     from convlab.figures.style import ROLES
 
     assert ALGORITHMS[name].family in FAMILIES

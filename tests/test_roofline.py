@@ -14,7 +14,7 @@ from convlab.benchmark.measure_layer import measure_layer
 from convlab.benchmark.roofline import of_datasheet, of_device, of_machine
 from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.figures import roofline as draw
-from convlab.figures.roofline import mark
+from convlab.figures.roofline_chart import mark
 from convlab.support.files import data_path
 from tools.bench_gpu.roofs import DeviceRoofs
 

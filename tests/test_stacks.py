@@ -19,7 +19,7 @@ from convlab.benchmark.baselines import BASELINES, at_hand
 from convlab.benchmark.comparison import Effort
 from convlab.benchmark.layers import Workload
 from convlab.figures import network_profile, photograph
-from convlab.figures.network_profile import bars_of, finding
+from convlab.figures.network_chart import bars_of, finding
 from convlab.networks import shared_workspace
 from convlab.networks.fuse import fusable
 from convlab.networks.graph import GraphBuilder

@@ -442,8 +442,8 @@ def rows() -> dict[str, Call]:
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
     row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one, role="input")
-    row("figures.mma_layout.mma_layout", lane=9, right={"lane": {"0"}})
-    row("figures.pipeline.pipeline", pieces=2)
+    row("figures.mma_cells.mma_layout", lane=9, right={"lane": {"0"}})
+    row("figures.pipeline_chart.pipeline", pieces=2)
     row("cost.layers.cost_of", layers=(problem,))
     row("figures.picture.photograph", size=4)
     picture = figures.tensors(problem)
@@ -457,19 +457,19 @@ def rows() -> dict[str, Call]:
     )
     row("figures.picture.show", fig=Made(figure), alt="Words", photo=False)
     row(
-        "figures.tap_addresses.tap_addresses",
+        "figures.address_grids.tap_addresses",
         m=2,
         problem=ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1),
         right={"m": {"0"}},
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
-    row("figures.model_error.model_error", found=judged)
-    row("figures.roofline.roofline", line=line, points=[], title="A title", beside=[], counted=True,
+    row("figures.model_error_chart.model_error", found=judged)
+    row("figures.roofline_chart.roofline", line=line, points=[], title="A title", beside=[], counted=True,
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
-    row("figures.roofline.rate_text", roof=line.adds)
-    row("figures.network_profile.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
-    row("figures.tensors.tensors", problem=problem)
-    row("figures.threads.threads", trace=trace, array="y", kind="st")
+    row("figures.roofline_chart.rate_text", roof=line.adds)
+    row("figures.network_chart.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
+    row("figures.tensor_boxes.tensors", problem=problem)
+    row("figures.thread_grid.threads", trace=trace, array="y", kind="st")
 
     # lessons
     row(

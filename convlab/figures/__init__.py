@@ -1,17 +1,17 @@
 """Static pictures; each returns a `Picture` that carries its description in words."""
 
+from convlab.figures.address_grids import tap_addresses
 from convlab.figures.charts import bars, curves, staircase, times
 from convlab.figures.images import counts, gallery, grids
-from convlab.figures.mma_layout import mma_layout
-from convlab.figures.model_error import model_error
-from convlab.figures.network_profile import network_profile
+from convlab.figures.mma_cells import mma_layout
+from convlab.figures.model_error_chart import model_error
+from convlab.figures.network_chart import network_profile
 from convlab.figures.picture import Picture, photograph, show
-from convlab.figures.pipeline import pipeline
-from convlab.figures.roofline import roofline
+from convlab.figures.pipeline_chart import pipeline
+from convlab.figures.roofline_chart import roofline
 from convlab.figures.style import figure_style
-from convlab.figures.tap_addresses import tap_addresses
-from convlab.figures.tensors import tensors
-from convlab.figures.threads import threads
+from convlab.figures.tensor_boxes import tensors
+from convlab.figures.thread_grid import threads
 
 __all__ = [
     "Picture",

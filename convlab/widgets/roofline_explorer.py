@@ -11,7 +11,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.benchmark.roofline import BOUND, Roofline
 from convlab.benchmark.roofline_points import Point, point
-from convlab.figures.roofline import in_words
+from convlab.figures.roofline_chart import in_words
 from convlab.problem import ConvProblem
 from convlab.support.checked import check_hint
 from convlab.support.checks import check_choice, check_whole

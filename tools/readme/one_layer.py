@@ -7,7 +7,7 @@ from convlab.benchmark.roofline import Roofline, of_machine
 from convlab.benchmark.roofline_points import points
 from convlab.benchmark.saved import Measurement, Row
 from convlab.figures.picture import Picture
-from convlab.figures.roofline import rate_text, roofline
+from convlab.figures.roofline_chart import rate_text, roofline
 from tools.readme.results import where_and_when
 
 NETWORK, LAYER = "resnet18", "layer1.0.conv1"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from convlab.benchmark.model_error import Judged, by_algorithm
 from convlab.figures.picture import Picture, show
-from convlab.figures.roofline import mark
+from convlab.figures.roofline_chart import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
 from convlab.support.checked import Filled, checked
 from convlab.support.units import ratio_text, time_text

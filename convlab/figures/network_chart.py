@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from convlab.figures.picture import Picture, show
-from convlab.figures.roofline import mark
+from convlab.figures.roofline_chart import mark
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
 from convlab.networks import Profile
 from convlab.networks.profile import NodeProfile
