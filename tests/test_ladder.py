@@ -45,6 +45,7 @@ def test_packing_is_the_librarys():
     assert not panels[1, :, 1:].any()
 
 
+@pytest.mark.filterwarnings("error")  # Numba warns of options that it does not know
 def test_hottest_loop_of_every_rung():
     a, b = factors(8, 64, 64)
     found = {}

@@ -91,11 +91,11 @@ class Form:
     phases : callable, optional
         ``phases()`` returns what a run consists of, for `convlab.auto.predict`. A form that does not say is
         not predicted, and "auto" takes it only where it was measured.
+    setup : callable
+        ``setup()`` returns the phases of what `plan` does once: `pack`, and `allocate` where it fills tables.
     rank : int, optional
         Place in the order that "auto" follows where no model predicts the times, the lowest first. A form
         without one is not taken by that rule.
-    setup : callable
-        ``setup()`` returns the phases of what `plan` does once: `pack`, and `allocate` where it fills tables.
     """
 
     run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray, int], None]
@@ -108,8 +108,8 @@ class Form:
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
     pack_key: Callable[[ConvProblem], Any] | None = None
     phases: Callable[[], tuple[Phase, ...]] | None = None
-    rank: int | None = None
     setup: Callable[[], tuple[Phase, ...]] = lambda: (packing(),)
+    rank: int | None = None
 
 
 class Mixing(NamedTuple):

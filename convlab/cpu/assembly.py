@@ -106,7 +106,7 @@ def hottest_loop(kernel: Callable, *arguments) -> Loop:
 
 def uncached(kernel: Dispatcher) -> Dispatcher:
     """Return the same kernel without the cache on disk: Numba shows the machine code of such a one only."""
-    return numba.njit(**kernel.targetoptions)(kernel.py_func)
+    return numba.jit(**kernel.targetoptions)(kernel.py_func)
 
 
 def loops(listing: str) -> list[Loop]:

@@ -2,6 +2,7 @@
 
     cols[(c, r, s), m] = the pixel of channel c that tap (r, s) of output pixel m reads, or 0 on padding
     y[m, k]            = sum over (c, r, s) of w[k, (c, r, s)] * cols[(c, r, s), m]
+    bytes of cols      = N*P*Q * R*S*C * b                           b: bytes of a number
 
 This is the form for NCHW pictures: there row (c, r, s) of the matrix is channel c of the picture, shifted by
 the tap, and long runs of it can be copied at once. From NHWC, convlab's layout, every number of a row lies C

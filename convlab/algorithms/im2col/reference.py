@@ -86,6 +86,9 @@ def channels_first(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     return w.transpose(0, 3, 1, 2).copy().reshape(problem.groups, filters, taps)
 
 
+pack = channels_first
+
+
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and w, channels first."""
     cols = workspace["cols"]
@@ -93,6 +96,3 @@ def run(problem, x, w, workspace, y, threads):
     M, filters, taps = problem.gemm
     b = cols.reshape(problem.groups, taps, M)  # (G, C*R*S/G, M)
     np.matmul(w, b, out=y.reshape(M, problem.groups, filters).transpose(1, 2, 0))
-
-
-pack = channels_first

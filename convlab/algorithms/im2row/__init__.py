@@ -2,6 +2,7 @@
 
     rows[m, (g, r, s, c)] = the pixel that tap (r, s) of output pixel m reads, or 0 on padding
     y[m, k]               = sum over (r, s, c) of rows[m, (g, r, s, c)] * w[k, (r, s, c)]
+    bytes of the matrix   = N*P*Q * R*S*C * b                        b: bytes of a number
 
 One row for each of the M = N*P*Q output pixels, one column for each of the R*S*C taps and channels. With
 x as NHWC a tap's channels lie side by side, so each copy is one run of memory. The price is the matrix: for

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from convlab.algorithms.im2row.reference import allocate
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.gemm import gemm
 from convlab.cpu.gemm import pack_filters as pack
 from convlab.cpu.jit import njit
+from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "run"]
 
 
 def run(problem, x, panels, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    rows = workspace["rows"]
-    taps = problem.P, problem.Q, problem.R, problem.S
+    rows, taps = workspace["rows"], (problem.P, problem.Q, problem.R, problem.S)
     _fill(x.reshape(-1), rows.reshape(-1), x.shape, taps, *problem.geometry, problem.groups)
+    multiply(problem, rows, panels, y, threads)
+
+
+def multiply(problem: ConvProblem, rows: np.ndarray, panels: np.ndarray, y: np.ndarray, threads: int) -> None:
+    """Fill y with the product of a matrix (N*P*Q, R*S*C), of any shape, and the packed filters."""
     M, filters, taps = problem.gemm
     for g in range(problem.groups):
         a, out = rows.reshape(-1)[g * taps :], y.reshape(-1)[g * filters :]
-        gemm(a, rows.shape[1], 1, panels[g], out, problem.K, M, filters, taps, threads)
+        gemm(a, problem.groups * taps, 1, panels[g], out, problem.K, M, filters, taps, threads)
 
 
 @njit

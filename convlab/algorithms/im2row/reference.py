@@ -54,8 +54,12 @@ def fill(x: np.ndarray, problem: ConvProblem, rows: np.ndarray) -> None:
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and w (K, R, S, C/groups)."""
-    rows = workspace["rows"]
-    fill(x, problem, rows)
+    fill(x, problem, workspace["rows"])
+    multiply(problem, workspace["rows"], w, y)
+
+
+def multiply(problem: ConvProblem, rows: np.ndarray, w: np.ndarray, y: np.ndarray) -> None:
+    """Fill y with the product of a matrix (N*P*Q, R*S*C), of any shape, and the filters."""
     M, filters, taps = problem.gemm
     a = rows.reshape(M, problem.groups, taps).swapaxes(0, 1)  # (G, M, R*S*C/G)
     b = w.reshape(problem.groups, filters, taps).swapaxes(1, 2)  # (G, R*S*C/G, K/G)
