@@ -466,7 +466,9 @@ def begin(command, out):
 
 def environment():
     """Return the environment that everything runs in: .venv first, nothing foreign on the import path."""
-    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+    # Packages are installed uncompiled: without __pycache__ every start would compile them anew.
+    foreign = ("PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    clean = {name: value for name, value in os.environ.items() if name not in foreign}
     clean["VIRTUAL_ENV"] = str(VENV)
     clean["PATH"] = str(BIN) + os.pathsep + clean.get("PATH", os.defpath)
     clean["PIP_USER"] = "0"

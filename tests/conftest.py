@@ -12,9 +12,22 @@ from pathlib import Path
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+import effort  # noqa: E402
 import pytest  # noqa: E402
 
+import convlab.workspace  # noqa: E402, F401  # before Jupyter, of which it makes the import quicker
+
 BY_NOTEBOOK = {"test_notebooks.py", "test_prose.py"}  # their tests go notebook by notebook
+
+
+def pytest_addoption(parser):
+    """Add --all: every test, in its long form, as tests/effort.py tells it."""
+    parser.addoption("--all", action="store_true", help="every test, in its long form")
+
+
+def pytest_configure(config):
+    """Let tests/effort.py choose what is run."""
+    config.pluginmanager.register(effort)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import CASES, FORMS, arrays, assert_close, problems, serving
+from effort import examples
 from hypothesis import HealthCheck, given, seed, settings, strategies
 
 import convlab
@@ -43,7 +44,9 @@ def test_agrees_with_the_reference(algorithm, backend, problem):
 
 @form
 @seed(2024)
-@settings(max_examples=150, deadline=None, derandomize=False, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(150), deadline=None, derandomize=False, suppress_health_check=list(HealthCheck)
+)
 @given(data=strategies.data())
 def test_agrees_on_random_problems(algorithm, backend, data):
     problem = data.draw(problems(algorithm))

@@ -52,7 +52,7 @@ def prepared(problem, **options):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
+def test_every_algorithm_has_phases_that_can_be_timed(algorithm):
     problems = [p for p in CASES.values() if not ALGORITHMS[algorithm].supports(p)]
     for problem in problems:
         found = predict(problem, algorithm, speeds())
@@ -65,7 +65,7 @@ def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
         )
 
 
-def test_a_prediction_is_what_its_passes_say():
+def test_a_prediction_is_what_its_phases_say():
     """A 1x1 layer, worked out by hand: whole tiles on one core, the weights in L1."""
     problem = ConvProblem(1, 14, 14, 64, 64, 1, 1)
     (one,) = predict(problem, "pointwise", speeds()).parts

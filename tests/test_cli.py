@@ -552,6 +552,12 @@ def wait_for_url(log: Path) -> str:
     pytest.fail(f"no address after 30 s:\n{log.read_text()}")
 
 
+def test_a_start_parses_no_grammars():
+    code = "import sys, convlab.workspace, nbformat; print({'nbformat', 'lark'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "{'nbformat'}\n"
+
+
 def test_help_does_not_import_what_it_does_not_need():
     code = "import sys\nfrom convlab.cli import app\napp(['--help'], standalone_mode=False)\n"
     code += "print({'numba', 'jupyterlab', 'nbconvert', 'matplotlib', 'psutil'} & set(sys.modules))"

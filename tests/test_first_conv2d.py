@@ -1,6 +1,5 @@
 """The first `conv2d` on a machine: nothing is measured or written, and only what it needs is compiled."""
 
-import importlib.util
 import json
 import os
 import platform
@@ -18,9 +17,10 @@ from convlab.auto.predict import predict
 from convlab.auto.ranking import order_of, predicted, rank_on_cpu
 from convlab.benchmark import model_error, saved
 from convlab.benchmark.summary import geomean
-from convlab.cpu import tile_types
+from convlab.cpu import tile_size
 from convlab.machine import system
 from convlab.support.files import data_path
+from tools.shipped_speeds import TARGETS, best_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -88,32 +88,24 @@ def test_only_the_chosen_form_is_compiled(first):
 # -- the command that measures the models ------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tool():
-    """Return tools/shipped_speeds.py."""
-    spec = importlib.util.spec_from_file_location("shipped_speeds", ROOT / "tools" / "shipped_speeds.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_of_several_runs_the_best_counts(tool):
+def test_of_several_runs_the_best_counts():
     roofs, overheads = SPEEDS["roofs"], SPEEDS["overheads"]
     copies = roofs["copies"] | {"L2": [256 << 10, 150e9]}
     quicker = {"roofs": roofs | {"copies": copies}, "overheads": overheads | {"call": 3e-6}}
     slower = {"roofs": roofs | {"flops": 90e9}, "overheads": overheads | {"tile": 20e-9}}
     best = {"roofs": roofs | {"copies": copies}, "overheads": overheads | {"call": 3e-6}}
-    assert tool.best_of([slower, quicker]) == best
+    assert best_of([slower, quicker]) == best
 
 
 ASSEMBLY = """
 import re, sys
 import numpy as np
-from convlab.cpu import tile_types
-tile_types.vector_bytes = lambda: int(sys.argv[1])
+from convlab.cpu import tile_size
+tile_size.vector_bytes = lambda: int(sys.argv[1])
 from convlab.auto.roofs import _multiply_add
+from convlab.cpu.assembly import uncached
 from convlab.cpu.register_tile import tile_for
-tile, kernel = tile_for("float32"), _multiply_add.compiled_anew()
+tile, kernel = tile_for("float32"), uncached(_multiply_add)
 kernel(tile, np.ones(tile.rows + tile.cols, np.float32), 9, np.empty(tile.rows * tile.cols, np.float32))
 text = "".join(kernel.inspect_asm().values())
 print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
@@ -122,8 +114,8 @@ print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the classes are of x86")
 @pytest.mark.parametrize(("name", "width"), [("AVX2", 32), ("SSE2", 16)])
-def test_a_class_is_compiled_for_with_no_wider_vectors(tool, tmp_path, name, width):
-    environment = os.environ | tool.TARGETS[name] | {"NUMBA_CACHE_DIR": str(tmp_path)}
+def test_a_class_is_compiled_for_with_no_wider_vectors(tmp_path, name, width):
+    environment = os.environ | TARGETS[name] | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", ASSEMBLY, str(width)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -155,7 +147,7 @@ def test_a_model_says_where_it_comes_from(name):
 @pytest.mark.parametrize(("width", "name"), shipped.BY_VECTORS.items())
 def test_the_model_goes_by_the_vectors(unknown, width, name):
     unknown.setattr("platform.machine", lambda: "x86_64")
-    unknown.setattr(tile_types, "vector_bytes", lambda: width)
+    unknown.setattr(tile_size, "vector_bytes", lambda: width)
     found = speeds.speeds()
     assert found.model == f"the model for {name} processors"
     assert found.flops == shipped.read(name)["roofs"]["flops"]

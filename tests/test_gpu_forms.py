@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
 from device_tools import Counting
+from effort import sampled
 
 from convlab import ALGORITHMS, UnsupportedError, plan
 from convlab.gpu.device import using
@@ -15,6 +16,7 @@ FEW_ROWS = Tile(4, 16, 4, 4, 4)
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
 
 
+@sampled(110)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("algorithm", FORMS)
 def test_case_table(monkeypatch, algorithm, case):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm import blocked
@@ -16,8 +17,8 @@ from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.errors import ParameterError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated, using
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, instructions, tile_of
@@ -65,6 +66,7 @@ def use(monkeypatch, algorithm, tile, parts=1):
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
+@sampled(6)
 @algorithms
 @pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise", "many channels"])
 def test_sums_in_parts(monkeypatch, algorithm, case):
@@ -105,6 +107,7 @@ def test_odd_tiles(tile, case):
     assert_close(y, x, w, problem, bias, case)
 
 
+@sampled(12)
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "pointwise"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
 def test_the_last_block_of_every_shipped_tile(monkeypatch, dtype, width, tile, algorithm):
@@ -397,6 +400,7 @@ def turn(tile, algorithm):
     return {key: long[key] - short[key] for key in long}
 
 
+@sampled(1)
 @algorithms
 def test_a_turn_of_the_128_by_128_tile(algorithm):
     """A full block, every request of it; and the machine code asks for the same."""

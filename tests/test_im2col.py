@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, problems
+from effort import examples
 from hypothesis import given, settings
 
 from convlab import ConvProblem, col2im, im2col, im2row, plan
@@ -46,7 +47,7 @@ def test_compiled_and_numpy_matrices_are_equal(problem, name, function):
     np.testing.assert_array_equal(matrix, function(x, problem))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(problem=problems())
 def test_col2im_is_the_adjoint_of_im2col(problem):
     rng = np.random.default_rng(problem.macs)

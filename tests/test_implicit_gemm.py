@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close, problems
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,7 +140,7 @@ def test_a_map_that_swaps_the_extents_serves_squares_only(sizes, right):
 sizes = st.integers(1, 70)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(problem=problems(), m=sizes, n=sizes, k=sizes)
 def test_no_block_size_changes_the_answer(problem, m, n, k):
     x, w, _ = arrays(problem)
@@ -200,7 +201,7 @@ def test_the_scratch_does_not_grow_with_the_layer():
 # -- the walk ----------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(problem=problems(most_macs=10**6), block_c=st.integers(1, 6), data=st.data())
 def test_walking_by_deltas_leads_where_the_index_map_leads(problem, block_c, data):
     rows, channels = data.draw(st.integers(1, 8)), problem.C // problem.groups
@@ -220,7 +221,7 @@ def test_walking_by_deltas_leads_where_the_index_map_leads(problem, block_c, dat
         assert sorted(seen) == list(range(problem.gemm[2]))  # every column of A, once
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(problem=problems(most_macs=10**6), block_c=st.integers(1, 6))
 def test_three_deltas_are_all_there_are(problem, block_c):
     steps = [b[3] - a[3] for a, b in pairwise(walk(problem, block_c))]

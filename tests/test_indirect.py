@@ -6,6 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +67,7 @@ def tiles_that_hold(old, new, rows):
     return i + 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.data())
 def test_resize_keeps_what_still_holds_and_nothing_else(data):
     problem = ConvProblem(

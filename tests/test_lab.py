@@ -36,7 +36,7 @@ fi
 exit 0
 """
 PYTHON = """#!/bin/sh
-echo "python $* | $(pwd) | $NUMBA_CACHE_DIR | $PYTHONPATH" >> "$LOG"
+echo "python $* | $(pwd) | $NUMBA_CACHE_DIR | $PYTHONPATH |$PYTHONDONTWRITEBYTECODE" >> "$LOG"
 case "$*" in *version_info*) echo "$VENV_VERSION"; echo "$VENV_BASE";; esac
 [ -n "$FAIL" ] && case "$*" in *"$FAIL"*) exit 7;; esac
 exit 0
@@ -462,12 +462,13 @@ def load():
 )
 def test_command_runs_in_the_environment_with_its_arguments(ready, typed, runs):
     ready.run("setup", "--test", "--workshop")
-    done = ready.run(*typed, PYTHONPATH="/somewhere/else")
+    done = ready.run(*typed, PYTHONPATH="/somewhere/else", PYTHONDONTWRITEBYTECODE="1")
     assert done.returncode == 0
     assert ready.ran() == [runs]
-    _, _, cache, import_path = (field.strip() for field in ready.calls[0].split(" |"))
+    _, _, cache, import_path, bytecode = (field.strip() for field in ready.calls[0].split(" |"))
     assert Path(cache).is_relative_to(ready.venv)
     assert import_path == ""
+    assert bytecode == ""
 
 
 def test_modules_of_the_learner_are_not_imported(ready):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES, problems
+from effort import examples
 from hypothesis import given, settings
 
 from convlab import ConvProblem
@@ -23,7 +24,7 @@ def test_resnet_conv1_by_hand():
     assert problem.y_bytes == 112 * 112 * 64 * 4
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(problem=problems())
 def test_output_size_is_the_number_of_window_positions(problem):
     for out, size, axis in (("P", problem.H, 0), ("Q", problem.W, 1)):
@@ -32,7 +33,7 @@ def test_output_size_is_the_number_of_window_positions(problem):
         assert getattr(problem, out) == len(range(0, padded - extent + 1, step))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(problem=problems())
 def test_inside_names_exactly_the_taps_that_hit_the_picture(problem):
     for r in range(problem.R):

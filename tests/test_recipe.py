@@ -95,7 +95,7 @@ def test_the_explorers_show_it(name):
         assert f'name: "{name}"' in shown.module()
         served = backend in ALGORITHMS[name].forms and not ALGORITHMS[name].supports(shown.problem)
         assert (shown.point is not None) == served
-        assert name in shown.still().alt
+        assert name in shown.words()
 
 
 @every

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def test_every_pixel_and_tap_goes_where_the_formula_says(problem):
     np.testing.assert_allclose(reference(z.reshape(inner.x_shape), v, inner), expected, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(shift=st.integers(-9, 9), size=st.integers(1, 12), count=st.integers(1, 12))
 def test_hits_are_those_that_lie_in_the_picture(shift, size, count):
     ours, theirs = _hits(shift, size, count)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ from convlab.cpu.register_tile import (
     zeros,
 )
 from convlab.cpu.sliding_window import Window, slide
-from convlab.cpu.threads import parts
+from convlab.cpu.threads import partition
 from convlab.cpu.tile_size import heights, rows_computed, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
@@ -252,7 +253,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
 # -- the product -------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     M=st.integers(1, 70),
     N=st.integers(1, 100),
@@ -285,7 +286,7 @@ def test_products_of_any_size(M, N, K, threads, dtype, transposed):
 )
 def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step, cols, col_step):
     seen = np.zeros((rows, cols), int)
-    cut = parts(threads, rows, row_step, cols, col_step)
+    cut = partition(threads, rows, row_step, cols, col_step)
     assert 1 <= len(cut) <= threads
     for top, bottom, left, right in cut:
         assert top % row_step == 0

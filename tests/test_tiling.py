@@ -7,8 +7,8 @@ import pytest
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.tensor_cores.fragments import holders, one_product

@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,7 @@ def test_the_transforms_are_a_filter_exactly(m):
 distinct = st.lists(st.fractions(-4, 4, max_denominator=6), min_size=2, max_size=7, unique=True)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(points=distinct, data=st.data())
 def test_any_distinct_points_will_do(points, data):
     r = data.draw(st.integers(1, len(points)))

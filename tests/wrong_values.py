@@ -200,7 +200,7 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_size import VectorTile
-    from convlab.gpu.diagnose.availability import assembly_fault
+    from convlab.gpu.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
     from convlab.gpu.simulated_gpu import Simulator
@@ -674,7 +674,7 @@ def rows() -> dict[str, Call]:
     row("gpu.simulated_gpu.Simulator", traced=True)
     row("gpu.device.simulated", traced=True)
     row("gpu.device.using", device=Simulator())
-    same("inspect.traffic.first_block", "inspect.launches.launches", "inspect.launches.last_launch",
+    same("inspect.traffic.first_block", "inspect.launches.record_launches", "inspect.launches.last_launch",
          problem=problem, algorithm="direct")  # fmt: skip
     row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
     row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})
@@ -688,9 +688,7 @@ def rows() -> dict[str, Call]:
     )
     row("gpu.simulator.trace.Trace.requests", trace.requests, site=trace.sites()[0])
     row("gpu.simulator.trace.Trace.reads", trace.reads, array="x")
-    same(
-        "gpu.diagnose.availability.compiler_is_here", "gpu.diagnose.availability.gpu_is_here", what="a kernel"
-    )
+    same("gpu.availability.compiler_is_here", "gpu.availability.gpu_is_here", what="a kernel")
     row("inspect.addressing.divisions", functions=(addressing.led,))
     row(
         "inspect.addressing.windows",
@@ -753,7 +751,14 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
-    row("auto.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
+    row(
+        "auto.predict.predict",
+        problem=problem,
+        algorithm="im2row",
+        speeds=speeds,
+        threads=1,
+        include_packing=False,
+    )
     row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
     row("benchmark.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",

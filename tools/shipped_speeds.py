@@ -1,8 +1,8 @@
 """Measure the speeds that come with convlab, and write `data/speeds/`: one file a class of processors.
 
-    python tools/shipped_speeds.py              all classes that this processor can stand for
-    python tools/shipped_speeds.py AVX2 SSE2    only these
-    python tools/shipped_speeds.py --runs 3     fewer runs; by default nine
+    python -m tools.shipped_speeds              all classes that this processor can stand for
+    python -m tools.shipped_speeds AVX2 SSE2    only these
+    python -m tools.shipped_speeds --runs 3     fewer runs; by default nine
 
 "auto" goes by them on a machine that was not measured (`convlab.auto.shipped`). A processor with wide vectors
 stands for those with narrower ones, too: Numba is told to compile for a processor that has no others, and the
@@ -86,7 +86,7 @@ def write(name: str, runs: int) -> None:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": system.processor(),
         "target": target or system.compiler_target(),
-        "how": f"python tools/shipped_speeds.py: the best of {runs} runs of `convlab.auto.measure`"
+        "how": f"python -m tools.shipped_speeds: the best of {runs} runs of `convlab.auto.measure`"
         + (f", compiled for {target}" if target else ""),
         "convlab": VERSION,
         "libraries": {library: version(library) for library in ("numpy", "numba", "llvmlite")},

@@ -142,14 +142,14 @@ def predict_served(
     problem: ConvProblem, algorithm: Algorithm, speeds: Speeds, threads: int, include_packing: bool
 ) -> Prediction:
     """Return the same for an algorithm that is known to serve the problem."""
-    passes = _passes(algorithm.forms["cpu"], include_packing)
-    parts = tuple(_part(one, problem, speeds, threads) for one in passes)
+    phases = _phases(algorithm.forms["cpu"], include_packing)
+    parts = tuple(_part(one, problem, speeds, threads) for one in phases)
     return Prediction(speeds.overheads["call"] + sum(part.seconds for part in parts), parts)
 
 
 @lru_cache
-def _passes(form: Form, include_packing: bool) -> tuple[Phase, ...]:
-    """Return a form's passes; reading their formulas takes longer than working them out."""
+def _phases(form: Form, include_packing: bool) -> tuple[Phase, ...]:
+    """Return a form's phases; reading their formulas takes longer than working them out."""
     return (*form.setup(), *form.phases()) if include_packing else form.phases()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
-from convlab.cpu.threads import limited, lost_the_pool, parts
+from convlab.cpu.threads import limited, lost_the_pool, partition
 
 
 def scratch(M: int, K: int, threads: int, dtype: str) -> dict[str, np.ndarray]:
@@ -45,7 +45,7 @@ def complex_gemm(a, panels, out, groups: int, offsets, four, threads: int = 1) -
     M, C, K = len(a), a.shape[-1], out.shape[-1]
     F = a[0].size // C
     real, real_out = (array.reshape(-1).view(panels.dtype) for array in (a, out))
-    tile, cuts = tile_for(panels.dtype.name), parts(threads, F, 1)
+    tile, cuts = tile_for(panels.dtype.name), partition(threads, F, 1)
     arguments = tile, real, offsets, panels, four, real_out, (M, F, groups, C // groups, K // groups)
     _list_rows(offsets, M, F * C * 2)
     if threads == 1 or lost_the_pool():

@@ -27,7 +27,7 @@ _held = []  # Numba's own lock, while this process is forked
 
 
 @lru_cache
-def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
+def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
     """Cut a rows x cols matrix of sums into one part a thread, along the side that has more tiles.
 
     Parameters
@@ -70,7 +70,7 @@ def parallel_for(
         kernel(0, rows[0], 0, cols[0], *arguments)
     else:
         with limited(threads):
-            shared(parts(threads, *rows, *cols), *arguments)
+            shared(partition(threads, *rows, *cols), *arguments)
 
 
 @contextmanager

@@ -15,12 +15,15 @@ What stands here is imported when it is first asked for: it takes Numba.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from convlab.support.lazy import door
 
 if TYPE_CHECKING:
     from convlab.gpu.assembly import assemble
+    from convlab.gpu.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.device import current, simulated, using
-    from convlab.gpu.diagnose.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.kernels import device_function, kernel
     from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32, uint64
     from convlab.gpu.simulated_gpu import Simulator
@@ -44,11 +47,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from convlab.gpu import assembly, device, kernels, numba_cuda, simulated_gpu
-    from convlab.gpu.diagnose import availability
+def _homes() -> tuple[ModuleType, ...]:
+    from convlab.gpu import assembly, availability, device, kernels, numba_cuda, simulated_gpu
 
-    homes = numba_cuda, device, simulated_gpu, kernels, assembly, availability
-    return next(getattr(home, name) for home in homes if hasattr(home, name))
+    return numba_cuda, device, simulated_gpu, kernels, assembly, availability
+
+
+__getattr__ = door(__name__, __all__, _homes)

@@ -22,7 +22,7 @@ from types import CellType, CodeType, FunctionType
 
 from convlab.errors import ConvError
 from convlab.gpu.numba_cuda import cuda
-from convlab.gpu.uint32 import OPERATIONS, operations
+from convlab.gpu.uint32_operations import OPERATIONS, operations
 
 _TAKES_LITERALS = ("range", "cp_async_wait")
 PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")

@@ -32,7 +32,7 @@ class Recorder(Simulator):
 
 
 @checked
-def launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
+def record_launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
     """Return (kernel, grid, block, arguments) of every launch of an algorithm; nothing is run."""
     recorder = Recorder()
     run_on(recorder, problem, algorithm)
@@ -49,7 +49,7 @@ def last_launch(algorithm: Algorithm | str, problem: ConvProblem) -> tuple:
     >>> kernel.py_func.__name__, [array.shape for array in arguments[:4]]
     ('product', [(256,), (1, 8, 8, 4), (576,), (576,)])
     """
-    kernel, _, _, arguments = launches(problem, algorithm)[-1]
+    kernel, _, _, arguments = record_launches(problem, algorithm)[-1]
     return kernel, arguments
 
 

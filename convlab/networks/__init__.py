@@ -19,9 +19,11 @@ profile             what a run took
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from convlab.networks.layers import Layer, Network, load, names
+from convlab.support.lazy import door
 
 if TYPE_CHECKING:
     from convlab.networks.executor import Executor
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["Executor", "Layer", "Model", "Network", "Profile", "load", "load_model", "model_names", "names"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _homes() -> tuple[ModuleType, ...]:
     from convlab.networks import executor, model, profile  # what runs takes Numba
 
-    return next(getattr(home, name) for home in (model, executor, profile) if hasattr(home, name))
+    return model, executor, profile
+
+
+__getattr__ = door(__name__, __all__, _homes)

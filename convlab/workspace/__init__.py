@@ -6,3 +6,9 @@
 - `execute`, `formulas`, `pages`: notebooks run from top to bottom and kept as pages. The book in
   `tools.site` is built on the first two; nothing here needs `tools.site`.
 """
+
+import sys
+
+# jsonschema, which Jupyter reads notebooks with, would parse dozens of grammars for it: a second of every
+# start, to check a kind of address that no notebook holds. It does without where this cannot be imported.
+sys.modules.setdefault("rfc3987_syntax", None)

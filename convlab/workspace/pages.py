@@ -49,6 +49,16 @@ def make_page(
             execute(nb, notebook.name, folder, timeout=timeout, on_cell=on_cell)
         except NotebookError as error:
             failure = str(error)
+    return write_page(nb, notebook, out, others) or failure
+
+
+def write_page(
+    nb: nbformat.NotebookNode, notebook: Path, out: Path, others: Collection[str] = ()
+) -> str | None:
+    """Write `nb`, which is `notebook` after it was run, to `out` as HTML; return None, or why that failed.
+
+    `others` is as in `make_page`.
+    """
     # The state of the widgets would need scripts from the network; each widget leaves a still instead.
     nb.metadata.pop("widgets", None)
     # The path is where pictures beside the notebook are found.
@@ -62,7 +72,7 @@ def make_page(
         write_atomically(page, html)
     except OSError as error:
         return f"{page} cannot be written: {error.strerror}"
-    return failure
+    return None
 
 
 def is_ours(text: str) -> bool:

@@ -146,7 +146,7 @@ def lab(tmp_path_factory) -> Lab:
         "PYTHONPATH": ROOT,
     }
     command = [sys.executable, "-c", SERVE, str(home / "work"), str(port)]
-    command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+    command += [f"--IdentityProvider.token={TOKEN}"]
     log = home / "log.txt"
     with log.open("w") as out:
         server = subprocess.Popen(

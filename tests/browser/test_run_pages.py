@@ -1,18 +1,18 @@
 """A page of `convlab run` stands alone: formulas, figures and widgets, and no request to anywhere."""
 
 import pytest
-from typer.testing import CliRunner
+from notebook_tools import NOTEBOOKS
 
-from convlab.cli import app
+from convlab.workspace.pages import write_page
 
 pytestmark = pytest.mark.browser
 
 
-def test_page_stands_alone(watched, tmp_path):
-    done = CliRunner().invoke(app, ["run", "01", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+def test_page_stands_alone(watched, executed, tmp_path):
+    notebook, _ = executed(NOTEBOOKS[1])
+    assert write_page(notebook, NOTEBOOKS[1], tmp_path) is None
     one = watched()
-    one.page.goto((tmp_path / "01_seven_loops.html").as_uri())
+    one.page.goto((tmp_path / f"{NOTEBOOKS[1].stem}.html").as_uri())
     one.page.locator(".convlab input[type=range]").first.wait_for()
     assert one.errors == []
     assert one.page.locator("math").count() > 0

@@ -13,7 +13,7 @@ product of complex matrices is one of real matrices, if a complex weight c + di 
           (-d  c)
 
 No more multiplications than before, and one kernel for all; the price is that weights are stored twice.
-Frequencies know nothing of one another: they are the groups of `many_products`.
+Frequencies know nothing of one another: they are the groups of `gemm.batched`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: `load_implicit`
 
 Blocks of threads compute tiles of y; pieces of A and w go to shared memory, from there to registers. On every
-rung it is the same kernel (`tiled.kernel`): what changes from rung to rung is one of its sizes. The rungs
+rung it is the same kernel (`gemm.kernel`): what changes from rung to rung is one of its sizes. The rungs
 are those of Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022), with the index
 map in the place of a matrix.
 """

@@ -29,6 +29,7 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 
 def run(problem, x, panels, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     tile, (_, filters, _) = tile_for(problem.dtype), problem.gemm
     channels, pixels, offsets = problem.C // problem.groups, problem.P * problem.Q, workspace["offsets"]
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]

@@ -117,7 +117,7 @@ def products_of(m: int, problem: ConvProblem) -> ConvProblem:
 
 
 def pack(m: int, problem: ConvProblem, w):
-    """Return the transformed weights on the device, as `many_products` wants them."""
+    """Return the transformed weights on the device, as `gemm.batched` wants them."""
     products = products_of(m, problem)
     return batched.pack(products, transform_weights(m, problem, w).reshape(products.w_shape))
 

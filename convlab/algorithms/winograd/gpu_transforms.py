@@ -38,7 +38,7 @@ def source(steps: list[Matrix], name: str) -> str:
     Parameters
     ----------
     steps : list of matrices
-        Applied first to last, as `winograd_transforms.in_steps` returns them.
+        Applied first to last, as `transforms.in_steps` returns them.
     name : str
         Of the function.
     """

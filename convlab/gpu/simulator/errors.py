@@ -23,7 +23,7 @@ PENDING = "read before the copy arrived"
 IN_FLIGHT = "written while a copy is in flight"
 RACE = "race"
 BARRIER = "divergent barrier"
-WARP = "divergent warp"
+DIVERGENT_WARP = "divergent warp"
 MEMORY = "too much memory"
 SPIN = "endless loop"
 

@@ -83,7 +83,9 @@ def tf32(simulation, value):
 def _product(simulation, words, numbers, instruction):
     lanes = simulation.meet(ALL_LANES, words[:6], instruction)
     if len(lanes) < 32:
-        simulation.note(errors.WARP, f"only {len(lanes)} lanes of the warp multiply; it takes all 32")
+        simulation.note(
+            errors.DIVERGENT_WARP, f"only {len(lanes)} lanes of the warp multiply; it takes all 32"
+        )
     matrix = lanes.once(lambda: _multiply(lanes, numbers))
     row, pair = divmod(simulation.lane.number, 4)
     c0, c1, c2, c3 = words[6:]

@@ -30,7 +30,7 @@ from convlab.gpu.simulator.casts import literal
 from convlab.gpu.simulator.errors import Place
 from convlab.gpu.simulator.number_types import NumberTypes
 from convlab.gpu.simulator.wraparound_rewrite import SIMULATION, WraparoundRewriter
-from convlab.gpu.uint32 import OPERATIONS
+from convlab.gpu.uint32_operations import OPERATIONS
 
 _ENTER = "SIMULATION.path = SIMULATION.path.enter()"
 _NEXT = "SIMULATION.path = SIMULATION.path.following or SIMULATION.path.next()"

@@ -117,7 +117,7 @@ class Simulation:
             if self.traced:
                 self.trace.add(index, rows)
 
-    # -- what threads do together: see block.py --------------------------------------------------------------
+    # -- what threads do together: see thread_block.py -------------------------------------------------------
 
     def barrier(self, value, instruction: int) -> list:
         """Wait for all threads of the block; return the values they brought."""

@@ -180,7 +180,7 @@ class ThreadBlock:
         else:
             text = f"lane {lane.number} calls this with a mask, {int(mask):#x}, that does not name itself"
         self.simulation.lane = lane
-        self.simulation.stop(errors.WARP, text, place=self.simulation.place(path, 2 * instruction))
+        self.simulation.stop(errors.DIVERGENT_WARP, text, place=self.simulation.place(path, 2 * instruction))
 
     def _barrier(self, waiting) -> None:
         """Let all threads go on that wait for the block; say so if not all do, or not in one place."""

@@ -70,6 +70,6 @@ class WarpNames:
             text = (
                 f"lane {self._simulation.lane.number} asks for the value of lane {lane}, which takes no part"
             )
-            self._simulation.note(errors.WARP, text)
+            self._simulation.note(errors.DIVERGENT_WARP, text)
             return value
         return values[lane]
