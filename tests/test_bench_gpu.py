@@ -385,7 +385,7 @@ def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
         "@pytest.mark.skip\ndef test_three(): pass\ndef test_four(): pass\n"
         "def test_five(): time.sleep(600 * os.path.exists(__file__ + '.slow'))\n"
     )
-    for name in ("conftest.py", "known_machine.py"):
+    for name in ("conftest.py", "effort.py", "known_machine.py"):
         shutil.copy(Path(__file__).with_name(name), tmp_path)
     log = tmp_path / "log.txt"
     assert device_tests.run(log, 60, 2) == "1 failed, 3 passed, 1 skipped"
