@@ -110,6 +110,8 @@ def test_what_is_simulated_says_so_and_has_no_times(tried):
 class Nothing(Gpu):
     """A device that computes nothing, of any size."""
 
+    multiprocessors = 132
+
     def put(self, array):
         return np.zeros(array.shape, array.dtype)
 
@@ -237,12 +239,12 @@ def test_a_run_that_is_cut_off_goes_on_where_it_was(tmp_path, number):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=can_be_interrupted
     )
-    record, until = tmp_path / "run.csv.journal", time.time() + 60
+    record, until = tmp_path / "run.csv.journal", time.time() + 300
     while not (record.exists() and Journal(record).measurement.rows):
         assert time.time() < until
         time.sleep(0.02)
     os.kill(process.pid, number)
-    said, complaints = process.communicate(timeout=30)
+    said, complaints = process.communicate(timeout=120)
     while any(str(path).encode() in command for command in commands_running()):  # no process is left behind
         assert time.time() < until
         time.sleep(0.02)
@@ -383,7 +385,7 @@ def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
         "@pytest.mark.skip\ndef test_three(): pass\ndef test_four(): pass\n"
         "def test_five(): time.sleep(600 * os.path.exists(__file__ + '.slow'))\n"
     )
-    for name in ("conftest.py", "known_machine.py"):
+    for name in ("conftest.py", "effort.py", "known_machine.py"):
         shutil.copy(Path(__file__).with_name(name), tmp_path)
     log = tmp_path / "log.txt"
     assert device_tests.run(log, 60, 2) == "1 failed, 3 passed, 1 skipped"

@@ -39,13 +39,16 @@ def test_code_runs(capsys):
     assert "workspace_bytes=7225344" in capsys.readouterr().out
 
 
+TO_BE_WRITTEN = "NAME", "TOPIC", "kn2row", "dilated_taps", "dilation"  # by who follows a recipe
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_links(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
     for path in re.findall(r"`((?:convlab|tests|notebooks|data)/[\w/.]+)`", text):
-        assert (ROOT / path).exists() or "NAME" in path, path
+        assert (ROOT / path).exists() or any(name in path for name in TO_BE_WRITTEN), path
 
 
 def test_every_notebook_is_listed():

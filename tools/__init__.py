@@ -6,6 +6,8 @@
     python -m tools.bench_cpu     `convlab bench cpu`, with what only a saved measurement needs
     python -m tools.bench_gpu     an NVIDIA GPU, tested and measured in a few minutes
     python -m tools.roofs_in_c    the roofs of this machine beside the same loops in C
+    python -m tools.shipped_speeds   the speeds that come with convlab, measured anew
+    python -m tools.lock          the locks of what is installed, after a change of pyproject.toml
 
 They may import all of convlab; nothing in convlab imports them, and the wheel does not hold them.
 """

@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 from convlab.auto.shipped import BY_VECTORS, FILES, WHAT, processor_class
 from convlab.machine import system
 from convlab.machine.facts import version
+from convlab.support import another_python
 from convlab.support.files import data_path, write_atomically
 from convlab.support.version import VERSION
 
@@ -49,7 +50,7 @@ def measured(name: str, runs: int) -> dict[str, dict]:
     width = next(width for width, each in BY_VECTORS.items() if each == name)
     with tempfile.TemporaryDirectory() as kernels:  # compiled once, and left out of the usual cache
         environment = os.environ | TARGETS[name] | {"NUMBA_CACHE_DIR": kernels}
-        command = [sys.executable, "-c", _ONE_RUN, str(width)]
+        command = [sys.executable, *another_python.program(_ONE_RUN), str(width)]
         found = []
         for run in range(runs):
             print(f"{name}: run {run + 1} of {runs}", end="\r", file=sys.stderr, flush=True)

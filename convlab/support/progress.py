@@ -13,7 +13,10 @@ import html
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 Item = TypeVar("Item")
 
@@ -93,8 +96,9 @@ class Steps:
         self._total, self._stays = total, stays
         self._count, self._start = 0, 0.0
         self._name: str | None = None
-        self._bar: Any = None
-        self._parts: Any = None
+        self._bar: Progress | None = None
+        self._whole: TaskID
+        self._parts: TaskID | None = None
 
     def __enter__(self) -> Steps:
         if sys.stderr.isatty():
