@@ -110,10 +110,8 @@ def missing(asked=()):
     fits = PYTHON.exists() and stamp.get("made") and all(stamp.get(k) == v for k, v in identity().items())
     held = stamp.get("layers", {})
     # Packages for GPUs that were once asked for stay, and are kept up to date, until .venv is deleted.
-    wanted = [
-        name for name in LAYERS if name == "course" or name in asked or (name == "gpu" and name in held)
-    ]
-    return [name for name in wanted if not fits or held.get(name) != digest(name)]
+    wanted = {"course"} | set(asked) | ({"gpu"} & set(held))
+    return [name for name in LAYERS if name in wanted and not (fits and held.get(name) == digest(name))]
 
 
 def identity():
@@ -253,9 +251,8 @@ def tools():
         found.append(("uv", make, [uv, "pip"] + install + ["--python", str(PYTHON), "-r"]))
     if has_venv:
         pip = [str(PYTHON), "-P", "-m", "pip", "--disable-pip-version-check"]
-        found.append(
-            ("pip", [BASE_PYTHON, "-P", "-m", "venv", str(VENV)], pip + install + ["--no-compile", "-r"])
-        )
+        make = [BASE_PYTHON, "-P", "-m", "venv", str(VENV)]
+        found.append(("pip", make, pip + install + ["--no-compile", "-r"]))
     if not found:
         raise SetupError(
             "this Python (%s) comes without its venv module; on Debian or Ubuntu run"
@@ -283,17 +280,14 @@ def make_venv(command):
 def announce(layers):
     """Say how many packages there are to install, and how much that is, before anything is done."""
     for layer in layers:
-        packages, much = (
-            locked(layer),
-            re.match("# .*: (.* MB .*)", LAYERS[layer].read_text(encoding="utf-8")),
-        )
+        packages = locked(layer)
         here = len(set(packages) & installed())
-        text = (
-            "%d of its %d packages are here" % (here, len(packages))
-            if here
-            else "%d packages" % len(packages)
-        )
-        print("  %s: %s%s" % (LAYERS[layer].name, text, ", " + much.group(1) if much and not here else ""))
+        much = re.match("# .*: (.*)", LAYERS[layer].read_text(encoding="utf-8"))
+        if here:
+            text = "%d of its %d packages are here" % (here, len(packages))
+        else:
+            text = "%d packages%s" % (len(packages), ", " + much.group(1) if much else "")
+        print("  %s: %s" % (LAYERS[layer].name, text), flush=True)
 
 
 def install_layers(tool, command, layers):
@@ -397,7 +391,7 @@ def install_packages(command, packages, title):
 
 def install_convlab():
     """Put this checkout on .venv's import path, and the command `convlab` beside its Python."""
-    (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n", encoding="utf-8")
+    (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n")  # Python reads it in the system's encoding
     if WINDOWS:
         (BIN / "convlab.cmd").write_text('@"%~dp0python.exe" -P -m convlab %*\n')
     else:
