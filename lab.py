@@ -488,7 +488,7 @@ def doctor(arguments):
 
 def site(arguments):
     """Build the static site."""
-    return become(["-m", "convlab.site"] + arguments, cwd=ROOT)
+    return become(["-m", "tools.site"] + arguments, cwd=ROOT)
 
 
 def test(arguments):

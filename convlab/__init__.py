@@ -13,7 +13,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
 from convlab.algorithms.im2row import im2row
-from convlab.algorithms.implicit_gemm import implicit_gemm
+from convlab.api import conv2d, implicit_gemm, plan
 from convlab.backends import BACKENDS
 from convlab.errors import (
     ArrayError,
@@ -24,14 +24,13 @@ from convlab.errors import (
     WorkspaceError,
 )
 from convlab.nchw import conv2d_nchw, from_nchw, to_nchw
-from convlab.plans.plan import Plan, conv2d, plan
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
+from convlab.support.version import VERSION
 
 if TYPE_CHECKING:
     from convlab.auto.autotune import autotune
-
-__version__ = "0.1.0"
-
+__version__ = VERSION
 
 __all__ = [
     "ALGORITHMS",

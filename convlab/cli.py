@@ -125,30 +125,18 @@ def run(
     there = notebooks.own_notebooks(folders.work_folder(work)) if mine else notebooks.course_notebooks()
     chosen = [notebooks.find(name, there) for name in names or ()] or there
     folder = folders.writable(out or (work or notebooks.ROOT / "work") / "pages", "--out")
+    from convlab.support.progress import Steps
     from convlab.workspace.pages import is_ours, make_page
 
     failures, stems = [], [path.stem for path in chosen]
     for stem in stems:
         folders.replaceable(folder / f"{stem}.html", "--out", is_ours, "a page that `convlab run` wrote")
-    with _progress() as progress:
-        whole = progress.add_task("", total=len(chosen))
+    with Steps(len(chosen)) as steps:
         for path in chosen:
-            progress.update(whole, description=path.stem)
-            cells = progress.add_task("  cells", total=None)
-            failure = make_page(
-                path,
-                folder,
-                timeout=seconds,
-                others=stems,
-                on_cell=lambda cell, count, task=cells: progress.update(
-                    task, completed=cell - 1, total=count
-                ),
-            )
-            progress.remove_task(cells)
-            progress.advance(whole)
+            steps.begin(path.stem)
+            failure = make_page(path, folder, timeout=seconds, others=stems, on_cell=steps.part)
             if failure:
                 failures.append(failure)
-        progress.update(whole, description="done")
     for failure in failures:
         print(f"convlab: {failure}", file=sys.stderr)
     print(f"{len(chosen) - len(failures)} of {len(chosen)} ran; the pages are in {folder}")
@@ -172,7 +160,7 @@ def doctor(
 @app.command()
 def algorithms() -> None:
     """List the algorithms and the backends that run them."""
-    from convlab import ALGORITHMS
+    from convlab.algorithms import ALGORITHMS
 
     _table(
         ("algorithm", "backends", "what it does"),
@@ -215,69 +203,62 @@ def bench_cpu(
     layers: Annotated[
         str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
     ] = "",
-    rivals: Annotated[
-        bool, typer.Option("--rivals/--no-rivals", help="Measure NumPy, SciPy, PyTorch too.")
+    baselines: Annotated[
+        bool, typer.Option("--baselines/--no-baselines", help="Measure NumPy, SciPy, PyTorch too.")
     ] = True,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
     ] = None,
 ) -> None:
     """Run every algorithm on the layers of real networks, beside NumPy, SciPy and PyTorch; save the times."""
-    from convlab.benchmark import bench
-    from convlab.benchmark import layers as cases
+    from datetime import datetime
+
+    from convlab.benchmark import bench, report, saved
+    from convlab.benchmark.baselines import BASELINES
+    from convlab.benchmark.layers import check_words
+    from convlab.support.progress import Steps
+    from convlab.support.tables import as_text
+    from convlab.workspace import folders, notebooks
 
     if layers:
-        cases.check_words(layers)
-    path = _measurement_file(save, "cpu")
-    with _progress() as progress:
-        whole = progress.add_task("looking at the machine", total=None)
-
-        def on_step(step):
-            progress.update(whole, description=f"{step.part}: {step.label}"[:48])
-            progress.advance(whole)
-
+        check_words(layers)
+    name = f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
+    save = save or notebooks.ROOT / "work" / "measurements" / name
+    path = folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
+    with Steps() as steps:
         measurement, stopped = bench.bench_cpu(
             path,
             quick=quick,
             words=layers,
-            rivals=rivals,
-            on_start=lambda steps: progress.update(whole, total=steps, completed=-1),
-            on_step=on_step,
+            baselines=BASELINES.values() if baselines else (),
+            on_start=steps.expect,
+            on_task=lambda task: steps.begin(f"{task.part}: {task.label}"),
         )
-        progress.advance(whole)
-    _report_measurement(measurement, path, stopped)
+    for table in report.tables(measurement):
+        print(as_text(table))
+    print("\n".join([*report.notes(measurement), saved.what_is_kept(measurement, path)]))
+    if stopped:
+        print(f"convlab: {stopped}", file=sys.stderr)
+        raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
 
 
-@bench.command("gpu")
+@bench.command("gpu", add_help_option=False, context_settings={"ignore_unknown_options": True})
 def bench_gpu(
-    layers: Annotated[
-        str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
-    ] = "",
-    rivals: Annotated[bool, typer.Option("--rivals/--no-rivals", help="Measure PyTorch's cuDNN too.")] = True,
-    tests: Annotated[bool, typer.Option("--tests/--no-tests", help="Run the device tests first.")] = True,
-    minutes: Annotated[
-        str, typer.Option(metavar="MINUTES", help="Then it ends; the same command goes on.")
-    ] = "8",
-    simulate: Annotated[
-        bool, typer.Option("--simulate", help="Only try every step, lane by lane, without a GPU.")
-    ] = False,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="By default a new file in work/measurements/. One that was cut off is gone on with.",
-        ),
-    ] = None,
+    options: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS]...")] = None,
 ) -> None:
     """Measure the NVIDIA GPU: its roofs, ladders of kernels, every algorithm beside cuDNN; save the times."""
-    from convlab.benchmark.gpu import bench, parts
+    import subprocess
 
-    limit = _number("--minutes", minutes, 1, 600)
-    if layers:
-        parts.check_words(layers, simulate)
-    path = _measurement_file(save, "simulated" if simulate else "gpu")
-    measurement, stopped = bench.bench_gpu(path, bench.Options(layers, rivals, tests, limit, simulate))
-    _report_measurement(measurement, path, stopped)
+    from convlab.support import another_python
+    from convlab.workspace import notebooks
+
+    if not (notebooks.ROOT / "tools" / "bench_gpu").is_dir():
+        raise ParameterError(f"no tools in {notebooks.ROOT}; expected a checkout of the course, with tools/")
+    command = [sys.executable, *another_python.module("tools.bench_gpu"), *(options or ())]
+    try:
+        raise typer.Exit(subprocess.call(command))
+    except KeyboardInterrupt:  # it has said so
+        raise typer.Exit(130) from None
 
 
 @bench.command("speeds")
@@ -285,29 +266,34 @@ def bench_speeds(
     forget_tuned: Annotated[
         bool, typer.Option("--forget-tuned", help="Also forget what convlab.autotune has measured.")
     ] = False,
+    if_unknown: Annotated[
+        bool, typer.Option("--if-unknown", help="Only if this machine was not measured yet.")
+    ] = False,
 ) -> None:
-    """Measure anew the speeds by which "auto" chooses, and keep them; shown beside those known before."""
-    from convlab.auto.recalibrate import renew
+    """Measure the speeds by which "auto" chooses, and keep them; shown beside those it went by before."""
+    from convlab.auto import machine_file, measure
+    from convlab.support.progress import Steps
 
-    _table(("speed", "known before", "now"), renew(forget_tuned=forget_tuned))
+    if if_unknown and (at := machine_file.measured_at()):
+        print(f"The speeds of this machine are known; they were measured {at}.")
+        return
+    with Steps() as steps:
+        steps.expect(measure.steps())
+        before, now = measure.renew(forget_tuned=forget_tuned, on_step=steps.begin)
+    then = measure.in_words(before) if before else {}
+    _table(
+        ("speed", (before and before.model) or "known before", "now"),
+        [(name, then.get(name, ""), text) for name, text in measure.in_words(now).items()],
+    )
+    print(machine_file.trouble() or f'"auto" goes by these from now on; kept in {machine_file.folder()}')
 
 
 @bench.command("roofs")
 def bench_roofs() -> None:
-    """Measure the roofs of this machine, in turns with the same loops in C where a compiler is found."""
-    from convlab.auto import roofs
-    from convlab.benchmark import roofs_in_c
+    """Measure the roofs of this machine: how fast it multiplies and copies at most."""
+    from convlab.auto.roofs import Roofs
 
-    compiler = roofs_in_c.find_compiler()
-    if compiler is None:
-        print(roofs.Roofs.here().describe())
-        names = ", ".join(roofs_in_c.COMPILERS)
-        print(f"No C compiler is here ({names}), so there is nothing to hold them against.")
-        return
-    with roofs_in_c.compiled(compiler) as loops:
-        table = roofs_in_c.table(roofs_in_c.compare(loops))
-    print(table.title)
-    _table(table.columns, table.rows)
+    print(Roofs.here().describe())
 
 
 # -- shared by the commands --------------------------------------------------------------------------------
@@ -320,46 +306,6 @@ def _number(option: str, text: str, least: int, most: int) -> int:
         shown = reprlib.repr(text)
         raise ParameterError(f"{option}={shown}; expected a whole number from {least} to {most}")
     return int(text)
-
-
-def _report_measurement(measurement, path: Path, stopped: str | None) -> None:
-    """Print what came of a run, and end with the exit code that says if it is complete."""
-    from convlab.benchmark import bench, report
-
-    for table in report.tables(measurement):
-        print(table.title)
-        _table(table.columns, table.rows)
-    print("\n".join([*report.notes(measurement), _kept(measurement, path)]))
-    if stopped:
-        print(f"convlab: {stopped}", file=sys.stderr)
-        raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
-
-
-def _kept(measurement, path: Path) -> str:
-    """Say what of a measurement is on the disk: less than was measured where that became full."""
-    from convlab.benchmark import saved
-
-    try:
-        found = saved.read(path)
-    except ConvError:
-        return f"nothing could be saved in {path}"
-    if found.state != measurement.state:
-        return f"what is in {path} now is not of this run"
-    if (count := len(found.rows)) < len(measurement.rows):
-        return f"{count} of {len(measurement.rows)} timings could be saved in {path}"
-    return f"saved in {path}"
-
-
-def _measurement_file(save: Path | None, kind: str) -> Path:
-    """Return the file that a measurement goes to; what is none of ours is not written over."""
-    from datetime import datetime
-
-    from convlab.benchmark import saved
-    from convlab.workspace import folders, notebooks
-
-    if save is None:
-        save = notebooks.ROOT / "work" / "measurements" / f"{kind}-{datetime.now():%Y%m%d-%H%M%S}.csv"
-    return folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
 
 
 def _port(port: str | None, ip: str | None) -> int | None:
@@ -407,25 +353,10 @@ def _open(
         server.serve(folder, notebook, browser=browser, port=port, ip=ip, more=more)
 
 
-def _progress():
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    return Progress(
-        TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    )
-
-
 def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from convlab.support.tables import lines
 
-    table = Table(*titles, box=SIMPLE_HEAD)
-    table.columns[0].no_wrap = True  # a name broken in two cannot be copied
-    for row in rows:
-        table.add_row(*map(Text, row))  # as text: "[red]" in a name is no colour
-    Console(highlight=False).print(table)
+    print("\n".join(lines([titles, *rows])))
 
 
 def main() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.plans.plan import conv2d
+from convlab.api import conv2d
 from convlab.problem import ConvProblem, check_pair
 from convlab.support.checks import check_axes, check_numbers, check_out
 
+_TO_NHWC = (0, 2, 3, 1)
 _SHAPING = ("stride", "padding", "dilation", "groups")  # what the shape of y depends on, beside x and w
 
 
@@ -24,7 +25,7 @@ def from_nchw(x: np.ndarray) -> np.ndarray:
     ndarray, (N, H, W, C)
         A copy, contiguous in that order.
     """
-    return _turned("x", x, "N, C, H, W", (0, 2, 3, 1))
+    return _turned("x", x, "N, C, H, W", _TO_NHWC)
 
 
 def to_nchw(y: np.ndarray) -> np.ndarray:
@@ -78,7 +79,7 @@ def conv2d_nchw(
     NHWC and use `conv2d` or `plan`.
     """
     check_pair(x, w, parameters.get("groups", 1), ("N", "C", "H", "W"), ("K", "C/groups", "R", "S"))
-    images, filters = from_nchw(x), from_nchw(w)
+    images, filters = (np.ascontiguousarray(array.transpose(_TO_NHWC)) for array in (x, w))
     if out is not None:
         shaping = {name: parameters[name] for name in _SHAPING if name in parameters}
         N, P, Q, K = ConvProblem.of(images, filters, **shaping).y_shape

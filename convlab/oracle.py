@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from convlab.problem import ConvProblem
@@ -30,7 +32,7 @@ def reference(
     _check(x, w, problem, bias)
     G, (M, _, _) = problem.groups, problem.gemm
     padded = np.pad(x.astype(np.float64), ((0, 0), *problem.padding, (0, 0)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, problem.extent, axis=(1, 2))
+    windows: np.ndarray = np.lib.stride_tricks.sliding_window_view(padded, problem.extent, axis=(1, 2))
     windows = windows[:, :: problem.stride[0], :: problem.stride[1]]  # (N, P, Q, C, extent, extent)
     windows = windows[..., :: problem.dilation[0], :: problem.dilation[1]]  # (N, P, Q, C, R, S)
     per_group = windows.reshape(M, G, -1).swapaxes(0, 1)  # (G, M, C/G*R*S)
@@ -39,7 +41,7 @@ def reference(
     return y if bias is None else y + bias
 
 
-def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels) -> np.ndarray:
+def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels: Any) -> np.ndarray:
     """Return the convolution in float64 at some output pixels only: enough to check a large output.
 
     Parameters
@@ -82,7 +84,7 @@ def tolerance(
     return float(factor * np.finfo(problem.dtype).eps * np.sqrt(n) * size)
 
 
-def _check(x, w, problem, bias):
+def _check(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarray | None) -> None:
     check_numbers("x", x, problem.x_shape, "(N, H, W, C)")
     check_numbers("w", w, problem.w_shape, "(K, R, S, C/groups)")
     if bias is not None:

@@ -12,17 +12,18 @@ As in every deep-learning framework, "convolution" here means cross-correlation:
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.support.checks import check_array, check_dtype, check_whole, said
+from convlab.support.checks import LARGEST, check_array, check_dtype, check_instance, check_whole, said
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
-LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,32 @@ class ConvProblem:
     K: int
     R: int
     S: int
-    stride: int | Pair = 1
-    padding: int | Pair | tuple[Pair, Pair] | str = 0
-    dilation: int | Pair = 1
+    stride: Pair = (1, 1)
+    padding: tuple[Pair, Pair] = ((0, 0), (0, 0))
+    dilation: Pair = (1, 1)
     groups: int = 1
     dtype: str = "float32"
 
-    def __post_init__(self):
-        def settle(name, value):
+    if TYPE_CHECKING:  # a dataclass's own constructor takes what it keeps; this one takes more
+
+        def __init__(
+            self,
+            N: int,
+            H: int,
+            W: int,
+            C: int,
+            K: int,
+            R: int,
+            S: int,
+            stride: int | Pair = 1,
+            padding: int | Pair | tuple[Pair, Pair] | str = 0,
+            dilation: int | Pair = 1,
+            groups: int = 1,
+            dtype: str = "float32",
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        def settle(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
         for name in "NHWCKRS":
@@ -136,6 +155,15 @@ class ConvProblem:
     def y_shape(self) -> tuple[int, int, int, int]:
         """Shape of the output, (N, P, Q, K)."""
         return self.N, self.P, self.Q, self.K
+
+    @cached_property
+    def geometry(self) -> tuple[Pair, Pair, Pair]:
+        """How the windows lie on the picture, as loops take it: (stride, corner, dilation).
+
+        The corner is where the first window begins: rows of padding at the top, columns at the left.
+        """
+        (top, _), (left, _) = self.padding
+        return self.stride, (top, left), self.dilation
 
     @cached_property
     def gemm(self) -> tuple[int, int, int]:
@@ -199,18 +227,32 @@ class ConvProblem:
         return sizes | {"G": self.groups, "b": self.itemsize}
 
     @classmethod
-    def of(cls, x, w, **parameters) -> ConvProblem:
+    def of(
+        cls, x: np.ndarray, w: np.ndarray, *, dtypes: tuple[str, ...] = DTYPES, **parameters: Any
+    ) -> ConvProblem:
         """Return the problem that arrays `x` (N, H, W, C) and `w` (K, R, S, C/groups) pose.
+
+        Parameters
+        ----------
+        x, w : ndarray
+        dtypes : tuple of str
+            Which types they may be of.
+        **parameters
+            stride, padding, dilation and groups.
 
         Raises
         ------
         ShapeError
             If either is not 4-D, or their channels do not match.
         """
-        check_pair(x, w, parameters.get("groups", 1))
-        return cls(*x.shape, *w.shape[:3], dtype=x.dtype.name, **parameters)
+        check_instance("dtypes", dtypes, tuple)
+        for dtype in dtypes:
+            check_instance("dtypes", dtype, str)
+        check_pair(x, w, parameters.get("groups", 1), dtypes=dtypes)
+        (N, H, W, C), (K, R, S, _) = x.shape, w.shape
+        return cls(N, H, W, C, K, R, S, dtype=x.dtype.name, **parameters)
 
-    def _both_sides(self, padding) -> tuple[Pair, Pair]:
+    def _both_sides(self, padding: Any) -> tuple[Pair, Pair]:
         """Normalise every accepted spelling to ((top, bottom), (left, right))."""
         if isinstance(padding, str):
             if padding == "valid":
@@ -227,10 +269,11 @@ class ConvProblem:
                 f"padding={said(padding)} has {len(axes)} entries; "
                 "expected one integer, (vertical, horizontal) or ((top, bottom), (left, right))"
             )
-        sides = []
-        for name, axis in zip(("padding[0] (vertical)", "padding[1] (horizontal)"), axes, strict=True):
-            sides.append(_pair(name, axis, least=0))
-        return tuple(sides)
+        vertical, horizontal = axes
+        return (
+            _pair("padding[0] (vertical)", vertical, least=0),
+            _pair("padding[1] (horizontal)", horizontal, least=0),
+        )
 
     def _same(self, axis: int, size: int) -> Pair:
         out = -(-size // self.stride[axis])
@@ -251,7 +294,14 @@ def _hits(shift: int, step: int, size: int, out: int) -> tuple[slice, slice]:
     return slice(first, first + count), slice(start, start + count * step, step)
 
 
-def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S", "C/groups")) -> None:
+def check_pair(
+    x: np.ndarray,
+    w: np.ndarray,
+    groups: int,
+    axes_x: Sequence[str] = ("N", "H", "W", "C"),
+    axes_w: Sequence[str] = ("K", "R", "S", "C/groups"),
+    dtypes: tuple[str, ...] = DTYPES,
+) -> None:
     """Refuse arrays that are no images and filters for them; the axes are named as they lie.
 
     Raises
@@ -259,7 +309,7 @@ def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S",
     ConvError
     """
     for name, array, axes in (("x", x, axes_x), ("w", w, axes_w)):
-        check_array(name, array, dtypes=DTYPES)
+        check_array(name, array, dtypes=dtypes)
         if array.ndim != 4:
             raise ShapeError(
                 f"{name} has {array.ndim} axes, shape {array.shape}; expected 4: ({', '.join(axes)})"
@@ -282,11 +332,11 @@ def check_pair(x, w, groups, axes_x=("N", "H", "W", "C"), axes_w=("K", "R", "S",
         )
 
 
-def _is_sequence(value) -> bool:
+def _is_sequence(value: Any) -> bool:
     return isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _integer(name: str, value, *, least: int) -> int:
+def _integer(name: str, value: Any, *, least: int) -> int:
     """Return `value` as an int, or say which argument is not one."""
     if isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name}={said(value)} is a truth value; expected an integer >= {least}")
@@ -303,7 +353,7 @@ def _integer(name: str, value, *, least: int) -> int:
     return number
 
 
-def _pair(name: str, value, *, least: int) -> Pair:
+def _pair(name: str, value: Any, *, least: int) -> Pair:
     """Return one integer, or a pair of them, as a pair (vertical, horizontal) or (before, after)."""
     if not _is_sequence(value):
         one = _integer(name, value, least=least)

@@ -52,13 +52,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_modifyitems(config, items):
     """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes."""
-    from convlab.benchmark.gpu.device_tests import PARENT, SHARE
-
-    number, _, count = os.environ.get(SHARE, "").partition("/")
+    number, _, count = os.environ.get("CONVLAB_TEST_SHARE", "").partition("/")
     if count:
-        from convlab.benchmark.gpu.supervise import end_with
-
-        end_with(int(os.environ[PARENT]))
         kept = items[int(number) :: int(count)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
@@ -102,11 +97,11 @@ def kept(tmp_path_factory):
     """Keep what is known of this machine in a folder of the tests' own, and let it be `SPEEDS`."""
     from known_machine import SPEEDS
 
-    from convlab.auto import speeds
+    from convlab.auto import machine_file
 
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONVLAB_CACHE_DIR", str(folder))
-        speeds.forget()
-        speeds.write(speeds=SPEEDS)
+        machine_file.forget()
+        machine_file.keep_speeds(SPEEDS)
         yield folder

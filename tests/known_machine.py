@@ -12,7 +12,7 @@ SPEEDS = {
             "memory": [64 << 20, 20e9],
         },
     },
-    "paces": {
+    "overheads": {
         "call": 4e-6,
         "tile": 15e-9,
         "run": 5e-9,

@@ -17,8 +17,9 @@ from convlab import ALGORITHMS, ConvProblem
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.winograd_s2d.space_to_depth import folded
 from convlab.gpu.gemm.heuristics import TILES
-from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED
-from convlab.gpu.simulator.requests import BANKS, SECTOR, WARP, WORD
+from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED, WARP
+from convlab.gpu.simulator.bank_conflicts import BANKS, WORD
+from convlab.gpu.simulator.requests import SECTOR
 from convlab.networks import load
 from convlab.support.units import bytes_text
 

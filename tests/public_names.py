@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-DOORS = ("", ".networks", ".whole", ".figures", ".widgets", ".lessons", ".gpu.lanes")
+DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".gpu", ".gpu.simulator")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 
@@ -27,7 +27,7 @@ def public() -> dict:
 
 def _is_kernel(thing) -> bool:
     """Numba compiles it: its arguments are looked at by no Python."""
-    return not inspect.isclass(thing) and (hasattr(thing, "compiled") or hasattr(thing, "py_func"))
+    return not inspect.isclass(thing) and (hasattr(thing, "py_func"))
 
 
 def _takes(thing) -> bool:

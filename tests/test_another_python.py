@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import convlab
-from convlab.benchmark.cold_start import first_call
-from convlab.benchmark.gpu import supervise
-from convlab.benchmark.layers import Case
+from convlab.benchmark.layers import Workload
 from convlab.problem import ConvProblem
 from convlab.support import another_python
+from tools.bench_gpu.run import STEP
+from tools.cold_start import first_call
 
 ROOT = Path(convlab.__file__).parents[1]
 
@@ -33,19 +33,22 @@ def test_a_program_finds_this_library_and_no_module_of_the_learner(learners_fold
     assert (done.stdout, done.stderr) == (f"{convlab.__file__} -x a b\n", "")
 
 
+@pytest.mark.workshop
 def test_a_first_call_is_timed_in_any_folder(learners_folder):
-    (row,) = first_call(Case("none", "tiny", ConvProblem(1, 6, 6, 4, 4, 3, 3, padding=1)), rounds=1)
+    (row,) = first_call(Workload("none", "tiny", ConvProblem(1, 6, 6, 4, 4, 3, 3, padding=1)), rounds=1)
     assert row.seconds > 0
 
 
-def test_the_worker_starts_in_any_folder(learners_folder):
-    done = subprocess.run([sys.executable, *supervise.WORKER], capture_output=True, text=True)
-    assert "file, until, options, parent = sys.argv[1:]" in done.stderr  # it ran up to its missing arguments
+@pytest.mark.workshop
+def test_a_step_on_a_gpu_starts_in_any_folder(learners_folder):
+    done = subprocess.run([sys.executable, *STEP], capture_output=True, text=True)
+    assert "main() missing 2 required positional arguments" in done.stderr  # it ran up to those
 
 
 def test_no_python_is_started_in_another_way():
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "convlab").rglob("*.py")]
+    files = [path for room in ("convlab", "tools") for path in (ROOT / room).rglob("*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in files]
     started = [line for source in sources for line in re.findall(r"\[sys\.executable,.*", source)]
     assert len(started) > 3
     for line in started:
-        assert re.match(r"\[sys\.executable, \*(another_python\.|WORKER)", line), line
+        assert re.match(r"\[sys\.executable, \*(another_python\.|STEP)", line), line

@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from convlab.errors import ConvError, ParameterError, UnsupportedError
-from convlab.gpu import diagnose, numba_cuda
-from convlab.gpu.assembly import assemble, toolkit
+from convlab.gpu import numba_cuda
+from convlab.gpu.assembly import assemble
 from convlab.gpu.assembly.control_flow import loops, main_loop
 from convlab.gpu.assembly.sass import Code, parse
+from convlab.gpu.diagnose import toolkit
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.occupancy import occupancy
 from convlab.gpu.ptx import load4, store4
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 needs_tools = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 FLOATS = np.zeros(1, np.float32)
 ARCHS = ("sm_80", "sm_86", "sm_90")

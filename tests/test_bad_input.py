@@ -27,7 +27,6 @@ from convlab import (
 )
 from convlab.gpu import simulator
 from convlab.lessons import reveal
-from convlab.networks import whole
 
 X = np.ones((2, 8, 9, 4), np.float32)  # N, H, W, C
 W = np.ones((6, 3, 5, 4), np.float32)  # K, R, S, C
@@ -250,8 +249,8 @@ MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
         (lambda: networks.load("vgg16")[99], ["no layer 99", "from 0 to 12"]),
         (lambda: networks.load("vgg16", batch=0), ["batch=0", "an integer above 0"]),
         (lambda: networks.load("vgg16")[np.ones(2)], ["no layer array"]),
-        (lambda: whole.load("vgg16"), ["network='vgg16'", "resnet18, squeezenet1_0"]),
-        (lambda: whole.load("resnet18", dtype="float16"), ["dtype='float16'", "float32, float64"]),
+        (lambda: networks.load_model("vgg16"), ["network='vgg16'", "resnet18, squeezenet1_0"]),
+        (lambda: networks.load_model("resnet18", dtype="float16"), ["dtype='float16'", "float32, float64"]),
         (lambda: figures.photograph(4097), ["size=4097", "from 1 to 4096"]),
         (lambda: reveal(3, 0, "ms"), ["actual=0", "above 0"]),
         (lambda: ALGORITHMS["direct"].supports("conv1"), ["problem is a str, 'conv1'", "a ConvProblem"]),
@@ -381,7 +380,7 @@ def test_the_limit_is_exact(monkeypatch, algorithm):
     problem = next(p for p in problems if not ALGORITHMS[algorithm].supports(p))
     w, x = np.ones(problem.w_shape, np.float32), np.ones(problem.x_shape, np.float32)
     cost = ALGORITHMS[algorithm].cost(problem, "cpu")
-    kept = problem.w_bytes if ALGORITHMS[algorithm].forms["cpu"].packs_for else 0  # to pack it anew
+    kept = problem.w_bytes if ALGORITHMS[algorithm].forms["cpu"].pack_key else 0  # to pack it anew
     with_output = cost.workspace_bytes + cost.packed_bytes + kept + problem.y_bytes
     monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: with_output)
     plan(problem, w, algorithm=algorithm, backend="cpu")

@@ -3,7 +3,6 @@
 No time is taken here, and none is made up but in the tables that are named so.
 """
 
-import errno
 import json
 import os
 import shutil
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib import import_module
 from math import isnan
 from pathlib import Path
@@ -23,31 +22,41 @@ import pytest
 from cases import CASES, arrays
 from typer.testing import CliRunner
 
+import convlab
 from convlab import ALGORITHMS
 from convlab.auto.timing import Timing
-from convlab.benchmark import layers as networks
-from convlab.benchmark import report, saved
-from convlab.benchmark.baselines import Call
-from convlab.benchmark.comparison import Effort
-from convlab.benchmark.gpu import bench, cases, clock, device_tests, parts, rivals, supervise, worker
-from convlab.benchmark.gpu import roof_kernels as kernels
-from convlab.benchmark.gpu import roofs as device_roofs
-from convlab.benchmark.gpu.clock import StandIn, fill
-from convlab.benchmark.gpu.contest import Attempts, DeviceContest, DeviceLost, all_of_ours, some_pixels
-from convlab.benchmark.saved import Measurement, Row
+from convlab.benchmark import layers, saved
+from convlab.benchmark.baselines import Call, at_hand
+from convlab.benchmark.comparison import Comparison, Effort
+from convlab.benchmark.gpu import clock, kernels
+from convlab.benchmark.gpu.clock import EventClock, StandIn, some_pixels
+from convlab.benchmark.gpu.ladders import image, ladders
+from convlab.benchmark.saved import GPU, Measurement, Row
 from convlab.cli import app
+from convlab.errors import UnsupportedError
 from convlab.gpu.device import Gpu, simulated
 from convlab.gpu.launch_args import as_launched
 from convlab.oracle import reference, reference_at
+from tools.bench_gpu import device_tests, report, roofs, run, steps
+from tools.bench_gpu.__main__ import main
+from tools.bench_gpu.cudnn import CUDNN
+from tools.bench_gpu.journal import Journal
+from tools.bench_gpu.steps import TINY_DEPTHWISE, TINY_IMAGE, TINY_LAYER, DeviceSuite
 
 pytestmark = pytest.mark.workshop
 
 BRIEF = Effort(rounds=1, most=1, budget=0.0)
-TINY = parts.TINY_LAYER
+ALL = {"words": "", "baselines": True, "simulate": True}
+FEW = ALL | {"words": "tiny layer"}  # without the picture, and without what is depthwise: some seconds
 
 
-def convlab(*arguments):
-    return CliRunner().invoke(app, ["bench", "gpu", *map(str, arguments)], prog_name="convlab")
+def journal_of(tmp_path, **options):
+    """Return a new journal for a run with some options."""
+    return run.opened(tmp_path / "run.csv.journal", ALL | options)
+
+
+def labels(journal):
+    return [task.label for task in DeviceSuite(journal).tasks()]
 
 
 # -- the whole command -------------------------------------------------------------------------------------
@@ -57,46 +66,45 @@ def convlab(*arguments):
 def tried(tmp_path_factory):
     """Run the command once in the simulator, as plain as on a machine with a GPU."""
     path = tmp_path_factory.mktemp("bench") / "run.csv"
-    command = [sys.executable, "-m", "convlab.benchmark.gpu", "--simulate", "--save", path]
+    command = [sys.executable, "-m", "tools.bench_gpu", "--simulate", "--save", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done, path
 
 
-def test_every_step_can_be_taken(tried):
+def test_every_step_can_be_taken(tried, tmp_path):
     done, path = tried
     assert done.returncode == 0, done.stdout + done.stderr
-    run = saved.read(path)
-    header = run.header
-    assert (header["failed"], header["wrong"], header["refused"], header["at"]) == ({}, {}, {}, None)
-    labels = [step.name for step in parts.DeviceParts(StandIn(), header, []).steps()]
-    assert header["done"] == labels
-    for one in labels:
-        assert one in done.stdout
-    for case in (parts.TINY_IMAGE, parts.TINY_LAYER, parts.TINY_DEPTHWISE):
-        serving = {name for name, one in all_of_ours().items() if not one.supports(case.problem)}
-        for part in {row.part for row in run.rows if (row.network, row.layer) == (case.network, case.layer)}:
+    found = saved.read(path)
+    assert (found.header["failed"], found.header["wrong"], found.header["refused"]) == ({}, {}, {})
+    for label in labels(journal_of(tmp_path)):
+        assert f"  {label}\n" in done.stdout
+    ours = StandIn().algorithms()
+    for one in (TINY_IMAGE, TINY_LAYER, TINY_DEPTHWISE):
+        serving = {name for name, algorithm in ours.items() if not algorithm.supports(one.problem)}
+        of_layer = [row for row in found.rows if (row.network, row.layer) == (one.network, one.layer)]
+        for part in {row.part for row in of_layer}:
             if part == "image":
-                assert {row.candidate for row in run.part(part) if row.ours} == set(parts.FOR_PICTURES)
+                assert {row.candidate for row in found.part(part) if row.ours} == set(steps.FOR_PICTURES)
             elif "ladder" not in part:
-                assert {row.candidate for row in run.part(part) if row.ours} == serving
-    for ladder in cases.ladders():
-        ours = [row.candidate for row in run.part(f"ladder {ladder.name}") if row.ours]
-        assert len(ours) >= 2
-        assert all(name.startswith(f"{ladder.name} ") for name in ours)
+                assert {row.candidate for row in found.part(part) if row.ours} == serving
+    for ladder in ladders():
+        climbed = [row.candidate for row in found.part(f"ladder {ladder.name}") if row.ours]
+        assert len(climbed) >= 2
+        assert all(name.startswith(f"{ladder.name} ") for name in climbed)
+    assert [file.name for file in path.parent.iterdir()] == ["run.csv"]  # the journal is not needed any more
 
 
 def test_what_is_simulated_says_so_and_has_no_times(tried):
     done, path = tried
-    run = saved.read(path)
-    assert run.header["simulated"]
-    assert not run.header["complete"]
-    assert run.header["roofs"] == {}
-    assert run.rows
-    assert all(isnan(t) for row in run.rows for t in (row.seconds, row.timing.low, row.timing.high))
-    assert report.tables(run) == []
-    assert "simulated" in report.notes(run)[0]
+    found = saved.read(path)
+    assert found.header["simulated"]
+    assert not found.header["complete"]
+    assert found.header["roofs"] == {}
+    assert found.rows
+    assert all(isnan(t) for row in found.rows for t in (row.seconds, row.timing.low, row.timing.high))
+    assert report.tables(found) == []
+    assert "simulated" in report.notes(found)[0]
     assert "no time was taken" in done.stdout
-    assert "simulated" in path.read_text()
 
 
 class Nothing(Gpu):
@@ -132,258 +140,166 @@ class MadeUp(StandIn):
     def __init__(self):
         self.device = Nothing()
 
-    def timer(self, run):
+    def timer(self, run, warm=1):
         return lambda: (run(), 1e-4)[1]
 
 
 def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
     """Nothing is computed or timed: plans, launches, their order and the report are those of a real run."""
-    monkeypatch.setattr(worker, "_clock", lambda simulate, header: MadeUp())
-    monkeypatch.setattr("convlab.benchmark.gpu.facts.clocks", dict)
-    monkeypatch.setattr(device_roofs, "measure", lambda *_, **__: device_roofs.DeviceRoofs(1, 1, 1, 1, 1, 1))
-    monkeypatch.setattr(DeviceContest, "check", lambda self, name, call, rounding: call.run())
-    monkeypatch.setattr(DeviceContest, "enter_copy", lambda self: None)
+    made_up = roofs.DeviceRoofs(1, 1, 1, 1, 1, 1)
+    monkeypatch.setattr(roofs, "measure", lambda *_, **__: made_up)
+    monkeypatch.setattr(Comparison, "check", lambda self, name, call, rounding: call.run())
+    monkeypatch.setattr(steps, "enter_copy", lambda comparison: None)
     for words in ("4000x4000", "layer4.0.conv2", "conv_dw_13"):
-        path, options = tmp_path / f"{words}.csv", bench.Options(words, rivals=False)
-        saved.write(path, Measurement(bench.first_header(options)))
-        assert worker.work(path, time.time() + 600, options) == 0
-        run = saved.read(path)
-        assert (run.header["wrong"], run.header["failed"]) == ({}, {})
-        assert set(run.header["refused"]) <= {"fft", "fft_tiled"}  # cuFFT may be missing
-        assert run.header["complete"]
-        for case, images in {(case_of(row), row.problem.N) for row in run.rows if "_" in row.part}:
-            part = f"{'depthwise' if case.problem.groups > 1 else 'layers'}_{images}"
-            serving = {name for name, one in all_of_ours().items() if not one.supports(case.problem)}
-            there = {row.candidate for row in run.part(part)} | set(run.header["refused"])
-            assert there >= serving
-        assert "NaN" not in str(report.tables(run))
+        (tmp_path / words).mkdir()
+        journal = journal_of(tmp_path / words, words=words, baselines=False, simulate=False)
+        for step in dict.fromkeys(task.part for task in DeviceSuite(journal).tasks()):
+            steps.take(journal, step, MadeUp())
+        found = Journal(journal.path).measurement  # as it is on the disk
+        assert (found.header["wrong"], found.header["failed"]) == ({}, {})
+        assert set(found.header["refused"]) <= {"fft", "fft_tiled"}  # cuFFT may be missing
+        assert journal.done == set(labels(journal))
+        for row in found.rows:
+            if row.part.startswith(("layers_", "depthwise_")):
+                ours = MadeUp().algorithms()
+                serving = {name for name, one in ours.items() if not one.supports(row.problem)}
+                there = {row.candidate for row in found.part(row.part)} | set(found.header["refused"])
+                assert there >= serving
+        assert "NaN" not in str(report.tables(found))
 
 
-def case_of(row):
-    return networks.Case(row.network, row.layer, row.problem)
-
-
-def test_the_plain_command_imports_nothing_that_a_gpu_machine_may_lack():
+def test_the_plain_command_imports_nothing_that_a_gpu_machine_may_lack(tmp_path):
     script = """
 import sys
 course = "typer", "rich", "IPython", "jupyterlab", "matplotlib", "ipywidgets", "nbclient", "nbformat", "PIL"
 for name in (*course, "psutil", "threadpoolctl", "greenlet", "torch", "cupy"):
     sys.modules[name] = None
-import convlab.benchmark.gpu.__main__, convlab.benchmark.gpu.worker
-from convlab.benchmark.gpu.bench import first_header, Options
-first_header(Options())
+import tools.bench_gpu.__main__, tools.bench_gpu.steps
+from tools.bench_gpu.run import opened
+from pathlib import Path
+opened(Path(sys.argv[1]), {"words": "", "baselines": True, "simulate": True})
 sys.path.insert(0, "tests")
 import conftest, test_on_gpu
 """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script, tmp_path / "journal"], check=True)
 
 
-def test_the_command_line(tmp_path, monkeypatch):
-    given = []
-    made = Measurement(bench.first_header(bench.Options(simulate=True)))
-    monkeypatch.setattr(
-        bench, "bench_gpu", lambda path, options: given.append((path, options)) or (made, None)
-    )
-    path = tmp_path / "deep" / "run.csv"
-    options = ("--no-rivals", "--no-tests", "--minutes", 3, "--layers", "3x3", "--simulate")
-    done = convlab("--save", path, *options)
-    assert done.exit_code == 0, done.output
-    assert given == [(path, bench.Options("3x3", False, False, 3, True))]
-    assert given[0][1].command == (
-        "convlab bench gpu --layers '3x3' --no-rivals --no-tests --minutes 3 --simulate"
-    )
-    assert str(path) in done.output.replace("\n", "")
-    for wrong in (("--layers", "vgg"), ("--minutes", "0"), ("--save", tmp_path)):
-        done = convlab(*wrong)
-        assert done.exit_code == 2
-        assert wrong[0] in done.stderr
+def test_the_learners_command_is_the_same(tmp_path, capsys):
+    def convlab(*arguments):
+        command = [sys.executable, "-m", "convlab.cli", "bench", "gpu", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    done = convlab("--layers", "vgg", "--save", tmp_path / "run.csv")
+    assert done.returncode == 2
+    assert "--layers='vgg' chooses no layer" in done.stderr
+    assert "--simulate" in convlab("--help").stdout
+    for wrong in (["--minutes", "soon"], ["--save", str(tmp_path)]):
+        with suppress(SystemExit):  # argparse's own
+            assert main(wrong) == 2
+        assert wrong[0] in capsys.readouterr().err
 
 
-def test_without_a_gpu_it_is_refused_before_anything_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("convlab.gpu.device.gpu_trouble", lambda: "no driver")
-    done = convlab("--save", tmp_path / "run.csv")
+def test_a_wheel_has_no_tools(tmp_path, monkeypatch):
+    monkeypatch.setattr("convlab.workspace.notebooks.ROOT", tmp_path)
+    done = CliRunner().invoke(app, ["bench", "gpu"])
     assert done.exit_code == 2
-    assert "no driver; --simulate tries every step without one" in done.stderr
+    assert "expected a checkout of the course" in done.stderr
+
+
+def test_without_a_gpu_it_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tools.bench_gpu.__main__.gpu_trouble", lambda: "no driver")
+    assert main(["--save", str(tmp_path / "run.csv")]) == 2
+    assert "no driver; --simulate tries every step without one" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 # -- cut off, crashed, hung --------------------------------------------------------------------------------
 
 
-FEW = "tiny layer"  # without the picture, and without what is depthwise: some seconds
-
-
-def started(path):
-    command = [sys.executable, "-m", "convlab.benchmark.gpu", "--simulate", "--save", path, "--layers", FEW]
-    pipe = subprocess.PIPE
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_cut_off_goes_on_where_it_was(tmp_path, number):
+    path = tmp_path / "run.csv"
+    command = [
+        sys.executable,
+        "-m",
+        "tools.bench_gpu",
+        "--simulate",
+        "--save",
+        path,
+        "--layers",
+        "tiny layer",
+    ]
 
     def can_be_interrupted():  # what a shell starts in the background cannot, nor can its children
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    options = {"stdout": pipe, "stderr": pipe, "text": True, "start_new_session": True}
-    return subprocess.Popen(command, preexec_fn=can_be_interrupted, **options)
-
-
-def wait_until(reached):
-    deadline = time.time() + 60
-    while not reached():
-        assert time.time() < deadline
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=can_be_interrupted
+    )
+    record, until = tmp_path / "run.csv.journal", time.time() + 60
+    while not (record.exists() and Journal(record).measurement.rows):
+        assert time.time() < until
         time.sleep(0.02)
-
-
-def processes_with(word):
-    """Return the processes of this machine that have a word in their command."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            found += [place] * (str(word).encode() in place.read_bytes())
-    return found
-
-
-POINTS = {
-    "before the first step": lambda path: path.exists(),
-    "at work": lambda path: path.exists() and (saved.read(path).header["at"] or [None])[0] is not None,
-    "between candidates": lambda path: path.exists() and "direct" in str(saved.read(path).header["at"]),
-}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("point", POINTS)
-def test_a_run_that_is_cut_off_leaves_a_sound_file_and_no_process(tmp_path, number, point):
-    path = tmp_path / "run.csv"
-    process = started(path)
-    wait_until(lambda: POINTS[point](path))
     os.kill(process.pid, number)
     said, complaints = process.communicate(timeout=30)
-    wait_until(lambda: not processes_with(path))
-    run = saved.read(path)
-    assert not run.header["complete"]
-    steps = parts.DeviceParts(StandIn(), run.header, [], FEW).steps()
-    assert len(run.header["done"]) < len(steps)
-    assert "Traceback" not in complaints
+    while any(str(path).encode() in command for command in commands_running()):  # no process is left behind
+        assert time.time() < until
+        time.sleep(0.02)
     if number != signal.SIGKILL:
-        assert process.returncode == 130
-        assert complaints == "convlab: interrupted\n"
-        assert str(path) in said
-
-
-def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path):
-    path = tmp_path / "run.csv"
-    process = started(path)
-    wait_until(lambda: path.exists() and saved.read(path).rows)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    wait_until(lambda: not processes_with(path))
-    before = saved.read(path)
-    assert before.rows
-    steps = [step.name for step in parts.DeviceParts(StandIn(), before.header, [], FEW).steps()]
-    assert 1 < len(before.header["done"]) < len(steps)
-    draft = path.with_name(".run.csv.00000000.part")
-    draft.write_text("half a li")  # as a kill in the midst of writing leaves it
-    os.utime(draft, (0, 0))
-    run, stopped = bench.bench_gpu(path, bench.Options(FEW, simulate=True))
+        assert (process.returncode, complaints) == (130, "convlab: interrupted\n")
+        assert f"saved in {path}" in said
+    assert not saved.read(path).header["complete"]
+    before = Journal(record)
+    with record.open("a") as file:
+        file.write('{"row": {"part": "lay')  # as a kill in the midst of writing leaves it
+    found, stopped = run.bench_gpu(path, FEW)
     assert stopped is None
-    assert [row.candidate for row in run.rows][: len(before.rows)] == [row.candidate for row in before.rows]
-    assert run.header["done"] == steps
-    assert len(run.header["resumed"]) == 1
+    assert [row.candidate for row in found.rows][: len(before.measurement.rows)] == [
+        row.candidate for row in before.measurement.rows
+    ]
+    assert len({(row.part, row.layer, row.candidate) for row in found.rows}) == len(found.rows)
+    assert len(found.header["resumed"]) == 1
     assert [file.name for file in tmp_path.iterdir()] == ["run.csv"]
 
 
+def commands_running():
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield place.read_bytes()
+
+
 def test_only_the_same_run_is_gone_on_with(tmp_path, monkeypatch):
-    path, options = tmp_path / "run.csv", bench.Options("layer", minutes=3)
-    header = bench.first_header(options) | {
-        "at": ["layers_32: b", "direct"],
-        "failed": {"layers_32: a": "time was up", "image: c": "TypeError: x"},
-        "wrong": {"fft": {"roofs": "its error"}},
-        "done": ["roofs", "image: c"],
-        "spent": {"roofs": 300.0},
-    }
-
-    def kept(options=options, **changes):
-        saved.write(path, Measurement(header | changes))
-        found = bench.unfinished(path, options)
-        return found and found.header
-
-    found = kept()
-    assert (found["done"], found["failed"], found["at"], found["spent"]) == (["roofs"], {}, None, {})
-    assert found["wrong"] == header["wrong"]
-    assert kept(replace(options, minutes=9, tests=False))
-    assert kept(replace(options, words="other")) is None
-    assert kept(replace(options, simulate=True)) is None
-    assert kept(complete=True) is None
-    assert kept(source="0123") is None
-    assert kept(machine=header["machine"] | {"processor": "another"}) is None
-    path.write_text("something else")
-    assert bench.unfinished(path, options) is None
-    assert bench.unfinished(tmp_path / "none.csv", options) is None
+    journal = journal_of(tmp_path)
+    journal.keep("roofs")
+    journal.add("failed", {"image": "time was up"})
+    journal.add("wrong", ["layers_1: a", "fft", "its error"])
+    again = journal_of(tmp_path)
+    assert (again.done, again.header["failed"]) == ({"roofs"}, {})
+    assert again.failed_on("layers_1: a") == {"fft"}
+    assert journal_of(tmp_path, words="other").done == set()
+    journal_of(tmp_path).keep("roofs")
+    monkeypatch.setattr(run, "source", lambda: "0123")
+    assert journal_of(tmp_path).done == set()
 
 
 def test_another_line_of_code_is_another_source(tmp_path, monkeypatch):
     (tmp_path / "__init__.py").write_text("a = 1\n")
-    monkeypatch.setattr(bench.convlab, "__file__", str(tmp_path / "__init__.py"))
-    before = bench.source()
-    assert bench.source() == before
+    monkeypatch.setattr(convlab, "__file__", str(tmp_path / "__init__.py"))
+    before = run.source()
+    assert run.source() == before
     (tmp_path / "__init__.py").write_text("a = 2\n")
-    assert bench.source() != before
-
-
-# -- the disk ----------------------------------------------------------------------------------------------
-
-
-def full(path, text):
-    """Find the disk full, in place of `write_atomically`."""
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_a_full_disk_is_told_and_what_was_there_stays(tmp_path, monkeypatch):
-    path, room = tmp_path / "run.csv", saved.write_atomically
-    monkeypatch.setattr(saved, "write_atomically", full)
-    done = convlab("--simulate", "--save", path)
-    assert done.exit_code == 2
-    assert "cannot be written: No space left on device; make room there" in done.stderr
-    assert not path.exists()
-    before = Measurement(bench.first_header(bench.Options()), MADE_UP)
-    monkeypatch.setattr(saved, "write_atomically", room)
-    saved.write(path, before)
-    monkeypatch.setattr(saved, "write_atomically", full)
-    with pytest.raises(saved.UnwritableError, match="No space left"):
-        saved.write(path, Measurement(before.header))
-    assert len(saved.read(path).rows) == len(MADE_UP)
-    assert [file.name for file in tmp_path.iterdir()] == ["run.csv"]
-
-
-def test_a_disk_that_fills_up_on_the_way_ends_the_run_with_what_there_is(tmp_path, monkeypatch):
-    script, path = tmp_path / "worker.py", tmp_path / "run.csv"
-    script.write_text(f"import sys\nsys.exit({supervise.UNWRITABLE})\n")
-    monkeypatch.setattr(supervise, "WORKER", (str(script),))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    run, stopped = bench.bench_gpu(path, bench.Options(simulate=True))
-    assert "could not be written any more" in stopped
-    assert not run.header["complete"]
-
-
-def test_the_worker_says_that_it_cannot_write(tmp_path):
-    path = tmp_path / "run.csv"
-    options = bench.Options(FEW, simulate=True)
-    saved.write(path, Measurement(bench.first_header(options)))
-    path = path.rename(tmp_path / f"{'long' * 62}.csv")  # so long that no draft can lie beside it
-    given = str(path), str(time.time() + 60), json.dumps(asdict(options)), str(os.getpid())
-    done = subprocess.run([sys.executable, *supervise.WORKER, *given], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (supervise.UNWRITABLE, "")
-    assert "cannot be written: File name too long" in done.stdout
+    assert run.source() != before
 
 
 CRASHING = """
-import os, sys
-from convlab import ALGORITHMS
-from convlab.benchmark.gpu import bench, contest, parts, worker
-from convlab.benchmark.gpu.contest import DeviceLost
-from convlab.benchmark.gpu.clock import StandIn
+import faulthandler, os, sys, time
 from dataclasses import replace
-import json
-from pathlib import Path
+from convlab import ALGORITHMS
+from convlab.benchmark.gpu.clock import StandIn
+from tools.bench_gpu import steps
 
+steps.LONGEST = 3.0
 whole = ALGORITHMS["direct"]
 form = whole.forms["gpu"]
 
@@ -392,12 +308,10 @@ def run(problem, x, packed, workspace, y, threads):
         {what}
     form.run(problem, x, packed, workspace, y, threads)
 
-parts.cases.ladders = lambda: []
-contest.all_of_ours = lambda: {{"direct": ALGORITHMS["direct"], "again": whole}}
-ALGORITHMS["direct"] = replace(whole, forms={{"gpu": replace(form, run=run)}})
-path, until, options, _ = sys.argv[1:]
-options = bench.Options(**json.loads(options))
-sys.exit(worker.work(Path(path), float(until), options))
+again, ALGORITHMS["direct"] = whole, replace(whole, forms={{"gpu": replace(form, run=run)}})
+StandIn.algorithms = lambda self: {{"direct": ALGORITHMS["direct"], "again": again}}
+steps.ladders = lambda: []
+steps.main(*sys.argv[1:])
 """
 
 
@@ -405,73 +319,60 @@ sys.exit(worker.work(Path(path), float(until), options))
     ("what", "says"),
     [
         ("os._exit(9)", "took its process with it (exit code 9)"),
-        (
-            "StandIn.is_alive = lambda self: False; raise RuntimeError('illegal')",
-            "RuntimeError: illegal; the device did not answer any more",
-        ),
-        ("import time; time.sleep(600)", "gave no sign of life for 3 s"),
+        ("StandIn.is_alive = lambda self: False; raise RuntimeError('illegal')", "RuntimeError: illegal"),
+        ("time.sleep(600)", "took its process with it (exit code 1)"),
     ],
     ids=["crash", "lost", "hang"],
 )
 def test_who_takes_the_process_along_is_named_and_the_rest_goes_on(tmp_path, monkeypatch, what, says):
-    script, path = tmp_path / "worker.py", tmp_path / "run.csv"
+    script, path = tmp_path / "step.py", tmp_path / "run.csv"
     script.write_text(CRASHING.format(what=what))
-    monkeypatch.setattr(supervise, "WORKER", (str(script),))
-    monkeypatch.setattr(supervise, "SILENT", 3.0)
+    monkeypatch.setattr(run, "STEP", (str(script),))
+    monkeypatch.setattr(steps, "ladders", list)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    run, stopped = bench.bench_gpu(path, bench.Options(simulate=True, words="layer"))
-    assert says in run.header["wrong"]["direct"]["layers_2: tiny layer"]
-    assert "direct is wrong" in stopped
-    assert run.header["failed"] == {}
-    there = {(row.part, row.candidate) for row in run.rows if row.ours}
+    found, stopped = run.bench_gpu(path, FEW)
+    assert found.header["wrong"]["direct"]["layers_2: tiny layer"] == says
+    assert stopped == "direct is wrong"
+    there = {(row.part, row.candidate) for row in found.rows if row.ours}
     assert ("layers_2", "direct") not in there
     assert {("layers_2", "again"), ("layers_1", "direct")} <= there
 
 
-def test_a_worker_that_does_not_start_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(supervise, "WORKER", ("-c", "raise SystemExit(3)"))
-    run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True))
-    assert stopped == "start: took its process with it (exit code 3)"
-    assert run.rows == []
+def test_a_step_that_does_not_start_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "STEP", ("-c", "raise SystemExit(3)"))
+    found, stopped = run.bench_gpu(tmp_path / "run.csv", FEW)
+    assert "roofs: its process ended with code 3; layers_2: tiny layer: its process" in stopped
+    assert found.rows == []
 
 
-def test_each_part_has_its_share_and_what_is_left_is_for_all(monkeypatch):
-    now, spent = [0.0], {}
-    monkeypatch.setattr(worker, "time", SimpleNamespace(time=lambda: now[0]))
-    monkeypatch.setattr(worker, "SHARES", {"a": 0.3, "b": 0.3})
-    steps = [parts.Step(part, f"{part}{number}", None) for part in "ab" for number in range(5)]
-
-    def taken(until):
-        for step in worker.in_turn(steps, spent, until):
-            yield step.name
-            now[0] += 10  # seconds that each takes
-            spent[step.part] = spent.get(step.part, 0.0) + 10
-
-    assert list(taken(60)) == ["a0", "a1", "b0", "b1", "a2", "a3", "a4"]
-
-
-def test_every_part_has_a_share():
-    simulated, real = StandIn(), type("Real", (), {"simulated": False})()
-    assert abs(sum(parts.SHARES.values()) - 1) < 1e-9
-    for one in (simulated, real):
-        assert {step.part for step in parts.DeviceParts(one, {}, []).steps()} == set(parts.SHARES)
-
-
-def test_when_time_is_up_no_step_begins(tmp_path):
-    run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True, minutes=0))
-    assert set(run.header["failed"].values()) == {"time was up"}
+def test_when_time_is_up_no_step_begins(tmp_path, monkeypatch):
+    found, stopped = run.bench_gpu(tmp_path / "run.csv", ALL, minutes=0)
+    assert set(found.header["failed"].values()) == {"time was up"}
     assert "time was up" in stopped
-    assert run.rows == []
+    assert found.rows == []
+    monkeypatch.setattr(run, "STEP", ("-c", "import time; time.sleep(600)"))  # nobody is blamed for that
+    monkeypatch.setattr(run, "LAST", 0.5)
+    found, stopped = run.bench_gpu(tmp_path / "late.csv", FEW, minutes=0.02)
+    assert (found.header["wrong"], set(found.header["failed"].values())) == ({}, {"time was up"})
 
 
-def test_ctrl_c(tmp_path, monkeypatch):
-    def interrupt(process, path, until):
-        raise KeyboardInterrupt
+def test_files_of_others_are_kept(tmp_path, capsys):
+    for name, says in (("run.csv", "holds something else"), ("run.csv.journal", "run.csv.journal' holds")):
+        file = tmp_path / name
+        file.write_text("my thesis")
+        assert main(["--simulate", "--save", str(tmp_path / "run.csv")]) == 2
+        assert says in capsys.readouterr().err
+        assert file.read_text() == "my thesis"
+        file.unlink()
 
-    monkeypatch.setattr(supervise, "_wait", interrupt)
-    run, stopped = bench.bench_gpu(tmp_path / "run.csv", bench.Options(simulate=True))
-    assert stopped == bench.INTERRUPTED
-    assert not run.header["complete"]
+
+def test_a_full_disk_is_told(tmp_path, monkeypatch, capsys):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device", "run.csv.journal")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert main(["--simulate", "--save", str(tmp_path / "run.csv")]) == 1
+    assert "'run.csv.journal' cannot be written: No space left on device" in capsys.readouterr().err
 
 
 def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
@@ -493,62 +394,52 @@ def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
     assert "not run" in device_tests.run(log, 60, 2)
 
 
-# -- contests ----------------------------------------------------------------------------------------------
+# -- comparisons on a device -------------------------------------------------------------------------------
 
 
-def contest(case=TINY, attempts=None):
-    return DeviceContest(case, BRIEF, StandIn(), attempts or Attempts())
+def compared(on_failure=None, on_attempt=lambda name: True):
+    return Comparison(TINY_LAYER, BRIEF, StandIn(), on_attempt=on_attempt, on_failure=on_failure)
 
 
 def test_nobody_is_taken_in_whose_output_is_wrong():
-    here, told = contest(), []
-    here.attempts.on_attempt = told.append
-    right = reference(here.x, here.w, TINY.problem).astype("f4")
+    tried, wrong = [], {}
+    here = compared(wrong.__setitem__, lambda name: tried.append(name) or name != "avoided")
+    right = reference(here.x, here.w, TINY_LAYER.problem).astype("f4")
     partly = right.copy()
     partly[0, 1, 2, 3] = np.nan
     off = right.copy()
     off[0, -1, -1, -1] += 1e-3
     calls = {"right": right, "zeros": 0 * right, "partly": partly, "off": off, "small": right[:, :-1]}
-    for name, y in calls.items():
+    for name, y in (calls | {"avoided": right}).items():
         here.attempt(name, lambda y=y: Call(lambda: y))
-    assert told == list(calls)
-    wrong = here.attempts.wrong
-    assert list(wrong) == ["zeros", "partly", "off", "small"]
-    assert "1 outputs are not written" in wrong["partly"]
-    assert "its error is 1.0" in wrong["off"]
-    assert "its shape is" in wrong["small"]
+    here.attempt("lazy", lambda: Call(lambda: here.y_there, here.clock.get))
+    assert tried == [*calls, "avoided", "lazy"]
+    assert list(wrong) == ["zeros", "partly", "off", "small", "lazy"]
+    assert "1 outputs are not written" in str(wrong["partly"])
+    assert "its error is 1.0" in str(wrong["off"])
+    assert "its shape is" in str(wrong["small"])
+    assert "are not written" in str(wrong["lazy"])
     assert [row.candidate for row in here.rows("layers_1")] == ["right"]
 
 
-def test_an_output_that_is_not_written_is_seen():
-    here = contest()
-    here.attempt("lazy", lambda: Call(lambda: here.y_there, here.device.get), ours=True)
-    assert "are not written" in here.attempts.wrong["lazy"]
-
-
-def test_what_finds_no_room_is_refused_and_who_did_harm_is_left_out(monkeypatch):
-    here = contest(attempts=Attempts(avoid=["direct"]))
+def test_what_finds_no_room_or_no_library_is_refused(tmp_path, monkeypatch):
+    journal = journal_of(tmp_path)
+    here = StandIn()
     monkeypatch.setattr(here.device, "free", lambda: 1 << 20)
-    many = replace(TINY, problem=replace(TINY.problem, N=5000))
-    here.case = many
-    here.attempt("refused", lambda: here._prepared(ALGORITHMS["im2row"]))
-    here.case = TINY
-    here.enter_ours({"direct": ALGORITHMS["direct"]})
-    assert here.rows("layers_1") == []
-    assert "of device memory are free" in here.attempts.refused["refused"]
-    assert here.attempts.wrong == {}
+    many = replace(TINY_LAYER, problem=replace(TINY_LAYER.problem, N=5000))
+    monkeypatch.setattr(steps, "TINY_LAYER", many)
+    suite = DeviceSuite(journal, here)
+    comparison = suite._comparison("layers_1: tiny", TINY_LAYER)
+    comparison.workload = many
+    comparison.enter_ours({"im2row": ALGORITHMS["im2row"]})
 
+    def no_library():
+        raise UnsupportedError("no cuFFT")
 
-def test_a_lost_device_ends_the_process():
-    here = contest()
-    here.clock.is_alive = lambda: False
-
-    def fails():
-        raise RuntimeError("an illegal memory access was encountered\nmore")
-
-    with pytest.raises(DeviceLost):
-        here.attempt("bad", fails)
-    assert here.attempts.wrong["bad"] == "RuntimeError: an illegal memory access was encountered"
+    comparison.attempt("fft", no_library)
+    assert "of device memory are free" in journal.header["refused"]["im2row"]["layers_1: tiny"]
+    assert journal.header["refused"]["fft"] == {"layers_1: tiny": "no cuFFT"}
+    assert journal.header["wrong"] == {}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -604,9 +495,9 @@ class Driver:
 
 def test_the_clock_empties_the_cache_and_lets_the_host_run_ahead(monkeypatch):
     driver = Driver()
-    monkeypatch.setattr("convlab.gpu.numba_cuda.cuda", driver)
+    monkeypatch.setattr(clock, "cuda", driver)
     monkeypatch.setattr(clock, "Gpu", lambda: driver)
-    here = clock.EventClock()
+    here = EventClock()
     driver.log.clear()
     seconds = here.timer(lambda: driver.log.append("run"))
     assert seconds() == 0.002
@@ -622,79 +513,81 @@ def test_the_clock_empties_the_cache_and_lets_the_host_run_ahead(monkeypatch):
     assert not here.is_alive()
 
 
-# -- roofs, layers, rivals ---------------------------------------------------------------------------------
+# -- roofs, layers, cuDNN -----------------------------------------------------------------------------------
 
 
 def test_kernels_of_the_roofs_do_what_they_say():
     with simulated(traced=True) as device:
         values = np.arange(1, 2049, dtype="f4")
         source, target = device.put(values), device.empty(2048, np.float32)
-        device_roofs.copier(device, source, target)()
+        kernels.copier(device, source, target)()
         np.testing.assert_array_equal(device.get(target), values)
-        fill(device, target, 3.0)
+        kernels.fill(device, target, 3.0)
         assert (device.get(target) == 3).all()
         y = device.empty(512, np.float32)
-        device.launch(kernels.multiply_add(), 2, 256, y, np.float32(0), 2)
+        device.launch(roofs.multiply_add(), 2, 256, y, np.float32(0), 2)
         assert (device.get(y) == 0).all()  # everything times zero, plus zero
-        device.launch(kernels.read_again(), 2, 256, source, y, 2, 3)
+        device.launch(roofs.read_again(), 2, 256, source, y, 2, 3)
         assert device.get(y).sum() == 3 * values.sum()  # each of two blocks three times half, in turn
 
 
 def test_roofs_are_counted_in_bytes_and_operations(monkeypatch):
     class Known(StandIn):
-        def timer(self, run):
+        def timer(self, run, warm=1):
             return lambda: 2.0  # seconds, for everything
 
-    monkeypatch.setattr(kernels, "ROUNDS", 8)
-    found = device_roofs.measure(Known(), 1, rounds=1, tiny=True)
+    monkeypatch.setattr(roofs, "ROUNDS", 8)
+    found = roofs.measure(Known(), 1, rounds=1, tiny=True)
     assert found.copy == 2 * found.copy_bytes / 2
     assert found.l2 == 2 * found.l2_bytes / 2  # a block of 256 threads read them twice
     assert found.flops == 2 * 2 * 64 * 256 / 2
     assert json.loads(json.dumps(found.as_dict()))["empty"] == 2.0
 
 
-def test_layers_and_ladders():
-    steps = parts.DeviceParts(type("Real", (), {"simulated": False})(), {}, []).steps()
-    named = [step.part for step in steps]
-    assert named[:2] == ["roofs", "image"]
-    counts = {part: named.count(part) for part in named}
-    layers, depthwise = len(networks.convolutions()), len(networks.depthwise())
-    assert (counts["layers_32"], counts["depthwise_32"]) == (layers, depthwise)
-    assert (counts["layers_1"], counts["depthwise_1"]) == (layers, depthwise)
-    assert named.index("layers_32") < named.index("layers_1")
-    assert cases.image().problem.y_shape == (1, 4000, 4000, 1)
-    modules = [file.stem for file in Path(kernels.__file__).parent.glob("*.py")]
-    climbed = {name for name in modules if hasattr(import_module(f"convlab.gpu.{name}"), "RUNGS")}
-    assert {ladder.module for ladder in cases.ladders()} == climbed
-    for ladder in cases.ladders():
-        assert all(not one.supports(ladder.case.problem) for one in list(ladder.rungs().values())[:1])
+def test_layers_and_ladders(tmp_path):
+    tasks = DeviceSuite(journal_of(tmp_path, simulate=False)).tasks()
+    parts = [task.label.partition(":")[0] for task in tasks]
+    assert parts[:2] == ["roofs", "image"]
+    several, separate = len(layers.convolutions()), len(layers.depthwise())
+    assert (parts.count("layers_32"), parts.count("depthwise_32")) == (several, separate)
+    assert (parts.count("layers_1"), parts.count("depthwise_1")) == (several, separate)
+    assert parts.index("layers_32") < parts.index("ladder filter") < parts.index("layers_1")
+    assert image().problem.y_shape == (1, 4000, 4000, 1)
+    root = Path(convlab.__file__).parent / "algorithms"
+    modules = [".".join(file.with_suffix("").relative_to(root).parts) for file in root.glob("*/gpu*.py")]
+    tables = [getattr(import_module(f"convlab.algorithms.{name}"), "RUNGS", None) for name in modules]
+    assert {id(ladder.table) for ladder in ladders()} == {id(table) for table in tables if table}
+    for ladder in ladders():
+        assert not next(iter(ladder.rungs().values())).supports(ladder.workload.problem)
 
 
-@pytest.mark.parametrize("name", rivals.RIVALS)
-def test_rivals_compute_the_same(name):
-    torch = pytest.importorskip("torch", reason="PyTorch, a rival, is not installed")
-    rival, problem = rivals.RIVALS[name], CASES["different strides"]
-    if rival.numbers == "fp16" and not torch.cuda.is_available():
+@pytest.mark.parametrize("name", CUDNN)
+def test_cudnn_computes_the_same(name):
+    torch = pytest.importorskip("torch", reason="PyTorch, a baseline, is not installed")
+    baseline, problem = CUDNN[name], CASES["different strides"]
+    if "fp16" in name and not torch.cuda.is_available():
         pytest.skip("float16 needs a GPU")
     x, w, _ = arrays(problem)
-    where = "cuda" if torch.cuda.is_available() else "cpu"
-    call = rival.prepare(problem, x, w, where)
+    call = baseline.prepare(problem, x, w)
     np.testing.assert_allclose(call.array(call.run()), reference(x, w, problem), atol=1e-2)
 
 
-def test_rivals_that_are_not_here(monkeypatch):
-    assert "simulator" in rivals.missing(wanted=True, simulated=True)
-    assert rivals.missing(wanted=False, simulated=False) == "not asked for"
-    monkeypatch.setattr(rivals, "find_spec", lambda package: None)
-    assert rivals.missing(wanted=True, simulated=False) == "PyTorch is not installed"
-    assert rivals.RIVALS["cuDNN"].refuses(CASES["padding on one side"])
-    assert len(rivals.RIVALS) == 6
+def test_baselines_that_are_not_here(monkeypatch):
+    assert CUDNN["cuDNN"].refuses(CASES["padding on one side"])
+    assert len(CUDNN) == 6
+    monkeypatch.setattr("convlab.benchmark.baselines.find_spec", lambda package: None)
+    assert at_hand(CUDNN.values()) == ([], dict.fromkeys(CUDNN, "PyTorch is not installed"))
+    monkeypatch.undo()
+    finds_nothing = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
+    monkeypatch.setitem(sys.modules, "torch", finds_nothing)
+    monkeypatch.setattr("convlab.benchmark.baselines.find_spec", lambda package: package)
+    assert "RuntimeError: it finds no GPU" in at_hand(CUDNN.values())[1]["cuDNN"]
 
 
 # -- the report, of made-up times --------------------------------------------------------------------------
 
 
-def row(part, candidate, seconds, *, ours, layer="a", network="resnet18", problem=TINY.problem):
+def row(part, candidate, seconds, *, ours, layer="a", network="resnet18", problem=TINY_LAYER.problem):
     timing = Timing(seconds, seconds, seconds)
     return Row(part, network, layer, 1, problem, candidate, ours, 1, 9, timing, "flushed")
 
@@ -717,19 +610,11 @@ ROOFS = {"flops": 1e3, "copy": 3e12, "copy_bytes": 1, "l2": 5e12, "l2_bytes": 1,
 
 
 def test_the_report():
-    header = bench.first_header(bench.Options()) | {
-        "roofs": ROOFS,
-        "device": {"name": "a GPU", "driver": "1"},
-    }
-    made = Measurement(header | {"wrong": {"fft": {"layers_32: a": "its error"}}}, MADE_UP)
+    header = {"what": GPU, "complete": False, "tests": "33 passed", "skipped": {}, "roofs": ROOFS}
+    header |= {"device": {"name": "a GPU", "driver": "1"}, "states": {"roofs": {"cudnn": 90800}}}
+    header |= {"left out": {}, "wrong": {"fft": {"layers_32: a": "its error"}}, "refused": {}, "failed": {}}
+    made = Measurement(header, MADE_UP)
     tables = {table.title: table.rows for table in report.tables(made)}
-    assert tables["Goals"] == [
-        ("implicit GEMM of cuDNN float32, ResNet-18, 32 images", "1", "75%", "85%", "missed"),
-        ("layers where Winograd beats cuDNN float32, 32 images", "1", "1", "3", "missed"),
-        ("depthwise of cuDNN float32, MobileNetV1, 32 images", "1", "110%", "100%", "reached"),
-        ("tensor cores of cuDNN fp16, ResNet-18, 32 images", "1", "60%", "50%", "reached"),
-        ("7x7 filter over 4000x4000, of a copy", "1", "75%", "75%", "reached"),
-    ]
     (float32, fp16) = tables[
         "Layers of ResNet-18 and SqueezeNet 1.0, 32 images: how many times as fast as ..."
     ]
@@ -742,15 +627,8 @@ def test_the_report():
     ]
     assert tables["A filter of 7x7 over 4000x4000 pixels"][1][-1] == "75.0%"
     notes = "\n".join(report.notes(made))
-    for words in ("a GPU, driver 1", "WRONG: fft (layers_32: a): its error", "not complete", "kFLOP/s"):
+    for words in ("a GPU, driver 1, cuDNN 90800", "WRONG: fft (layers_32: a): its error", "kFLOP/s"):
         assert words in notes
-
-
-def test_a_part_that_was_not_measured_makes_no_goal():
-    assert report.tables(Measurement(bench.first_header(bench.Options()))) == []
-
-
-def test_the_report_as_plain_text():
-    from convlab.benchmark.tables import Table, as_text
-
-    assert as_text(Table("Title", ("", "b"), [("long", "1")])) == "Title\n      b\nlong  1\n"
+    assert "not complete" in notes
+    assert not any("goal" in text.lower() for text in (*tables, notes))  # nobody who measures has one
+    assert report.tables(Measurement(header)) == []

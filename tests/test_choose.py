@@ -14,11 +14,12 @@ from known_machine import SPEEDS
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan
-from convlab.auto import autotune
-from convlab.auto import speeds as known
+from convlab.auto import autotune, measure
+from convlab.auto import machine_file as known
+from convlab.auto import speeds as auto_speeds
 from convlab.auto.predict import Speeds, predict
-from convlab.auto.select import ALIKE, order_of, predicted
-from convlab.cost.phases import PACES
+from convlab.auto.ranking import ALIKE, order_of, predicted
+from convlab.cost.phases import OVERHEADS
 from convlab.plans import plan as plans
 
 RESNET = networks.load("resnet18")
@@ -36,11 +37,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def speeds(**changes):
-    """Return the tests' machine, changed: roofs by their name, paces by theirs."""
-    roofs, paces = dict(SPEEDS["roofs"]), dict(SPEEDS["paces"])
+    """Return the tests' machine, changed: roofs by their name, overheads by theirs."""
+    roofs, overheads = dict(SPEEDS["roofs"]), dict(SPEEDS["overheads"])
     for name, value in changes.items():
-        (paces if name in paces else roofs)[name] = value
-    return Speeds.of(roofs, paces)
+        (overheads if name in overheads else roofs)[name] = value
+    return Speeds.of(roofs, overheads)
 
 
 def prepared(problem, **options):
@@ -51,20 +52,20 @@ def prepared(problem, **options):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_has_passes_that_can_be_timed(algorithm):
+def test_every_algorithm_has_phases_that_can_be_timed(algorithm):
     problems = [p for p in CASES.values() if not ALGORITHMS[algorithm].supports(p)]
     for problem in problems:
         found = predict(problem, algorithm, speeds())
-        assert found.seconds > SPEEDS["paces"]["call"]
+        assert found.seconds > SPEEDS["overheads"]["call"]
         assert all(math.isfinite(part.seconds) and part.seconds > 0 for part in found.parts), problem
         least = 0 if "winograd" in algorithm or "fft" in algorithm else problem.flops / 100e9
         assert found.seconds >= least
-        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].passes() for name in one.begins} <= set(
-            PACES
+        assert {name for one in ALGORITHMS[algorithm].forms["cpu"].phases() for name in one.begins} <= set(
+            OVERHEADS
         )
 
 
-def test_a_prediction_is_what_its_passes_say():
+def test_a_prediction_is_what_its_phases_say():
     """A 1x1 layer, worked out by hand: whole tiles on one core, the weights in L1."""
     problem = ConvProblem(1, 14, 14, 64, 64, 1, 1)
     (one,) = predict(problem, "pointwise", speeds()).parts
@@ -112,17 +113,18 @@ def test_what_is_done_once_is_predicted_too():
     from convlab.cpu.register_tile import tile_for
 
     problem, rows = ConvProblem(2, 14, 14, 64, 64, 3, 3, padding=1), tile_for("float32").rows
-    pack, table, run = predict(problem, "indirect", speeds(), once=True).parts
+    pack, table, run = predict(problem, "indirect", speeds(), include_packing=True).parts
     weights, entries = 64 * 64 * 9, -(-196 // rows) * rows * 9  # of one image
     assert pack.seconds == pytest.approx(weights * 0.5e-9 + 2 * weights * 4 / 100e9)  # in L2
     assert table.seconds == pytest.approx(entries * 5e-9)
     assert predict(problem, "indirect", speeds()).parts == (run,)
-    pack, *_ = predict(problem, "winograd_4x4", speeds(), once=True).parts
+    pack, *_ = predict(problem, "winograd_4x4", speeds(), include_packing=True).parts
     assert pack.beginning == pytest.approx((weights + 64 * 64 * 36) * 0.5e-9)
-    for name in ALGORITHMS:  # every one says what it does once, in paces that are measured
+    for name in ALGORITHMS:  # every one says what it does once, in overheads that are measured
         served = [p for p in CASES.values() if not ALGORITHMS[name].supports(p)]
         runs, whole = (
-            [predict(p, name, speeds(), once=once).seconds for p in served] for once in (False, True)
+            [predict(p, name, speeds(), include_packing=packing).seconds for p in served]
+            for packing in (False, True)
         )
         assert all(run < all_of_it < math.inf for run, all_of_it in zip(runs, whole, strict=True))
 
@@ -158,7 +160,7 @@ def test_auto_by_the_model(problem, expected):
 def chosen_by_conv2d(problem, monkeypatch, **options):
     """Return the algorithm that conv2d takes, and why; nothing is run."""
     made = []
-    monkeypatch.setattr(plans.Plan, "__call__", lambda self, x, out: made.append(self))
+    monkeypatch.setattr(plans.Plan, "run_checked", lambda self, x, out: made.append(self))
     x, w = (np.zeros(shape, problem.dtype) for shape in (problem.x_shape, problem.w_shape))
     convlab.conv2d(x, w, padding=problem.padding, backend="cpu", **options)
     return made[0].algorithm.name, made[0].why
@@ -177,11 +179,11 @@ def test_conv2d_counts_the_packing(monkeypatch):
 
 def test_conv2d_adds_the_predicted_packing_to_measured_runs(monkeypatch, folder):
     late = RESNET["layer4.0.conv2"].problem
-    known.write(speeds=SPEEDS)
-    known.keep(late, 1, {"winograd_2x2": 1e-5})  # the others were not worth trying
+    known.keep_speeds(SPEEDS)
+    known.keep_tuned(late, 1, {"winograd_2x2": 1e-5})  # the others were not worth trying
     assert prepared(late).algorithm.name == "winograd_2x2"
     assert not chosen_by_conv2d(late, monkeypatch)[0].startswith("winograd")
-    known.keep(late, 1, {"winograd_2x2": 1e-5, "implicit_gemm": 1e-5})
+    known.keep_tuned(late, 1, {"winograd_2x2": 1e-5, "implicit_gemm": 1e-5})
     assert chosen_by_conv2d(late, monkeypatch)[0] == "implicit_gemm"
 
 
@@ -208,7 +210,7 @@ def test_auto_in_double_precision_and_on_more_threads():
 
 
 def test_autotune_is_believed_from_then_on_and_kept(folder):
-    known.write(speeds=SPEEDS)
+    known.keep_speeds(SPEEDS)
     asked = []
     found = convlab.autotune([SMALL, SMALL], on_problem=asked.append)
     assert asked == [SMALL]
@@ -216,20 +218,20 @@ def test_autotune_is_believed_from_then_on_and_kept(folder):
     assert set(found[SMALL]) <= set(predicted(SMALL))
     assert prepared(SMALL).algorithm.name == next(iter(found[SMALL]))
     slowest = list(found[SMALL])[-1]
-    known.keep(SMALL, 1, {slowest: 1e-9, "direct": 1.0})
+    known.keep_tuned(SMALL, 1, {slowest: 1e-9, "direct": 1.0})
     known.forget()  # as another process would begin
-    assert known.seconds(SMALL, 1) == {slowest: 1e-9, "direct": 1.0}
+    assert known.tuned_seconds(SMALL, 1) == {slowest: 1e-9, "direct": 1.0}
     made = prepared(SMALL)
     assert made.algorithm.name == slowest
     assert re.search(
         rf"fastest of 2 that were measured here, .* \({slowest}\) before .* \(direct\)", made.why
     )
     assert "predicted" in prepared(SMALL, threads=2).why
-    assert known.seconds(LAYER, 1) is None
+    assert known.tuned_seconds(LAYER, 1) is None
 
 
 def test_autotune_checks_what_it_times(folder, monkeypatch):
-    known.write(speeds=SPEEDS)
+    known.keep_speeds(SPEEDS)
     form = ALGORITHMS["indirect"].forms["cpu"]
 
     def wrong(problem, x, packed, workspace, y, threads):
@@ -238,7 +240,7 @@ def test_autotune_checks_what_it_times(folder, monkeypatch):
     monkeypatch.setitem(ALGORITHMS["indirect"].forms, "cpu", replace(form, run=wrong))
     with pytest.raises(convlab.ConvError, match=r"indirect on autotune .* is wrong"):
         autotune.autotune(SMALL)
-    assert known.seconds(SMALL, 1) is None
+    assert known.tuned_seconds(SMALL, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -261,14 +263,16 @@ def test_autotune_refuses_what_is_no_problem(given, options, words):
 def measured(monkeypatch):
     """Stand in for a second of measuring; count how often it was done."""
     calls = []
-    monkeypatch.setattr(known, "measure", lambda: calls.append(1) or SPEEDS)
+    monkeypatch.setattr(measure, "measure", lambda on_step: calls.append(1) or SPEEDS)
     return calls
 
 
-def test_speeds_are_measured_once(folder, measured):
-    first = known.speeds()
+def test_what_is_measured_is_kept(folder, measured):
+    before, now = measure.renew()
+    assert before.model == auto_speeds.shipped_speeds().model
     known.forget()
-    assert known.speeds() == first == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    assert auto_speeds.speeds() == now == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
+    assert auto_speeds.speeds().model is None
     assert len(measured) == 1
     assert [file.name for file in folder.iterdir() if file.suffix != ".lock"] == [known.FILE]
 
@@ -309,7 +313,7 @@ BAD = {
     "machines are text": _changed(machines="Z80"),
     "a machine is text": lambda kept: json.dumps(kept | {"machines": dict.fromkeys(kept["machines"], "Z80")}),
     "speeds are text": _speeds("fast"),
-    "no roofs": _speeds({"paces": SPEEDS["paces"]}),
+    "no roofs": _speeds({"overheads": SPEEDS["overheads"]}),
     "roofs are a list": _speeds(SPEEDS | {"roofs": [1]}),
     "a roof of 0": _roofs(flops=0),
     "a roof that is no number": _roofs(flops=math.nan),
@@ -323,23 +327,24 @@ BAD = {
     "a cache of 0": _roofs(copies={"L1": [0, 1e9], "memory": [1, 1e9]}),
     "a copy is text": _roofs(copies={"memory": [1, "fast"]}),
     "a copy of 400 digits": _roofs(copies={"memory": [1, DIGITS]}),
-    "a pace is text": _speeds(SPEEDS | {"paces": SPEEDS["paces"] | {"call": "4"}}),
-    "a pace of 400 digits": _speeds(SPEEDS | {"paces": SPEEDS["paces"] | {"call": DIGITS}}),
-    "a pace is missing": _speeds(SPEEDS | {"paces": {"call": 1.0}}),
+    "an overhead is text": _speeds(SPEEDS | {"overheads": SPEEDS["overheads"] | {"call": "4"}}),
+    "an overhead of 400 digits": _speeds(SPEEDS | {"overheads": SPEEDS["overheads"] | {"call": DIGITS}}),
+    "an overhead is missing": _speeds(SPEEDS | {"overheads": {"call": 1.0}}),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_bad_file_is_measured_anew_and_replaced(folder, measured, what):
-    known.write(speeds=SPEEDS)
+def test_a_bad_file_is_not_used_and_replaced_by_what_is_measured_next(folder, measured, what):
+    known.keep_speeds(SPEEDS)
     file = folder / known.FILE
     file.write_text(BAD[what](json.loads(file.read_text())), encoding="utf-8")
     known.forget()
-    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
-    assert len(measured) == 1
+    assert auto_speeds.speeds().model
+    assert not measured
+    measure.renew()
     known.forget()
-    known.speeds()
-    assert len(measured) == 1
+    assert auto_speeds.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
+    assert auto_speeds.speeds().model is None
 
 
 IN_THE_WAY = {
@@ -356,8 +361,9 @@ IN_THE_WAY = {
 @pytest.mark.parametrize("what", IN_THE_WAY)
 def test_what_lies_in_the_way_neither_stops_nor_blocks(folder, measured, what, name):
     IN_THE_WAY[what](folder / name)
-    known.keep(SMALL, 1, {"direct": 1.0})
-    assert known.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+    known.keep_tuned(SMALL, 1, {"direct": 1.0})
+    _, now = measure.renew()
+    assert now == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
     assert known.measured_at() or known.trouble()
     known.forget()
     assert prepared(SMALL).algorithm.name
@@ -373,31 +379,33 @@ def test_what_lies_in_the_way_neither_stops_nor_blocks(folder, measured, what, n
 )
 def test_bad_measured_times_are_left_out(folder, entry):
     good = {known.key(LAYER, 1): {"indirect": 1.0}}
-    known.write(speeds=SPEEDS, measured=good | {known.key(SMALL, 1): entry})
+    known.keep_speeds(SPEEDS)
+    known._write(lambda mine: mine["tuned"].update(good | {known.key(SMALL, 1): entry}))
     known.forget()
-    assert known.seconds(SMALL, 1) is None
-    assert known.seconds(LAYER, 1) == {"indirect": 1.0}
+    assert known.tuned_seconds(SMALL, 1) is None
+    assert known.tuned_seconds(LAYER, 1) == {"indirect": 1.0}
     prepared(SMALL)
 
 
 def test_a_measured_algorithm_that_does_not_serve_is_passed_over(folder):
-    known.write(speeds=SPEEDS, measured={known.key(SMALL, 1): {"pointwise": 1e-9}})
+    known.keep_speeds(SPEEDS)
+    known.keep_tuned(SMALL, 1, {"pointwise": 1e-9})
     known.forget()
     assert prepared(SMALL).algorithm.name != "pointwise"
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeypatch, measured):
+def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path / "file" / "below"))
     known.forget()
     assert prepared(SMALL).algorithm.name
     convlab.autotune(SMALL)
-    assert known.seconds(SMALL, 1)  # in this process
+    assert known.tuned_seconds(SMALL, 1)  # in this process
     known.forget()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows finds a home elsewhere")
-def test_without_a_home_nothing_is_kept_and_doctor_says_so(monkeypatch, measured):
+def test_without_a_home_nothing_is_kept_and_doctor_says_so(monkeypatch):
     for name in ("CONVLAB_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
@@ -420,7 +428,9 @@ def test_where_it_is_kept(monkeypatch, platform, tmp_path):
 
 
 def test_measuring_finds_speeds_that_a_machine_can_have(folder):
-    found = known.measure()
-    known.checked(Speeds.of(found["roofs"], found["paces"]))
-    assert set(found["paces"]) == set(PACES)
-    assert found["paces"]["call"] > found["paces"]["tile"] > 0
+    told = []
+    found = measure.measure(on_step=told.append)
+    assert len(told) == len(set(told)) == measure.steps()
+    Speeds.of(found["roofs"], found["overheads"]).checked()
+    assert set(found["overheads"]) == set(OVERHEADS)
+    assert found["overheads"]["call"] > found["overheads"]["tile"] > 0

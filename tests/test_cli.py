@@ -24,10 +24,12 @@ from typer.testing import CliRunner
 
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.auto import speeds as known
+from convlab.auto import machine_file as known
+from convlab.auto import measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
 from convlab.machine.facts import Machine
+from convlab.support import install
 from convlab.workspace import copies, notebooks, server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -171,7 +173,7 @@ def test_run_reports_notebook_and_cell_of_every_failure(course, tmp_path):
     (course / "notebooks" / "03_broken.ipynb").write_text("not a notebook")
     done = convlab("run", "1", "2", "3", "--out", tmp_path / "pages")
     assert done.exit_code == 1
-    fails, widget, broken = done.stderr.splitlines()
+    fails, widget, broken = (line for line in done.stderr.splitlines() if line.startswith("convlab:"))
     assert "01_fails.ipynb, code cell 2" in fails
     assert "KeyError" in fails
     assert "02_widget.ipynb" in widget
@@ -303,24 +305,28 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
     slower = SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 50e9}}
     measured = iter([SPEEDS, slower, SPEEDS])
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(known, "measure", lambda: next(measured))
+    monkeypatch.setattr(measure, "measure", lambda on_step: next(measured))
     known.forget()
     try:
         assert "not measured yet" in convlab("doctor").stdout
         problem = networks.load("resnet18")["conv1"].problem
-        known.keep(problem, 1, {"direct": 1.0})
-        assert "100 GFLOP/s" in convlab("bench", "speeds").stdout
+        known.keep_tuned(problem, 1, {"direct": 1.0})
+        first = convlab("bench", "speeds").stdout
+        assert "100 GFLOP/s" in first
+        assert re.search(r"the model for \S+", first)  # what "auto" went by until now
+        assert f"kept in {tmp_path}" in " ".join(first.split())
+        assert "are known; they were measured" in convlab("bench", "speeds", "--if-unknown").stdout
         lines = convlab("bench", "speeds").stdout.splitlines()
         (line,) = (line for line in lines if "one core" in line)
         assert line.split()[-4:] == ["100", "GFLOP/s", "50.0", "GFLOP/s"]
-        assert known.speeds().flops == 50e9
-        assert known.seconds(problem, 1) == {"direct": 1.0}
+        assert speeds.speeds().flops == 50e9
+        assert known.tuned_seconds(problem, 1) == {"direct": 1.0}
         assert re.search(r"speeds +measured \d{4}-\d\d-\d\d \d\d:\d\d; ", convlab("doctor").stdout)
         convlab("bench", "speeds", "--forget-tuned")
-        assert known.seconds(problem, 1) is None
+        assert known.tuned_seconds(problem, 1) is None
         known.forget()  # as another process would begin
-        assert known.speeds().flops == 100e9
-        assert known.seconds(problem, 1) is None
+        assert speeds.speeds().flops == 100e9
+        assert known.tuned_seconds(problem, 1) is None
     finally:
         monkeypatch.undo()
         known.forget()
@@ -330,7 +336,7 @@ def test_doctor_fails_when_something_required_is_missing(monkeypatch):
     monkeypatch.setattr(doctor, "required", lambda: ["numpy>=2.1", "no-such-package>=3", "rich>=999"])
     done = convlab("doctor")
     assert done.exit_code == 1
-    assert f"""{doctor.install_command("no-such-package>=3")}\n""" in done.stdout
+    assert f"""{install.install_command("no-such-package>=3")}\n""" in done.stdout
     assert f"missing        rich: version {metadata.version('rich')} is here, >=999 is needed" in done.stdout
     assert "It needs what is missing: see above." in done.stdout
     assert json.loads(convlab("doctor", "--json").stdout)["can_run"] is False
@@ -349,8 +355,8 @@ def test_doctor_reads_an_installed_wheel(tmp_path, monkeypatch):
     for extra in ("test", "gpu"):
         wheel["Provides-Extra"] = extra
     monkeypatch.setattr(metadata, "metadata", lambda package: wheel)
-    monkeypatch.setattr(doctor, "ROOT", tmp_path)  # no pyproject.toml there
-    assert doctor._declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
+    monkeypatch.setattr(install, "ROOT", tmp_path)  # no pyproject.toml there
+    assert install.declared() == {"": ["numpy>=2.1"], "test": ["scipy>=1.14"], "gpu": []}
 
 
 def test_doctor_calls_what_can_be_done_without_optional(monkeypatch):
@@ -381,7 +387,7 @@ def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
 
 
 def test_install_command_survives_the_shell():
-    words = shlex.split(doctor.install_command("a b", "numpy>=2,<3", "x[y]==1.*", "it's"))
+    words = shlex.split(install.install_command("a b", "numpy>=2,<3", "x[y]==1.*", "it's"))
     assert words[-4:] == ["a b", "numpy>=2,<3", "x[y]==1.*", "it's"]
 
 

@@ -6,7 +6,7 @@ from cases import arrays, assert_close
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.depthwise import _taps_inside
+from convlab.algorithms.depthwise.cpu import _taps_inside
 
 SMALL = {"N": 1, "H": 5, "R": 3, "S": 3, "padding": 1}
 

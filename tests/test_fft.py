@@ -7,8 +7,8 @@ import pytest
 from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, plan
-from convlab.algorithms import Formula, fft, fft_tiled
-from convlab.algorithms.fft import transforms
+from convlab.algorithms import Formula
+from convlab.algorithms.fft import tiles, transforms
 from convlab.cost.formula import fast_size
 from convlab.oracle import reference
 
@@ -49,14 +49,14 @@ def test_formulas_know_log2_and_fast():
 @pytest.mark.parametrize(("pixels", "taps"), [(56, 3), (56, 7), (7, 3), (1, 1), (64, 31), (100, 50), (30, 1)])
 def test_tiles_share_the_picture_evenly(pixels, taps):
     problem = ConvProblem(1, pixels + taps - 1, pixels + taps - 1, 1, 1, taps, taps)
-    size = fft_tiled.tile_size(problem)
-    good = fft_tiled.good_outputs(problem, size)
+    size = tiles.tile_size(problem)
+    good = tiles.good_outputs(problem, size)
     assert size[1] % 2 == 0
     if taps <= 16:
-        assert max(size) <= fft_tiled.TILE
-    assert max(size) <= max(fft_tiled.TILE, 2.5 * taps)
-    assert all(a <= b for a, b in zip(size, fft.transform_size(problem), strict=True))
-    places = fft_tiled.tiles(problem, size)
+        assert max(size) <= tiles.TILE
+    assert max(size) <= max(tiles.TILE, 2.5 * taps)
+    assert all(a <= b for a, b in zip(size, transforms.transform_size(problem), strict=True))
+    places = tiles.tiles(problem, size)
     covered = np.zeros((problem.P, problem.Q), int)
     for _, p, q in places:
         covered[p : p + good[0], q : q + good[1]] += 1
@@ -206,7 +206,7 @@ def test_the_bound_of_the_docstring_holds_and_is_reached_nearly(algorithm, backe
     x[0, 91, 10, 1] *= hot
     y = reference(x, w, problem)
     error = np.abs(plan(problem, w, algorithm=algorithm, backend=backend)(x) - y)
-    size = (fft.transform_size if algorithm == "fft" else fft_tiled.tile_size)(problem)
+    size = (transforms.transform_size if algorithm == "fft" else tiles.tile_size)(problem)
     rms = np.sqrt(np.square(x, dtype="f8").sum() / np.prod(size) / problem.C)
     mixed = ALGORITHMS[algorithm].rounding * rms * np.linalg.norm(w.reshape(problem.K, -1), axis=1)
     eps = np.finfo("f4").eps
@@ -222,7 +222,7 @@ def test_the_work_does_not_grow_with_the_filter():
     def flops(algorithm, taps):
         return ALGORITHMS[algorithm].flops(ConvProblem(1, 64, 64, 16, 16, taps, taps))
 
-    assert fft.transform_size(ConvProblem(1, 62, 62, 1, 1, 3, 3, padding=1)) == (64, 64)
+    assert transforms.transform_size(ConvProblem(1, 62, 62, 1, 1, 3, 3, padding=1)) == (64, 64)
     products = 8 * 64 * 33 * 16 * 16
     rows, columns = 62 * 5 * 32 * 6, 33 * 5 * 64 * 6  # of one channel, there
     back = 62 * 5 * 32 * 6 + columns

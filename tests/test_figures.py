@@ -10,20 +10,16 @@ from PIL import Image
 
 from convlab import ConvProblem, figures
 from convlab.auto import speeds
-from convlab.auto.model_error import Judged
 from convlab.auto.predict import predict
 from convlab.auto.timing import Timing
+from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
-from convlab.figures import charts, prediction
+from convlab.figures import charts
 from convlab.figures.style import DARK, LIGHT, ROLES, css
-from convlab.support.units import bytes_text, time_text
+from convlab.support.units import bytes_text
 
 PROBLEM = ConvProblem(1, 8, 10, 3, 6, 3, 3)
 SERVING = ("direct", "im2row", "winograd_2x2", "indirect")
-
-
-def predictions(problem=PROBLEM):
-    return {name: predict(problem, name, speeds.speeds()) for name in SERVING}
 
 
 def judged(*ratios):
@@ -71,10 +67,10 @@ PICTURES = {
     ),
     "staircase": lambda: figures.staircase({8192: 2e11, 16384: 1e11}, title="Down", alt="a step down"),
     "tensors": lambda: figures.tensors(PROBLEM),
-    "predictions": lambda: prediction.bars_of(
-        predictions(), PROBLEM, name="conv", refused={"pointwise": "the filter is 3x3"}
-    ),
-    "judged": lambda: prediction.judged(judged(1, 0.9, 2, 0.5, 1.2)),
+    "mma layout": lambda: figures.mma_layout(lane=9),
+    "pipeline": lambda: figures.pipeline(3),
+    "tap addresses": lambda: figures.tap_addresses(),
+    "model error": lambda: figures.model_error(judged(1, 0.9, 2, 0.5, 1.2)),
 }
 
 
@@ -149,31 +145,8 @@ def test_an_axis_of_bytes_has_round_numbers(largest, labels):
     assert ", ".join(ticks) == labels
 
 
-def test_predicted_bars_say_every_pass_and_who_is_chosen():
-    found = predictions()
-    alt = prediction.bars_of(found, PROBLEM, name="conv", refused={"pointwise": "the filter is 3x3"}).alt
-    order = sorted(SERVING, key=lambda name: found[name].seconds)
-    at = [alt.index(f"{name} {time_text(found[name].seconds)}: ") for name in order]
-    assert at == sorted(at)  # the fastest first
-    fill, multiply = found["im2row"].parts
-    words = (
-        f"fill the matrix {time_text(fill.seconds)} ({fill.bound}), multiply {time_text(multiply.seconds)}"
-    )
-    assert words in alt
-    assert alt.endswith("These do not serve it: pointwise: the filter is 3x3.")
-    pieces = [length for part in found["im2row"].parts for _, length in prediction.spent(part)]
-    assert sum(pieces) == pytest.approx(fill.seconds + multiply.seconds)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "end"), [((1, 2, 3), 3), ((1, 8, 9), 8), ((1, 20, 30), 20), ((1, 20, 30, 40), 20), ((5,), 5)]
-)
-def test_bars_end_open_where_they_are_far_too_long(seconds, end):
-    assert prediction.axis_end(seconds) == end
-
-
 def test_a_judged_model_says_how_near_it_is():
-    alt = prediction.judged(judged(1, 0.9, 2.5, 0.5, 1.2)).alt
+    alt = figures.model_error(judged(1, 0.9, 2.5, 0.5, 1.2)).alt
     assert alt.startswith("3 of 5 predictions lie within 25 % of the time; the worst is off by 2.5×. ")
     assert "direct 1.0× to 1.2× on 2 layers, im2row 0.90× on 1 layer, " in alt
     assert alt.endswith("The worst is winograd_2x2 on net layer2.")

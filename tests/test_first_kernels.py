@@ -10,13 +10,13 @@ from convlab.algorithms.direct import gpu, gpu_filter
 from convlab.algorithms.direct.gpu_filter_traffic import reads
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
-from convlab.benchmark.gpu.cases import ladders
 from convlab.benchmark.gpu.clock import StandIn
-from convlab.benchmark.gpu.ladder_times import ladder_times, measure
-from convlab.benchmark.gpu.parts import TINY_IMAGE
+from convlab.benchmark.gpu.ladders import ladders
+from convlab.benchmark.gpu.times import ladder_times, measure
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
 from convlab.gpu.device import gpu_trouble, simulated
-from convlab.inspect.launches import launched
+from convlab.inspect.launches import last_launch
 from convlab.oracle import reference, tolerance
 
 PICTURES = (
@@ -61,7 +61,7 @@ def test_lanes_of_the_direct_ladder():
 
 def test_what_would_be_launched():
     problem = PICTURES[0]
-    kernel, arguments = launched(gpu_filter.RUNGS[2].algorithm("direct"), problem)
+    kernel, arguments = last_launch(gpu_filter.RUNGS[2].algorithm("direct"), problem)
     assert kernel.py_func.__name__ == "shared"
     assert [a.shape for a in arguments[:3]] == [(16 * 64,), (9,), (16 * 64,)]
 
@@ -100,6 +100,7 @@ def test_times_are_saved_ones_or_none(tmp_path):
 
 def test_the_live_path_is_tried_in_the_simulator():
     ladder = next(one for one in ladders() if one.name == "filter")
-    times = measure(replace(ladder, case=TINY_IMAGE), StandIn())
-    assert set(times) == {"copy", *(rung.name for rung in gpu_filter.RUNGS)}
+    picture = Workload("image", "16x12", ConvProblem(1, 16, 12, 1, 1, 3, 3, padding=1))
+    times = measure(picture, ladder.rungs(), StandIn())
+    assert set(times) == {"copy", *ladder.rungs()}
     assert all(np.isnan(t.median) for t in times.values())  # a stand-in knows no time

@@ -7,11 +7,11 @@ from convlab import ConvProblem
 from convlab.algorithms.depthwise import gpu_sliding
 from convlab.algorithms.direct import gpu_filter_patch
 from convlab.algorithms.im2row import gpu
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import simple
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 pytestmark = [
     pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}"),
     pytest.mark.parametrize("arch", ["sm_80", "sm_90"]),

@@ -6,7 +6,7 @@ from cases import arrays, assert_close
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.algorithms.fft import gpu
-from convlab.algorithms.fft_tiled import tile_size, tiles
+from convlab.algorithms.fft.tiles import tile_size, tiles
 from convlab.gpu import fft_library
 from convlab.gpu.device import Gpu, simulated, using
 
@@ -48,10 +48,10 @@ def test_a_complex_product_as_one_of_real_numbers(dtype):
     a = rng.standard_normal(products.x_shape).astype(dtype)
     with simulated(traced=False) as device:
         y = device.empty((np.prod(products.y_shape),), dtype)
-        gpu.many_products.multiply(products, a.reshape(-1), gpu.pack("whole", problem, w), y)
+        gpu.batched.multiply(products, a.reshape(-1), gpu.pack("whole", problem, w), y)
     y = y.view(complex_type).reshape(3, pictures.frequencies, 2, 3)
     a = a.view(complex_type).reshape(3, pictures.frequencies, 2, 2)
-    weights = gpu.fft.pack(problem, w, (pictures.rows, pictures.cols))  # (F, G, C/G, K/G)
+    weights = gpu.packed_spectra(problem, w, (pictures.rows, pictures.cols))  # (F, G, C/G, K/G)
     expected = np.einsum("bfgc,fgck->bfgk", a, weights)
     np.testing.assert_allclose(y, expected, atol=20 * np.finfo(dtype).eps * np.abs(expected).max())
 

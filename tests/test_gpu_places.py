@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from convlab import ConvProblem, networks, plan
+from convlab import ALGORITHMS, ConvProblem, networks, plan
 from convlab.algorithms.im2row import im2row
 from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.indirect import indirection_buffer
@@ -13,21 +13,21 @@ from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
 from convlab.benchmark.gpu.clock import StandIn
-from convlab.benchmark.gpu.layer_times import layer_times, measure
-from convlab.benchmark.layers import Case
+from convlab.benchmark.gpu.times import layer_times, measure
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
-from convlab.figures.places import three_ways
-from convlab.gpu import diagnose
+from convlab.figures import tap_addresses
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import gpu_trouble, using
-from convlab.gpu.gemm.load_implicit import index_map
-from convlab.gpu.gemm.load_matrix import stored
+from convlab.gpu.diagnose.availability import assembly_fault
+from convlab.gpu.gemm.load_implicit import implicit_loader
+from convlab.gpu.gemm.load_matrix import matrix_loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.inspect import addressing
-from convlab.inspect.launches import launched
-from convlab.inspect.traffic import Bus, first_block, moved
+from convlab.inspect.launches import last_launch
+from convlab.inspect.traffic import Bus, first_block, global_traffic
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 PROBLEMS = (
     ConvProblem(1, 6, 8, 4, 1, 3, 3, padding=1),
     ConvProblem(1, 7, 5, 3, 1, 3, 2, stride=2, padding=2),
@@ -64,17 +64,17 @@ def test_what_each_way_asks_for():
 @pytest.mark.parametrize("channels", [8, 16])
 def test_a_place_costs_one_in_so_many_channels(channels):
     problem = ConvProblem(8, 56, 56, channels, 32, 3, 3)  # no padding: all that is asked for is fetched
-    asked = moved(first_block(problem, "indirect"))
+    asked = global_traffic(first_block(problem, "indirect"))
     assert asked["table"] * channels == asked["x"]
 
 
 # -- divisions ---------------------------------------------------------------------------------------------
 
 SOURCES = {
-    "implicit_gemm": (index_map, 4),  # by Q, P, channels, S
-    "indirect": (indirect.listed, 2),  # by pixels, channels
-    "precomputed_gemm": (precomputed_gemm.walked, 2),  # by taps, S
-    "im2row": (stored, 0),
+    "implicit_gemm": (implicit_loader, 4),  # by Q, P, channels, S
+    "indirect": (indirect.indirect_loader, 2),  # by pixels, channels
+    "precomputed_gemm": (precomputed_gemm.precomputed_loader, 2),  # by taps, S
+    "im2row": (matrix_loader, 0),
 }
 
 
@@ -85,7 +85,7 @@ def test_divisions_in_the_source_are_those_of_the_machine_code(name):
     assert addressing.divisions(source.begin) == first
     assert addressing.divisions(source.fetch, source.advance) == 0
     if TROUBLE is None:
-        kernel, arguments = launched(name, ConvProblem(2, 8, 8, 8, 64, 3, 3, padding=1))
+        kernel, arguments = last_launch(name, ConvProblem(2, 8, 8, 8, 64, 3, 3, padding=1))
         built = assemble(kernel, *arguments)
         assert built.count("MUFU.RCP") == first
         assert built.main_loop.count("MUFU.RCP") == 0
@@ -130,7 +130,7 @@ def test_the_bus_counts_both_ways():
 
 
 def test_the_picture_says_what_the_library_says():
-    picture = three_ways(m=7)
+    picture = tap_addresses(m=7)
     problem = ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1)
     table = ", ".join(map(str, indirection_buffer(problem)[7, :, 0]))
     start = int(precomputed_gemm.table(problem)[0, 7].astype(np.int32))
@@ -140,7 +140,7 @@ def test_the_picture_says_what_the_library_says():
 
 # -- times -------------------------------------------------------------------------------------------------
 
-CASE = Case("tiny", "layer", ConvProblem(2, 5, 4, 4, 8, 3, 3, padding=1))
+CASE = Workload("tiny", "layer", ConvProblem(2, 5, 4, 4, 8, 3, 3, padding=1))
 NAMES = ["implicit_gemm", "indirect"]
 
 
@@ -164,10 +164,10 @@ def test_times_are_saved_ones_or_none(tmp_path):
     found = layer_times(CASE, NAMES, tmp_path)
     assert found.source == "saved: NVIDIA X1, 2030-01-02"
     assert found.times == {"indirect": Timing(2, 1, 3)}
-    assert layer_times(Case("tiny", "other", replace(CASE.problem, H=6)), NAMES, tmp_path).times == {}
+    assert layer_times(Workload("tiny", "other", replace(CASE.problem, H=6)), NAMES, tmp_path).times == {}
 
 
 def test_the_live_path_is_tried_in_the_simulator():
-    times = measure(CASE, NAMES, StandIn())
+    times = measure(CASE, {name: ALGORITHMS[name] for name in NAMES}, StandIn())
     assert set(times) == set(NAMES)
     assert all(np.isnan(t.median) for t in times.values())  # a stand-in knows no time

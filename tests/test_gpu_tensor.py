@@ -6,17 +6,17 @@ from cases import CASES, arrays, assert_close
 from effort import sampled
 
 from convlab import ConvProblem, conv2d, plan
-from convlab.algorithms.tensor_core import KINDS, TILES, Tile, rounded, tensor_core, tile_for
+from convlab.algorithms.tensor_core import KINDS, TILES, WarpTile, rounded, tensor_core, tile_for
 from convlab.algorithms.tensor_core.gpu import product_blocks
 from convlab.errors import ParameterError, UnsupportedError
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import ROUND
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 WORDS, NUMBERS = np.zeros(1, np.uint32), np.zeros(1, np.float32)
 kinds = pytest.mark.parametrize("kind", KINDS)
 archs = pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
@@ -137,8 +137,8 @@ def test_what_cannot_be_served_is_told_in_words():
         conv2d(np.float32(x), np.float32(w), algorithm=tensor_core(), backend="cpu")
     with pytest.raises(ParameterError, match="expected one of fp16, tf32"):
         tensor_core("int8")
-    for tile in (Tile(128, 128, 48, 32), Tile(0, 32, 16, 16), Tile(96, 40, 32, 40)):
+    for tile in (WarpTile(128, 128, 48, 32), WarpTile(0, 32, 16, 16), WarpTile(96, 40, 32, 40)):
         with pytest.raises(ParameterError, match="warps of multiples of 16"):
             tensor_core("fp16", tile)
     with pytest.raises(ParameterError, match="61440 bytes of shared memory"):
-        tensor_core("fp16", Tile(256, 128, 64, 32))
+        tensor_core("fp16", WarpTile(256, 128, 64, 32))

@@ -15,15 +15,16 @@ from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
 from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.errors import ParameterError
-from convlab.gpu import diagnose, simulator
+from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated, using
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
-from convlab.gpu.gemm.heuristics import TILES, choose, instructions, judge, tile_of
+from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, instructions, tile_of
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
-from convlab.gpu.gemm.load_implicit import index_map
+from convlab.gpu.gemm.load_implicit import implicit_loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.inspect.tiling import Tiling, traffic
@@ -31,13 +32,13 @@ from convlab.oracle import reference, tolerance
 
 ALGORITHMS = {"implicit_gemm": implicit_gemm, "precomputed_gemm": precomputed_gemm, "indirect": indirect}
 SOURCES = {
-    "implicit_gemm": (index_map, implicit_gemm.shape),
-    "precomputed_gemm": (precomputed_gemm.walked, precomputed_gemm.shape),
-    "indirect": (indirect.listed, indirect.shape),
+    "implicit_gemm": (implicit_loader, implicit_gemm.shape),
+    "precomputed_gemm": (precomputed_gemm.precomputed_loader, precomputed_gemm.shape),
+    "indirect": (indirect.indirect_loader, indirect.shape),
 }
 TUNED = TILES["float32", 4][0]
 EVERY_TILE = [(dtype, width, tile) for (dtype, width), tiles in TILES.items() for tile in tiles]
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 ARCHS = "sm_80", "sm_90"
 archs = pytest.mark.parametrize("arch", ARCHS)
@@ -58,8 +59,8 @@ def use(monkeypatch, algorithm, tile, parts=1):
     if algorithm == "pointwise":
         monkeypatch.setattr(gemm, "_tile_for", lambda *problem: tile)
         return
-    chosen = judge(CASES["plain"], tile)._replace(parts=parts)
-    monkeypatch.setattr(ALGORITHMS[algorithm], "choose", lambda *problem: chosen)
+    chosen = estimate(CASES["plain"], tile)._replace(parts=parts)
+    monkeypatch.setattr(ALGORITHMS[algorithm], "choose_tile", lambda *problem: chosen)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ def test_blocks_are_started_in_strips(monkeypatch):
 def test_workspace_is_what_the_model_says(algorithm):
     """Where K is cut; all else is in the case table."""
     problem = ConvProblem(1, 28, 28, 64, 64, 3, 3, padding=1)
-    assert choose(problem).parts > 1
+    assert choose_tile(problem).parts > 1
     with simulated():
         prepared = plan(problem, arrays(problem)[1], algorithm=algorithm, backend="gpu")
     assert sum(array.nbytes for array in prepared.workspace.values()) == prepared.cost.workspace_bytes
@@ -226,7 +227,8 @@ def test_blocks_of_your_own_reach_the_gpu():
         for blocks in ({"block_m": 16, "block_n": 8, "block_k": 4}, {"block_k": 16}, {"block_m": 48}):
             y = plan(problem, w, bias, algorithm=blocked(**blocks), backend="gpu")(x)
             assert_close(y, x, w, problem, bias, str(blocks))
-            tile = choose(problem, tuple(blocks.get(name) for name in ("block_m", "block_n", "block_k"))).tile
+            given = tuple(blocks.get(name) for name in ("block_m", "block_n", "block_k"))
+            tile = choose_tile(problem, given).tile
             assert blocks.items() <= vars(tile).items()
     stored = [site for site in device.traces[0].sites() if (site.kind, site.space) == ("st", "shared")]
     assert {site.shape for site in stored} == {
@@ -264,15 +266,29 @@ def test_every_shipped_tile_fits():
 
 def test_the_choice_follows_the_size():
     large = ConvProblem(32, 28, 28, 128, 128, 3, 3, padding=1)
-    assert choose(large).tile == TUNED
-    assert choose(replace(large, K=64)).tile.block_n == 64  # half of a tile of 128 would be idle
-    assert choose(replace(large, N=1)).parts > 1
-    assert choose(replace(large, N=1, groups=4)).parts == 1
-    assert choose(replace(large, C=3, K=32, R=1, S=1, H=8, W=8)).tile.block_m < 128
-    chosen = choose(large)
-    assert f"{chosen.blocks} blocks" in chosen.reason
-    others = [judge(large, tile, parts) for tile in TILES["float32", 4] for parts in (1, 2)]
+    assert choose_tile(large).tile == TUNED
+    assert choose_tile(replace(large, K=64)).tile.block_n == 64  # half of a tile of 128 would be idle
+    assert choose_tile(replace(large, N=1)).parts > 1
+    assert choose_tile(replace(large, N=1, groups=4)).parts == 1
+    assert choose_tile(replace(large, C=3, K=32, R=1, S=1, H=8, W=8)).tile.block_m < 128
+    chosen = choose_tile(large)
+    others = [estimate(large, tile, parts) for tile in TILES["float32", 4] for parts in (1, 2)]
     assert all(chosen.time <= other.time for other in others)
+
+
+def test_the_choice_follows_the_multiprocessors_of_the_device():
+    class Small(Simulator):
+        multiprocessors = 4
+
+    problem = ConvProblem(1, 14, 14, 256, 256, 3, 3, padding=1)
+    large, small = choose_tile(problem), choose_tile(problem, multiprocessors=4)
+    assert large == choose_tile(problem, multiprocessors=Simulator.multiprocessors)
+    assert small.parts == 1
+    assert large.parts > 1  # else most of 132 multiprocessors would have nothing to do
+    with using(Small()):
+        assert choose_tile(problem) == small
+        assert estimate(problem, small.tile) == small
+    assert choose_tile(problem) == large
 
 
 def test_misaligned_arrays_are_taken_number_by_number():

@@ -13,14 +13,13 @@ import pytest
 from convlab import conv2d, doctor
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
 from convlab.gpu import device
-from convlab.gpu import diagnose as trouble
-from convlab.gpu.assembly import toolkit
-from convlab.gpu.diagnose import refusals
-from convlab.machine import cuda_driver as driver
+from convlab.gpu.diagnose import availability, driver_errors, faults, toolkit
+from convlab.machine import cuda_driver
 from convlab.machine.cuda_driver import Driver
+from convlab.support import install
 
 PIXELS, FILTER = np.ones((1, 4, 4, 2), np.float32), np.ones((2, 3, 3, 2), np.float32)
-INSTALL = doctor.install_extra("gpu")
+INSTALL = install.install_extra("gpu")
 GOOD = Driver((13, 0))
 
 
@@ -29,13 +28,14 @@ def machine(monkeypatch):
     """Return a function that makes a machine: its driver, the versions of CUDA's parts, numba-cuda or not."""
 
     def make(found=GOOD, versions=None, numba_cuda=True, system="linux", on_the_bus=False):
-        versions = {"libnvvm": "13.4.92", "ptxas": "13.4.92", "nvdisasm": "13.4.92"} | (versions or {})
-        monkeypatch.setattr(driver, "ask", lambda: found)
-        monkeypatch.setattr(driver, "on_the_bus", lambda: on_the_bus)
+        versions = dict.fromkeys([*toolkit.PARTS, *toolkit.LIBRARIES], "13.4.92") | (versions or {})
+        monkeypatch.setattr(cuda_driver, "ask", lambda: found)
+        monkeypatch.setattr(cuda_driver, "on_the_bus", lambda: on_the_bus)
         monkeypatch.setattr(toolkit, "find_part", lambda name: versions[name] and f"/{name}")
         monkeypatch.setattr(toolkit, "full_version", versions.get)
-        monkeypatch.setattr(trouble, "find_spec", lambda name: numba_cuda or None)
-        monkeypatch.setattr(trouble.sys, "platform", system)
+        for module in (availability, faults):
+            monkeypatch.setattr(module, "find_spec", lambda name: numba_cuda or None)
+        monkeypatch.setattr(faults.sys, "platform", system)
 
     return make
 
@@ -80,12 +80,12 @@ def test_hidden_gpu_is_told_by_the_variable_that_hides_it(machine, monkeypatch):
 def test_driver_newer_than_the_toolkit_is_no_trouble(machine):
     for served in ((13, 0), (13, 9), (14, 0)):
         machine(Driver(served))
-        assert trouble.of_machine() is None
+        assert faults.machine_fault() is None
 
 
 def test_missing_numba_cuda_comes_with_the_command(machine):
     machine(numba_cuda=False)
-    for said in (device.gpu_trouble(), str(trouble.of_assembly())):
+    for said in (device.gpu_trouble(), str(availability.assembly_fault())):
         assert "numba-cuda" in said
         assert INSTALL in said
 
@@ -93,7 +93,7 @@ def test_missing_numba_cuda_comes_with_the_command(machine):
 @pytest.mark.parametrize("part", ["libnvvm", "ptxas", "nvdisasm"])
 def test_missing_part_is_named_with_the_command_and_doctor_gives_the_same(machine, part):
     machine(versions={part: None})
-    found = trouble.of_assembly()
+    found = availability.assembly_fault()
     assert part in found.what
     assert found.command == INSTALL
     finding = next(f for f in doctor.examine().findings if f.name == part)
@@ -103,22 +103,22 @@ def test_missing_part_is_named_with_the_command_and_doctor_gives_the_same(machin
 @pytest.mark.parametrize("part", ["ptxas", "nvdisasm"])
 def test_part_of_an_older_toolkit_is_told_apart(machine, part, monkeypatch):
     machine(versions={part: "13.0.88"})
-    monkeypatch.setattr(trouble, "of_numba_cuda", lambda: None)
-    found = trouble.of_assembly()
+    monkeypatch.setattr(availability, "numba_cuda_fault", lambda: None)
+    found = availability.assembly_fault()
     assert all(word in found.what for word in (part, "13.0", "13.4"))
     assert found.command == INSTALL
     monkeypatch.setattr("convlab.doctor.gpu.version", lambda name: "0.30.4")
     finding = next(f for f in doctor.examine().findings if f.name == "parts of CUDA")
     assert found.what in finding.adds
     machine(versions={part: "13.4.1"})
-    assert trouble.of_assembly() is None
+    assert availability.assembly_fault() is None
 
 
 def test_lab_py_is_the_way_in_its_own_environment(monkeypatch):
-    monkeypatch.setattr(doctor.sys, "prefix", str(doctor.ROOT / ".venv"))
-    monkeypatch.chdir(doctor.ROOT)
-    assert doctor.install_extra("gpu") == "python3 lab.py setup --gpu"
-    assert "lab.py" not in doctor.install_extra("torch")
+    monkeypatch.setattr(install.sys, "prefix", str(install.ROOT / ".venv"))
+    monkeypatch.chdir(install.ROOT)
+    assert install.install_extra("gpu") == "python3 lab.py setup --gpu"
+    assert "lab.py" not in install.install_extra("torch")
 
 
 # -- numba-cuda that does not start ------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_numba_cuda_without_the_toolkit_is_told_in_words(machine, broken_numba_c
     assert refused.value.__suppress_context__
     assert "libcudart.so.13" in str(refused.value)
     assert INSTALL in str(refused.value)
-    found = trouble.of_numba_cuda()
+    found = availability.numba_cuda_fault()
     assert found.command == INSTALL
     assert found.what in device.gpu_trouble()
     assert found.what in str(refused.value)
@@ -167,12 +167,10 @@ def test_numba_cuda_without_the_toolkit_is_told_in_words(machine, broken_numba_c
 
 @pytest.fixture
 def started(machine, monkeypatch):
-    """A machine whose numba-cuda starts, and whose toolkit lacks nothing yet."""
+    """A machine whose numba-cuda starts, and whose toolkit lacks nothing."""
     machine()
-    monkeypatch.setattr(trouble, "import_module", lambda name: None)
-    monkeypatch.setattr(trouble, "LIBRARIES", dict.fromkeys(trouble.LIBRARIES, lambda name: None))
-    monkeypatch.setattr(toolkit, "wheel_version", lambda wheel: (13, 4))
     monkeypatch.setattr("convlab.doctor.gpu.version", lambda name: "0.30.4")
+    return machine
 
 
 def told_everywhere(*words):
@@ -188,29 +186,24 @@ def told_everywhere(*words):
     assert finding.command == INSTALL
 
 
-@pytest.mark.parametrize("name", trouble.LIBRARIES)
-def test_library_that_a_launch_needs_is_missed_before_it(started, monkeypatch, name):
+@pytest.mark.parametrize("name", toolkit.LIBRARIES)
+def test_library_that_a_launch_needs_is_missed_before_it(started, name):
     assert device.gpu_trouble() is None
-
-    def fail(name):
-        raise library_not_found()
-
-    monkeypatch.setitem(trouble.LIBRARIES, name, fail)
+    started(versions={name: None})
     told_everywhere("libraries of CUDA are missing", name)
 
 
-def test_linker_of_an_older_toolkit_is_told(started, monkeypatch):
-    versions = {"nvidia-nvvm": (13, 4), "nvidia-nvjitlink": (13, 0)}
-    monkeypatch.setattr(toolkit, "wheel_version", versions.get)
+def test_linker_of_an_older_toolkit_is_told(started):
+    started(versions={"nvJitLink": "13.0.88"})
     told_everywhere("nvJitLink is of CUDA 13.0", "13.4", "of one version")
-    versions["nvidia-nvjitlink"] = (13, 5)
+    started(versions={"nvJitLink": "13.5.37"})
     assert device.gpu_trouble() is None
 
 
 def test_libraries_are_looked_for_in_earnest():
     if not importlib.util.find_spec("numba_cuda"):
         pytest.skip("numba-cuda is not installed")
-    assert trouble.of_libraries() is None
+    assert faults.libraries_fault() is None
 
 
 def test_kernels_compile_where_numpy_has_no_row_stack():
@@ -220,12 +213,14 @@ import numpy as np
 if hasattr(np, "row_stack"):
     del np.row_stack
     np.__all__ = [name for name in np.__all__ if name != "row_stack"]
-from convlab.gpu import _cuda, roofs
+from convlab.gpu.numba_cuda import cuda, ptx_of
+def fill(y):
+    y[cuda.threadIdx.x] = 1
 assert not hasattr(np, "row_stack")
 if __import__("importlib").util.find_spec("numba_cuda"):
-    from numba import float32, types, uint32
-    arguments = types.Array(float32, 1, "C"), float32, uint32
-    assert "fill_with" in _cuda.ptx_of(roofs.fill(), arguments, (9, 0), fastmath=False, launch_bounds=None)
+    from numba import float32, types
+    ptx = ptx_of(cuda.jit(fill), [types.Array(float32, 1, "C")], (9, 0), fastmath=False, launch_bounds=None)
+    assert "fill" in ptx
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True)
 
@@ -265,8 +260,8 @@ class Library:
     ],
 )
 def test_driver_is_asked_for_its_cuda_and_its_gpus(monkeypatch, library, answer):
-    monkeypatch.setattr(driver, "library", lambda: library)
-    assert driver.ask() == answer
+    monkeypatch.setattr(cuda_driver, "library", lambda: library)
+    assert cuda_driver.ask() == answer
 
 
 def test_machine_without_a_driver_has_no_library(monkeypatch):
@@ -274,7 +269,50 @@ def test_machine_without_a_driver_has_no_library(monkeypatch):
         raise OSError(name)
 
     monkeypatch.setattr(ctypes, "CDLL", absent)
-    assert driver.library() is None
+    assert cuda_driver.library() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023",
+            "535.104.05",
+        ),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build", "570.86.15"),
+        ("something else", None),
+        (None, None),
+    ],
+)
+def test_driver_tells_its_version(tmp_path, monkeypatch, text, version):
+    monkeypatch.setattr(cuda_driver, "VERSION", tmp_path / "version")
+    if text:
+        cuda_driver.VERSION.write_text(text + "\n")
+    assert cuda_driver.version() == version
+
+
+def test_gpus_are_asked_of_the_driver(monkeypatch):
+    class Two(Library):
+        def cuDeviceGet(self, place, index):
+            place._obj.value = index
+
+        def cuDeviceGetName(self, text, size, device):
+            text.value = b"GPU %d" % device.value
+
+        def cuDeviceTotalMem_v2(self, place, device):
+            place._obj.value = 80 << 30
+
+        def cuDeviceGetAttribute(self, place, number, device):
+            place._obj.value = {75: 9, 76: 0}[number]
+
+    monkeypatch.setattr(cuda_driver, "library", lambda: Two(gpus=2))
+    monkeypatch.setattr(cuda_driver, "version", lambda: "570.86.15")
+    first, second = cuda_driver.find_gpus()
+    assert first == cuda_driver.GpuFacts("GPU 0", "570.86.15", "9.0", 80 << 30)
+    assert second.describe() == "GPU 1 (compute capability 9.0, 80.0 GiB, driver 570.86.15)"
+    for library in (None, Two(gpus=0), Two(start=803)):
+        monkeypatch.setattr(cuda_driver, "library", lambda library=library: library)
+        assert cuda_driver.find_gpus() == ()
 
 
 @pytest.mark.parametrize(
@@ -288,13 +326,13 @@ def test_machine_without_a_driver_has_no_library(monkeypatch):
     ],
 )
 def test_gpu_is_seen_on_the_bus(tmp_path, monkeypatch, devices, there):
-    monkeypatch.setattr(driver, "PCI", tmp_path)
+    monkeypatch.setattr(cuda_driver, "PCI", tmp_path)
     for name, facts in devices.items():
         (tmp_path / name).mkdir()
         for fact, text in zip(("vendor", "class"), facts, strict=True):
             if text:
                 (tmp_path / name / fact).write_text(text + "\n")
-    assert driver.on_the_bus() is there
+    assert cuda_driver.on_the_bus() is there
 
 
 # -- what a launch refuses ---------------------------------------------------------------------------------
@@ -369,10 +407,10 @@ def raised_in(module, error):
     ],
 )
 def test_errors_without_a_kind_of_their_own_are_known_by_where_they_were_raised(module, text, kind):
-    with pytest.raises(kind) as refused, refusals.in_words("this"):
+    with pytest.raises(kind) as refused, driver_errors.translated("this"):
         raised_in(module, RuntimeError(text))()
     assert refused.value.__suppress_context__
-    with pytest.raises(RuntimeError), refusals.in_words("this"):
+    with pytest.raises(RuntimeError), driver_errors.translated("this"):
         raised_in("somebody.else", RuntimeError(text))()
 
 
@@ -394,7 +432,7 @@ def test_the_first_question_to_a_gpu_may_fail(started, monkeypatch):
 
 
 def test_missing_file_is_named_without_the_folders():
-    with pytest.raises(UnsupportedError) as refused, refusals.in_words("this"):
+    with pytest.raises(UnsupportedError) as refused, driver_errors.translated("this"):
         raised_in(
             "cuda.pathfinder", RuntimeError('finding "libx.so": No such file: libx.so listdir("/a"): b')
         )()
@@ -419,12 +457,6 @@ def test_too_large_an_array_is_refused_with_its_size(monkeypatch):
     for ask in (lambda: gpu.empty((1024, 1024), np.float32), lambda: gpu.put(np.ones(2**20, np.float32))):
         with pytest.raises(WorkspaceError, match=r"another 4\.00 MiB"):
             ask()
-
-
-def test_tile_that_does_not_fit_is_refused_before_it_is_compiled():
-    refusals.check_shared(48 * 1024)
-    with pytest.raises(ParameterError, match=r"128 x 128 x 32 needs 64\.0 KiB"):
-        refusals.check_shared(64 * 1024, "the tile 128 x 128 x 32")
 
 
 def test_small_grid_is_no_news():

@@ -10,12 +10,12 @@ from convlab import ConvProblem
 from convlab.algorithms.winograd import gpu
 from convlab.algorithms.winograd.gpu_transforms import source, written_out
 from convlab.algorithms.winograd.transforms import in_steps, operations, transforms
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import batched
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 SIZES = (2, 4, 6)
 sizes = pytest.mark.parametrize("m", SIZES)
 
@@ -75,7 +75,7 @@ def test_one_block_of_the_shipped_tile():
     a, w, _ = arrays(one_place)
     with simulated(traced=False) as device:
         y = device.empty(one_place.y_shape, "float32")
-        arguments = batched.index_map, batched.shape(one_place, tile), a, a
+        arguments = batched.implicit_loader, batched.shape(one_place, tile), a, a
         packed = batched.pack(one_place, w)
         batched.launch.multiply(one_place, tile, 1, *arguments, packed, None, y)
     assert_close(y, a, w, one_place)

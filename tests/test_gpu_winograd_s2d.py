@@ -8,11 +8,11 @@ from lane_counts import count, traced
 from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms.winograd_s2d import gpu
 from convlab.algorithms.winograd_s2d.space_to_depth import fold_numpy, folded
-from convlab.gpu import diagnose
 from convlab.gpu.assembly import assemble
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 PHOTO = ConvProblem(2, 9, 11, 3, 4, 7, 6, stride=2, padding=((3, 2), (2, 4)))
 WIDE = ConvProblem(1, 8, 12, 16, 4, 5, 5, stride=2, padding=2)
 

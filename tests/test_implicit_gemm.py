@@ -21,7 +21,7 @@ from convlab import (
     plan,
 )
 from convlab.algorithms.implicit_gemm import blocked, gather
-from convlab.algorithms.precomputed_gemm.tables import BLOCK_C, deltas, in_walking_order, tables, walk
+from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas, in_walking_order, tables, walk
 from convlab.cpu.register_tile import tile_for
 from convlab.index_map import LAYOUTS, IndexMap
 from convlab.machine import facts as machine

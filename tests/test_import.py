@@ -33,6 +33,26 @@ def test_only_numpy_is_imported():
         assert heavy not in modules
 
 
+def test_the_table_and_the_numpy_forms_need_no_numba():
+    """Asked what they refuse and cost, planned and run, all algorithms, in an environment that has Numba."""
+    script = """
+import sys, numpy, convlab
+layers = [(4, 6, 3, 1, 1), (4, 6, 7, 2, 1), (4, 4, 3, 1, 4), (4, 6, 1, 1, 1)]  # C, K, R, stride, groups
+left = set(convlab.ALGORITHMS)
+for C, K, R, stride, groups in layers:
+    problem = convlab.ConvProblem(1, 9, 8, C, K, R, R, stride=stride, groups=groups)
+    x, w = (numpy.ones(shape, "float32") for shape in (problem.x_shape, problem.w_shape))
+    for name, algorithm in convlab.ALGORITHMS.items():
+        if not algorithm.supports(problem):
+            left.discard(name)
+            algorithm.cost(problem, "numpy")
+            convlab.plan(problem, w, algorithm=name, backend="numpy")(x)
+print(left, [heavy for heavy in ("numba", "llvmlite") if heavy in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "set() []\n"
+
+
 def test_it_is_quick():
     # Not a benchmark: the limit is ten times what the import takes on a slow laptop.
     assert min(_probe()[0] for _ in range(3)) < 0.3

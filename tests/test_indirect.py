@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, plan
-from convlab.algorithms import indirect
-from convlab.algorithms.indirect import indirection_buffer
+from convlab.algorithms.indirect import buffer, indirection_buffer
 
 
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
@@ -90,7 +89,7 @@ def test_resize_keeps_what_still_holds_and_nothing_else(data):
             before, table = prepared.problem, prepared.workspace["offsets"]
             change = data.draw(st.sampled_from(["N", "H", "W"]))
             size = data.draw(sizes if change != "N" else st.integers(1, 4))
-            with patch.object(indirect, "indirection_buffer", wraps=indirection_buffer) as build:
+            with patch.object(buffer, "indirection_buffer", wraps=indirection_buffer) as build:
                 said = prepared.resize(**{change: size})
             after = prepared.problem
             fresh = plan(after, w, algorithm="indirect", backend=backend)

@@ -7,12 +7,12 @@ from known_machine import SPEEDS
 
 from convlab import ConvProblem, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.auto import model_error
 from convlab.auto.predict import Speeds, predict
 from convlab.auto.timing import Timing
+from convlab.benchmark import model_error
 from convlab.benchmark.saved import Measurement, Row
 
-KNOWN = Speeds.of(SPEEDS["roofs"], SPEEDS["paces"])
+KNOWN = Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
 LAYERS = [networks.load("resnet18")[name].problem for name in ("conv1", "layer1.0.conv1", "layer2.0.conv1")]
 
 
@@ -85,6 +85,6 @@ def test_each_layer_of_a_network_counts_once():
     assert len(model_error.rows_of(run)) == len(foretold())
     run.rows += foretold("networks", network="b")
     assert len(model_error.rows_of(run)) == 2 * len(foretold())
-    assert model_error.speeds_of(run) is None  # a file from before paces were measured
-    run.header["paces"] = SPEEDS["paces"]
+    assert model_error.speeds_of(run) is None  # a file from before overheads were measured
+    run.header["overheads"] = SPEEDS["overheads"]
     assert model_error.speeds_of(run) == KNOWN

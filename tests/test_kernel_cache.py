@@ -1,15 +1,18 @@
 """Compiled kernels on disk: whatever happens to their files, the numbers are right and nothing is fatal."""
 
+import ast
 import errno
 import os
 import pickle
 import random
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numba
 import pytest
 from numba.core.caching import CompileResultCacheImpl
+from numba.core.dispatcher import Dispatcher
 
 from convlab import doctor
 from convlab.cpu import jit, kernel_cache
@@ -37,7 +40,7 @@ def called(function=twice, *numbers) -> bool:
     a, b = numbers or (5, 1)
     kernel = jit.njit(function)
     assert kernel(a, b) == function(a, b)
-    return bool(kernel.compiled.stats.cache_hits)
+    return bool(kernel.stats.cache_hits)
 
 
 def told(*numbers) -> list[str]:
@@ -56,7 +59,7 @@ def the_file(folder: Path, function=twice) -> Path:
 
 def test_a_whole_file_is_used(folder):
     assert [called(), called(), called(twice, 2.5, 1.0), called(twice, 2.5, 1.0)] == [False, True] * 2
-    jit.njit(twice).compiled._cache.flush()
+    jit.njit(twice)._cache.flush()
     assert not called()
 
 
@@ -238,3 +241,40 @@ def test_a_file_for_a_folder_is_not_fatal(folder):
 def test_doctor_says_where_kernels_are_kept_and_leaves_nothing(folder):
     assert f"kernels        kept in {folder}" in doctor.examine().describe()
     assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
+def _imported(file: Path) -> dict[str, str]:
+    """Return the names that a module imports from the library, and the rooms they come from."""
+    found = [
+        node
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    ]
+    return {
+        name.asname or name.name: node.module.split(".")[1]
+        for node in found
+        if node.module.startswith("convlab.")
+        for name in node.names
+    }
+
+
+def _names_of(code) -> set[str]:
+    """Return the names that a function reads, and those of the functions inside."""
+    inner = (_names_of(const) for const in code.co_consts if hasattr(const, "co_names"))
+    return {*code.co_names}.union(*inner)
+
+
+def test_all_that_a_kernel_calls_is_in_the_digest():
+    """A change of it must not be hidden by what lies on disk: see `kernel_cache.library`."""
+    package = Path(kernel_cache.__file__).parents[1]
+    files = [*package.glob("cpu/*.py"), *package.glob("algorithms/*/cpu.py")]
+    kernels = 0
+    for file in files:
+        module = import_module(".".join(("convlab", *file.relative_to(package).with_suffix("").parts)))
+        rooms = _imported(file)
+        for thing in vars(module).values():
+            if isinstance(thing, Dispatcher) and thing.py_func.__module__ == module.__name__:
+                kernels += 1
+                used = {rooms[name] for name in _names_of(thing.py_func.__code__) & rooms.keys()}
+                assert used <= {*kernel_cache.ROOMS}, thing
+    assert kernels > 30

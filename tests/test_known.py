@@ -15,8 +15,9 @@ import pytest
 from known_machine import SPEEDS
 
 from convlab import ConvProblem
-from convlab.auto import speeds as known
-from convlab.auto.overheads import Paces
+from convlab.auto import machine_file as known
+from convlab.auto import measure, speeds
+from convlab.auto.overheads import Overheads
 from convlab.auto.roofs import Roofs
 from convlab.auto.timing import on_all_cores, on_one_core
 from convlab.machine import container as cgroups
@@ -57,69 +58,72 @@ LESS = {
     "a target that is none": lambda patch: patch.setenv("NUMBA_CPU_NAME", "<no \udcff such>"),
     "other features": lambda patch: patch.setenv("NUMBA_CPU_FEATURES", "-avx512f"),
     "a processor without a name": lambda patch: patch.setattr(readings, "processor", lambda: None),
-    "another version": lambda patch: patch.setattr("convlab.__version__", "99"),
+    "another version": lambda patch: patch.setattr("convlab.support.version.VERSION", "99"),
 }
 
 
 @pytest.mark.parametrize("what", LESS)
 def test_a_process_that_may_use_less_adds_and_deletes_nothing(folder, monkeypatch, what):
-    known.write(speeds=SPEEDS)
-    known.keep(SMALL, 1, {"direct": 1.0})
-    known.keep(SMALL, 4, {"direct": 4.0})
+    known.keep_speeds(SPEEDS)
+    known.keep_tuned(SMALL, 1, {"direct": 1.0})
+    known.keep_tuned(SMALL, 4, {"direct": 4.0})
     with monkeypatch.context() as patch:
         LESS[what](patch)
         known.forget()
         assert known.kept_speeds() is None
-        known.write(speeds=other(2))
-        known.keep(SMALL, 2, {"direct": 2.0})
+        known.keep_speeds(other(2))
+        known.keep_tuned(SMALL, 2, {"direct": 2.0})
         known.forget()
-        assert known.speeds().flops == 200e9
-        assert known.seconds(SMALL, 2) == {"direct": 2.0}
-        assert known.seconds(SMALL, 4) is None
+        assert speeds.speeds().flops == 200e9
+        assert known.tuned_seconds(SMALL, 2) == {"direct": 2.0}
+        assert known.tuned_seconds(SMALL, 4) is None
     known.forget()
-    assert known.speeds().flops == 100e9
-    assert known.seconds(SMALL, 1) == {"direct": 1.0}
-    assert known.seconds(SMALL, 4) == {"direct": 4.0}
+    assert speeds.speeds().flops == 100e9
+    assert known.tuned_seconds(SMALL, 1) == {"direct": 1.0}
+    assert known.tuned_seconds(SMALL, 4) == {"direct": 4.0}
 
 
 def test_what_one_thread_was_tuned_to_holds_however_many_there_are(folder, monkeypatch):
-    known.keep(SMALL, 1, {"direct": 1.0})
+    known.keep_tuned(SMALL, 1, {"direct": 1.0})
     monkeypatch.setattr(readings, "threads", lambda: 1)
     known.forget()
-    assert known.seconds(SMALL, 1) == {"direct": 1.0}
+    assert known.tuned_seconds(SMALL, 1) == {"direct": 1.0}
 
 
 def test_the_file_does_not_grow_without_end(folder, monkeypatch):
     for version in range(40):
-        monkeypatch.setattr("convlab.__version__", str(version))
-        known.write(speeds=SPEEDS)
+        monkeypatch.setattr("convlab.support.version.VERSION", str(version))
+        known.keep_speeds(SPEEDS)
     machines = json.loads((folder / known.FILE).read_text())["machines"]
     assert [json.loads(name)["convlab"] for name in machines] == [str(version) for version in range(8, 40)]
 
 
 def test_renewed_speeds_replace_the_old_ones_only_when_they_are_there(folder, monkeypatch):
-    def interrupted():
+    def interrupted(on_step):
         raise KeyboardInterrupt
 
-    known.write(speeds=SPEEDS)
-    monkeypatch.setattr(known, "measure", interrupted)
+    known.keep_speeds(SPEEDS)
+    monkeypatch.setattr(measure, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        known.renew()
+        measure.renew()
     assert known.kept_speeds().flops == 100e9
 
 
-def test_many_that_begin_at_once_measure_once(folder, monkeypatch):
-    measured = []
+def test_two_that_measure_at_once_take_turns(folder, monkeypatch):
+    inside, together = [], []
 
-    def measure():
-        measured.append(1)
-        time.sleep(0.1)
+    def measuring(on_step):
+        inside.append(1)
+        together.append(len(inside))
+        time.sleep(0.05)
+        inside.pop()
         return SPEEDS
 
-    monkeypatch.setattr(known, "measure", measure)
+    monkeypatch.setattr(measure, "measure", measuring)
     with ThreadPoolExecutor(4) as pool:
-        assert {found.result().flops for found in [pool.submit(known.speeds) for _ in range(4)]} == {100e9}
-    assert len(measured) == 1
+        for found in [pool.submit(measure.renew) for _ in range(4)]:
+            assert found.result()[1].flops == 100e9
+    assert together == [1] * 4
 
 
 # -- many write at once ------------------------------------------------------------------------------------
@@ -128,7 +132,7 @@ WRITER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from convlab.benchmark import store
+from convlab.support import json_store
 
 def add(number):
     json_store.update(Path(sys.argv[1]), lambda content: content.update({f"{sys.argv[2]} {number}": number}))
@@ -157,9 +161,9 @@ def test_parallel_writers_lose_no_update(tmp_path):
 def test_threads_that_tune_lose_no_update(folder):
     problems = [replace(SMALL, H=height) for height in range(9, 49)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda problem: known.keep(problem, 1, {"direct": 1.0}), problems))
+        list(pool.map(lambda problem: known.keep_tuned(problem, 1, {"direct": 1.0}), problems))
     known.forget()
-    assert all(known.seconds(problem, 1) for problem in problems)
+    assert all(known.tuned_seconds(problem, 1) for problem in problems)
 
 
 def test_a_writer_that_is_killed_has_lost_nothing_but_the_step_at_hand(tmp_path):
@@ -266,10 +270,10 @@ def test_a_benchmark_on_one_core_is_still_on_a_machine_of_many():
 def test_what_all_cores_do_together_is_not_measured_on_one(monkeypatch):
     ran_on = []
     monkeypatch.setattr(Roofs, "here", lambda **_: ran_on.append(cores.now()) or Roofs(1.0, 1.0, 1, {}))
-    monkeypatch.setattr(Paces, "here", lambda _: ran_on.append(cores.now()) or Paces(*[1.0] * 7))
+    monkeypatch.setattr(Overheads, "here", lambda *_: ran_on.append(cores.now()) or Overheads(*[1.0] * 7))
     every = cores.now()
     with on_one_core():
-        known.measure()
+        measure.measure()
     assert ran_on[0] == every
     assert len(ran_on[1]) == 1
 
@@ -288,7 +292,7 @@ def test_benchmarks_at_once_do_not_share_a_core(claims):
 @pinned
 def test_another_process_is_given_another_core_until_this_one_ends(claims):
     code = (
-        "import sys; from convlab.benchmark import cores; cores.CLAIM = sys.argv[1]\n"
+        "import sys; from convlab.machine import cores; cores.CLAIM = sys.argv[1]\n"
         "with cores.claimed({0, 1}) as core: print(core, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, cores.CLAIM]

@@ -456,7 +456,7 @@ def load():
         (["first"], "-m convlab start first"),
         (["notebooks/00_first.ipynb"], "-m convlab start notebooks/00_first.ipynb"),
         (["doctor", "--json"], "-m convlab doctor --json"),
-        (["site"], "-m convlab.site"),
+        (["site"], "-m tools.site"),
         (["test", "tests/test_cli.py", "-x"], "-m pytest tests/test_cli.py -x"),
     ],
 )

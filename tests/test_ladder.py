@@ -9,7 +9,7 @@ from convlab.auto.timing import compare
 from convlab.cpu import gemm
 from convlab.cpu.assembly import hottest_loop, loops
 from convlab.cpu.gemm_ladder import pack, rungs
-from convlab.cpu.register_tile import Tile, tile_for
+from convlab.cpu.register_tile import VectorTile, tile_for
 from convlab.cpu.tile_model import TileBounds
 
 RUNGS = {rung.name: rung for rung in rungs()}
@@ -63,7 +63,7 @@ def test_a_tile_that_does_not_fit_spills():
     tile = tile_for("float32")
     a, b = factors(8, 64, 64)
     large = RUNGS[f"tile of {tile.rows} × 2 vectors"]
-    large = type(large)(large.name, large.change, large.kernel, Tile(tile.rows, 5, tile.lanes))
+    large = type(large)(large.name, large.change, large.kernel, VectorTile(tile.rows, 5, tile.lanes))
     loop = hottest_loop(large.kernel, *large.arguments(a, b, np.empty((8, 64), np.float32)))
     assert loop.spills > 0
 
@@ -131,7 +131,7 @@ def test_bounds():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_speed_of_any_tile(dtype):
-    tile = Tile(3, 1, tile_for(dtype).lanes, dtype)
+    tile = VectorTile(3, 1, tile_for(dtype).lanes, dtype)
     assert multiply_add(1000, tile) == 1000 // (2 * 3 * tile.lanes) * 2 * 3 * tile.lanes
     assert 1e8 < multiply_adds(rounds=2, seconds=1e-4, tile=tile) < 1e12
 

@@ -4,6 +4,7 @@ import linecache
 
 import numpy as np
 import pytest
+from right_kernels import product_in_tiles
 
 from convlab import ConvError
 from convlab.gpu import simulator
@@ -169,33 +170,11 @@ def test_strided_loads_equal_the_formula():
         assert found["ld", "x"] == (sectors_of(touched), -(-4 * len(touched) // 32), 4 * len(touched))
 
 
-def product(padded):
-    """Return the kernel of a matrix product in tiles of 16 x 16."""
-
-    @cuda.jit
-    def multiply(a, b, c):
-        tile_a = cuda.shared.array((16, 16 + padded), float32)
-        tile_b = cuda.shared.array((16, 16 + padded), float32)
-        j, i = cuda.threadIdx.x, cuda.threadIdx.y
-        col, row = cuda.grid(2)
-        total = float32(0)
-        for start in range(0, a.shape[1], 16):
-            tile_a[i, j] = a[row, start + j]
-            tile_b[i, j] = b[start + i, col]
-            cuda.syncthreads()
-            for n in range(16):
-                total += tile_a[i, n] * tile_b[n, j]
-            cuda.syncthreads()
-        c[row, col] = total
-
-    return multiply
-
-
 @pytest.mark.parametrize("padded", [0, 1, 4])
 def test_counts_of_a_tiled_product_equal_the_formula(padded):
     M, N, K = 32, 16, 48
     a, b, c = picture(M, K), picture(K, N), simulator.poisoned((M, N), np.float32)
-    trace = run(product(padded), (N // 16, M // 16), (16, 16), a, b, c)
+    trace = run(product_in_tiles(padded), (N // 16, M // 16), (16, 16), a, b, c)
     np.testing.assert_allclose(c, a.astype(float) @ b, rtol=1e-4, atol=1e-5)
     warps = (M // 16) * (N // 16) * 8  # of all blocks; a warp is two rows of a tile
     steps = K // 16

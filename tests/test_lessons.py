@@ -1,5 +1,6 @@
 """Every exercise: the library's answer passes, and named wrong answers do not."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from convlab import ConvError, conv2d
 from convlab.cost.formula import fast_size
 from convlab.lessons import EXERCISES, check, reveal
 from convlab.lessons.checks import Note
+from convlab.lessons.exercise import Exercise
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -564,6 +566,18 @@ def test_check_shows_small_inputs():
     said = repr(check("convolve", WRONG["convolve"]["flips the filter"]))
     assert "x =\n[[[[" in said
     assert "w =\n[[[[" in said
+
+
+@pytest.mark.parametrize("name", [name for name, e in EXERCISES.items() if isinstance(e, Exercise)])
+def test_the_arguments_are_those_of_the_statement_and_of_every_case(name):
+    exercise = EXERCISES[name]
+    assert f"({', '.join(exercise.arguments)}) returns" in exercise.statement
+    assert {len(case) for case in exercise.cases()} == {len(exercise.arguments)}
+
+
+def test_a_statement_in_other_words_changes_no_check(monkeypatch):
+    monkeypatch.setitem(EXERCISES, "flip", replace(EXERCISES["flip"], statement="Turn the filters (all)."))
+    assert "w=<array" in check("flip", lambda w: w).body
 
 
 def test_check_recognises_another_order():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from convlab.gpu.assembly import toolkit
+from convlab.gpu.diagnose import toolkit
 from convlab.machine import container as cgroups
-from convlab.machine import cores, nvidia
+from convlab.machine import cores, cuda_driver
 from convlab.machine import system as readings
 from convlab.machine.facts import Machine, cores_at_hand, memory_at_hand
 
@@ -323,40 +323,26 @@ def test_import_is_light():
 # -- NVIDIA ------------------------------------------------------------------------------------------------
 
 
-def test_tools_answer_becomes_gpus():
-    table = "NVIDIA H200, 570.86.15, 9.0, 143771\nTesla X, [N/A], [N/A], [N/A]\n\nnonsense\n"
-    first, second = nvidia.parse_table(table)
-    assert first == nvidia.Gpu("NVIDIA H200", "570.86.15", "9.0", 143771 * 2**20)
-    assert first.describe() == "NVIDIA H200 (compute capability 9.0, 140 GiB, driver 570.86.15)"
-    assert second.describe() == "Tesla X"
+def test_gpu_of_which_little_is_known_has_its_name():
+    assert cuda_driver.GpuFacts("Tesla X", None, None, None).describe() == "Tesla X"
 
 
-def test_failing_tool_means_no_gpu(tmp_path, monkeypatch):
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text("#!/bin/sh\necho NVIDIA-SMI has failed, no driver, 1, 2\nexit 9\n")
+def test_programs_of_the_toolkit_tell_their_version(tmp_path):
+    tool = tmp_path / "ptxas"
+    tool.write_text("#!/bin/sh\necho release 13.0, V13.0.88\n")
+    assert toolkit.tool_version(tool) is None  # it cannot be run
     tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert nvidia.find_gpus() == ()
+    toolkit.tool_version.cache_clear()
+    assert toolkit.tool_version(tool) == "13.0.88"
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("ptxas", "cu13/bin/ptxas"),
-        ("ptxas", "cuda_nvcc/bin/ptxas"),
-        ("nvdisasm", "cu13/bin/nvdisasm"),
-        ("libnvvm", "cu13/lib/libnvvm.so.4"),
-        ("libnvvm", "cuda_nvcc/nvvm/lib64/libnvvm.so"),
-    ],
-)
-def test_parts_are_found_in_the_wheels(tmp_path, monkeypatch, name, place):
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
-    monkeypatch.setenv("PATH", "/usr/local/bin")  # a toolkit of the system's is left alone
-    file = tmp_path / "nvidia" / place
-    file.parent.mkdir(parents=True)
-    assert toolkit.find_part(name) is None
-    file.write_text("#!/bin/sh\necho release 13.0, V13.0.88\n")
-    file.chmod(0o755)
-    assert toolkit.find_part(name) == file
-    assert toolkit.tool_version(file) == (None if name == "libnvvm" else "13.0.88")
+def test_no_part_of_the_toolkit_is_found_without_the_pathfinder(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    assert {toolkit.find_part(name) for name in (*toolkit.PARTS, *toolkit.LIBRARIES)} == {None}
+    assert toolkit.part_version("libnvvm") is None
+
+
+@pytest.mark.parametrize("name", [*toolkit.PARTS, *toolkit.LIBRARIES])
+def test_parts_of_the_toolkit_are_found_where_it_is_installed(name):
+    pytest.importorskip("cuda.pathfinder")
+    assert toolkit.find_part(name).is_file()

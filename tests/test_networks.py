@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from convlab import ALGORITHMS, ConvError, networks
+from convlab.networks import layers
 from convlab.support.files import data_path
 
 # Multiply-adds of all convolutions, in thousands: counted by running torchvision's own models.
@@ -17,17 +18,39 @@ TOTALS = {
 }
 
 
-@pytest.mark.parametrize("name", networks.names())
+@pytest.mark.parametrize("name", TOTALS)
 def test_totals(name):
     network = networks.load(name)
     layers, kilo_macs = TOTALS[name]
     assert len(network) == layers
     assert round(network.macs / 1000) == kilo_macs
+
+
+@pytest.mark.parametrize("name", networks.names())
+def test_every_network_names_its_source(name):
+    network = networks.load(name)
     assert "arXiv" in network.source
+    assert network.title
+    assert len({layer.name for layer in network}) == len(network)
 
 
-def test_every_file_is_listed():
-    assert {file.stem for file in data_path("networks").glob("*.csv")} == set(networks.names())
+def test_a_new_file_is_a_new_network(tmp_path, monkeypatch):
+    text = data_path("networks", "vgg16.csv").read_text(encoding="utf-8").replace("VGG-16", "Mine")
+    (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(layers, "data_path", lambda room, *name: tmp_path.joinpath(*name))
+    forget()
+    try:
+        assert networks.names() == ("mine",)
+        assert networks.load("mine").title == "Mine"
+        with pytest.raises(ConvError, match="expected one of mine"):
+            networks.load("resnet18")
+    finally:
+        forget()
+
+
+def forget():
+    for function in (layers.names, layers._read):
+        function.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["resnet18", "vgg16"])

@@ -11,7 +11,7 @@ from cases import CASES, arrays, assert_close
 
 from convlab import ALGORITHMS, ArrayError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
-from convlab.benchmark.gpu.cases import ladders
+from convlab.benchmark.gpu.ladders import ladders
 from convlab.gpu.device import gpu_trouble
 from convlab.oracle import reference, tolerance
 
@@ -259,9 +259,9 @@ def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_taken():
 
 def test_the_clock_and_the_roofs():
     """They are positive, and no more than any machine could have: a clock of another unit would show."""
-    from convlab.benchmark.gpu import roofs
     from convlab.benchmark.gpu.clock import EventClock
-    from convlab.benchmark.gpu.facts import gpu_facts
+    from tools.bench_gpu import roofs
+    from tools.bench_gpu.facts import gpu_facts
 
     found = roofs.measure(EventClock(), gpu_facts()["multiprocessors"], rounds=3)
     assert 1e10 < found.flops < 1e16

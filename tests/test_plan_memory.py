@@ -17,9 +17,8 @@ from known_machine import SPEEDS
 
 import convlab.backends
 import convlab.machine.facts
-from convlab import ALGORITHMS, ConvProblem, UnsupportedError, WorkspaceError, plan
-from convlab.auto import select
-from convlab.auto import speeds as known
+from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, WorkspaceError, plan
+from convlab.auto import machine_file, shipped, speeds
 
 TABLES = ("indirect", "precomputed_gemm")
 SPECTRA = ("winograd_2x2", "winograd_4x4", "winograd_6x6", "fft", "fft_tiled")
@@ -65,13 +64,13 @@ LAYER = ConvProblem(1, 200, 200, 64, 64, 3, 3, padding=1)  # an im2row matrix of
 
 def test_when_what_was_tuned_does_not_fit_the_next_fastest_is_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
-    known.forget()
+    machine_file.forget()
     try:
-        known.write(speeds=SPEEDS)
+        machine_file.keep_speeds(SPEEDS)
         w = arrays(LAYER)[1]
         expected = plan(LAYER, w, backend="cpu").algorithm.name
         assert expected != "direct"
-        known.keep(LAYER, 1, {"im2row": 0.018, "im2col": 0.020})
+        machine_file.keep_tuned(LAYER, 1, {"im2row": 0.018, "im2col": 0.020})
         assert plan(LAYER, w, backend="cpu").algorithm.name == "im2row"
         monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: 60 << 20)
         made = plan(LAYER, w, backend="cpu")  # neither of them: then what is predicted to be the fastest
@@ -79,28 +78,25 @@ def test_when_what_was_tuned_does_not_fit_the_next_fastest_is_taken(monkeypatch,
         assert (
             "the best that fits into the memory; im2row does not, though it was the fastest of 2" in made.why
         )
-        known.keep(LAYER, 1, {"im2row": 0.018, "indirect": 0.030, "implicit_gemm": 0.025})
+        machine_file.keep_tuned(LAYER, 1, {"im2row": 0.018, "indirect": 0.030, "implicit_gemm": 0.025})
         assert plan(LAYER, w, backend="cpu").algorithm.name == "implicit_gemm"  # of those measured
     finally:
-        known.forget()
+        machine_file.forget()
 
 
-@pytest.mark.parametrize("error", [MemoryError("Unable to allocate 960 MiB"), RuntimeError("no new thread")])
-def test_where_not_even_the_speeds_can_be_measured_there_is_a_rule(monkeypatch, error):
-    def refused():
-        raise error
+def test_where_there_is_no_model_there_is_a_rule(monkeypatch):
+    def missing(name):
+        raise ConvError("data/speeds holds no speeds")
 
-    monkeypatch.setattr(known, "speeds", refused)
-    select._speeds_trouble.cache_clear()
+    monkeypatch.setattr(speeds, "kept_speeds", lambda: None)
+    monkeypatch.setattr(shipped, "read", missing)
+    machine_file.forget()
     try:
         made = plan(LAYER, arrays(LAYER)[1], backend="cpu")
         assert made.algorithm.name == "indirect"
-        assert (
-            f"rule on backend 'cpu', for the speeds of this machine could not be measured: {error}"
-            in made.why
-        )
+        assert made.why == "it is the rule on backend 'cpu', for data/speeds holds no speeds"
     finally:
-        select._speeds_trouble.cache_clear()
+        machine_file.forget()
 
 
 def test_an_array_that_the_system_does_not_give(monkeypatch):

@@ -14,11 +14,10 @@ import pytest
 from cases import CASES, FORMS, arrays, serving
 
 import convlab
-from convlab import ALGORITHMS, ConvProblem, WorkspaceError, plan
+from convlab import ALGORITHMS, ConvProblem, WorkspaceError, networks, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.figures import photograph
 from convlab.gpu.device import simulated
-from convlab.networks import whole
 from convlab.plans import plan as plans
 
 PATIENCE = 60  # seconds, for what takes none
@@ -198,7 +197,7 @@ PHOTOS = [photograph()[:, first : first + 40, 90:130].copy() for first in (80, 1
 @pytest.mark.parametrize("algorithm", ["im2row", "winograd_2x2"])
 def test_two_threads_in_one_network(monkeypatch, algorithm):
     """And a third one in a layer of it, whose workspace all layers share."""
-    stack = whole.load("squeezenet1_0", size=40)
+    stack = networks.load_model("squeezenet1_0", size=40)
     ready = stack.prepare(algorithm, backend="cpu", progress=False)
     expected = [ready.run(photo) for photo in PHOTOS]
     those = [one for one in ready.plans.values() if one.algorithm.name == algorithm]

@@ -11,11 +11,12 @@ from PIL.PngImagePlugin import PngInfo
 import convlab
 from convlab.auto.timing import Timing
 from convlab.benchmark.saved import Measurement, Row
-from convlab.site import one_layer, readme
-from convlab.site.errors import BuildError
-from convlab.site.results import markdown, whole_networks
 from convlab.support.files import data_path
 from convlab.support.units import bytes_text
+from tools.errors import BuildError
+from tools.readme import __main__ as readme
+from tools.readme import one_layer
+from tools.readme.results import markdown, whole_networks
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

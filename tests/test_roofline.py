@@ -10,12 +10,13 @@ import pytest
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
 from convlab.benchmark import datasheets, saved
-from convlab.benchmark.gpu.roofs import DeviceRoofs
 from convlab.benchmark.measure_layer import measure_layer
 from convlab.benchmark.roofline import of_datasheet, of_device, of_machine
-from convlab.benchmark.roofline_points import once, point, points
-from convlab.figures import roofline as picture
+from convlab.benchmark.roofline_points import compulsory_bytes, point, points
+from convlab.figures import roofline as draw
+from convlab.figures.roofline import mark
 from convlab.support.files import data_path
+from tools.bench_gpu.roofs import DeviceRoofs
 
 LAYER = networks.load("resnet18")["layer1.0.conv1"].problem
 ROOFS = {
@@ -115,13 +116,13 @@ def test_the_picture_says_what_it_shows():
     line = of_machine(ROOFS, MACHINE)
     sheet = of_datasheet(datasheets.load("nvidia_t4"))
     ours = [point(LAYER, name, LAYER.flops / 90e9) for name in ("direct", "winograd_4x4")]
-    alt = picture.draw(line, ours, title="Two", beside=[sheet]).alt
+    alt = draw(line, ours, title="Two", beside=[sheet]).alt
     assert "Roofs of Example 1: multiply-adds 100 GFLOP/s, L1 200 GB/s" in alt
     assert "Roofs of NVIDIA T4, from its datasheet, dashed: multiply-adds 8.14 TFLOP/s" in alt
     assert f"winograd_4x4 90 GFLOP/s at {ours[1].counted:.3g} FLOPs a byte" in alt.replace("90.0", "90")
     many = [replace(ours[0], seconds=n * 1e-3) for n in range(1, 30)]
-    assert "29 points from" in picture.draw(line, many, title="Many", counted=False).alt
-    marks = [picture.mark(name) for name in ALGORITHMS]
+    assert "29 points from" in draw(line, many, title="Many", counted=False).alt
+    marks = [mark(name) for name in ALGORITHMS]
     assert len({shape for shape, _ in marks}) == len(ALGORITHMS)  # never by colour alone
 
 
@@ -137,7 +138,7 @@ def test_a_point_counts_the_definitions_flops():
     assert one.saves == LAYER.flops / cost.flops > 2
     assert point(LAYER, "winograd_4x4", 1e-3, moved=1 << 20).counted == LAYER.flops / (1 << 20)
     rival = point(LAYER, "torch", 1e-3)
-    assert (rival.done, rival.moved, rival.saves) == (LAYER.flops, once(LAYER), 1)
+    assert (rival.done, rival.moved, rival.saves) == (LAYER.flops, compulsory_bytes(LAYER), 1)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
@@ -186,15 +187,15 @@ def test_reading_datasheets_needs_no_numba():
 
 
 def test_lanes_may_count_the_bytes_of_a_gpu():
+    from convlab.api import plan
     from convlab.gpu.device import simulated
-    from convlab.inspect.traffic import moved
-    from convlab.plans.plan import plan
+    from convlab.inspect.traffic import global_traffic
 
     small = ConvProblem(1, 4, 4, 4, 8, 3, 3, padding=1)
     x, w = np.ones(small.x_shape, np.float32), np.ones(small.w_shape, np.float32)
     with simulated() as device:
         plan(small, w, algorithm="direct", backend="gpu")(x)
-    counted = sum(moved(device.traces).values())
+    counted = sum(global_traffic(device.traces).values())
     one = point(small, "direct", 1e-6, backend="gpu", moved=counted)
     assert one.counted == small.flops / counted
     assert one.counted < one.intensity  # it asks for more than each number once

@@ -1,17 +1,18 @@
 """The roofs beside C. No test asserts a time; a real compiler is used where there is one."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from convlab.auto import roofs
-from convlab.benchmark import roofs_in_c
 from convlab.cli import app
 from convlab.machine import system as readings
+from tools import roofs_in_c
+from tools.roofs_in_c.__main__ import main
 
+pytestmark = pytest.mark.workshop
 needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in compiler is a shell script")
 
 
@@ -29,18 +30,28 @@ def fake(tmp_path, monkeypatch):
     return fake
 
 
-def bench_roofs():
-    return CliRunner().invoke(app, ["bench", "roofs"], prog_name="convlab")
+@pytest.fixture
+def compare(capsys):
+    """Return a function that runs the command, and returns its exit code, what it says, and complains of."""
+    return lambda: (main(), *capsys.readouterr())
 
 
-def test_without_a_compiler_ours_are_told(monkeypatch):
+def test_a_learner_is_told_ours(monkeypatch):
+    known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
+    monkeypatch.setattr(roofs.Roofs, "here", lambda: known)
+    done = CliRunner().invoke(app, ["bench", "roofs"], prog_name="convlab")
+    assert done.exit_code == 0
+    assert "100 GFLOP/s on one core" in done.output
+
+
+def test_without_a_compiler_ours_are_told(monkeypatch, compare):
     known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
     monkeypatch.setattr(roofs.Roofs, "here", lambda: known)
     monkeypatch.setattr(roofs_in_c, "COMPILERS", ("no-such-compiler",))
-    done = bench_roofs()
-    assert done.exit_code == 0
-    assert "100 GFLOP/s on one core" in done.output
-    assert "No C compiler is here (no-such-compiler)" in done.output
+    code, said, _ = compare()
+    assert code == 0
+    assert "100 GFLOP/s on one core" in said
+    assert "No C compiler is here (no-such-compiler)" in said
 
 
 @needs_scripts
@@ -53,20 +64,19 @@ def test_without_a_compiler_ours_are_told(monkeypatch):
         ('while [ "$1" != -o ]; do shift; done; echo nonsense > "$2"', "cannot be loaded"),
     ],
 )
-def test_a_compiler_that_fails_is_quoted(fake, commands, says):
+def test_a_compiler_that_fails_is_quoted(fake, compare, commands, says):
     tool = fake(commands)
-    done = bench_roofs()
-    assert done.exit_code == 2, done.output
-    assert says in done.stderr
-    assert tool in done.stderr
-    assert "Traceback" not in done.output
+    code, _, complaint = compare()
+    assert code == 2, complaint
+    assert says in complaint
+    assert tool in complaint
 
 
 @needs_scripts
-def test_a_compiler_without_a_word_for_this_processor_compiles_all_the_same(fake, tmp_path):
+def test_a_compiler_without_a_word_for_this_processor_compiles_all_the_same(fake, compare, tmp_path):
     log = tmp_path / "log"
     fake(f'echo "$*" >> {log}; case "$*" in *native*) echo unknown >&2; exit 1;; esac; echo late >&2; exit 1')
-    assert "cannot compile roofs.c: unknown" in bench_roofs().stderr
+    assert "cannot compile roofs.c: unknown" in compare()[2]
     words = [line.split()[1] for line in log.read_text().splitlines()]
     assert words == ["-march=native", "-mcpu=native", "-shared"]
 
@@ -126,8 +136,7 @@ def test_both_are_measured_on_every_level_and_the_best_turns_are_told(monkeypatc
     assert lines[-1] == ("copies, memory", "21.0 GiB/s", "1.50 GiB/s", "14.000", "triad")
 
 
-def test_the_source_is_in_the_package():
-    assert roofs_in_c.SOURCE.parent == Path(roofs.__file__).parent
+def test_the_source_is_beside():
     text = roofs_in_c.SOURCE.read_text(encoding="utf-8")
     assert "immintrin" not in text
     assert max(map(len, text.splitlines())) <= 110

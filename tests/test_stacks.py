@@ -3,6 +3,7 @@
 import io
 import re
 import tracemalloc
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -14,28 +15,30 @@ from PIL import Image
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
-from convlab.benchmark.comparison import Effort, Rivals
-from convlab.benchmark.layers import Case, stacks
-from convlab.benchmark.network_times import StackContest
-from convlab.benchmark.torch_network import in_torch
-from convlab.figures import photograph
-from convlab.figures.stack import bars_of, draw, finding
-from convlab.networks import shared_workspace, whole
-from convlab.networks.fuse import late
+from convlab.benchmark.baselines import BASELINES, at_hand
+from convlab.benchmark.comparison import Effort
+from convlab.benchmark.layers import Workload
+from convlab.figures import network_profile, photograph
+from convlab.figures.network_profile import bars_of, finding
+from convlab.networks import shared_workspace
+from convlab.networks.fuse import fusable
+from convlab.networks.graph import GraphBuilder
 from convlab.networks.memory_plan import alive, last_reads, share
-from convlab.networks.ops import GLUE
+from convlab.networks.ops import OPS
 from convlab.support import progress
 from convlab.support.units import bytes_text, time_text
+from tools.network_times import NetworkComparison, whole_networks
+from tools.torch_network import in_torch
 
 SIZE = (64, 75)  # small, odd and even, and not square
 PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()
-NAMES = whole.names()
+NAMES = networks.model_names()
 
 
 @cache
 def small(name):
     """Return a network for small photos, the features of one, and the tolerance of float32."""
-    stack = whole.load(name, size=SIZE)
+    stack = networks.load_model(name, size=SIZE)
     reference = stack.reference(PHOTO)
     return stack, reference, stack.tolerance(reference)
 
@@ -45,21 +48,24 @@ def small(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_convolution_of_the_network_runs_once_in_order(name):
-    stack, network = whole.load(name), networks.load(name)
+    stack, network = networks.load_model(name), networks.load(name)
     assert [(step.name, step.problem) for step in stack.layers] == [
         (one.name, one.problem) for one in network
     ]
-    assert len({step.name for step in stack.steps}) == len(stack.steps)
-    read = {name for step in stack.steps for name in step.takes}
-    assert read == {step.name for step in stack.steps[:-1]}, "every array but the last is read"
+    assert len({step.name for step in stack.nodes}) == len(stack.nodes)
+    read = {name for step in stack.nodes for name in step.inputs}
+    assert read == {step.name for step in stack.nodes[:-1]}, "every array but the last is read"
 
 
 def test_a_stack_says_what_it_is():
-    assert repr(whole.load("resnet18", batch=2)) == "<ResNet-18: 20 convolutions, photos (2, 224, 224, 3)>"
+    assert (
+        repr(networks.load_model("resnet18", batch=2))
+        == "<ResNet-18: 20 convolutions, photos (2, 224, 224, 3)>"
+    )
 
 
 def test_shapes_of_feature_maps_are_those_of_the_papers():
-    shapes = {name: {step.name: step.shape for step in whole.load(name).steps} for name in NAMES}
+    shapes = {name: {step.name: step.shape for step in networks.load_model(name).nodes} for name in NAMES}
     assert shapes["resnet18"]["layer4.1"] == (1, 7, 7, 512)
     assert shapes["resnet18"]["avgpool"] == (1, 1, 1, 512)
     squeezenet = shapes["squeezenet1_0"]
@@ -97,7 +103,7 @@ def test_the_tolerance_sees_a_mistake_in_any_layer(name):
         w, bias = stack.weights[step.name]
         turned = np.ascontiguousarray(w[:, ::-1, ::-1]) if w.shape[1] > 1 else w[:, :, :, ::-1].copy()
         for wrong in ((turned, bias), (w, 0 * bias)):
-            other = whole.load(name, size=SIZE)
+            other = networks.load_model(name, size=SIZE)
             vars(other)["weights"] = stack.weights | {step.name: wrong}
             error = np.abs(other.prepare("indirect", backend="cpu").run(PHOTO) - reference).max()
             assert error > 25 * limit, step.name
@@ -114,7 +120,7 @@ def test_torch_gives_the_same_features(name, channels_last):
 def test_a_batch_in_double_precision():
     name = "squeezenet1_0"
     photos = np.concatenate([PHOTO, PHOTO[:, ::-1]]).astype(np.float64)
-    stack = whole.load(name, size=SIZE, batch=2, dtype="float64")
+    stack = networks.load_model(name, size=SIZE, batch=2, dtype="float64")
     features = stack.prepare("indirect", backend="cpu").run(photos)
     reference = stack.reference(photos)
     assert np.abs(features - reference).max() <= stack.tolerance(reference)
@@ -122,7 +128,7 @@ def test_a_batch_in_double_precision():
     assert not np.allclose(features[0], features[1])
 
 
-@pytest.mark.parametrize("backend", GLUE)
+@pytest.mark.parametrize("backend", OPS)
 @pytest.mark.parametrize("name", NAMES)
 def test_waiting_with_bias_and_relu_changes_nothing_but_the_rounding_of_sums(name, backend):
     stack, _, limit = small(name)
@@ -130,43 +136,43 @@ def test_waiting_with_bias_and_relu_changes_nothing_but_the_rounding_of_sums(nam
     fused, plain = (
         stack.prepare(algorithm, backend=backend, fused=fused).run(PHOTO) for fused in (True, False)
     )
-    sums = any(step.does == "add" for step in stack.steps)
+    sums = any(step.op == "add" for step in stack.nodes)
     assert np.abs(fused - plain).max() <= limit * sums
-    assert len(late(stack.steps)) == {"resnet18": 12, "squeezenet1_0": 17}[name]
+    assert len(fusable(stack.nodes)) == {"resnet18": 12, "squeezenet1_0": 17}[name]
 
 
 # -- between the layers ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_compiled_glue_is_the_numpy_form(dtype):
+def test_the_compiled_operations_are_the_numpy_form(dtype):
     rng = np.random.default_rng(0)
     x, z = rng.standard_normal((2, 2, 7, 6, 5)).astype(dtype)
     x[0, 3, 2, 1], bias = np.nan, rng.standard_normal(5).astype(dtype)
-    one, two = GLUE["numpy"], GLUE["cpu"]
+    one, two = OPS["numpy"], OPS["cpu"]
     for floor in (np.dtype(dtype).type(0), np.dtype(dtype).type(-np.inf)):
         for padding, shape in ((0, (2, 3, 3, 5)), (1, (2, 4, 3, 5)), (0, (2, 3, 2, 5))):
             outs = [np.empty(shape, dtype) for _ in range(2)]
-            for glue, out in zip((one, two), outs, strict=True):
-                glue.max_pool(x, padding, bias, floor, out)
+            for ops, out in zip((one, two), outs, strict=True):
+                ops.max_pool(x, 3, 2, padding, bias, floor, out)
             np.testing.assert_array_equal(*outs)
             assert np.isnan(outs[0]).sum() >= 1
         wide = [np.zeros((2, 7, 6, 9), dtype) for _ in range(2)]
-        for glue, out in zip((one, two), wide, strict=True):
-            glue.place(x, bias, floor, out, 3)
+        for ops, out in zip((one, two), wide, strict=True):
+            ops.place(x, bias, floor, out, 3)
         np.testing.assert_array_equal(*wide)
         assert not wide[0][..., :3].any()
         assert not wide[0][..., 8:].any()
         summed, ended = [x.copy(), x.copy()], [x.copy(), x.copy()]
-        for glue, total, out in zip((one, two), summed, ended, strict=True):
-            glue.add(total, z, bias, floor)
-            glue.finish(out, bias, floor)
+        for ops, total, out in zip((one, two), summed, ended, strict=True):
+            ops.add(total, z, bias, floor)
+            ops.finish(out, bias, floor)
         np.testing.assert_array_equal(*summed)
         np.testing.assert_array_equal(*ended)
         np.testing.assert_array_equal(ended[0], np.maximum(x + bias, floor))
     rows = [np.empty((2, 5), dtype) for _ in range(2)]
-    for glue, out in zip((one, two), rows, strict=True):
-        glue.normalise(z[0, :2, 0], bias, z[1, 0, 0], out)
+    for ops, out in zip((one, two), rows, strict=True):
+        ops.normalise(z[0, :2, 0], bias, z[1, 0, 0], out)
     np.testing.assert_array_equal(*rows)
     means = [np.empty((2, 1, 1, 5), dtype) for _ in range(2)]
     one.mean(z, means[0])
@@ -174,11 +180,26 @@ def test_the_compiled_glue_is_the_numpy_form(dtype):
     np.testing.assert_allclose(*means, rtol=50 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 1), (5, 3), (4, 4), (1, 1)])
+def test_a_pool_of_any_window(window, stride):
+    x = np.random.default_rng(0).standard_normal((2, 9, 11, 3)).astype(np.float32)
+    zero, builder = np.zeros(3, np.float32), GraphBuilder(networks.load("resnet18", batch=2), 9, 11)
+    for padding in range(window // 2 + 1):
+        shape = builder.max_pool("pool", builder.photo, window, stride, padding).shape
+        outs = [np.empty(shape, np.float32) for _ in OPS]
+        for ops, out in zip(OPS.values(), outs, strict=True):
+            ops.max_pool(x, window, stride, padding, zero, np.float32(-np.inf), out)
+        np.testing.assert_array_equal(*outs)
+        wide = np.pad(x, ((0, 0), *[(padding, padding)] * 2, (0, 0)), constant_values=-np.inf)
+        assert (outs[0][:, 0, 0] == wide[:, :window, :window].max(axis=(1, 2))).all()
+        assert outs[0].max() <= x.max()
+
+
 def test_a_pool_that_rounds_up_sees_the_last_pixels():
     x = np.zeros((1, 8, 8, 1), np.float32)
     x[0, 7, 7] = 5
     y, zero = np.empty((1, 4, 4, 1), np.float32), np.zeros(1, np.float32)
-    GLUE["cpu"].max_pool(x, 0, zero, np.float32(0), y)
+    OPS["cpu"].max_pool(x, 3, 2, 0, zero, np.float32(0), y)
     assert y[0, 3, 3] == 5
     assert y.sum() == 5
 
@@ -188,7 +209,7 @@ def test_a_pool_that_rounds_up_sees_the_last_pixels():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_alive_together_never_share_memory(name):
-    steps = whole.load(name).steps
+    steps = networks.load_model(name).nodes
     piece, sizes = share(steps)
     last = last_reads(steps)
     made = {step.name: place for place, step in enumerate(steps)}
@@ -196,7 +217,7 @@ def test_arrays_that_are_alive_together_never_share_memory(name):
         assert step.nbytes <= sizes[piece[step.name]]
         for other in steps[:place]:
             reads_on = last[other.name] > place or (last[other.name] == place and made[other.name] < place)
-            if step.does == "add" and other.name == step.takes[0]:
+            if step.op == "add" and other.name == step.inputs[0]:
                 assert piece[other.name] == piece[step.name]
             elif reads_on:
                 assert piece[other.name] != piece[step.name], (step.name, other.name)
@@ -204,8 +225,8 @@ def test_arrays_that_are_alive_together_never_share_memory(name):
 
 
 def test_bytes_alive_counted_by_hand():
-    stack = whole.load("resnet18")
-    live = dict(zip((step.name for step in stack.steps), alive(stack.steps), strict=True))
+    stack = networks.load_model("resnet18")
+    live = dict(zip((step.name for step in stack.nodes), alive(stack.nodes), strict=True))
     photo, conv1, pooled = 4 * 224 * 224 * 3, 4 * 112 * 112 * 64, 4 * 56 * 56 * 64
     assert live["conv1"] == photo + conv1
     assert live["maxpool"] == conv1 + pooled
@@ -237,7 +258,7 @@ def test_memory_is_what_is_really_allocated(name, algorithm):
 
 
 def test_layers_of_one_shape_share_a_workspace():
-    plans = whole.load("resnet18", size=SIZE).prepare("im2row", backend="cpu").plans
+    plans = networks.load_model("resnet18", size=SIZE).prepare("im2row", backend="cpu").plans
     one, same, other = (plans[f"layer{name}"] for name in ("1.0.conv1", "1.1.conv2", "2.0.conv2"))
     assert one.workspace is same.workspace
     assert one.workspace is not other.workspace
@@ -310,15 +331,15 @@ def test_profile():
     stack, *_ = small("squeezenet1_0")
     ready = stack.prepare({"features.0": "im2row"}, backend="cpu")
     profile = ready.profile(PHOTO, rounds=3)
-    assert [one.step for one in profile.spent] == list(stack.steps)
-    assert [one.step for one in profile.layers] == list(stack.layers)
-    assert all(one.seconds > 0 for one in profile.spent)
+    assert [one.node for one in profile.nodes] == list(stack.nodes)
+    assert [one.node for one in profile.layers] == list(stack.layers)
+    assert all(one.seconds > 0 for one in profile.nodes)
     assert profile.seconds == pytest.approx(profile.between + sum(one.seconds for one in profile.layers))
     first = profile.layers[0]
-    assert (first.algorithm, first.step.name) == ("im2row", "features.0")
+    assert (first.algorithm, first.node.name) == ("im2row", "features.0")
     assert first.workspace == ready.plans["features.0"].cost.workspace_bytes
     assert first.bytes == first.live + first.workspace
-    assert profile.peak.bytes == max(one.bytes for one in profile.spent)
+    assert profile.peak.bytes == max(one.bytes for one in profile.nodes)
     assert "SqueezeNet 1.0" in str(profile)
 
 
@@ -327,10 +348,10 @@ def test_picture_of_a_profile():
     profile = stack.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
     bars = bars_of(profile)
     assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
-    picture = draw(profile)
+    picture = network_profile(profile)
     assert Image.open(io.BytesIO(picture.png)).width > 1000
     for one in profile.layers:
-        assert f"{one.step.name} by {one.algorithm}" in picture.alt
+        assert f"{one.node.name} by {one.algorithm}" in picture.alt
     assert bytes_text(profile.memory["packed weights"]) in picture.alt
     assert time_text(profile.seconds) in finding(profile)
 
@@ -355,11 +376,38 @@ def test_progress_on_a_terminal_leaves_nothing_behind(monkeypatch, capsys):
     assert not capsys.readouterr().out
 
 
+def test_steps_are_told_line_by_line_where_there_is_no_terminal(capsys):
+    with progress.Steps() as steps:
+        steps.expect(2)
+        for name in ("one", "two"):
+            steps.begin(name)
+            steps.part(1, 3)
+    with suppress(KeyboardInterrupt), progress.Steps(1) as steps:
+        steps.begin("never done")
+        raise KeyboardInterrupt
+    said = capsys.readouterr()
+    assert [line.split()[:2] for line in said.err.splitlines()] == [["[1/2]", "one"], ["[2/2]", "two"]]
+    assert said.out == ""
+
+
+def test_steps_on_a_terminal_are_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.Steps(2) as steps:
+        for name in ("one", "two"):
+            steps.begin(name)
+            steps.part(1, 3)
+    said = capsys.readouterr()
+    assert "two" in said.err
+    assert "2/2" in said.err
+    assert said.out == ""
+
+
 WRONG = {
-    "network='vgg16'": lambda: whole.load("vgg16"),
-    "size=0": lambda: whole.load("resnet18", size=0),
-    "expected P >= 1": lambda: whole.load("squeezenet1_0", size=5),
-    "less than its window": lambda: whole.load("squeezenet1_0", size=9),
+    "network='vgg16'": lambda: networks.load_model("vgg16"),
+    "size=0": lambda: networks.load_model("resnet18", size=0),
+    "expected P >= 1": lambda: networks.load_model("squeezenet1_0", size=5),
+    "less than its window": lambda: networks.load_model("squeezenet1_0", size=9),
     "algorithm='fastest'": lambda: small("resnet18")[0].prepare("fastest"),
     "layer 'conv9'": lambda: small("resnet18")[0].prepare({"conv9": "direct"}),
     "backend='gpu'; a whole network": lambda: small("resnet18")[0].prepare(backend="gpu"),
@@ -388,17 +436,20 @@ def test_mistakes_are_named(says, monkeypatch):
 # -- against PyTorch ---------------------------------------------------------------------------------------
 
 
-def test_a_contest_of_whole_networks():
-    assert [(case.network, case.layer, case.problem.H) for case in stacks()] == [
+@pytest.mark.workshop
+def test_a_comparison_of_whole_networks():
+    assert [(case.network, case.layer, case.problem.H) for case in whole_networks()] == [
         (name, "whole", 224) for name in NAMES
     ]
     problem = replace(networks.load("squeezenet1_0").layers[0].problem, H=40, W=33)
-    contest = StackContest(Case("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9))
-    contest.enter_ours(("auto", "im2row"))
-    with Rivals(other=False) as rivals:
-        contest.enter_rivals(rivals)
-    rows = contest.rows("stacks")
-    there = {"auto", "im2row"} | {rival.name for rival in rivals.here if "torch" in rival.name}
+    comparison = NetworkComparison(
+        Workload("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9)
+    )
+    comparison.enter_ours(("auto", "im2row"))
+    here, _ = at_hand(BASELINES.values())
+    comparison.enter_baselines(here)
+    rows = comparison.rows("stacks")
+    there = {"auto", "im2row"} | {one.name for one in here if "torch" in one.name}
     assert {row.candidate for row in rows} == there
     assert {row.candidate for row in rows if row.ours} == {"auto", "im2row"}
     assert {(row.network, row.layer, row.problem) for row in rows} == {("squeezenet1_0", "whole", problem)}

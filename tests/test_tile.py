@@ -7,28 +7,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ConvError, ConvProblem, conv2d, plan
-from convlab.algorithms.precomputed_gemm.tables import tables
-from convlab.cpu import tile_types
+from convlab.algorithms.precomputed_gemm.offsets import tables
+from convlab.cost.common import PANELS
+from convlab.cpu import tile_size
 from convlab.cpu.assembly import hottest_loop
-from convlab.cpu.gemm import _block, gemm, gemm_part, pack, packed_bytes
+from convlab.cpu.gemm import _block, gemm, gemm_part, pack
 from convlab.cpu.jit import njit
 from convlab.cpu.register_tile import (
-    Tile,
+    VectorTile,
     accumulate,
-    heights,
     listed,
     load,
     masked,
-    rows_computed,
     spaced,
     store,
-    tile_for,
     within,
     zeros,
 )
 from convlab.cpu.sliding_window import Window, slide
-from convlab.cpu.threads import check_threads, parts
+from convlab.cpu.threads import partition
+from convlab.cpu.tile_size import heights, rows_computed, tile_for
 from convlab.support.aligned import CACHE_LINE
+from convlab.support.checks import check_threads
 
 
 @njit(cache=False)
@@ -73,14 +73,14 @@ def tiles():
     for dtype in ("float32", "float64"):
         yield tile_for(dtype)
         yield tile_for(dtype).narrow
-        yield Tile(3, 2, 4, dtype)
+        yield VectorTile(3, 2, 4, dtype)
 
 
 def other_heights():
     """Yield tiles of the heights for few rows; of each one vector wide in one dtype, two in the other."""
     for i, height in enumerate(heights()[1:]):
         wide, narrow = (
-            Tile(height, tile_for(dtype).vectors, tile_for(dtype).lanes, dtype)
+            VectorTile(height, tile_for(dtype).vectors, tile_for(dtype).lanes, dtype)
             for dtype in np.roll(["float32", "float64"], i).tolist()
         )
         yield from (wide, narrow.narrow)
@@ -124,7 +124,7 @@ def test_a_sum_in_pieces_goes_on_where_it_was_left(tile):
 
 @pytest.mark.parametrize("height", [height for height in heights() if height <= 8])
 def test_a_row_whose_bit_is_missing_is_never_read(height):
-    tile = Tile(height, 2, tile_for().lanes)
+    tile = VectorTile(height, 2, tile_for().lanes)
     x = np.arange(1, 1 + 3 * tile.rows, dtype=np.float32)
     w, y = np.ones(tile.cols, np.float32), np.zeros(tile.rows * tile.cols, np.float32)
     for bits in range(1 << tile.rows):
@@ -139,7 +139,7 @@ def test_a_row_whose_bit_is_missing_is_never_read(height):
 @pytest.mark.parametrize("height", heights())
 @pytest.mark.parametrize("offsets_type", [np.int32, np.int64])
 def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type, height):
-    tile = Tile(height, 2, tile_for().lanes)
+    tile = VectorTile(height, 2, tile_for().lanes)
     x = np.arange(1, 1 + 3 * tile.rows, dtype=np.float32)
     offsets = np.arange(tile.rows).astype(offsets_type)
     offsets[::2] = -1
@@ -204,9 +204,9 @@ def test_a_window_slides(window):
 )
 def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, registers, monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: machine)
-    monkeypatch.setattr(tile_types, "vector_bytes", lambda: vector)
+    monkeypatch.setattr(tile_size, "vector_bytes", lambda: vector)
     usual, *_ = known = heights.__wrapped__()
-    monkeypatch.setattr(tile_types, "heights", lambda: known)
+    monkeypatch.setattr(tile_size, "heights", lambda: known)
     assert 2 * max(known) + 2 + 1 <= registers  # sums, weights, one number of a row
     assert min(known) >= 4
     assert usual <= 8, "precomputed_gemm's masks have a bit for each row, in one byte"
@@ -241,7 +241,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     """One request for each cache line of weights, and no sum leaves its register for it."""
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
-        tile = Tile(height, 2, tile_for().lanes)
+        tile = VectorTile(height, 2, tile_for().lanes)
         given = tile, a, 8, 1, panels, y, tile.cols, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
@@ -266,7 +266,7 @@ def test_products_of_any_size(M, N, K, threads, dtype, transposed):
     rng = np.random.default_rng(M * N * K)
     a, w = rng.standard_normal((M, K)).astype(dtype), rng.standard_normal((2, N, K)).astype(dtype)
     panels = pack(w)
-    assert panels.nbytes == packed_bytes(2, N, K, dtype)
+    assert panels.nbytes == PANELS(ConvProblem(1, 1, 1, 2 * K, 2 * N, 1, 1, groups=2, dtype=dtype))
     flat, steps = (a.T.copy(), (1, M)) if transposed else (a, (K, 1))
     y_row = N + 3
     for g in range(2):
@@ -286,7 +286,7 @@ def test_products_of_any_size(M, N, K, threads, dtype, transposed):
 )
 def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step, cols, col_step):
     seen = np.zeros((rows, cols), int)
-    cut = parts(threads, rows, row_step, cols, col_step)
+    cut = partition(threads, rows, row_step, cols, col_step)
     assert 1 <= len(cut) <= threads
     for top, bottom, left, right in cut:
         assert top % row_step == 0

@@ -7,13 +7,13 @@ import pytest
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
-from convlab.gpu import diagnose
 from convlab.gpu.device import simulated
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.tensor_cores.fragments import holders, one_product
-from convlab.inspect.tiling import MOST_SHARED, Tiling, blocks, once, traffic, untiled, wasted
-from convlab.inspect.traffic import moved
+from convlab.inspect.tiling import MOST_SHARED, Tiling, blocks, compulsory_bytes, traffic, untiled, wasted
+from convlab.inspect.traffic import global_traffic
 
 # Rows of 32 bytes that begin on a sector, taps that fill whole pieces, and no tile that hangs over an edge:
 # then every number that is asked for is moved alone, and the count is the formula's.
@@ -37,7 +37,7 @@ def test_traffic_is_what_lanes_ask_for(problem, tile):
     algorithm = rung("", tile, "", "").algorithm("implicit_gemm")
     asked, expected = _moved(problem, algorithm), traffic(problem, Tiling.of(tile))
     assert asked == expected
-    assert all(once(problem)[name] <= asked[name] <= untiled(problem)[name] for name in asked)
+    assert all(compulsory_bytes(problem)[name] <= asked[name] <= untiled(problem)[name] for name in asked)
 
 
 def test_parts_of_sums_are_written_and_read_again():
@@ -53,7 +53,7 @@ def _moved(problem, algorithm):
     x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (problem.x_shape, problem.w_shape))
     with simulated() as device:
         plan(problem, w, algorithm=algorithm, backend="gpu")(x)
-    return moved(device.traces)
+    return global_traffic(device.traces)
 
 
 @pytest.mark.parametrize("tile", ALL_TILES, ids=str)
@@ -69,14 +69,14 @@ def test_wasted_outputs():
     assert wasted(ConvProblem(1, 7, 7, 4, 128, 1, 1), Tiling()) == pytest.approx(1 - 49 / 128)
 
 
-@pytest.mark.skipif(diagnose.of_assembly() is not None, reason=f"no assembly: {diagnose.of_assembly()}")
+@pytest.mark.skipif(assembly_fault() is not None, reason=f"no assembly: {assembly_fault()}")
 @pytest.mark.parametrize("tile", ALL_TILES, ids=str)
 def test_registers_are_near_the_compilers(tile):
     from convlab.gpu.assembly import assemble
-    from convlab.inspect.launches import launched
+    from convlab.inspect.launches import last_launch
 
     problem = ConvProblem(1, 9, 9, 64, 64, 3, 3)
-    built = assemble(*_one(launched(rung("", tile, "", "").algorithm("implicit_gemm"), problem)))
+    built = assemble(*_one(last_launch(rung("", tile, "", "").algorithm("implicit_gemm"), problem)))
     assert Tiling.of(tile).registers == pytest.approx(built.registers, rel=0.3)
 
 

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab.errors import ConvError
-from convlab.gpu import diagnose, simulator
+from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
+from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.kernels import device_function, kernel, unsigned
 from convlab.gpu.numba_cuda import cuda, float32, uint64
 
-TROUBLE = diagnose.of_assembly()
+TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 BITS = (1 << 32) - 1
 
@@ -105,6 +106,58 @@ def test_what_is_rewritten_is_found_where_it_was_written():
 
 
 limit = 2  # found when the kernel runs, though it stands below it
+
+
+@kernel
+def without_a_margin(n, x, y):
+    i = cuda.grid(1)
+    if i < n - 4:
+        y[i] = x[i]
+
+
+@kernel
+def one_row_above(x, y):
+    row = cuda.threadIdx.x
+    y[row] = x[row - 1]
+
+
+@kernel
+def turns(n, x, y):
+    total = float32(0)
+    for i in range(n - 4):
+        total += x[i]
+    y[cuda.threadIdx.x] = total
+
+
+@pytest.mark.parametrize(
+    ("function", "numbers", "words"),
+    [
+        (
+            without_a_margin,
+            (np.uint32(3),),
+            ["n - 4 is -1", "and lets through what this bound"],
+        ),
+        (one_row_above, (), ["row - 1 is -1", "is an index"]),
+        (turns, (np.uint32(3),), ["n - 4 is -1", "a loop goes round as often"]),
+    ],
+)
+def test_numbers_that_wrap_below_zero_are_watched(function, numbers, words):
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    with pytest.raises(simulator.KernelError) as wrong:
+        simulator.run(function, 1, 8, *numbers, x, y).check()
+    assert all(word in str(wrong.value) for word in ("wrapped below zero", *words))
+
+
+def test_both_bounds_may_be_asked_at_once():
+    @kernel
+    def pick(x, y, top):
+        row = cuda.threadIdx.x - top
+        hashed = (row * 2654435761) ^ (row - 7)
+        y[cuda.threadIdx.x] = x[row] if row < x.shape[0] else float32(hashed % 3)
+
+    x, y = np.ones(4, np.float32), np.zeros(8, np.float32)
+    simulator.run(pick, 1, 8, x, y, np.uint32(2)).check()
+    assert (y[2:6] == 1).all()
 
 
 def test_a_function_without_a_source_is_refused_in_words():

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, plan
-from convlab.algorithms.winograd.cpu import TILES
 from convlab.algorithms.winograd.error import amplification, measured_error
-from convlab.algorithms.winograd.tiles import transform_weights
+from convlab.algorithms.winograd.tiles import BLOCK, transform_weights
 from convlab.algorithms.winograd.transforms import POINTS, in_steps, operations, transforms
-from convlab.cpu.assembly import loops
+from convlab.cpu.assembly import loops, uncached
 from convlab.cpu.register_tile import tile_for
 from convlab.oracle import reference
 
@@ -151,7 +150,7 @@ def test_tiles_blocks_and_edges(m, backend, threads, sizes):
 
 
 def test_the_cases_above_fill_more_than_one_block():
-    assert TILES < 3 * 5 * 5  # the images of 32 x 31, in the largest tiles
+    assert BLOCK < 3 * 5 * 5  # the images of 32 x 31, in the largest tiles
 
 
 # -- how exact it is ---------------------------------------------------------------------------------------
@@ -243,10 +242,12 @@ def test_weights_are_fetched_ahead_of_their_use(monkeypatch):
     """Every loop over products asks for the weights of the next place, and keeps its sums in registers."""
     problem, called = ConvProblem(1, 9, 9, 16, 16, 3, 3), []
     x, w = np.ones(problem.x_shape, np.float32), np.ones(problem.w_shape, np.float32)
-    monkeypatch.setattr("convlab.cpu.threads.spread", lambda *given: called.append((given[3], given[5:])))
+    monkeypatch.setattr(
+        "convlab.algorithms.winograd.cpu.parallel_for", lambda *given: called.append((given[3], given[5:]))
+    )
     plan(problem, w, algorithm="winograd_2x2", backend="cpu")(x)
     ((kernel, arguments),) = called
-    fresh = kernel.compiled_anew()
+    fresh = uncached(kernel)
     fresh.compile(tuple(numba.typeof(argument) for argument in (0, 9, 0, 16, *arguments)))
     found = [loop for loop in loops(fresh.inspect_asm(fresh.signatures[0])) if loop.on_vectors]
     rows = arguments[0][0].rows

@@ -76,9 +76,9 @@ def test_no_row_is_left_over():
 
 def test_it_is_found_what_notebooks_use():
     """The search for public names sees imports, and what is used of an imported module."""
-    assert {"plans.plan", "units.bytes_text", "gpu.lanes.run"} <= set(PUBLIC)
-    assert "plans.Plan.resize" in methods(PUBLIC)
-    assert Path(inspect.getfile(PUBLIC["measure.datasheets.load"])).name == "datasheets.py"
+    assert {"api.plan", "support.units.bytes_text", "gpu.simulator.run"} <= set(PUBLIC)
+    assert "plans.plan.Plan.resize" in methods(PUBLIC)
+    assert Path(inspect.getfile(PUBLIC["benchmark.datasheets.load"])).name == "datasheets.py"
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -150,32 +150,38 @@ _RECORD = "a record: the library makes it, and nobody else"
 _DEVICE = "a word of a device: said by launches of the library, with what it has made itself"
 _HOT = "every run of a plan goes through it, with what the plan has checked"
 _RECORDS = (
-    "algorithms.base.Algorithm",
-    "gpu.lanes.mistakes.Mistake",
-    "gpu.lanes.requests.Request",
-    "gpu.lanes.site.Site",
-    "gpu.lanes.trace.Trace",
-    "gpu.lanes.trace.Trace.add",
-    "measure.machine.Machine",
-    "networks.Layer",
-    "networks.Network",
-    "plans.Plan",
-    "whole.prepared.Prepared",
-    "whole.profile.Profile",
-    "whole.stack.Stack",
-    "widgets.base.Live.page",
+    "algorithms.spec.Algorithm",
+    "gpu.simulator.errors.Mistake",
+    "gpu.simulator.requests.Request",
+    "gpu.simulator.access_site.Site",
+    "gpu.simulator.trace.Trace",
+    "gpu.simulator.trace.Trace.add",
+    "machine.facts.Machine",
+    "networks.layers.Layer",
+    "networks.layers.Network",
+    "plans.plan.Plan",
+    "networks.executor.Executor",
+    "networks.profile.Profile",
+    "networks.model.Model",
 )
 SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
-        [f"gpu.simulator.Simulator.{word}" for word in ("put", "empty", "get", "adopt", "holds", "launch")],
+        [
+            f"gpu.simulated_gpu.Simulator.{word}"
+            for word in ("put", "empty", "get", "adopt", "holds", "launch")
+        ],
         _DEVICE,
     ),
-    "gpu.counted.FirstBlock.launch": _DEVICE,
-    "algorithms.direct.loop_arguments": _HOT,
-    "gemm.gemm": _HOT,
-    "algorithms.direct.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
-    "algorithms.tensor_core.Tile": "a named tuple; `tensor_core` looks at it",
-    "jit.njit": "Numba looks at its options, and says in its own words what is wrong",
+    "inspect.traffic.FirstBlock.launch": _DEVICE,
+    "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
+    "cpu.gemm.gemm": _HOT,
+    "algorithms.implicit_gemm.reference.run": _HOT,
+    "algorithms.winograd.reference.run": _HOT,
+    "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
+    "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
+    "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",
+    "gpu.kernels.kernel": "Numba looks at its options, and says in its own words what is wrong",
+    "gpu.kernels.device_function": "as `kernel`",
 }
 
 # -- the calls ---------------------------------------------------------------------------------------------
@@ -186,25 +192,23 @@ def rows() -> dict[str, Call]:
     import convlab
     from convlab import ConvProblem, figures, plan
     from convlab.algorithms.tensor_core import TILES
-    from convlab.auto import model_error
     from convlab.auto import speeds as known
     from convlab.auto.timing import Timing
-    from convlab.benchmark import datasheets, roofline, saved
+    from convlab.benchmark import datasheets, model_error, roofline, saved
     from convlab.benchmark.comparison import Effort
-    from convlab.benchmark.layers import Case
-    from convlab.benchmark.rows import CPU
-    from convlab.benchmark.tables import Table
+    from convlab.benchmark.layers import Workload
+    from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
-    from convlab.cpu.tile_types import Tile as RegisterTile
-    from convlab.gpu.assembly import trouble
-    from convlab.gpu.device import Simulator
-    from convlab.gpu.gemm.load_implicit import index_map
+    from convlab.cpu.tile_size import VectorTile
+    from convlab.gpu.diagnose.availability import assembly_fault
+    from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
+    from convlab.gpu.simulated_gpu import Simulator
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
-    from convlab.networks import whole
     from convlab.support.files import data_path
+    from convlab.support.tables import TextTable
 
     names = public()
     found: dict[str, Call] = {}
@@ -227,14 +231,14 @@ def rows() -> dict[str, Call]:
     measurement = saved.read(newest_run(data_path("measurements")))
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
     roofs = roofline.of_machine(measurement.header["roofs"], measurement.header["machine"])
-    trace = access_patterns.ACCESSES[0].trace()
-    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), RegisterTile(2, 1, 4)
-    xy = access_patterns.ACCESSES[0].pictures
+    trace = access_patterns.ACCESS_PATTERNS[0].trace()
+    tile, small = Tile(16, 16, 16, 1, 1, width=1, buffers=1), VectorTile(2, 1, 4)
+    xy = access_patterns.ACCESS_PATTERNS[0].pictures
 
     # the front door
     steps = {name: {"an array"} for name in ("stride", "dilation")} | {"padding": {"0", "an array"}}
     row(
-        "plans.conv2d",
+        "api.conv2d",
         **{
             "x": x,
             "w": w,
@@ -248,11 +252,11 @@ def rows() -> dict[str, Call]:
         **{"algorithm": "im2row", "backend": "numpy", "threads": 1},
         right=steps,
     )
-    row("plans.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
+    row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
-    row("plans.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
-    row("plans.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
-    row("plans.Plan.resize", made.resize, N=1, H=5, W=6)
+    row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
+    row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
     row(
         "problem.ConvProblem", **sizes, stride=1, padding=0, dilation=1, groups=1, dtype="float32",
@@ -261,11 +265,11 @@ def rows() -> dict[str, Call]:
     row("problem.ConvProblem.of", ConvProblem.of, x=x, w=w)
     row("problem.ConvProblem.inside", problem.inside, r=0, s=0, right={"r": {"0"}, "s": {"0"}})
     first = convlab.ALGORITHMS["im2row"]
-    row("algorithms.base.Algorithm.supports", first.supports, problem=problem)
-    row("algorithms.base.Algorithm.form", first.form, backend="numpy")
+    row("algorithms.spec.Algorithm.supports", first.supports, problem=problem)
+    row("algorithms.spec.Algorithm.form", first.form, backend="numpy")
     for name in ("cost", "workspace_bytes"):
         row(
-            f"algorithms.base.Algorithm.{name}",
+            f"algorithms.spec.Algorithm.{name}",
             getattr(first, name),
             problem=problem,
             backend="numpy",
@@ -273,23 +277,23 @@ def rows() -> dict[str, Call]:
         )
 
     # layouts
-    row("layouts.from_nchw", x=x)
-    row("layouts.to_nchw", y=x)
-    row("layouts.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
+    row("nchw.from_nchw", x=x)
+    row("nchw.to_nchw", y=x)
+    row("nchw.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
 
     # algorithms
-    row("algorithms.im2row.im2row", x=x, problem=problem)
-    row("algorithms.im2col.im2col", x=x, problem=problem)
-    row("algorithms.im2col.col2im", cols=convlab.im2col(x, problem), problem=problem)
+    row("algorithms.im2row.reference.im2row", x=x, problem=problem)
+    row("algorithms.im2col.reference.im2col", x=x, problem=problem)
+    row("algorithms.im2col.reference.col2im", cols=convlab.im2col(x, problem), problem=problem)
     blocks = {name: {"10**30"} for name in ("block_m", "block_n", "block_k")}
     row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4, right=blocks)
     row(
-        "algorithms.implicit_gemm.implicit_gemm",
+        "api.implicit_gemm",
         x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy", right=blocks,
     )  # fmt: skip
     index, whole_numbers = IndexMap(problem), np.arange(3)
     row(
-        "algorithms.implicit_gemm.gather",
+        "algorithms.implicit_gemm.reference.gather",
         x=x, index=index, m=whole_numbers, k=whole_numbers, group=0,
         right={"m": {"0", "an array"}, "k": {"0", "an array"}, "group": {"0"}},
     )  # fmt: skip
@@ -305,43 +309,58 @@ def rows() -> dict[str, Call]:
             right=dict.fromkeys(given, cells) | {"group": {"0"}},
         )
     row("index_map.IndexMap.inside", index.inside, h=0, w=0, right=dict.fromkeys("hw", cells | {"-1"}))
-    row("algorithms.indirect.indirection_buffer", problem=problem, rows=2, first=0, right={"first": {"0"}})
-    row("algorithms.precomputed_walk.deltas", problem=problem, block_c=4)
-    row("algorithms.precomputed_walk.walk", problem=problem, block_c=4)
-    row("algorithms.precomputed_walk.tables", problem=problem, rows=8)
+    row(
+        "algorithms.indirect.buffer.indirection_buffer",
+        problem=problem,
+        rows=2,
+        first=0,
+        right={"first": {"0"}},
+    )
+    row("algorithms.precomputed_gemm.offsets.deltas", problem=problem, block_c=4)
+    row("algorithms.precomputed_gemm.offsets.walk", problem=problem, block_c=4)
+    row("algorithms.precomputed_gemm.offsets.tables", problem=problem, rows=8)
     folding = ConvProblem(1, 8, 8, 3, 4, 3, 3, stride=2, padding=1)
     from convlab.algorithms.winograd_s2d.space_to_depth import folded
 
     turned = folded(folding)
-    row("algorithms.space_to_depth.folded", problem=folding)
-    row("algorithms.space_to_depth.fold_weights", problem=folding, w=np.ones(folding.w_shape, "f4"))
+    row("algorithms.winograd_s2d.space_to_depth.folded", problem=folding)
     row(
-        "algorithms.space_to_depth.fold_numpy",
+        "algorithms.winograd_s2d.space_to_depth.fold_weights",
+        problem=folding,
+        w=np.ones(folding.w_shape, "f4"),
+    )
+    row(
+        "algorithms.winograd_s2d.space_to_depth.fold_numpy",
         problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
     )  # fmt: skip
-    row("algorithms.tensor_core.rounded", array=x, kind="fp16", right={"array": {"an array", "a 0-d array"}})
+    row(
+        "algorithms.tensor_core.rounding.rounded",
+        array=x,
+        kind="fp16",
+        right={"array": {"an array", "a 0-d array"}},
+    )
     row("algorithms.tensor_core.tensor_core", inputs="fp16", tile=TILES[0])
     points = {"points": {"(0, 1, 2)"}}
-    row("algorithms.winograd_error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
-    row("algorithms.winograd_transforms.matrices", m=2, points=(0, 1, -1), r=3, right=points)
-    row("algorithms.winograd_transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd.error.amplification", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd.transforms.matrices", m=2, points=(0, 1, -1), r=3, right=points)
+    row("algorithms.winograd.transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
     row(
-        "algorithms.winograd_error.measured_error",
+        "algorithms.winograd.error.measured_error",
         m=2, points=(0, 1, -1), dtype="float32", C=2, K=2, tiles=2, right=points,
     )  # fmt: skip
     row(
-        "aligned.aligned_empty",
+        "support.aligned.aligned_empty",
         shape=(2, 3),
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
-    row("assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
+    row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
-    row("blocks.in_order", problem=problem, block_m=4, block_n=4, block_k=4)
-    row("blocks.count", problem=problem, block=block)
-    row("reference.reference", x=x, w=w, problem=problem, bias=bias, right={"bias": {"an array"}})
+    row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)
+    row("inspect.block_footprint.count", problem=problem, block=block)
+    row("oracle.reference", x=x, w=w, problem=problem, bias=bias, right={"bias": {"an array"}})
     row(
-        "reference.tolerance",
+        "oracle.tolerance",
         x=x,
         w=w,
         problem=problem,
@@ -349,37 +368,54 @@ def rows() -> dict[str, Call]:
         factor=8.0,
         right={"factor": TIMES, "bias": {"an array"}},
     )
-    row("files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
+    row("support.files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
     a = np.ones((4, 8), np.float32)
-    row("ladder.pack", b=a, cols=4)
-    row("ladder.rungs", dtype="float32")
-    row("ladder.Rung", name="a", change="b", kernel=one_by_one, tile=small,
+    row("cpu.gemm_ladder.pack", b=a, cols=4)
+    row("cpu.gemm_ladder.rungs", dtype="float32")
+    row("cpu.gemm_ladder.Rung", name="a", change="b", kernel=one_by_one, tile=small,
         right={"name": TEXT, "kernel": CALLED})  # fmt: skip
-    row("ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
-    row("ladder.Rung.arguments", rungs()[0].arguments, a=a, b=np.ones((8, 4), "f4"), y=np.zeros((4, 4), "f4"))
-    row("tile_types.Tile", rows=2, vectors=1, lanes=4, dtype="float32")
-    row("tile_types.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
+    row("cpu.gemm_ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
+    row(
+        "cpu.gemm_ladder.Rung.arguments",
+        rungs()[0].arguments,
+        a=a,
+        b=np.ones((8, 4), "f4"),
+        y=np.zeros((4, 4), "f4"),
+    )
+    row("cpu.tile_size.VectorTile", rows=2, vectors=1, lanes=4, dtype="float32")
+    row("cpu.tile_size.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
         right={"dtype": UNHASHABLE, "rows": UNHASHABLE})  # fmt: skip
-    same("units.bytes_text", "units.count_text", count=5, right={"count": NUMBER})
-    row("units.ratio_text", value=5.0, right={"value": NUMBER})
-    row("units.time_text", seconds=5.0, right={"seconds": NUMBER})
+    same("support.units.bytes_text", "support.units.count_text", count=5, right={"count": NUMBER})
+    row("support.units.ratio_text", value=5.0, right={"value": NUMBER})
+    row("support.units.time_text", seconds=5.0, right={"seconds": NUMBER})
 
     # networks
-    row("networks.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
-    row("networks.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
+    row("networks.layers.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
+    row("networks.layers.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
         right={"name": {"0", "-1"}}, named={"name": "has no layer"})  # fmt: skip
     row(
-        "whole.stack.load", name="squeezenet1_0", size=32, batch=1, dtype="float32", named={"name": "network"}
+        "networks.model.load_model",
+        name="squeezenet1_0",
+        size=32,
+        batch=1,
+        dtype="float32",
+        named={"name": "network"},
     )
-    stack = whole.load("squeezenet1_0", size=32)
+    stack = convlab.networks.load_model("squeezenet1_0", size=32)
     photo = np.full(stack.photo_shape, 0.5, np.float32)
     ready = stack.prepare("im2row", backend="numpy", progress=False)
-    row("whole.stack.Stack.check_photo", stack.check_photo, photo=photo)
-    row("whole.stack.Stack.reference", stack.reference, photo=photo, trusted=True)
-    row("whole.stack.Stack.tolerance", stack.tolerance, reference=np.ones((1, 512)), rounding=1.0, factor=2.0,
-        right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES, "factor": TIMES})  # fmt: skip
+    row("networks.model.Model.check_photo", stack.check_photo, photo=photo)
+    row("networks.model.Model.reference", stack.reference, photo=photo, trusted=True)
     row(
-        "whole.stack.Stack.prepare",
+        "networks.model.Model.tolerance",
+        stack.tolerance,
+        reference=np.ones((1, 512)),
+        rounding=1.0,
+        factor=2.0,
+        right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES, "factor": TIMES},
+    )
+    row(
+        "networks.model.Model.prepare",
         stack.prepare,
         algorithm="im2row",
         backend="numpy",
@@ -389,8 +425,8 @@ def rows() -> dict[str, Call]:
         right={"algorithm": {"{}"}},
         trusted=True,
     )
-    row("whole.prepared.Prepared.run", ready.run, photo=photo)
-    row("whole.prepared.Prepared.profile", ready.profile, photo=photo, rounds=1, progress=False)
+    row("networks.executor.Executor.run", ready.run, photo=photo)
+    row("networks.executor.Executor.profile", ready.profile, photo=photo, rounds=1, progress=False)
 
     # pictures
     row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
@@ -404,9 +440,9 @@ def rows() -> dict[str, Call]:
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
     row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one, role="input")
-    row("figures.fragments.held", lane=9, right={"lane": {"0"}})
-    row("figures.fragments.pipeline", pieces=2)
-    row("figures.mixing.cost_of", layers=(problem,))
+    row("figures.mma_layout.mma_layout", lane=9, right={"lane": {"0"}})
+    row("figures.pipeline.pipeline", pieces=2)
+    row("cost.layers.cost_of", layers=(problem,))
     row("figures.picture.photograph", size=4)
     picture = figures.tensors(problem)
     row(
@@ -419,19 +455,19 @@ def rows() -> dict[str, Call]:
     )
     row("figures.picture.show", fig=Made(figure), alt="Words", photo=False)
     row(
-        "figures.places.three_ways",
+        "figures.tap_addresses.tap_addresses",
         m=2,
         problem=ConvProblem(1, 5, 6, 4, 1, 3, 3, padding=1),
         right={"m": {"0"}},
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
-    row("figures.prediction.judged", found=judged)
-    row("figures.roofline.draw", line=line, points=[], title="A title", beside=[], counted=True,
+    row("figures.model_error.model_error", found=judged)
+    row("figures.roofline.roofline", line=line, points=[], title="A title", beside=[], counted=True,
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
     row("figures.roofline.rate_text", roof=line.adds)
-    row("figures.stack.draw", profile=ready.profile(photo, rounds=1, progress=False))
+    row("figures.network_profile.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensors.tensors", problem=problem)
-    row("figures.warps.threads", trace=trace, array="y", kind="st")
+    row("figures.threads.threads", trace=trace, array="y", kind="st")
 
     # lessons
     row(
@@ -454,7 +490,7 @@ def rows() -> dict[str, Call]:
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}
     )
     row(
-        "gpu.lanes.run",
+        "gpu.simulator.run",
         **launch,
         arguments=xy(),
         blocks=[0],
@@ -576,36 +612,51 @@ def rows() -> dict[str, Call]:
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 
     # gpu
-    row("gpu.accesses.turned_in_shared", width=33)
-    row("gpu.direct.one_thread_per_output", dtype="float32")
-    row("gpu.filter.shared", dtype="float32", R=3, S=3)
-    row("gpu.fragments.one_product", row=16)
-    same("gpu.indirect.listed", "gpu.precomputed_gemm.walked", "gpu.tiled.index_map.index_map",
-         "gpu.tiled.stored.stored", tile=tile, width=1, dtype="float32")  # fmt: skip
-    row("gpu.tensor_core_product.product", kind="fp16", tile=TILES[-1])
-    row("gpu.tiled.kernel.tiled_product", tile=tile, source=index_map, x_width=1, y_width=1, dtype="float32",
-        columns=1, right={"source": CALLED})  # fmt: skip
-    row("gpu.tiled.product.outer_products", tile=tile, dtype="float32")
-    row("gpu.tiled.choose.choose", problem=problem, given=(None, None, None))
-    row("gpu.tiled.choose.judge", problem=problem, tile=tile, parts=1)
-    row("gpu.tiled.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
-    row("gpu.tiled.tile.Tile.check", tile.check, dtype="float32")
-    row("gpu.tiled.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
-    for name in ("lanes", "loads_a"):
-        row(f"gpu.tiled.tile.Tile.{name}", getattr(tile, name), width=1)
+    row("inspect.access_patterns.turned_in_shared", width=33)
+    row("algorithms.direct.gpu.one_thread_per_output", dtype="float32")
+    row("algorithms.direct.gpu_filter.shared", dtype="float32", R=3, S=3)
+    row("gpu.tensor_cores.fragments.one_product", row=16)
+    same(
+        "algorithms.indirect.gpu.indirect_loader",
+        "algorithms.precomputed_gemm.gpu.precomputed_loader",
+        "gpu.gemm.load_implicit.implicit_loader",
+        "gpu.gemm.load_matrix.matrix_loader",
+        tile=tile,
+        width=1,
+        dtype="float32",
+    )
+    row("gpu.tensor_cores.product.product", kind="fp16", tile=TILES[-1])
     row(
-        "gpu.tiling.Tiling",
+        "gpu.gemm.kernel.tiled_product",
+        tile=tile,
+        loader=implicit_loader,
+        x_width=1,
+        y_width=1,
+        dtype="float32",
+        columns=1,
+        right={"loader": CALLED},
+    )
+    row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
+    row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
+    row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
+    row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
+    row("gpu.gemm.tile.Tile.check", tile.check, dtype="float32")
+    row("gpu.gemm.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
+    for name in ("lanes", "loads_a"):
+        row(f"gpu.gemm.tile.Tile.{name}", getattr(tile, name), width=1)
+    row(
+        "inspect.tiling.Tiling",
         **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},
         buffers=1,
         split_k=1,
     )
-    row("gpu.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
-    row("gpu.tiling.Tiling.held", Tiling().held, arch="sm_90")
-    row("gpu.tiling.traffic", problem=problem, tiling=Tiling())
-    row("gpu.implicit_gemm.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
+    row("inspect.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
+    row("inspect.tiling.Tiling.held", Tiling().held, arch="sm_90")
+    row("inspect.tiling.traffic", problem=problem, tiling=Tiling())
+    row("algorithms.implicit_gemm.gpu.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
         right={"name": TEXT, "traffic": TEXT})  # fmt: skip
     kernel_arguments = (np.ones(4, "f4"),)
-    if trouble.of_assembly() is None:
+    if assembly_fault() is None:
         row(
             "gpu.assembly.assemble",
             kernel=_nothing,
@@ -619,43 +670,50 @@ def rows() -> dict[str, Call]:
         )
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"
-    row("gpu.counted.FirstBlock", traced=True)
-    row("gpu.simulator.Simulator", traced=True)
+    row("inspect.traffic.FirstBlock", traced=True)
+    row("gpu.simulated_gpu.Simulator", traced=True)
     row("gpu.device.simulated", traced=True)
     row("gpu.device.using", device=Simulator())
-    same("gpu.counted.first_block", "gpu.counted.launches", "gpu.launched.launched",
+    same("inspect.traffic.first_block", "inspect.launches.record_launches", "inspect.launches.last_launch",
          problem=problem, algorithm="direct")  # fmt: skip
-    row("gpu.counted.sites", traces=trace, right={"traces": ANY_LIST})
-    row("gpu.counted.moved", traces=trace, kind="ld", right={"traces": ANY_LIST})
-    row("gpu.counted.passes", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
-    row("gpu.filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
+    row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
+    row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})
+    row("inspect.traffic.shared_traffic", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
+    row("algorithms.direct.gpu_filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
     row(
-        "gpu.lanes.memory.poisoned",
+        "gpu.simulator.global_memory.poisoned",
         shape=(2, 3),
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
-    row("gpu.lanes.trace.Trace.requests", trace.requests, site=trace.sites()[0])
-    row("gpu.lanes.trace.Trace.reads", trace.reads, array="x")
-    same("gpu.notes.compiler_is_here", "gpu.notes.gpu_is_here", what="a kernel")
-    row("gpu.places.divisions", functions=(addressing.led,))
-    row("gpu.places.windows", name="led by deltas", problem=ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1),
-        x=np.ones((1, 3, 3, 1), np.float32), rows=32)  # fmt: skip
+    row("gpu.simulator.trace.Trace.requests", trace.requests, site=trace.sites()[0])
+    row("gpu.simulator.trace.Trace.reads", trace.reads, array="x")
+    same(
+        "gpu.diagnose.availability.compiler_is_here", "gpu.diagnose.availability.gpu_is_here", what="a kernel"
+    )
+    row("inspect.addressing.divisions", functions=(addressing.led,))
+    row(
+        "inspect.addressing.windows",
+        name="led by deltas",
+        problem=ConvProblem(1, 3, 3, 1, 1, 3, 3, padding=1),
+        x=np.ones((1, 3, 3, 1), np.float32),
+        rows=32,
+    )
 
     # measuring
-    case = Case("resnet18", "conv1", problem)
+    case = Workload("resnet18", "conv1", problem)
     effort = Effort(rounds=1, most=1, budget=0.0)
     row(
-        "measure.autotune.autotune",
+        "auto.autotune.autotune",
         problems=problem,
         threads=1,
         on_problem=lambda problem: None,
         trusted=True,
         right={"problems": ANY_LIST, "on_problem": CALLED},
     )
-    row("measure.caches.read_speeds", smallest=8192, largest=8192, rounds=1)
+    row("benchmark.read_bandwidth.read_speeds", smallest=8192, largest=8192, rounds=1)
     row(
-        "measure.cases.Case",
+        "benchmark.layers.Workload",
         network="resnet18",
         layer="conv1",
         problem=problem,
@@ -663,38 +721,52 @@ def rows() -> dict[str, Call]:
         right={"network": TEXT},
     )
     positive = {"1.5", "10**30", "infinity"}
-    row("measure.contest.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
+    row("benchmark.comparison.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
         right={"budget": positive | {"0"}, "slow": positive, "patience": positive})  # fmt: skip
-    row("measure.contest.material", problem=problem)
-    row("measure.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
+    row("auto.timing.material", problem=problem)
+    row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
-    row("measure.gpu.ladder_times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
+    row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
     row(
-        "measure.gpu.layer_times.layer_times",
-        case=case,
+        "benchmark.gpu.times.layer_times",
+        workload=case,
         names=["direct"],
         folder=folder,
         right={"names": ANY_LIST},
     )
     rows_right = {"rows": ANY_LIST}
-    row("measure.judge.judge", rows=[row_of], speeds=speeds, right=rows_right)
-    row("measure.judge.rows_of", measurement=measurement)
-    row("measure.judge.speeds_of", measurement=measurement)
-    row("measure.judge_tables.errors", judged=judged, right={"judged": ANY_LIST})
-    row("measure.judge_tables.prices", measurement=measurement)
-    row("measure.live.measure_layer", problem=problem, names=["im2row"], layer="a", rounds=1, trusted=True,
-        right={"names": ANY_LIST})  # fmt: skip
-    row("measure.paper.compare_three", case=case, effort=effort, cache="warm", trusted=True)
-    row("measure.paper.three_ways", problem=problem, x=x, w=w)
-    row("measure.points.once", problem=problem)
-    row("measure.points.points", rows=[row_of], right=rows_right)
-    row("measure.predict.predict", problem=problem, algorithm="im2row", speeds=speeds, threads=1, once=False)
-    row("measure.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
+    row("benchmark.model_error.judge", rows=[row_of], speeds=speeds, right=rows_right)
+    row("benchmark.model_error.rows_of", measurement=measurement)
+    row("benchmark.model_error.speeds_of", measurement=measurement)
+    row("benchmark.model_error_tables.errors", judged=judged, right={"judged": ANY_LIST})
+    row("benchmark.model_error_tables.prices", measurement=measurement)
+    row(
+        "benchmark.measure_layer.measure_layer",
+        problem=problem,
+        names=["im2row"],
+        layer="a",
+        rounds=1,
+        trusted=True,
+        right={"names": ANY_LIST},
+    )
+    row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
+    row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
+    row("benchmark.roofline_points.compulsory_bytes", problem=problem)
+    row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
+    row(
+        "auto.predict.predict",
+        problem=problem,
+        algorithm="im2row",
+        speeds=speeds,
+        threads=1,
+        include_packing=False,
+    )
+    row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
-    row("measure.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
+    row("benchmark.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
         right={"name": TEXT, "machine": {"{}", "a dict"}})  # fmt: skip
     row(
-        "measure.roofs.multiply_adds",
+        "auto.roofs.multiply_adds",
         threads=1,
         rounds=1,
         seconds=1e-5,
@@ -702,18 +774,18 @@ def rows() -> dict[str, Call]:
         loop=lambda flops: flops,
         right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
     )
-    row("measure.runs.runs", folder=folder, what=CPU)
-    row("measure.saved.read", path=newest_run(folder))
+    row("benchmark.saved_runs.runs", folder=folder, what=CPU)
+    row("benchmark.saved.read", path=newest_run(folder))
     row(
-        "measure.summary.by_kind",
+        "benchmark.summary.by_kind",
         rows=[row_of],
         ours=["im2row"],
-        rivals=None,
-        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "rivals")},
+        baselines=None,
+        right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
-    row("measure.tables.as_text", table=Table("a", ("b",), [("c",)]))
+    row("support.tables.as_text", table=TextTable("a", ("b",), [("c",)]))
     row(
-        "measure.timing.compare",
+        "auto.timing.compare",
         candidates={"a": lambda: a},
         expected=a,
         limit=0.0,
@@ -737,17 +809,17 @@ def figure():
 
 
 def newest_run(folder):
-    """Return a saved run that has roofs and paces."""
+    """Return a saved run that has roofs and overheads."""
     from convlab.benchmark import saved
 
     for path in sorted(folder.glob("*.csv")):
         header = saved.read(path).header
-        if "paces" in header and "roofs" in header:
+        if "overheads" in header and "roofs" in header:
             return path
-    raise AssertionError("no saved run has paces")
+    raise AssertionError("no saved run has overheads")
 
 
 def convlab_blocks(problem):
-    from convlab.inspect.block_footprint import in_order
+    from convlab.inspect.block_footprint import implicit_gemm_blocks
 
-    return in_order(problem, 4, 4, 4)[0]
+    return implicit_gemm_blocks(problem, 4, 4, 4)[0]

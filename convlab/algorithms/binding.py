@@ -1,42 +1,41 @@
-"""A GPU form in the table of algorithms: what it costs, and the module that runs it."""
+"""A form by the name of its module: what it costs is known here, the code is imported when it first runs.
+
+Every algorithm is a folder, and every form is a file in it: `reference` (NumPy), `cpu` (Numba), `gpu` (CUDA).
+Numba and CUDA take a second to import, so the table of algorithms only knows where the forms are. This is the
+one place in the library where a module is named by a string.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
-from convlab.algorithms.spec import Form, Formula
+from convlab.algorithms.spec import Form
 
 
-def gpu_form(module: str, *, parts: tuple[str, ...] = (), bound: tuple = (), **costs: Formula) -> Form:
-    """Return a `Form` whose functions are those of an algorithm's module gpu, imported when it first runs.
+def form(folder: str, file: str, *, functions: tuple[str, ...] = (), bound: tuple = (), **costs) -> Form:
+    """Return a `Form` whose functions are those of a module, imported when the first of them is called.
 
     Parameters
     ----------
-    module : str
-        Has ``run(problem, x, packed, workspace, y, threads)``; every array is the device's, of the shape
-        it has on the CPU.
-    parts : tuple of str
-        Which others the module has: "pack", "allocate", "resize", as `Form` describes them; they return
-        arrays of the device.
+    folder : str
+        The algorithm's package: it says ``__name__``.
+    file : str
+        The module in it: "reference", "cpu" or "gpu". It has
+        ``run(problem, x, packed, workspace, y, threads)``, as `Form` describes it. The arrays of a GPU form
+        are the device's, of the shape they have on the CPU.
+    functions : tuple of str
+        Which others the module has: "pack", "allocate", "resize" and the like, as `Form` describes them.
     bound : tuple
         What every function of the module takes before these arguments: one module serves several forms.
     **costs
-        The cost model: `bytes_moved`, and `workspace_bytes` and `packed_bytes` where they are not the usual.
+        The cost model and what else is no function of the module, see `Form`.
     """
-
-    def late(name):
-        def call(*arguments):
-            return getattr(import_module(f"convlab.algorithms.{module}.gpu"), name)(*bound, *arguments)
-
-        return call
-
-    functions = {name: late(name) for name in parts}
-    if "pack" not in parts:
-        functions["pack"] = _put
-    return Form(run=late("run"), **functions, **costs)
+    return Form(**{name: _late(f"{folder}.{file}", name, bound) for name in ("run", *functions)}, **costs)
 
 
-def _put(problem, w):
-    from convlab.gpu.device import current
+def _late(module: str, name: str, bound: tuple) -> Callable:
+    def call(*arguments):
+        return getattr(import_module(module), name)(*bound, *arguments)
 
-    return current().put(w)
+    return call

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
+from convlab.gpu.device import current
 from convlab.problem import ConvProblem
 
 
 def _as_it_is(problem: ConvProblem, w):
-    from convlab.gpu.device import current
-
     return current().put(w)
 
 
@@ -49,8 +49,6 @@ class Rung:
 
     def algorithm(self, name: str) -> Algorithm:
         """Return the algorithm of this name with this kernel as its form on the GPU, for `convlab.plan`."""
-        from convlab.algorithms import ALGORITHMS
-
         whole = ALGORITHMS[name]
         form = replace(whole.forms["gpu"], run=self.run, pack=self.pack, **self.others)
 

@@ -11,13 +11,22 @@ import numpy as np
 
 from convlab.backends import choose_backend
 from convlab.cost.formula import Formula
-from convlab.cost.phases import NOTHING, Pass, packing
+from convlab.cost.phases import NOTHING, Phase, packing
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
 
 WEIGHTS = Formula("K*R*S*C/G * b")
 DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
+
+
+FAMILIES = {
+    "definition": "loops over all taps of all windows",
+    "copies": "copies the windows into a matrix, and multiplies",
+    "gathers": "multiplies the pixels where they lie, or block by block",
+    "winograd": "transforms small tiles, and leaves out multiplications",
+    "fourier": "transforms pictures to spectra, and multiplies those",
+}
 
 
 @dataclass(frozen=True)
@@ -64,10 +73,9 @@ class Form:
     run : callable
         ``run(problem, x, packed, workspace, y, threads)`` writes the convolution of x into y, without
         bias, on at most so many threads.
-    bytes_moved, workspace_bytes : Formula
-        The cost model, in the letters of `ConvProblem`.
-    packed_bytes : callable
-        The rest of it: ``packed_bytes(problem)``, which may depend on the processor's vectors.
+    bytes_moved, workspace_bytes, packed_bytes : Formula
+        The cost model, in the letters of `ConvProblem`. The last two may be functions of the problem (and the
+        threads) where a formula cannot say it: they are, to the byte, what `allocate` and `pack` return.
     pack : callable
         ``pack(problem, w)`` returns a copy of the weights in the layout `run` wants. Done once, by `plan`.
     allocate : callable
@@ -77,26 +85,31 @@ class Form:
     resize : callable, optional
         ``resize(old, new, workspace)`` returns the workspace of another size of the input, and how much of
         it was made anew: "nothing", "part" or "all". Without it all of it is.
-    packs_for : callable, optional
-        ``packs_for(problem)`` returns what the packed weights depend on beside w: a spectrum is as large as
+    pack_key : callable, optional
+        ``pack_key(problem)`` returns what the packed weights depend on beside w: a spectrum is as large as
         a transform. A plan of such a form keeps w, to pack it anew for another size.
-    passes : callable, optional
-        ``passes()`` returns what a run consists of, for `convlab.auto.predict`.
-    once : callable
-        ``once()`` returns the passes of what `plan` does once: `pack`, and `allocate` where it fills tables.
+    phases : callable, optional
+        ``phases()`` returns what a run consists of, for `convlab.auto.predict`. A form that does not say is
+        not predicted, and "auto" takes it only where it was measured.
+    rank : int, optional
+        Place in the order that "auto" follows where no model predicts the times, the lowest first. A form
+        without one is not taken by that rule.
+    setup : callable
+        ``setup()`` returns the phases of what `plan` does once: `pack`, and `allocate` where it fills tables.
     """
 
     run: Callable[[ConvProblem, np.ndarray, Any, dict[str, np.ndarray], np.ndarray, int], None]
     bytes_moved: Formula
-    workspace_bytes: Formula = NOTHING
-    packed_bytes: Callable[[ConvProblem], int] = WEIGHTS
+    workspace_bytes: Formula | Callable[[ConvProblem, int], int] = NOTHING
+    packed_bytes: Formula | Callable[[ConvProblem], int] = WEIGHTS
     pack: Callable[[ConvProblem, np.ndarray], Any] = _copy
     allocate: Callable[[ConvProblem, int], dict[str, np.ndarray]] = _nothing
     scratch: tuple[str, ...] = ()
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
-    packs_for: Callable[[ConvProblem], Any] | None = None
-    passes: Callable[[], tuple[Pass, ...]] | None = None
-    once: Callable[[], tuple[Pass, ...]] = lambda: (packing(),)
+    pack_key: Callable[[ConvProblem], Any] | None = None
+    phases: Callable[[], tuple[Phase, ...]] | None = None
+    rank: int | None = None
+    setup: Callable[[], tuple[Phase, ...]] = lambda: (packing(),)
 
 
 class Mixing(NamedTuple):
@@ -133,6 +146,8 @@ class Algorithm:
         Backend name to form.
     refuses : callable
         ``refuses(problem)`` returns the reason why this problem is not served, or None.
+    family : str
+        What it does to the windows, one of `FAMILIES`: algorithms of a family share a colour.
     flops : Formula
         Floating-point operations of one run.
     rounding : float
@@ -150,6 +165,7 @@ class Algorithm:
     source: str
     forms: dict[str, Form] = field(repr=False)
     refuses: Callable[[ConvProblem], str | None] = field(default=lambda problem: None, repr=False)
+    family: str = field(default="gathers", repr=False)
     flops: Formula = field(default=DIRECT_FLOPS, repr=False)
     rounding: float = field(default=1.0, repr=False)
     ieee: bool = field(default=True, repr=False)

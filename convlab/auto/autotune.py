@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from statistics import median
 
-from convlab.auto import speeds
-from convlab.auto.select import predicted
-from convlab.auto.timing import alone
-from convlab.benchmark.comparison import Contest, Effort
-from convlab.benchmark.layers import Case
-from convlab.benchmark.saved import Row
-from convlab.cpu.threads import check_threads
+from convlab.algorithms import ALGORITHMS
+from convlab.auto import machine_file
+from convlab.auto.ranking import predicted
+from convlab.auto.timing import REST, alone, check_output, material, take_turns, timer
 from convlab.errors import ParameterError
+from convlab.machine.memory import Memory
+from convlab.plans.feasible import check_feasible
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
+from convlab.support.checks import check_threads
 
 HOPELESS = 3.0  # who is predicted to take so many times as long as the best is not tried
-_EFFORT = Effort(rounds=7, most=31, budget=0.2, patience=float("inf"))
+SLOW = 6.0  # who takes so many times as long as the fastest has its turns apart, and few of them
+ROUNDS, MOST, BUDGET = 7, 31, 0.2  # at least, at most; seconds for more than the least
 
 
 @checked
@@ -29,7 +33,7 @@ def autotune(
     """Time the promising algorithms on backend "cpu", and let "auto" choose by that from now on.
 
     The algorithms take turns, in random order; each output is checked before anything is timed. What was
-    found is kept on disk (`convlab.auto.speeds`) and used by every process on this machine. Timed are
+    found is kept on disk (`convlab.auto.machine_file`) and used by every process on this machine. Timed are
     runs of plans; for a single `conv2d` the predicted packing is added to them.
 
     Parameters
@@ -52,8 +56,8 @@ def autotune(
 
     Examples
     --------
-    >>> layer = networks.load("resnet18")["layer4.0.conv2"].problem
-    >>> list(autotune(layer)[layer])  # doctest: +SKIP
+    >>> layer = convlab.networks.load("resnet18")["layer4.0.conv2"].problem
+    >>> list(convlab.autotune(layer)[layer])  # doctest: +SKIP
     ['winograd_2x2', 'winograd_4x4', 'indirect', 'precomputed_gemm', 'im2row', 'implicit_gemm']
     """
     problems = [problems] if isinstance(problems, ConvProblem) else list(problems)
@@ -65,17 +69,30 @@ def autotune(
 
 def _tune(problem: ConvProblem, threads: int, on_problem) -> dict[str, float]:
     on_problem(problem)
-    rows = timed(Case("autotune", str(problem), problem), threads)
-    found = {row.candidate: row.seconds for row in sorted(rows, key=lambda row: row.seconds)}
-    speeds.keep(problem, threads, found)
+    medians = {name: median(seconds) for name, seconds in times(problem, threads).items()}
+    found = {name: medians[name] for name in sorted(medians, key=medians.get)}
+    machine_file.keep_tuned(problem, threads, found)
     return found
 
 
-def timed(case: Case, threads: int = 1) -> list[Row]:
-    """Time the promising algorithms on a layer, and keep nothing."""
-    expected = predicted(case.problem, threads)
+def times(problem: ConvProblem, threads: int = 1) -> dict[str, list[float]]:
+    """Time the promising algorithms on a layer, and keep nothing; return the seconds of every round."""
+    expected, memory = predicted(problem, threads), Memory(output=problem.y_bytes)
     promising = [name for name in expected if expected[name] <= HOPELESS * min(expected.values())]
+    x, w, answer, limit = material(problem)
     with alone(threads):
-        contest = Contest(case, _EFFORT, threads)
-        contest.enter_ours(promising)
-        return contest.rows("autotune")
+        timers, once = {}, {}
+        for name in promising:
+            algorithm = ALGORITHMS[name]
+            check_feasible(problem, algorithm, "cpu", threads, memory)
+            prepared = Plan(problem, w, None, algorithm, "cpu", threads)
+            output = prepared(x)  # compiles, too
+            check_output(f"{name} on autotune {problem}", output, answer, limit * algorithm.rounding)
+            timers[name] = timer(partial(prepared, x))
+            once[name] = timers[name]()
+        rest = 0.0 if threads == 1 else REST
+        slow = {name for name in timers if once[name] > SLOW * min(once.values())}
+        found = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
+        fast = {name: run for name, run in timers.items() if name not in slow}
+        found |= take_turns(fast, ROUNDS, most=MOST, budget=BUDGET, rest=rest)
+    return {name: found[name] for name in promising}

@@ -28,13 +28,11 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm
-from convlab.cpu.jit import njit
 from convlab.problem import ConvProblem
 
 WORST = 8  # of many sums, as `convlab.oracle.tolerance` has it
 DIGIT = 10
 FEW = 100  # one window of so many may hold next to nothing
-LANES = 64  # numbers side by side, a few vectors of them
 
 
 def of_weights(problem: ConvProblem, algorithm: Algorithm, w: np.ndarray) -> tuple[float, str | None]:
@@ -126,19 +124,18 @@ def _most(sizes: np.ndarray, axis: int, taps: int, step: int, count: int, before
 
 # -- one pass over all numbers -----------------------------------------------------------------------------
 
-# Without their sign floats have the same order as whole numbers of the same bits; NaN is the largest.
-
 
 def _largest(array: np.ndarray) -> float:
-    """Return the size of the largest number."""
-    bits, sign = _bits(array)
-    return float(bits.dtype.type(_most_of(bits.ravel("K"), sign)).view(array.dtype))
+    """Return the size of the largest number; NaN if there is one."""
+    return float(np.maximum(array.max(), -array.min()))
 
 
 def _reach(array: np.ndarray, groups: int, size: float) -> bool:
     """Say if each pixel has a channel of this size or a larger one, or is zero; in each group of channels."""
+    from convlab.cpu.scan import all_reach
+
     bits, sign = _bits(array)
-    return _all_reach(bits, groups, array.dtype.type(size).view(bits.dtype), sign)
+    return all_reach(bits, groups, array.dtype.type(size).view(bits.dtype), sign)
 
 
 def _sizes(array: np.ndarray, groups: int) -> np.ndarray:
@@ -150,36 +147,3 @@ def _bits(array: np.ndarray) -> tuple[np.ndarray, np.signedinteger]:
     """Return the numbers as whole ones of the same bits, and the bits that are not the sign."""
     whole = np.dtype(f"i{array.itemsize}")
     return np.asarray(array).view(whole), whole.type(np.iinfo(whole).max)
-
-
-@njit
-def _most_of(bits, unsigned):
-    most = np.zeros(LANES, bits.dtype)
-    whole = bits.size // LANES * LANES
-    for first in range(0, whole, LANES):
-        some = bits[first : first + LANES]
-        for i in range(LANES):
-            most[i] = max(most[i], some[i] & unsigned)
-    for i in range(whole, bits.size):
-        most[0] = max(most[0], bits[i] & unsigned)
-    return most.max()
-
-
-@njit
-def _all_reach(bits, groups, size, unsigned):
-    N, H, W, C = bits.shape
-    channels = C // groups
-    for n in range(N):
-        for h in range(H):
-            for w in range(W):
-                for g in range(0, C, channels):
-                    fine = True
-                    for c in range(g, g + channels):  # mostly the first one is large enough
-                        number = bits[n, h, w, c] & unsigned
-                        fine &= number == 0
-                        if number >= size:
-                            fine = True
-                            break
-                    if not fine:
-                        return False
-    return True

@@ -14,18 +14,21 @@ They are measured with the library's own operations, where these do next to noth
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import log2
 
 import numpy as np
 
-from convlab.cpu.jit import copy_run, njit
-from convlab.plans.plan import plan
+from convlab.algorithms import ALGORITHMS
+from convlab.cpu.copy_run import copy_run
+from convlab.cpu.jit import njit
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 
 
 @dataclass(frozen=True)
-class Paces:
+class Overheads:
     """Seconds, on one core.
 
     Attributes
@@ -42,20 +45,29 @@ class Paces:
     place: float
 
     @classmethod
-    def here(cls, flops: float) -> Paces:
-        """Measure this machine, whose core does `flops` operations a second; takes about a second."""
-        return cls(
-            call=best(_plan(ConvProblem(1, 1, 1, 1, 1, 1, 1), "direct")),
-            tile=_tile(flops),
-            run=best(lambda: _runs(*_arrays(1 << 14), 1 << 10, 4)) / (1 << 10),
-            number=best(lambda: _numbers(*_arrays(1 << 12), 1 << 6)) / (1 << 12),
-            transform=_transform(),
-            pack=_pack(),
-            place=_place(),
-        )
+    def here(cls, flops: float, on_step: Callable[[str], None] = lambda name: None) -> Overheads:
+        """Measure this machine, whose core does `flops` operations a second.
+
+        `on_step` is told each overhead before it is measured. That takes about a second, and first some for
+        what has to be compiled.
+        """
+        measuring = {
+            "call": lambda: best(_plan(ConvProblem(1, 1, 1, 1, 1, 1, 1), "direct")),
+            "tile": lambda: _tile(flops),
+            "run": lambda: best(lambda: _runs(*_arrays(1 << 14), 1 << 10, 4)) / (1 << 10),
+            "number": lambda: best(lambda: _numbers(*_arrays(1 << 12), 1 << 6)) / (1 << 12),
+            "transform": _transform,
+            "pack": _pack,
+            "place": _place,
+        }
+        found = {}
+        for name, measure in measuring.items():
+            on_step(f"overhead: {name}")
+            found[name] = measure()
+        return cls(**found)
 
     def as_dict(self) -> dict:
-        """Return the paces as plain values, ready for JSON."""
+        """Return the overheads as plain values, ready for JSON."""
         return asdict(self)
 
 
@@ -73,7 +85,8 @@ def best(run, seconds: float = 0.02, least: int = 9) -> float:
 def _plan(problem: ConvProblem, algorithm: str):
     """Return a call of a plan."""
     x, w = (np.ones(shape, problem.dtype) for shape in (problem.x_shape, problem.w_shape))
-    prepared, y = plan(problem, w, algorithm=algorithm, backend="cpu"), np.empty(problem.y_shape, np.float32)
+    prepared = Plan(problem, w, None, ALGORITHMS[algorithm], "cpu", threads=1)
+    y = np.empty(problem.y_shape, problem.dtype)
     return lambda: prepared(x, y)
 
 
@@ -82,10 +95,10 @@ def _tile(flops: float) -> float:
     from convlab.cpu.register_tile import tile_for
 
     tile, few, many = tile_for("float32"), 8, 256  # tiles: what they read and write stays in a cache
-    seconds = {}
-    for count in (few, many):
+    seconds = {few: np.inf, many: np.inf}
+    for count in (few, many) * 3:  # in turns: a moment's disturbance of one of them must not count
         problem = ConvProblem(1, count * tile.rows, 1, 1, tile.cols, 1, 1)
-        seconds[count] = best(_plan(problem, "pointwise")) - problem.flops / flops
+        seconds[count] = min(seconds[count], best(_plan(problem, "pointwise")) - problem.flops / flops)
     return max(0.0, (seconds[many] - seconds[few]) / (many - few))
 
 

@@ -5,23 +5,27 @@
     seconds of a run  = seconds of a call + sum over its passes
     and if all is done for a single run, the weights are packed before it: passes as well
 
-The speeds are roofs and paces that were measured on a machine; nothing is fitted to the times of
+The speeds are roofs and overheads that were measured on a machine; nothing is fitted to the times of
 convolutions. What an algorithm's passes are stands in its own file. The idea of the slower half is the
 roofline's (Williams, Waterman & Patterson 2009), pass by pass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm, Form
-from convlab.cost.phases import Pass, Stream
+from convlab.cost.phases import OVERHEADS, Phase, Stream
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
 from convlab.support.checks import check_choice
+
+_MOST = 1e18  # a second: no machine computes or copies more
+_LONGEST = 1e9  # seconds, of anything that was measured
+_MOST_THREADS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,23 +39,45 @@ class Speeds:
     threads : int
     memory : tuple of (float, float)
         For each level of memory, the nearest first: the bytes it holds, and the bytes a second it moves.
-    paces : dict of str to float
+    overheads : dict of str to float
         Seconds of a call, and of what is begun.
+    model : str or None
+        Whose speeds these are, in words, if not this machine's own.
     """
 
     flops: float
     flops_all: float
     threads: int
     memory: tuple[tuple[float, float], ...]
-    paces: dict[str, float]
+    overheads: dict[str, float]
+    model: str | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, roofs: dict, paces: dict) -> Speeds:
-        """Return the speeds of a machine whose roofs and paces were measured, as they are saved."""
+    def of(cls, roofs: dict, overheads: dict, model: str | None = None) -> Speeds:
+        """Return the speeds of a machine whose roofs and overheads were measured, as they are saved."""
         # The arrays that were copied are a quarter of their cache, see `roofs.copy_sizes`.
         levels = [(4 * size, speed) for size, speed in roofs["copies"].values()]
         levels[-1] = float("inf"), levels[-1][1]  # the last one is the memory, which holds all
-        return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), paces)
+        return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), overheads, model)
+
+    def checked(self) -> Speeds:
+        """Return the speeds, or say that no machine has them.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If one is missing, is no number, or one that is out of all bounds.
+        """
+        rates = [self.flops, self.flops_all, *(speed for _, speed in self.memory)]
+        if not all(1.0 <= rate <= _MOST for rate in rates):
+            raise ValueError("a speed is none that a machine has")
+        if not all(0 <= self.overheads[name] <= _LONGEST for name in OVERHEADS):
+            raise ValueError("an overhead is none that a machine has")
+        if not all(room > 0 for room, _ in self.memory):
+            raise ValueError("a cache holds nothing")
+        if not isinstance(self.threads, int) or not 1 <= self.threads <= _MOST_THREADS:
+            raise ValueError("threads is no count")
+        return self
 
     def moves(self, stream: Stream, problem: ConvProblem, threads: int) -> float:
         """Return the seconds in which a stream flows past."""
@@ -86,6 +112,11 @@ class Prediction:
     parts: tuple[Part, ...]
 
 
+def predictable(algorithm: Algorithm) -> bool:
+    """Say if an algorithm has a form for backend "cpu" that tells what a run consists of."""
+    return "cpu" in algorithm.forms and algorithm.forms["cpu"].phases is not None
+
+
 @checked
 def predict(
     problem: ConvProblem,
@@ -93,29 +124,42 @@ def predict(
     speeds: Speeds,
     threads: Threads = 1,
     *,
-    once: bool = False,
+    include_packing: bool = False,
 ) -> Prediction:
-    """Predict a run of an algorithm on backend "cpu"; with `once`, and what a plan does before the first."""
+    """Predict a run of an algorithm on backend "cpu"; with the packing, also what a plan does before it."""
     if not isinstance(algorithm, Algorithm):
         algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
-    if reason := algorithm.supports(problem):
+    if not predictable(algorithm):
+        raise UnsupportedError(
+            f"algorithm={algorithm.name!r} has no form for backend='cpu' that says its phases"
+        )
+    if reason := algorithm.refuses(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    passes = _passes(algorithm.form("cpu"), once)
-    parts = tuple(_part(one, problem, speeds, threads) for one in passes)
-    return Prediction(speeds.paces["call"] + sum(part.seconds for part in parts), parts)
+    return predict_served(problem, algorithm, speeds, threads, include_packing)
+
+
+def predict_served(
+    problem: ConvProblem, algorithm: Algorithm, speeds: Speeds, threads: int, include_packing: bool
+) -> Prediction:
+    """Return the same for an algorithm that is known to serve the problem."""
+    phases = _phases(algorithm.forms["cpu"], include_packing)
+    parts = tuple(_part(one, problem, speeds, threads) for one in phases)
+    return Prediction(speeds.overheads["call"] + sum(part.seconds for part in parts), parts)
 
 
 @lru_cache
-def _passes(form: Form, once: bool) -> tuple[Pass, ...]:
-    """Return a form's passes; reading their formulas takes longer than working them out."""
-    return (*form.once(), *form.passes()) if once else form.passes()
+def _phases(form: Form, include_packing: bool) -> tuple[Phase, ...]:
+    """Return a form's phases; reading their formulas takes longer than working them out."""
+    return (*form.setup(), *form.phases()) if include_packing else form.phases()
 
 
-def _part(one: Pass, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:
+def _part(one: Phase, problem: ConvProblem, speeds: Speeds, threads: int) -> Part:
     threads = min(threads, speeds.threads) if one.shared else 1
     flops = speeds.flops if threads == 1 else speeds.flops_all * threads / speeds.threads
     computing = one.flops.quick(problem, threads) / flops
     moving = sum(speeds.moves(stream, problem, threads) for stream in one.streams) / threads
-    begun = {name: count.quick(problem, threads) * speeds.paces[name] for name, count in one.begins.items()}
+    begun = {
+        name: count.quick(problem, threads) * speeds.overheads[name] for name, count in one.begins.items()
+    }
     beginning = sum(begun.values()) / threads
     return Part(one.name, max(computing, moving) + beginning, computing, moving, beginning)

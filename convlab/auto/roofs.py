@@ -18,8 +18,9 @@ from functools import partial
 
 import numpy as np
 
-from convlab.cpu.jit import copy_run, njit
-from convlab.cpu.register_tile import Tile, accumulate, spaced, store, tile_for, zeros
+from convlab.cpu.copy_run import copy_run
+from convlab.cpu.jit import njit
+from convlab.cpu.register_tile import VectorTile, accumulate, spaced, store, tile_for, zeros
 from convlab.machine import system
 from convlab.machine.facts import cores_at_hand
 from convlab.support.checked import Count, Positive, Threads, checked
@@ -47,16 +48,22 @@ class Roofs:
     copies: dict[str, tuple[int, float]]
 
     @classmethod
-    def here(cls, *, quick: bool = False) -> Roofs:
-        """Measure the roofs of this machine; takes about two seconds, or a quarter of that."""
+    def here(cls, *, quick: bool = False, on_step: Callable[[str], None] = lambda name: None) -> Roofs:
+        """Measure the roofs of this machine; takes about two seconds, or a quarter of that.
+
+        `on_step` is told what is measured next.
+        """
         threads = cores_at_hand()
         rounds = 15 if quick else 60
-        return cls(
-            flops=multiply_adds(1, rounds),
-            flops_all=multiply_adds(threads, rounds),
-            threads=threads,
-            copies={level: (size, copy_speed(size)) for level, size in copy_sizes().items()},
-        )
+        flops = {}
+        for count in dict.fromkeys((1, threads)):
+            on_step("multiply-adds on one core" if count == 1 else f"multiply-adds on {count} cores")
+            flops[count] = multiply_adds(count, rounds)
+        copies = {}
+        for level, size in copy_sizes().items():
+            on_step(f"copies in {level}")
+            copies[level] = size, copy_speed(size)
+        return cls(flops[1], flops[threads], threads, copies)
 
     def describe(self) -> str:
         """Return the roofs as two lines of text."""
@@ -77,7 +84,7 @@ def multiply_adds(
     threads: Threads = 1,
     rounds: Count = 60,
     seconds: Positive = 0.004,
-    tile: Tile | None = None,
+    tile: VectorTile | None = None,
     loop: Callable[[int], int] | None = None,
 ) -> float:
     """Measure the FLOPs a second of `threads` cores; the best round counts: what disturbs can only slow down.
@@ -87,11 +94,16 @@ def multiply_adds(
     threads, rounds : int
     seconds : float
         About how long a round takes: short, so that one of them is left in peace by other programs.
-    tile : Tile, optional
-        Another one than the library's: its size is the number of sums that are on their way at once.
+    tile : VectorTile, optional
+        Its size is the number of sums that are on their way at once. By default the better of the library's
+        own and of one a row lower: with 16 registers the operands of the former do not all stay in some.
     loop : callable, optional
         Another loop than `multiply_add` with that tile: does about so many FLOPs, and returns how many.
     """
+    if loop is None and tile is None:
+        usual = tile_for("float32")
+        tiles = usual, VectorTile(usual.rows - 1, usual.vectors, usual.lanes)
+        return max(multiply_adds(threads, rounds, seconds, each) for each in tiles)
     loop = loop or partial(multiply_add, tile=tile)
     loop(1 << 20)  # compiles, and wakes the clock
     start = time.perf_counter()
@@ -106,7 +118,7 @@ def multiply_adds(
     return best
 
 
-def multiply_add(flops: int, tile: Tile | None = None) -> int:
+def multiply_add(flops: int, tile: VectorTile | None = None) -> int:
     """Do about so many floating-point operations with a register tile; return how many they were."""
     tile = tile or tile_for("float32")
     each = 2 * tile.rows * tile.cols

@@ -18,8 +18,13 @@ import numpy as np
 
 from convlab.errors import ConvError
 from convlab.machine import cores
-from convlab.support.checked import Count, Filled, NotNegative, Threads, checked
+from convlab.oracle import reference, tolerance
+from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
+from convlab.support.checked import Count, Filled, NotNegative, Threads, checked, kept
 from convlab.support.units import time_text
+
+REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 Timer = Callable[[], float]  # makes some untimed calls, then a timed one; returns its seconds
 
@@ -75,6 +80,18 @@ def compare(
                 check_output(name, output, expected, limit)
         times = take_turns({name: timer(run, warm) for name, run in candidates.items()}, rounds)
     return {name: summary(seconds) for name, seconds in times.items()}
+
+
+@kept
+def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return random x and w for a problem, the expected output, and how far rounding may lead from it."""
+    rng = np.random.default_rng(0)
+    arrays = []
+    for shape in (problem.x_shape, problem.w_shape):
+        arrays.append(aligned_empty(shape, problem.dtype))
+        arrays[-1][...] = rng.standard_normal(shape)
+    x, w = arrays
+    return x, w, reference(x, w, problem), tolerance(x, w, problem)
 
 
 def timer(run: Callable[[], object], warm: int = 2) -> Timer:

@@ -1,7 +1,6 @@
 """Who we measure ourselves against: what a user would otherwise call, in the best form of it we know.
 
     NumPy                 im2col in one view and one copy, then a matrix product by its BLAS
-    NumPy, other kernel   the same with the other kernel that its OpenBLAS has (`other_blas.py`)
     SciPy                 a convolution by FFT
     torch                 `torch.nn.functional.conv2d`, arrays in PyTorch's own order
     torch channels_last   the same, arrays in NHWC order
@@ -12,26 +11,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
 
+from convlab.auto.timing import Timer
 from convlab.problem import ConvProblem
 
 
 @dataclass(frozen=True)
 class Call:
-    """A convolution ready to be timed: `run` returns its output, `array` makes that an (N, P, Q, K) array."""
+    """A convolution ready to be timed.
+
+    Attributes
+    ----------
+    run : callable
+        Returns its output.
+    array : callable
+        Makes that an (N, P, Q, K) array.
+    timer : callable, optional
+        ``timer(warm=2)`` returns its `Timer`, where it is not the comparison's clock that can time it.
+    """
 
     run: Callable[[], object]
     array: Callable[[object], np.ndarray] = lambda y: y
+    timer: Callable[..., Timer] | None = None
 
 
 @dataclass(frozen=True)
-class Rival:
+class Baseline:
     """One way to compute a convolution that is not ours.
 
     Attributes
@@ -44,7 +54,9 @@ class Rival:
     refuses : callable
         ``refuses(problem)`` returns the reason why it cannot serve a problem, or None.
     needs : callable
-        ``needs()`` raises an error if the library has been built without what this rival is made of.
+        ``needs()`` imports the library; an error if it has been built without what this is made of.
+    rounding : float
+        How far its output may be off, as `Algorithm.rounding`.
     """
 
     name: str
@@ -52,16 +64,16 @@ class Rival:
     package: str
     prepare: Callable[[ConvProblem, np.ndarray, np.ndarray, int], Call]
     refuses: Callable[[ConvProblem], str | None]
-    needs: Callable[[], object] = lambda: None
+    needs: Callable[[], object]
+    rounding: float = 1.0
 
     def missing(self) -> str | None:
         """Return why it cannot run here, or None if it can."""
         return None if find_spec(self.package) else f"{self.library} is not installed"
 
     def broken(self) -> str | None:
-        """Import its library, and return why that does not work, or None if it does."""
+        """Return why its library does not work here, or None if it does."""
         try:
-            import_module(self.package)
             self.needs()
         except Exception as error:  # a library built for another machine fails in ways of its own
             return f"{self.library} does not work here: {type(error).__name__}: {error}"
@@ -87,9 +99,14 @@ def numpy_im2col(problem: ConvProblem, x: np.ndarray, w: np.ndarray, threads: in
     return Call(run)
 
 
-def _scipy_fft(problem, x, w, threads):
+def _fftconvolve():
     from scipy.signal import fftconvolve
 
+    return fftconvolve
+
+
+def _scipy_fft(problem, x, w, threads):
+    fftconvolve = _fftconvolve()
     flipped = w[:, ::-1, ::-1]  # SciPy's convolution turns the filter round; ours does not
     p, q = (slice(None, None, step) for step in problem.stride)
 
@@ -141,11 +158,15 @@ def _onednn_prepacked(problem, x, w, threads):
     return Call(lambda: convolve(x_, packed, *rest), _from_torch)
 
 
-def _onednn():
-    """Return oneDNN's two operations; PyTorch can be built without them."""
+def _torch():
     import torch
 
-    return torch.ops.mkldnn._reorder_convolution_weight, torch.ops.mkldnn._convolution_pointwise
+    return torch
+
+
+def _onednn():
+    """Return oneDNN's two operations; PyTorch can be built without them."""
+    return _torch().ops.mkldnn._reorder_convolution_weight, _torch().ops.mkldnn._convolution_pointwise
 
 
 def _torch_arrays(x, w, threads):
@@ -178,18 +199,30 @@ def _scipy_refuses(problem: ConvProblem) -> str | None:
     return None
 
 
-def _torch_refuses(problem: ConvProblem) -> str | None:
+def torch_refuses(problem: ConvProblem) -> str | None:
+    """Return why PyTorch's conv2d cannot serve a problem by itself, or None if it can."""
     one_sided = any(before != after for before, after in problem.padding)
     return "padding on one side needs a copy of x" if one_sided else None
 
 
-RIVALS: dict[str, Rival] = {
-    rival.name: rival
-    for rival in (
-        Rival("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups),
-        Rival("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses),
-        Rival("torch", "PyTorch", "torch", _torch_contiguous, _torch_refuses),
-        Rival("torch channels_last", "PyTorch", "torch", _torch_channels_last, _torch_refuses),
-        Rival("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, _torch_refuses, _onednn),
+BASELINES: dict[str, Baseline] = {
+    one.name: one
+    for one in (
+        Baseline("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups, lambda: np),
+        Baseline("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses, _fftconvolve),
+        Baseline("torch", "PyTorch", "torch", _torch_contiguous, torch_refuses, _torch),
+        Baseline("torch channels_last", "PyTorch", "torch", _torch_channels_last, torch_refuses, _torch),
+        Baseline("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, torch_refuses, _onednn),
     )
 }
+
+
+def at_hand(wanted: Iterable[Baseline]) -> tuple[list[Baseline], dict[str, str]]:
+    """Return the baselines that work here; and of the others the names, and why they do not."""
+    here, skipped = [], {}
+    for one in wanted:  # on all cores: some libraries count the cores when they are loaded
+        if reason := one.missing() or one.broken():
+            skipped[one.name] = reason
+        else:
+            here.append(one)
+    return here, skipped

@@ -1,31 +1,34 @@
 """One layer, everyone who can compute it: each output is checked, then they take turns.
 
-Ours are called as a user calls them, ``plan(x)``: the output is allocated in the call, as the rivals do.
+    comparison = Comparison(workload, Effort())
+    comparison.enter_ours()
+    comparison.enter_baselines(here)
+    rows = comparison.rows("layers")
+
+Where they run, and how a call is timed, is a clock's business: `WallClock` on the processor, `EventClock` on
+a GPU (`convlab.benchmark.gpu.clock`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import nan
 
 import numpy as np
 
-from convlab.algorithms import ALGORITHMS
-from convlab.auto.timing import Timer, check_output, on_one_core, summary, take_turns, timer
-from convlab.benchmark.baselines import RIVALS, Call, Rival
-from convlab.benchmark.layers import Case
+from convlab.algorithms import ALGORITHMS, Algorithm
+from convlab.api import plan
+from convlab.auto.timing import REST, Timer, Timing, check_output, material, summary, take_turns, timer
+from convlab.benchmark.baselines import Baseline, Call
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
-from convlab.benchmark.second_blas import OtherBlas
 from convlab.errors import ConvError
-from convlab.oracle import reference, tolerance
-from convlab.plans.plan import plan
 from convlab.problem import ConvProblem
-from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Count, Limit, NotNegative, checked, kept
+from convlab.support.checked import Count, Limit, NotNegative, checked
 
-OTHER = "NumPy, other kernel"
-_REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
+UNTIMED = Timing(nan, nan, nan)  # by a clock that takes no time
 
 
 @checked
@@ -52,50 +55,75 @@ class Effort:
     patience: Limit = 1.0
 
 
-class Rivals:
-    """The rivals that are here, and why the others are not. Use it in a ``with``.
+class WallClock:
+    """Calls on the processor, timed by the wall clock.
+
+    Ours are called as a user calls them, ``plan(x)``: the output is allocated in the call, as the baselines
+    do.
+
+    Parameters
+    ----------
+    threads : int
+        That each candidate may use.
 
     Attributes
     ----------
-    here : list of Rival
-    other : OtherBlas or None
-    skipped : dict of str to str
-        Name to the reason.
+    cache : str
+        What is in the cache when a timed call begins, as a `Row` tells it.
+    simulated : bool
+        True for a clock that takes no time at all.
     """
 
-    def __init__(self, wanted: Iterable[Rival] = tuple(RIVALS.values()), other: bool = True):
-        wanted = list(wanted)
-        reasons = {rival.name: rival.missing() for rival in wanted}
-        self.here = [rival for rival in wanted if reasons[rival.name] is None]
-        self.skipped = {name: reason for name, reason in reasons.items() if reason}
-        self.other, self._wants_other = None, other
-        self._open = ExitStack()
+    cache, simulated = "warm", False
 
-    def __enter__(self) -> Rivals:
-        for rival in tuple(self.here):  # on all cores: some libraries count the cores when they are loaded
-            if reason := rival.broken():
-                self.skipped[rival.name] = reason
-                self.here.remove(rival)
-        if self._wants_other:
-            try:
-                with on_one_core():
-                    self.other = self._open.enter_context(OtherBlas())
-            except ConvError as reason:
-                self.skipped[OTHER] = str(reason)
-        return self
+    def __init__(self, threads: int = 1):
+        self.threads = threads
 
-    def __exit__(self, *error) -> None:
-        self._open.close()
+    def algorithms(self) -> dict[str, Algorithm]:
+        """Return all of ours that run here."""
+        return {name: one for name, one in ALGORITHMS.items() if "cpu" in one.forms}
+
+    def sample(self, problem: ConvProblem):
+        """Return x and w, the outputs expected and how far they may be off; and which outputs these are."""
+        return *material(problem), ...
+
+    def put(self, x: np.ndarray):
+        """Return x where our algorithms read it."""
+        return x
+
+    def room(self, problem: ConvProblem):
+        """Return the array that our algorithms write to; None if they make one."""
+        return None
+
+    def spoil(self, y) -> None:
+        """Write over what the last candidate has left in that array."""
+
+    def get(self, y) -> np.ndarray:
+        """Return what our algorithms have written."""
+        return y
+
+    def plan(self, problem: ConvProblem, w: np.ndarray, algorithm: Algorithm):
+        """Return a plan of one of ours."""
+        return plan(problem, w, algorithm=algorithm, backend="cpu", threads=self.threads)
+
+    def timer(self, run: Callable[[], object], warm: int = 2) -> Timer:
+        """Return a function that takes the time of one call, after untimed ones."""
+        return timer(run, warm)
 
 
-class Contest:
+class Comparison:
     """Candidates for one layer.
 
     Parameters
     ----------
-    case : Case
+    workload : Workload
     effort : Effort
-    threads : int
+    clock : WallClock or EventClock, optional
+        By default one thread of the processor.
+    on_attempt : callable
+        ``on_attempt(name)`` is asked before a candidate first runs; it is left out on False.
+    on_failure : callable
+        ``on_failure(name, error)`` is told why a candidate is not taken in. By default the error is raised.
 
     Attributes
     ----------
@@ -103,8 +131,17 @@ class Contest:
         Who took too long to be timed; known after `rows`.
     """
 
-    def __init__(self, case: Case, effort: Effort, threads: int = 1):
-        self.case, self.effort, self.threads = case, effort, threads
+    def __init__(
+        self,
+        workload: Workload,
+        effort: Effort,
+        clock: WallClock | None = None,
+        *,
+        on_attempt: Callable[[str], bool] = lambda name: True,
+        on_failure: Callable[[str, Exception], None] | None = None,
+    ):
+        self.workload, self.effort, self.clock = workload, effort, clock or WallClock()
+        self.on_attempt, self.on_failure = on_attempt, on_failure
         self.prepare()
         self.left_out: list[str] = []
         self._timers: dict[str, Timer] = {}
@@ -113,7 +150,9 @@ class Contest:
 
     def prepare(self) -> None:
         """Make the arrays that all candidates get, and what they are held against."""
-        self.x, self.w, self.expected, self.limit = material(self.case.problem)
+        problem = self.workload.problem
+        self.x, self.w, self.expected, self.limit, self.pixels = self.clock.sample(problem)
+        self.x_there, self.y_there = self.clock.put(self.x), self.clock.room(problem)
 
     def check(self, name: str, call: Call, rounding: float = 1.0) -> None:
         """Run a candidate once, and refuse it if its output is wrong.
@@ -123,13 +162,20 @@ class Contest:
         ConvError
             If it is.
         """
+        name = f"{name} on {self.workload.name}"
+        self.clock.spoil(self.y_there)
         output = call.array(call.run())  # compiles, too
-        check_output(f"{name} on {self.case.name}", output, self.expected, self.limit * rounding)
+        if self.pixels is not ... and output.shape == self.workload.problem.y_shape:
+            if unwritten := int(np.isnan(output).sum()):
+                raise ConvError(f"{name} is wrong: {unwritten} outputs are not written")
+            output = output[self.pixels]
+        check_output(name, output, self.expected, self.limit * rounding)
 
     def enter(self, name: str, call: Call, *, ours: bool = False, rounding: float = 1.0) -> None:
         """Check a candidate and take it in."""
         self.check(name, call, rounding)
-        self.enter_timer(name, timer(call.run), timer(call.run, warm=0), ours=ours)
+        timed = call.timer or partial(self.clock.timer, call.run)
+        self.enter_timer(name, timed(), timed(warm=0), ours=ours)
 
     def enter_timer(self, name: str, seconds: Timer, once: Timer, *, ours: bool = False) -> None:
         """Take in a candidate that has been checked, or has no output; `once` times a single call."""
@@ -139,33 +185,43 @@ class Contest:
         if ours:
             self._ours.add(name)
 
-    def enter_ours(self, names: Iterable[str] | None = None) -> None:
-        """Take in our algorithms (all of them by default), where they serve this layer."""
-        for name in ALGORITHMS if names is None else names:
-            algorithm, problem = ALGORITHMS.get(name), self.case.problem
-            if algorithm and "cpu" in algorithm.forms and not algorithm.supports(problem):
-                prepared = plan(problem, self.w, algorithm=name, backend="cpu", threads=self.threads)
-                run = _bound(prepared, self.x)
-                self.enter(name, Call(run), ours=True, rounding=algorithm.rounding)
+    def attempt(self, name: str, make: Callable[[], Call], *, ours=False, rounding: float = 1.0) -> None:
+        """Make a candidate's call and take it in; what then happens if that fails is `on_failure`'s."""
+        if not self.on_attempt(name):
+            return
+        try:
+            self.enter(name, make(), ours=ours, rounding=rounding)
+        except Exception as error:  # a kernel can fail in every way a compiler or a driver knows
+            if self.on_failure is None:
+                raise
+            self.on_failure(name, error)
 
-    def enter_rivals(self, rivals: Rivals, names: Iterable[str] | None = None) -> None:
-        """Take in the rivals that are here and serve this layer."""
-        problem = self.case.problem
-        for rival in rivals.here:
-            if (names is None or rival.name in names) and not rival.refuses(problem):
-                self.enter(rival.name, rival.prepare(problem, self.x, self.w, self.threads))
-        serves = self.threads == 1 and problem.groups == 1
-        if rivals.other and serves and (names is None or OTHER in names):
-            self.check(OTHER, Call(lambda: rivals.other.prepare(problem, self.x, self.w)))
-            self.enter_timer(OTHER, rivals.other.seconds, lambda: rivals.other.seconds(0))
+    def enter_ours(self, algorithms: Mapping[str, Algorithm] | None = None) -> None:
+        """Take in algorithms of ours (by default all that run here), where they serve this layer."""
+        for name, algorithm in (self.clock.algorithms() if algorithms is None else algorithms).items():
+            if not algorithm.supports(self.workload.problem):
+                make = partial(self._our_call, algorithm)
+                self.attempt(name, make, ours=True, rounding=algorithm.rounding)
 
-    def rows(self, part: str, cache: str = "warm") -> list[Row]:
-        """Let them take turns, and return what came of it.
+    def _our_call(self, algorithm: Algorithm) -> Call:
+        prepared = self.clock.plan(self.workload.problem, self.w, algorithm)
+        return Call(lambda: prepared(self.x_there, self.y_there), self.clock.get)
+
+    def enter_baselines(self, baselines: Iterable[Baseline]) -> None:
+        """Take in the baselines that serve this layer."""
+        problem = self.workload.problem
+        for baseline in baselines:
+            if not baseline.refuses(problem):
+                make = partial(baseline.prepare, problem, self.x, self.w, self.clock.threads)
+                self.attempt(baseline.name, make, rounding=baseline.rounding)
+
+    def rows(self, part: str, cache: str | None = None) -> list[Row]:
+        """Let them take turns, and return what came of it; without times where the clock takes none.
 
         The very slow have their turns among themselves, and fewer: the fast ones could hardly take theirs.
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
-        rest = 0.0 if self.threads == 1 else _REST
+        rest = 0.0 if self.clock.threads == 1 else REST
         fast = {name: t for name, t in self._timers.items() if self._once[name] <= effort.slow * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
@@ -175,32 +231,16 @@ class Contest:
                 slow[name] = self._timers[name]
         times = take_turns(slow, effort.rounds, rest=rest)
         times |= take_turns(fast, effort.rounds, budget=effort.budget, most=effort.most, rest=rest)
-        case = self.case
+        one = self.workload
         return [
             Row(
-                *(part, case.network, case.layer, case.count, case.problem, name),
+                *(part, one.network, one.layer, one.count, one.problem, name),
                 ours=name in self._ours,
-                threads=self.threads,
+                threads=self.clock.threads,
                 rounds=len(times[name]),
-                timing=summary(times[name]),
-                cache=cache,
+                timing=UNTIMED if self.clock.simulated else summary(times[name]),
+                cache=cache or self.clock.cache,
             )
             for name in self._timers
             if name in times
         ]
-
-
-@kept
-def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return random x and w for a problem, the expected output, and how far rounding may lead from it."""
-    rng = np.random.default_rng(0)
-    arrays = []
-    for shape in (problem.x_shape, problem.w_shape):
-        arrays.append(aligned_empty(shape, problem.dtype))
-        arrays[-1][...] = rng.standard_normal(shape)
-    x, w = arrays
-    return x, w, reference(x, w, problem), tolerance(x, w, problem)
-
-
-def _bound(prepared, x):
-    return lambda: prepared(x)

@@ -20,13 +20,14 @@ from dataclasses import replace
 import numpy as np
 
 from convlab.algorithms.im2row import im2row
+from convlab.api import plan
 from convlab.benchmark.baselines import Call
-from convlab.benchmark.comparison import Contest, Effort
-from convlab.benchmark.layers import Case
+from convlab.benchmark.comparison import Comparison, Effort
+from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
 from convlab.errors import ParameterError
 from convlab.machine import system
-from convlab.plans.plan import Plan, plan
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
@@ -36,20 +37,20 @@ COPYING, INDIRECT, PRODUCT = "im2row + GEMM", "indirect", "GEMM alone"
 
 
 @checked
-def compare_three(case: Case, effort: Effort, cache: str = "warm") -> list[Row]:
+def compare_three(workload: Workload, effort: Effort, cache: str = "warm") -> list[Row]:
     """Time the three ways on one layer, in a "warm" or a "cold" cache; each output is checked first."""
     check_choice("cache", cache, ("warm", "cold"))
-    contest = Contest(case, replace(effort, patience=np.inf))  # one of the three alone says nothing
-    for name, (problem, x, w, algorithm) in three_ways(case.problem, contest.x, contest.w).items():
+    comparison = Comparison(workload, replace(effort, patience=np.inf))  # one of the three alone says nothing
+    for name, (problem, x, w, algorithm) in three_ways(workload.problem, comparison.x, comparison.w).items():
         first = plan(problem, w, algorithm=algorithm, backend="cpu")
         out = aligned_empty(problem.y_shape, problem.dtype)
         if cache == "warm":
-            contest.enter(name, _call(first, x, out, case.problem), ours=True)
+            comparison.enter(name, _call(first, x, out, workload.problem), ours=True)
         else:
             rotation = Rotation(first, x, w)
-            contest.check(name, Call(rotation.run_all, _shaped(case.problem)))
-            contest.enter_timer(name, rotation.seconds, rotation.seconds, ours=True)
-    return contest.rows("paper", cache)
+            comparison.check(name, Call(rotation.run_all, _shaped(workload.problem)))
+            comparison.enter_timer(name, rotation.seconds, rotation.seconds, ours=True)
+    return comparison.rows("paper", cache)
 
 
 @checked

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from convlab import networks
 from convlab.errors import ParameterError
-from convlab.networks import whole
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
@@ -24,7 +23,7 @@ _LIKE = {
 
 @checked
 @dataclass(frozen=True)
-class Case:
+class Workload:
     """A layer to be measured.
 
     Attributes
@@ -61,82 +60,80 @@ def kind(problem: ConvProblem) -> str:
     return f"{text}, K = {problem.K}" if few else text
 
 
-def of_network(name: str) -> list[Case]:
+def of_network(name: str) -> list[Workload]:
     """Return the distinct layers of a network, in order."""
     first = {}
     for layer in networks.load(name):
         first.setdefault(layer.problem, layer.name)
     return [
-        Case(name, first[problem], problem, count)
+        Workload(name, first[problem], problem, count)
         for problem, count in networks.load(name).distinct().items()
     ]
 
 
-def product() -> list[Case]:
+def product() -> list[Workload]:
     """Return the one matrix product that shows the register tile at its best: a 1x1 filter, stride 1."""
-    return [Case("product", "M1008-K1152-N768", ConvProblem(1, 1008, 1, 1152, 768, 1, 1))]
+    return [Workload("product", "M1008-K1152-N768", ConvProblem(1, 1008, 1, 1152, 768, 1, 1))]
 
 
-def convolutions() -> list[Case]:
+def convolutions() -> list[Workload]:
     """Return the distinct layers of ResNet-18 and SqueezeNet 1.0."""
     return of_network("resnet18") + of_network("squeezenet1_0")
 
 
-def other_networks() -> list[Case]:
-    """Return the distinct layers of VGG-16 and the MobileNets."""
-    return [case for name in ("vgg16", "mobilenet_v1", "mobilenet_v2") for case in of_network(name)]
+def other_networks() -> list[Workload]:
+    """Return the distinct layers of the networks at hand that are not run as a whole."""
+    others = [name for name in networks.names() if name not in networks.model_names()]
+    return [one for name in others for one in of_network(name)]
 
 
-def depthwise() -> list[Case]:
+def depthwise() -> list[Workload]:
     """Return MobileNetV1's distinct depthwise layers, padded on both sides.
 
     Keras pads the strided ones at the bottom and the right only. PyTorch would have to copy the picture for
     that; padded by one pixel all round it need not, and P and Q are the same.
     """
-    chosen = [case for case in of_network("mobilenet_v1") if case.problem.groups > 1]
-    return [replace(case, problem=replace(case.problem, padding=1)) for case in chosen]
+    chosen = [one for one in of_network("mobilenet_v1") if one.problem.groups > 1]
+    return [replace(one, problem=replace(one.problem, padding=1)) for one in chosen]
 
 
-def five_by_five() -> list[Case]:
+def five_by_five() -> list[Workload]:
     """Return layers with 5x5 filters: those of the networks at hand, else some of the sizes they had."""
     there = [
-        case
+        one
         for name in networks.names()
-        for case in of_network(name)
-        if case.problem.R == case.problem.S == 5 and case.problem.groups == 1
+        for one in of_network(name)
+        if one.problem.R == one.problem.S == 5 and one.problem.groups == 1
     ]
-    return there or [Case(*name.split(), problem) for name, problem in _LIKE.items()]
+    return there or [Workload(*name.split(), problem) for name, problem in _LIKE.items()]
 
 
-def stacks() -> list[Case]:
-    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Case(name, "whole", whole.load(name).layers[0].problem) for name in whole.names()]
+def select(workloads: Iterable[Workload], words: str) -> list[Workload]:
+    """Return the workloads whose name or class holds `words`, e.g. "resnet18" or "3x3 stride 1"."""
+    return [one for one in workloads if words.lower() in f"{one.name} {one.kind}".lower()]
 
 
-def select(cases: Iterable[Case], words: str) -> list[Case]:
-    """Return the cases whose name or class holds `words`, e.g. "resnet18" or "3x3 stride 1"."""
-    return [case for case in cases if words.lower() in f"{case.name} {case.kind}".lower()]
-
-
-def check_words(words: str) -> None:
-    """Refuse words that choose no layer at all.
+def check_words(words: str, group: Iterable[Workload] | None = None) -> None:
+    """Refuse words that choose no layer at all of a group; by default of all that are measured on a CPU.
 
     Raises
     ------
     ParameterError
     """
-    everything = product() + convolutions() + depthwise() + other_networks() + five_by_five() + stacks()
+    groups = product, convolutions, depthwise, other_networks, five_by_five
+    everything = [one for group in groups for one in group()] if group is None else list(group)
     if not select(everything, words):
-        kinds = "; ".join(sorted({case.kind for case in everything}))
+        networks = ", ".join(dict.fromkeys(one.network for one in everything))
+        kinds = "; ".join(sorted({one.kind for one in everything}))
         raise ParameterError(
-            f"--layers={words[:60]!r} chooses no layer; expected a part of a name (resnet18, squeezenet1_0, "
-            f"mobilenet_v1, layer1.0.conv1, product, ...) or of a class ({kinds})"
+            f"--layers={words[:60]!r} chooses no layer; expected a part of a name ({networks}, "
+            f"{everything[1].layer}, ...) or of a class ({kinds})"
         )
 
 
-def one_of_each_kind(cases: Iterable[Case]) -> list[Case]:
-    """Return the case in the middle, by work, of every class: for a quick run."""
-    kinds: dict[str, list[Case]] = {}
-    for case in cases:
-        kinds.setdefault(case.kind, []).append(case)
-    return [sorted(group, key=lambda case: case.problem.macs)[len(group) // 2] for group in kinds.values()]
+def one_of_each_kind(workloads: Iterable[Workload]) -> list[Workload]:
+    """Return the workload in the middle, by work, of every class: for a quick run."""
+    kinds: dict[str, list[Workload]] = {}
+    for one in workloads:
+        kinds.setdefault(one.kind, []).append(one)
+    return [sorted(group, key=lambda one: one.problem.macs)[len(group) // 2] for group in kinds.values()]

@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
-from convlab.auto.timing import alone, check_output, summary, take_turns, timer
-from convlab.benchmark.comparison import material
+from convlab.api import plan
+from convlab.auto.timing import alone, check_output, material, summary, take_turns, timer
 from convlab.benchmark.roofline_points import Point, point
-from convlab.plans.plan import plan
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_choice

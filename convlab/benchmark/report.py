@@ -1,49 +1,39 @@
-"""What a run of `convlab bench` says, as a few small tables. Pure functions of what was measured."""
+"""What a run of `convlab bench cpu` says, as a few small tables. Pure functions of what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from convlab.auto import model_error_tables
 from convlab.auto.roofs import Roofs
+from convlab.benchmark import model_error_tables
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
-from convlab.benchmark.saved import GPU, Measurement, Row
+from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.suite import PEAK
 from convlab.benchmark.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
-from convlab.benchmark.tables import NOTHING, Table, ratio_2
-from convlab.support.units import count_text, time_text
+from convlab.support.tables import NOTHING, TextTable
+from convlab.support.units import count_text, ratio_2, time_text
 
 BETTER_NUMPY = "NumPy, better kernel"
 
 
-def tables(measurement: Measurement) -> list[Table]:
-    """Return the tables of a run, on a CPU or a GPU; parts that were not measured are left out."""
-    if _of_gpu(measurement):
-        from convlab.benchmark.gpu import report
-
-        return report.tables(measurement)
+def tables(measurement: Measurement) -> list[TextTable]:
+    """Return the tables of a run; parts that were not measured are left out."""
     found = [_product(measurement), _layers(measurement), _wins(measurement)]
     for part, title in (
         ("depthwise", "Depthwise layers of MobileNetV1, one thread: how many times as fast as ..."),
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
-    found += [_stacks(measurement), _paper(measurement), *model_error_tables.tables(measurement)]
+    found += [_paper(measurement), *model_error_tables.tables(measurement)]
     return [table for table in found if table.rows]
 
 
 def notes(measurement: Measurement) -> list[str]:
     """Return lines on the machine, the first call, and who did not take part, and why."""
-    if _of_gpu(measurement):
-        from convlab.benchmark.gpu import report
-
-        return report.notes(measurement)
     header = measurement.header
     machine, roofs = header["machine"], Roofs(**header["roofs"])
     processor = f"{machine['processor']}, {machine['instruction_set']}, compiled for {machine['target']}"
     lines = [f"processor      {processor}", roofs.describe()]
-    for row in measurement.part("first"):
-        lines.append(f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included.")
     lines += _unknown(machine)
     for name, reason in header["skipped"].items():
         lines.append(f"skipped: {name}: {reason}")
@@ -72,17 +62,13 @@ def _unknown(machine: dict) -> list[str]:
     return lines
 
 
-def _of_gpu(measurement: Measurement) -> bool:
-    return measurement.header.get("what") == GPU
-
-
 # -- one table each ----------------------------------------------------------------------------------------
 
 
-def _product(measurement: Measurement) -> Table:
+def _product(measurement: Measurement) -> TextTable:
     rows = measurement.part("product")
     peak = next((row for row in rows if row.candidate == PEAK), None)
-    return Table(
+    return TextTable(
         "The matrix product M1008 K1152 N768, one thread",
         ("", "time", "FLOP/s", "of the FMA peak"),
         [
@@ -97,39 +83,39 @@ def _product(measurement: Measurement) -> Table:
     )
 
 
-def _layers(measurement: Measurement) -> Table:
+def _layers(measurement: Measurement) -> TextTable:
     rows = measurement.part("layers")
     count = sum({(row.network, row.layer): row.count for row in rows}.values())
     return _against_all(rows, f"{count} layers, one thread: how many times as fast as ...", ("indirect",))
 
 
-def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> Table:
-    """Return our best on each layer against every rival; a column for each algorithm named in `also`."""
-    rivals = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
-    if set(NUMPY) <= rivals.keys():
-        rivals |= {BETTER_NUMPY: NUMPY}
+def _against_all(rows: list[Row], title: str, also: Collection[str] = ()) -> TextTable:
+    """Return our best on each layer against every baseline; a column for each algorithm named in `also`."""
+    baselines = {name: (name,) for name in dict.fromkeys(row.candidate for row in rows if not row.ours)}
+    if set(NUMPY) <= baselines.keys():
+        baselines |= {BETTER_NUMPY: NUMPY}
     shapes, lines = len(by_layer(rows)), []
-    for name, group in rivals.items():
+    for name, group in baselines.items():
         best = speedup(rows, None, group)
         if best:
             label = name if best.layers == shapes else f"{name}, on {best.layers} of {shapes}"
             ours = [*(speedup(rows, (algorithm,), group) for algorithm in also), best]
             means = (ratio_2(ratio.mean) if ratio else NOTHING for ratio in ours)
             lines.append((label, *means, ratio_2(best.worst), best.worst_layer.split()[-1]))
-    return Table(title, ("", *also, "our best", "worst", "on"), lines)
+    return TextTable(title, ("", *also, "our best", "worst", "on"), lines)
 
 
-def _wins(measurement: Measurement) -> Table:
+def _wins(measurement: Measurement) -> TextTable:
     rows = measurement.part("layers")
     counted = wins(rows)
-    return Table(
+    return TextTable(
         "The fastest of our algorithms",
         ("", "layers"),
         [(name, str(count)) for name, count in counted.items()] if len(counted) > 1 else [],
     )
 
 
-def _paper(measurement: Measurement) -> Table:
+def _paper(measurement: Measurement) -> TextTable:
     warm, cold = (measurement.part("paper", cache=cache) for cache in ("warm", "cold"))
     gains = [by_kind(rows, (INDIRECT,), (COPYING,)) for rows in (warm, cold)]
     product = by_kind(warm, (PRODUCT,), (COPYING,))
@@ -139,25 +125,10 @@ def _paper(measurement: Measurement) -> Table:
         ratio = gains[0].get(kind) or gains[1][kind]
         spread = f"{percent(ratio.worst)[:-2]} … {percent(ratio.best)}"
         lines.append((kind, texts[0], spread, gain_text(product.get(kind)), texts[1]))
-    return Table(
+    return TextTable(
         "Indirect over im2row + GEMM: how much faster, one thread",
         ("class", "warm", "from … to", "GEMM alone", "cold"),
         lines,
-    )
-
-
-def _stacks(measurement: Measurement) -> Table:
-    """Return the time of every candidate, and how many times as fast as that our "auto" is."""
-    rows = measurement.part("stacks")
-    auto = {row.network: row.seconds for row in rows if row.candidate == "auto"}
-    return Table(
-        "Whole networks, one photo, one thread: how many times as fast auto is as ...",
-        ("", "", "time", "auto"),
-        [
-            (row.network, row.candidate, time_text(row.seconds), ratio_2(row.seconds / auto[row.network]))
-            for row in sorted(rows, key=lambda row: (row.network, row.seconds))
-            if row.network in auto
-        ],
     )
 
 

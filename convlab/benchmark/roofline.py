@@ -24,6 +24,14 @@ ADDS = "multiply-adds"
 LEVELS = {"L1": "l1d", "L2": "l2", "L3": "l3"}  # a level of cache, and what `Machine` calls its size
 ENOUGH = 0.5  # of a roof: who comes so near is held up by it
 
+# What holds a run up; the roofline explorer says the same.
+BOUND = {
+    "far": "nothing it touches: {percent} of its roof, {where}; the rest is waiting and loops",
+    "near": "{where}: {percent} of that roof",
+    "adds_above": "{near}; the roof was measured at another moment",
+    "bytes_above": "{near}; some bytes come from nearer",
+}
+
 
 @dataclass(frozen=True)
 class Roof:
@@ -106,10 +114,15 @@ class Roofline:
         """Say in words what holds a point up."""
         name, share = max(self.shares(point).items(), key=lambda one: one[1])
         where = f"the {name} cache" if name in LEVELS else f"the {name}"
+        percent = f"{share:.0%}"
         if share < ENOUGH:
-            return f"nothing it touches: {share:.0%} of its roof, {where}; the rest is waiting and loops"
-        above = "the roof was measured at another moment" if name == ADDS else "some bytes come from nearer"
-        return f"{where}: {share:.0%} of that roof" + (f"; {above}" if share > 1.005 else "")
+            return BOUND["far"].format(percent=percent, where=where)
+        near = BOUND["near"].format(percent=percent, where=where)
+        return (
+            near
+            if share <= 1.005
+            else BOUND["adds_above" if name == ADDS else "bytes_above"].format(near=near)
+        )
 
 
 # -- whose roofs -------------------------------------------------------------------------------------------

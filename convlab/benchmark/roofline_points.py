@@ -54,7 +54,7 @@ class Point:
     @property
     def intensity(self) -> float:
         """FLOPs of the definition for each byte, if x is read, w is read and y is written once."""
-        return self.problem.flops / once(self.problem)
+        return self.problem.flops / compulsory_bytes(self.problem)
 
     @property
     def counted(self) -> float:
@@ -68,8 +68,8 @@ class Point:
 
 
 @checked
-def once(problem: ConvProblem) -> int:
-    """Return the bytes of x, w and y."""
+def compulsory_bytes(problem: ConvProblem) -> int:
+    """Return the bytes of x, w and y, each moved once: no algorithm can move less."""
     return problem.x_bytes + problem.w_bytes + problem.y_bytes
 
 
@@ -115,7 +115,7 @@ def point(
     """
     if not 0 < seconds < inf:
         raise ParameterError(f"seconds={said(seconds)}; expected a time above 0")
-    done, counted, size = problem.flops, once(problem), once(problem)
+    done, counted, size = problem.flops, compulsory_bytes(problem), compulsory_bytes(problem)
     if algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
         done, counted = cost.flops, cost.bytes_moved
@@ -126,7 +126,7 @@ def point(
 
 @checked
 def points(rows: Iterable[Row]) -> list[Point]:
-    """Return the points of a saved measurement's rows, ours and rivals' alike."""
+    """Return the points of a saved measurement's rows, ours and baselines' alike."""
     return [
         point(row.problem, row.candidate, row.seconds, layer=row.layer, threads=row.threads) for row in rows
     ]

@@ -57,7 +57,7 @@ class Row:
         Layers of the network with this shape.
     problem : ConvProblem
     candidate : str
-        An algorithm of ours, or a rival.
+        An algorithm of ours, or a baseline.
     ours : bool
     threads, rounds : int
     cache : str
@@ -86,7 +86,7 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """The class of the layer, see `cases.kind`."""
+        """The class of the layer, see `layers.kind`."""
         return kind(self.problem)
 
     def as_dict(self) -> dict[str, str]:
@@ -209,6 +209,19 @@ def read(path: Path) -> Measurement:
             f"{str(path)!r} is no file of measurements ({type(error).__name__}: {error}); "
             f"expected one that `convlab bench` wrote, of schema {SCHEMA}"
         ) from None
+
+
+def what_is_kept(measurement: Measurement, path: Path) -> str:
+    """Say what of a measurement is on the disk: less than was measured where that became full."""
+    try:
+        found = read(path)
+    except ConvError:
+        return f"nothing could be saved in {path}"
+    if found.state != measurement.state:
+        return f"what is in {path} now is not of this run"
+    if (count := len(found.rows)) < len(measurement.rows):
+        return f"{count} of {len(measurement.rows)} timings could be saved in {path}"
+    return f"saved in {path}"
 
 
 def is_ours(text: str) -> bool:

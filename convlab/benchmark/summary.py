@@ -66,14 +66,14 @@ def winners(rows: Iterable[Row]) -> dict[tuple[str, str], Row]:
 
 
 def speedup(
-    rows: Iterable[Row], ours: Collection[str] | None, rivals: Collection[str] | None
+    rows: Iterable[Row], ours: Collection[str] | None, baselines: Collection[str] | None
 ) -> Ratio | None:
-    """Return how many times as fast `ours` is as `rivals`.
+    """Return how many times as fast `ours` is as `baselines`.
 
     Parameters
     ----------
     rows : iterable of Row
-    ours, rivals : collection of str, or None
+    ours, baselines : collection of str, or None
         Names of candidates. Of several, the fastest on each layer counts; None means all of ours.
 
     Returns
@@ -83,7 +83,7 @@ def speedup(
     """
     ratios = []
     for (network, layer), group in by_layer(rows).items():
-        mine, theirs = fastest(group, ours), fastest(group, rivals)
+        mine, theirs = fastest(group, ours), fastest(group, baselines)
         if mine and theirs:
             ratios.append((theirs.seconds / mine.seconds, mine.count, f"{network} {layer}"))
     return over_layers(ratios)
@@ -100,13 +100,13 @@ def over_layers(ratios: Collection[tuple[float, int, str]], *, lowest_is_worst: 
 
 @checked
 def by_kind(
-    rows: Iterable[Row], ours: Collection[str] | None, rivals: Collection[str] | None
+    rows: Iterable[Row], ours: Collection[str] | None, baselines: Collection[str] | None
 ) -> dict[str, Ratio]:
     """Return `speedup` for each class of layers, smallest filters first."""
     kinds: dict[str, list[Row]] = {}
     for row in rows:
         kinds.setdefault(row.kind, []).append(row)
-    ratios = {kind: speedup(group, ours, rivals) for kind, group in sorted(kinds.items())}
+    ratios = {kind: speedup(group, ours, baselines) for kind, group in sorted(kinds.items())}
     return {kind: ratio for kind, ratio in ratios.items() if ratio}
 
 

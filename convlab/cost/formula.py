@@ -6,6 +6,7 @@ import ast
 from fractions import Fraction
 from math import ceil, inf, log2
 
+from convlab.cpu.tile_size import heights, rows_computed, tile_for
 from convlab.problem import ConvProblem
 
 LETTERS = tuple("NHWCKRSPQGb")
@@ -36,8 +37,6 @@ def tiled_rows(rows) -> int:
 
     That is the height of `tile_for(rows=...)`. `rows` is any number, a `Fraction` too.
     """
-    from convlab.cpu.register_tile import heights, rows_computed
-
     return min(rows_computed(rows, height) for height in heights())
 
 
@@ -151,16 +150,12 @@ class Formula:
     def _tiled_in_javascript(self) -> str:
         if not self._tiled:
             return ""
-        from convlab.cpu.register_tile import heights
-
         rows = ", ".join(f"ceil(rows / {height}) * {height}" for height in heights())
         return f"const tiled = (rows) => min({rows}); "
 
     def _constants(self, threads: int) -> dict[str, int]:
         if not self._tiled:
             return {"threads": threads}
-        from convlab.cpu.register_tile import tile_for
-
         tile = tile_for("float32")
         return {"threads": threads, "MR": tile.rows, "VL": tile.lanes}
 

@@ -1,10 +1,10 @@
-"""What an algorithm does: its passes, for the model that predicts its time.
+"""What an algorithm does: its phases, for the model that predicts its time.
 
     im2row:    fill the matrix     then    multiply
     Winograd:  transform windows   then    multiply    then    transform back
-    once:      pack the weights    and, for some,      work out a table
+    setup:     pack the weights    and, for some,      work out a table
 
-A pass computes, and meanwhile streams of bytes flow past: the slower of the two decides. Some things cost a
+A phase computes, and meanwhile streams of bytes flow past: the slower of the two decides. Some things cost a
 little each time they are begun, however little they do: a tile of sums, a run of bytes to copy. How fast all
 that is on a machine is measured (`convlab.auto.roofs`, `convlab.auto.overheads`); which of it an algorithm
 does, and how often, stands in the algorithm's own file. `convlab.auto.predict` puts the two together.
@@ -15,14 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from convlab.cost.formula import Formula
-from convlab.cpu.threads import TILES
+from convlab.cpu.tile_size import TILES
 
 NOTHING = Formula("0")
 WEIGHTS = "K*R*S*C/G"
 LINE = 64  # bytes of a cache line
 
 # What may be begun, and what a number costs beyond multiply-adds and bytes: see `convlab.auto.overheads`.
-PACES = ("call", "tile", "run", "number", "transform", "pack", "place")
+OVERHEADS = ("call", "tile", "run", "number", "transform", "pack", "place")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Pass:
+class Phase:
     """One part of a run.
 
     Attributes
@@ -53,7 +53,7 @@ class Pass:
         Operations at the speed of multiply-adds; what a tile computes for nothing, at an edge, counts too.
     streams : tuple of Stream
     begins : dict of str to Formula
-        How often something is begun, by its name in `PACES`.
+        How often something is begun, by its name in `OVERHEADS`.
     shared : bool
         Do the threads of a run share the work? Else one of them does it alone.
     """
@@ -81,8 +81,8 @@ def product(
     calls: str = "G - 1",
     parts: dict[str, str] | None = None,
     **begins: str,
-) -> Pass:
-    """Return the pass of `times` matrix products (M, K) @ (K, N) on the register tile.
+) -> Phase:
+    """Return the phase of `times` matrix products (M, K) @ (K, N) on the register tile.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def product(
     parts : dict of str to str, optional
         Named parts of the expressions.
     begins : str
-        How often something else is begun, by its name in `PACES`.
+        How often something else is begun, by its name in `OVERHEADS`.
     """
     rows = rows or f"ceil(({M})/MR)*MR"
     panels, tiles = f"ceil(({N})/(2*VL))", f"({rows})/MR"
@@ -106,7 +106,7 @@ def product(
     def made(text):
         return Formula(text, parts)
 
-    return Pass(
+    return Phase(
         "multiply",
         flops=made(f"2 * ({times}) * ({rows}) * ceil(({N})/VL)*VL * ({K})"),
         streams=(
@@ -119,8 +119,8 @@ def product(
     )
 
 
-def packing(transformed: str | None = None, flops: str = "0", parts: dict[str, str] | None = None) -> Pass:
-    """Return the pass that lays the weights where a kernel reads them.
+def packing(transformed: str | None = None, flops: str = "0", parts: dict[str, str] | None = None) -> Phase:
+    """Return the phase that lays the weights where a kernel reads them.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def packing(transformed: str | None = None, flops: str = "0", parts: dict[str, s
         Named parts of both.
     """
     put = WEIGHTS if transformed is None else f"{WEIGHTS} + {transformed}"
-    return Pass(
+    return Phase(
         "pack the weights",
         flops=Formula(flops, parts),
         streams=(stream(f"{WEIGHTS}*b"), stream(f"({transformed or WEIGHTS})*b", parts=parts)),
@@ -141,9 +141,9 @@ def packing(transformed: str | None = None, flops: str = "0", parts: dict[str, s
     )
 
 
-def table_pass(places: str) -> Pass:
-    """Return the pass that works out a table of so many places in x."""
-    return Pass("work out the table", begins={"place": Formula(places)}, shared=False)
+def table_phase(places: str) -> Phase:
+    """Return the phase that works out a table of so many places in x."""
+    return Phase("work out the table", begins={"place": Formula(places)}, shared=False)
 
 
 nothing = stream("0")  # what is in the nearest cache anyway
@@ -152,9 +152,9 @@ nothing = stream("0")  # what is in the nearest cache anyway
 RUNS = "N*P*Q*R * max(1, min(1, G-1)*S*G)"
 
 
-def fill_pass(target: str, holds: str | None = None) -> Pass:
-    """Return the pass that copies all windows, `target` bytes, into something of `holds` bytes."""
-    return Pass(
+def fill_phase(target: str, holds: str | None = None) -> Phase:
+    """Return the phase that copies all windows, `target` bytes, into something of `holds` bytes."""
+    return Phase(
         "fill the matrix",
         streams=(stream("N*H*W*C*b"), stream(target, holds)),
         begins={"run": Formula(RUNS)},
@@ -162,6 +162,6 @@ def fill_pass(target: str, holds: str | None = None) -> Pass:
     )
 
 
-def through_a_table(rows: str | None = None) -> Pass:
-    """Return the pass of a product that reads x tap by tap, from where a table says."""
+def gathered_product(rows: str | None = None) -> Phase:
+    """Return the phase of a product that reads x tap by tap, from where a table says."""
     return product(a=stream("N*H*W*C*b"), rows=rows)

@@ -1,0 +1,1 @@
+"""The CPU engine: the register tile, and the products built on it. It knows no algorithm."""

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numba
+from numba.core.dispatcher import Dispatcher
+
 from convlab.errors import ConvError, ParameterError
 from convlab.support.checks import said
 
@@ -80,13 +83,11 @@ def hottest_loop(kernel: Callable, *arguments) -> Loop:
     ConvError
         If it cannot be compiled for them, or no loop has a multiply-add.
     """
-    import numba
-
-    if not hasattr(kernel, "compiled_anew"):
+    if not isinstance(kernel, Dispatcher):
         raise ParameterError(
             f"kernel={said(kernel)}; expected a function decorated by `convlab.cpu.jit.njit`"
         )
-    fresh = kernel.compiled_anew()
+    fresh = uncached(kernel)
     try:
         signature = tuple(numba.typeof(argument) for argument in arguments)
         fresh.compile(signature)
@@ -101,6 +102,11 @@ def hottest_loop(kernel: Callable, *arguments) -> Loop:
     if best is None or not best.multiply_adds:
         raise ConvError(f"{kernel.__name__} has no loop with a multiply-add")
     return best
+
+
+def uncached(kernel: Dispatcher) -> Dispatcher:
+    """Return the same kernel without the cache on disk: Numba shows the machine code of such a one only."""
+    return numba.njit(**kernel.targetoptions)(kernel.py_func)
 
 
 def loops(listing: str) -> list[Loop]:

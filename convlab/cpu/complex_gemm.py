@@ -7,8 +7,6 @@
 Memory holds a complex number as two neighbouring real ones. So at one frequency the M rows of a are a real
 matrix of 2M rows (a, b, a, b, ...), those of w one of 2K columns (c, d, c, d, ...). Their plain real product
 has all four products of every pair, as a block of 2 x 2; summed up, two and two, they are the complex one.
-
-This module needs Numba; it is imported where a fast form first runs.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import numpy as np
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
-from convlab.cpu.threads import limited, lost_the_pool, parts
+from convlab.cpu.threads import limited, lost_the_pool, partition
 
 
 def scratch(M: int, K: int, threads: int, dtype: str) -> dict[str, np.ndarray]:
@@ -47,7 +45,7 @@ def complex_gemm(a, panels, out, groups: int, offsets, four, threads: int = 1) -
     M, C, K = len(a), a.shape[-1], out.shape[-1]
     F = a[0].size // C
     real, real_out = (array.reshape(-1).view(panels.dtype) for array in (a, out))
-    tile, cuts = tile_for(panels.dtype.name), parts(threads, F, 1)
+    tile, cuts = tile_for(panels.dtype.name), partition(threads, F, 1)
     arguments = tile, real, offsets, panels, four, real_out, (M, F, groups, C // groups, K // groups)
     _list_rows(offsets, M, F * C * 2)
     if threads == 1 or lost_the_pool():

@@ -5,17 +5,35 @@
 Like `gemm.py`, but A is nowhere. A block of its rows is gathered into `scratch`, a piece of k at a time. All
 panels of filters are multiplied with it while it is in the cache, and the sums go on where the piece before
 left them. Whole runs of channels are copied, so the index map is asked once a run, not once a number.
-
-This module needs Numba; it is imported where a fast form first runs.
 """
 
 from __future__ import annotations
 
-from convlab.algorithms.direct import loop_arguments
+from typing import NamedTuple
+
+from convlab.cpu.copy_run import copy_run
 from convlab.cpu.gemm import whole_panels
-from convlab.cpu.jit import copy_run, njit, prange
+from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, load, spaced, store, tile_for, zeros
-from convlab.cpu.threads import spread
+from convlab.cpu.threads import parallel_for
+
+
+class Windows(NamedTuple):
+    """How the windows lie on x, as the kernel takes it."""
+
+    H: int
+    W: int
+    C: int
+    P: int
+    Q: int
+    S: int
+    groups: int
+    stride_p: int
+    stride_q: int
+    top: int
+    left: int
+    dilation_r: int
+    dilation_s: int
 
 
 def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], threads: int = 1) -> None:
@@ -34,16 +52,17 @@ def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], 
     threads : int
     """
     tile, (M, N, K) = tile_for(problem.dtype), problem.gemm
-    stride, corner, dilation, groups = loop_arguments(problem)
-    geometry = (*x.shape[1:], problem.P, problem.Q, problem.S, groups, *stride, *corner, *dilation)
-    for g in range(groups):
+    stride, corner, dilation = problem.geometry
+    steps = *stride, *corner, *dilation
+    windows = Windows(*x.shape[1:], problem.P, problem.Q, problem.S, problem.groups, *steps)
+    for g in range(problem.groups):
         out = y.reshape(-1)[g * N :]
-        arguments = x.reshape(-1), panels[g], out, problem.K, N, K, g, blocks, geometry
-        spread(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, tile, scratch, *arguments)
+        arguments = x.reshape(-1), panels[g], out, problem.K, N, K, g, blocks, windows
+        parallel_for(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, tile, scratch, *arguments)
 
 
 @njit
-def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, geometry):
+def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, windows):
     """Compute the rows top..bottom, columns left..right of one group; panels and y begin at the group."""
     block_m, block_n, block_k = blocks
     for m0 in range(top, bottom, block_m):
@@ -53,18 +72,18 @@ def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, gr
             whole = whole_panels(n1, tile)
             for k0 in range(0, K, block_k):
                 k1 = min(k0 + block_k, K)
-                _gather(x, scratch, block_k, m0, m1, k0, k1, group, geometry)
+                _gather(x, scratch, block_k, m0, m1, k0, k1, group, windows)
                 _add(m0, m1, n0, whole, k0, k1, tile, scratch, block_k, panels, y, y_row, N, K)
                 _add(m0, m1, whole, n1, k0, k1, tile.narrow, scratch, block_k, panels, y, y_row, N, K)
 
 
 @njit
-def _gather(x, scratch, block_k, m0, m1, k0, k1, group, geometry):
+def _gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
     """Copy A[m0:m1, k0:k1] of one group into `scratch`, whose rows lie block_k apart; x is flat."""
-    H, W, C, P, Q, S, groups, stride_h, stride_w, top, left, dilation_h, dilation_w = geometry
+    H, W, C, P, Q, S, groups, stride_p, stride_q, top, left, dilation_r, dilation_s = windows
     channels = C // groups
     # Taps that lie side by side in x are one run of it; dilation and groups tear them apart.
-    together = S if dilation_w == 1 and groups == 1 else 1
+    together = S if dilation_s == 1 and groups == 1 else 1
     run = together * channels
     for m in range(m0, m1):
         n, rest = divmod(m, P * Q)
@@ -73,8 +92,8 @@ def _gather(x, scratch, block_k, m0, m1, k0, k1, group, geometry):
         while k < k1:
             tap, skip = divmod(k, run)  # a block may begin in the middle of a run
             r, s = divmod(tap * together, S)
-            row = p * stride_h - top + r * dilation_h
-            col = q * stride_w - left + s * dilation_w
+            row = p * stride_p - top + r * dilation_r
+            col = q * stride_q - left + s * dilation_s
             count = min(run - skip, k1 - k)
             first, last = 0, 0  # which of these numbers lie in the picture
             if 0 <= row < H:
@@ -105,14 +124,14 @@ def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, y, y_row, 
 
 
 @njit
-def _alone(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, geometry):
-    rest = x, panels, y, y_row, N, K, group, blocks, geometry
+def _alone(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, windows):
+    rest = x, panels, y, y_row, N, K, group, blocks, windows
     _part(top, bottom, left, right, tile, scratch[0], *rest)
 
 
 @njit(parallel=True)
-def _shared(parts, tile, scratch, x, panels, y, y_row, N, K, group, blocks, geometry):
+def _shared(parts, tile, scratch, x, panels, y, y_row, N, K, group, blocks, windows):
     for i in prange(len(parts)):
         top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        rest = x, panels, y, y_row, N, K, group, blocks, geometry
+        rest = x, panels, y, y_row, N, K, group, blocks, windows
         _part(top, bottom, left, right, tile, scratch[i], *rest)

@@ -3,7 +3,6 @@
     y[m, n] = sum over k of a[m, k] * w[n, k]        a: M x K    w: N x K    y: M x N
 
 `pack` lays the weights out once in the order the kernel reads them; `gemm` then fills y tile by tile.
-This module needs Numba; it is imported where a fast form first runs.
 """
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ import numpy as np
 
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, prefetch, spaced, store, tile_for, zeros
-from convlab.cpu.threads import TILES, spread
+from convlab.cpu.threads import parallel_for
+from convlab.cpu.tile_size import TILES
+from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 
 
@@ -33,6 +34,12 @@ def pack(w: np.ndarray) -> np.ndarray:
     panels = empty_panels(groups, N, K, w.dtype)
     put(panels, K, w)
     return panels
+
+
+def pack_filters(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return the filters w (K, R, S, C/groups) in panels: a group's filters are N, their numbers K."""
+    _, filters, taps = problem.gemm
+    return pack(w.reshape(problem.groups, filters, taps))
 
 
 def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:
@@ -69,11 +76,6 @@ def padded(N: int, dtype) -> int:
     return -(-N // lanes) * lanes
 
 
-def packed_bytes(groups: int, N: int, K: int, dtype: str) -> int:
-    """Return the bytes of `pack`'s panels."""
-    return groups * K * padded(N, dtype) * np.dtype(dtype).itemsize
-
-
 def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
     """Compute y[m*y_row + n] = sum over k of a[m*a_row + k*a_k] * w[n, k].
 
@@ -90,7 +92,7 @@ def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
     """
     tile = tile_for(a.dtype)
     arrays = a, a_row, a_k, panels, y, y_row
-    spread(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
+    parallel_for(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
 
 
 @njit

@@ -3,10 +3,11 @@
     y[m, n] = sum over k of a[m, k] * b[k, n]        a: M x K    b: K x N    y: M x N
 
 Every rung computes the same sums from the same arrays; from one to the next a single idea changes, and
-`rungs` names it. First loops that any compiler takes. Then the register tile (`tile.py`), in growing sizes.
+`rungs` names it. First loops that any compiler takes. Then the register tile (`register_tile.py`), in growing
+sizes.
 
 The last steps are those of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
-TOMS 34(3), 2008). This module needs Numba; it is imported where a rung is first climbed.
+TOMS 34(3), 2008).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convlab.cpu.jit import njit
-from convlab.cpu.register_tile import Tile, accumulate, spaced, store, tile_for, zeros
+from convlab.cpu.register_tile import VectorTile, accumulate, spaced, store, tile_for, zeros
 from convlab.errors import ShapeError
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Computed, Count, checked
@@ -146,14 +147,14 @@ class Rung:
         What is new on this rung, in one sentence.
     kernel : callable
         The compiled function; its source is what a learner reads.
-    tile : Tile or None
+    tile : VectorTile or None
         The tile of sums it keeps in registers.
     """
 
     name: str
     change: str
     kernel: Callable
-    tile: Tile | None = None
+    tile: VectorTile | None = None
 
     @checked
     def prepare(self, a: np.ndarray, b: np.ndarray) -> Callable[[], np.ndarray]:
@@ -193,7 +194,7 @@ def rungs(dtype: Computed = "float32") -> tuple[Rung, ...]:
 
     def of_tiles(rows: int, vectors: int, change: str) -> Rung:
         name = f"tile of {rows} × {vectors} vector{'s' * (vectors > 1)}"
-        return Rung(name, change, in_registers, Tile(rows, vectors, best.lanes, dtype))
+        return Rung(name, change, in_registers, VectorTile(rows, vectors, best.lanes, dtype))
 
     return (
         Rung(

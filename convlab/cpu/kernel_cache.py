@@ -30,6 +30,7 @@ from numba.core.serialize import dumps
 from convlab.errors import CacheWarning
 from convlab.support.files import replacing
 
+ROOMS = ("cpu", "algorithms", "support")  # where kernels are, and what they call
 SEAL = 32  # bytes of a SHA-256
 _MOST = 64 << 20  # bytes of a file; the largest kernels have some hundred thousand
 ANEW = "every process compiles anew what it uses, which takes seconds; the results are the same"
@@ -44,8 +45,8 @@ def library() -> str:
     would go unseen.
     """
     package = Path(__file__).parents[1]
-    files = sorted([*package.glob("cpu/*.py"), *package.glob("algorithms/**/*.py"), *package.glob("*.py")])
-    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    files = [file for room in ROOMS for file in package.glob(f"{room}/**/*.py") if file.name[:3] != "gpu"]
+    return sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 class KernelCache(FunctionCache):

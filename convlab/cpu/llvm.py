@@ -1,7 +1,7 @@
 """What Numba does not offer, said in LLVM's terms: values that live in vector registers.
 
-`tile.py` is written with these few words. `Registers` is a Numba type made of nothing but registers; the
-functions below make the instructions for one operation on them.
+`register_tile.py` is written with these few words. `Registers` is a Numba type made of nothing but registers;
+the functions below make the instructions for one operation on them.
 """
 
 from __future__ import annotations

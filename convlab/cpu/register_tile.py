@@ -12,12 +12,13 @@ only do so if the running sums stay in registers. Compilers do not keep an array
 `accumulate` is called once for each k of a matrix product: one number of every row meets a vector of weights.
 The rows may begin anywhere; `tile_rows.py` has other ways to say where. A sum that is done in pieces begins
 with `load` instead of `zeros`: it takes up the sums that `store` left. A depthwise convolution, where every
-column has numbers of its own, has `slide` instead of `accumulate` (`tile_slide.py`). Weights that come from
-far away can be asked for before they are wanted, with `prefetch`.
+column has numbers of its own, has `slide` instead of `accumulate` (`sliding_window.py`). Weights that come
+from far away can be asked for before they are wanted, with `prefetch`.
 
 There is no second kernel for what is left over at the edges. Rows past the last one (`count` are left) repeat
 it: the same sums are computed, and stored, twice. Columns past the last one (`width` are left) are computed
-and not stored. The tile's size is a type (`tile_types.py`), so a kernel is written once for all sizes.
+and not stored. The tile's size (`tile_size.py`) is a type (`tile_types.py`), so a kernel is written once for
+all sizes.
 
 The idea is the micro-kernel of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
 TOMS 34(3), 2008), in its register-broadcast form.
@@ -32,22 +33,21 @@ from numba.extending import intrinsic
 from convlab.cpu import llvm
 from convlab.cpu.llvm import INT
 from convlab.cpu.tile_rows import at_most, listed, masked, spaced, within
-from convlab.cpu.tile_types import Tile, heights, rows_computed, tile_for, vector_bytes
+from convlab.cpu.tile_size import VectorTile, tile_for
+from convlab.cpu.tile_types import TileType
 from convlab.support.aligned import CACHE_LINE
 
 __all__ = [
-    "Tile",
+    "TileType",
+    "VectorTile",
     "accumulate",
-    "heights",
     "listed",
     "load",
     "masked",
     "prefetch",
-    "rows_computed",
     "spaced",
     "store",
     "tile_for",
-    "vector_bytes",
     "within",
     "zeros",
 ]

@@ -21,22 +21,13 @@ from threading import RLock
 
 import numpy as np
 
-from convlab.support.checks import check_whole
-
-TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
-
 _one_at_a_time = RLock()
 _pool_was_lost = False  # in a forked child: using the pool again would end it
 _held = []  # Numba's own lock, while this process is forked
 
 
-def check_threads(threads) -> int:
-    """Return `threads` as an int, or say what is wrong with it."""
-    return check_whole("threads", threads, 1, 1024)
-
-
 @lru_cache
-def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
+def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
     """Cut a rows x cols matrix of sums into one part a thread, along the side that has more tiles.
 
     Parameters
@@ -60,7 +51,9 @@ def parts(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int =
     return np.array([(0, rows, *cut) if across else (*cut, 0, cols) for cut in cuts], np.int64)
 
 
-def spread(threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments) -> None:
+def parallel_for(
+    threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments
+) -> None:
     """Run a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
 
     Parameters
@@ -77,7 +70,7 @@ def spread(threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, s
         kernel(0, rows[0], 0, cols[0], *arguments)
     else:
         with limited(threads):
-            shared(parts(threads, *rows, *cols), *arguments)
+            shared(partition(threads, *rows, *cols), *arguments)
 
 
 @contextmanager

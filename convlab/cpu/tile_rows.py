@@ -1,6 +1,6 @@
 """Where the rows of a tile begin: at equal distances, on a line with edges, or wherever a table says.
 
-Each operation returns one address a row, kept in ordinary registers, for `accumulate` in `tile.py`::
+Each operation returns one address a row, kept in ordinary registers, for `accumulate` in `register_tile.py`::
 
     rows = spaced(tile, a, p, step, count)                      # row i at a[p + i*step]
     rows = within(tile, x, p, q, step, count, width, outside)   # at x[p + q + i*step], if on the line

@@ -1,108 +1,20 @@
-"""What a register tile is before anything is computed: its size, and how Numba gets to know it.
+"""The register tile as a type that Numba knows: its size is all that compiled code needs of it.
 
-A tile's size travels as a *type*. So one kernel serves every size, is compiled for each, and is found again
-on disk by the next process.
+So one kernel serves every size, is compiled for each, and is found again on disk by the next process.
 """
 
 from __future__ import annotations
 
-import platform
-from functools import lru_cache
-
-import numba
-import numpy as np
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload_attribute
 
 from convlab.cpu.llvm import SCALARS, Registers, travels_as_type
-from convlab.support.checked import Computed, Count, checked
-from convlab.support.checks import COMPUTES, check_dtype
-
-
-@checked
-class Tile:
-    """A block of `rows` x (`vectors` * `lanes`) sums; for compiled code only its type matters.
-
-    Parameters
-    ----------
-    rows : int
-        Rows, one output pixel each.
-    vectors, lanes : int
-        Vector registers in a row, and numbers in a register.
-    dtype : str
-        "float32" or "float64".
-    """
-
-    def __init__(self, rows: Count, vectors: Count, lanes: Count, dtype: Computed = "float32"):
-        self.rows, self.vectors, self.lanes, self.dtype = rows, vectors, lanes, dtype
-
-    @property
-    def cols(self) -> int:
-        """Columns, one filter each."""
-        return self.vectors * self.lanes
-
-    @property
-    def narrow(self) -> Tile:
-        """The same tile one vector wide, for the last filters if they do not fill two."""
-        return Tile(self.rows, 1, self.lanes, self.dtype)
-
-    def __repr__(self) -> str:
-        return f"Tile({self.rows}x{self.cols} {self.dtype})"
-
-
-@lru_cache
-def vector_bytes() -> int:
-    """Return the bytes of one vector register of this processor: 64 (AVX-512), 32 (AVX2) or 16."""
-    if numba.config.CPU_NAME and binding.get_host_cpu_name() != numba.config.CPU_NAME:
-        return 32  # a processor was asked for by name (NUMBA_CPU_NAME): 32 runs on any, if not at its best
-    features = binding.get_host_cpu_features()
-    if features.get("avx512f"):
-        return 64
-    return 32 if features.get("avx2") and features.get("fma") else 16
-
-
-@lru_cache
-def heights() -> tuple[int, ...]:
-    """Return the rows that a tile may have on this processor, the usual number first.
-
-    Notes
-    -----
-    7 rows (14 of 32 registers) on AVX-512 and ARM, where 7 divides the 7, 14, 28 and 56 rows of real
-    networks; 6 rows (12 of 16 registers) on other x86 processors. The other heights are for matrices of few
-    rows. None is below 4: so many sums are needed until the first can take its next product.
-    """
-    has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
-    return (7, 8, 9, 4) if has_32_registers else (6, 4)
-
-
-def rows_computed(rows: int, height: int) -> int:
-    """Return the rows that tiles of one height compute: the last one is computed whole."""
-    return -(-rows // height) * height
-
-
-@lru_cache
-@checked
-def tile_for(dtype="float32", rows: Count | None = None) -> Tile:
-    """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
-
-    Parameters
-    ----------
-    dtype : dtype
-    rows : int, optional
-        Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
-    """
-    check_dtype(dtype, COMPUTES)
-    height = min(heights(), key=lambda height: rows_computed(rows or 0, height))  # the first if alike
-    dtype = np.dtype(dtype)
-    return Tile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)
-
-
-# -- how Numba gets to know it -----------------------------------------------------------------------------
+from convlab.cpu.tile_size import VectorTile
 
 
 class TileType(types.Type):
-    def __init__(self, tile: Tile):
+    def __init__(self, tile: VectorTile):
         self.rows, self.vectors, self.lanes, self.cols = tile.rows, tile.vectors, tile.lanes, tile.cols
         _, scalar = SCALARS[tile.dtype]
         self.vector = ir.VectorType(scalar, tile.lanes)
@@ -112,7 +24,7 @@ class TileType(types.Type):
         super().__init__(f"Tile({tile.rows},{tile.vectors},{tile.lanes},{tile.dtype})")
 
 
-travels_as_type(Tile, TileType, "rows", "cols")
+travels_as_type(VectorTile, TileType, "rows", "cols")
 
 
 @intrinsic

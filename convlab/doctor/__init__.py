@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
-import subprocess
-import sys
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib.util import find_spec
-from pathlib import Path
 
 from packaging.requirements import Requirement
 
 from convlab.errors import ConvError
 from convlab.machine.facts import Machine, version
-from convlab.workspace.notebooks import ROOT, course_notebooks
+from convlab.support.install import declared, install_command, install_extra
+from convlab.workspace.notebooks import course_notebooks
 
 # What the course shows with a library that it can do without.
 ADDS = {
@@ -68,7 +62,7 @@ class Diagnosis:
     def speeds(self) -> str:
         """What is known of the speeds by which "auto" chooses, in words."""
         if self.speeds_at is None:
-            return "not measured yet; the first convolution does it"
+            return f"not measured yet: {_model()}; convlab bench speeds measures this machine"
         return f"measured {self.speeds_at}; convlab bench speeds measures them anew"
 
     def describe(self) -> str:
@@ -101,41 +95,19 @@ class Diagnosis:
 
 def examine() -> Diagnosis:
     """Look at everything the course uses; installs and changes nothing."""
-    from convlab.auto import speeds
+    from convlab.auto import machine_file
     from convlab.doctor.gpu import gpu_findings
 
     machine = Machine.here()
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += gpu_findings(machine)
-    return Diagnosis(machine, tuple(findings), speeds.measured_at(), _kernels(), speeds.trouble())
+    return Diagnosis(machine, tuple(findings), machine_file.measured_at(), _kernels(), machine_file.trouble())
 
 
 def required() -> list[str]:
     """Return convlab's own requirements as pip writes them, e.g. "numpy>=2.1"."""
-    return _declared()[""]
-
-
-def install_command(*what: str) -> str:
-    """Return the exact command that installs `what` into the Python that runs this."""
-    python = _short(Path(sys.executable))
-    if find_spec("pip") or not shutil.which("uv"):
-        words = [python, "-m", "pip", "install", *what]
-    else:
-        words = ["uv", "pip", "install", "--python", python, *what]
-    if os.name == "nt":
-        return subprocess.list2cmdline(words)
-    return " ".join(f'"{w}"' if set(w) & set("[]<> ") and "'" not in w else shlex.quote(w) for w in words)
-
-
-def install_extra(name: str) -> str:
-    """Return the command that installs one of convlab's own extras, e.g. "gpu"."""
-    locked = (ROOT / f"requirements-{name}.txt").exists()
-    if locked and Path(sys.prefix) == ROOT / ".venv":  # lab.py's own
-        return f"python3 {shlex.quote(_short(ROOT / 'lab.py'))} setup --{name}"
-    if (ROOT / "pyproject.toml").exists():
-        return install_command("-e", f"{_short(ROOT)}[{name}]")
-    return install_command(*_declared()[name])
+    return declared()[""]
 
 
 # -- one finding each --------------------------------------------------------------------------------------
@@ -160,6 +132,16 @@ def _numba_imports() -> Finding:
     return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
 
 
+def _model() -> str:
+    """Return by whose speeds "auto" chooses while this machine's are not known, in words."""
+    from convlab.auto.shipped import shipped_speeds
+
+    try:
+        return f'"auto" goes by {shipped_speeds().model}'
+    except Exception as error:  # without Numba there is no class; `_numba_imports` says why
+        return f'"auto" has no model here ({error})'
+
+
 def _kernels() -> str:
     """Return where compiled kernels are kept, and whether that works, in words."""
     try:
@@ -180,40 +162,10 @@ def _library(name: str) -> Finding:
     there = version(name)
     if there:
         return Finding(name, False, there, ADDS[name])
-    extra = next(extra for extra, lines in _declared().items() if any(map(_names(name), lines)))
+    extra = next(extra for extra, lines in declared().items() if any(map(_names(name), lines)))
     return Finding(name, False, None, ADDS[name], install_extra(extra))
-
-
-# -- what convlab declares ---------------------------------------------------------------------------------
-
-
-def _declared() -> dict[str, list[str]]:
-    """Return the requirements by extra, "" for what is always needed: of the checkout, else as installed."""
-    if (ROOT / "pyproject.toml").exists():
-        import tomllib
-
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        return {"": project["dependencies"], **project["optional-dependencies"]}
-    from importlib.metadata import metadata
-
-    installed = metadata("convlab")
-    found: dict[str, list[str]] = {"": []} | {name: [] for name in installed.get_all("Provides-Extra") or ()}
-    for line in installed.get_all("Requires-Dist") or ():
-        marker = Requirement(line).marker
-        asked = [extra for extra in found if marker is None or marker.evaluate({"extra": extra})]
-        # What is always needed is asked for by every extra as well.
-        for extra in [""] if "" in asked else asked:
-            found[extra].append(line.partition(";")[0].strip())
-    return found
 
 
 def _names(package: str):
     """Return a test for requirement lines that name `package`."""
     return lambda line: Requirement(line).name == package
-
-
-def _short(path: Path) -> str:
-    """Return the path as one types it in the checkout, if that is the current folder; else in full."""
-    if Path.cwd() == ROOT and path.is_relative_to(ROOT):
-        return str(path.relative_to(ROOT))
-    return str(path)

@@ -45,9 +45,11 @@ class Picture:
         data = base64.b64encode(self.png).decode()
         alt = html.escape(self.alt, quote=True)
         kind = "photo" if self.photo else "chart"
+        wide, high = (int.from_bytes(self.png[at : at + 4], "big") for at in (16, 20))  # as PNG has it
+        height = round(self.width * high / max(wide, 1))  # known before it is drawn: nothing jumps
         return (
             f'<figure class="convlab-picture {kind}" style="margin:0"><style>{_DARK}</style>'
-            f'<img alt="{alt}" width="{self.width}" style="max-width:100%;height:auto" '
+            f'<img alt="{alt}" width="{self.width}" height="{height}" style="max-width:100%;height:auto" '
             f'src="data:image/png;base64,{data}"></figure>'
         )
 

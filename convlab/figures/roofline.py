@@ -13,22 +13,25 @@ from convlab.figures.style import LIGHT, ROLES, figure_style, headline
 from convlab.support.checked import checked
 from convlab.support.units import count_text
 
-MARKERS = "os^vDX*p<>hPd8H"
+MARKERS = (*"os^vDX*p<>hPd8H", (3, 1, 0), (4, 1, 0), (6, 1, 0), (8, 1, 0))  # the last are stars
 # A family has a colour: it copies into a workspace, it transforms filters, it transforms pixels.
-FAMILIES = {
-    **{"direct": "padding", "im2row": "workspace", "im2col": "workspace"},
-    **{"winograd": "filter", "fft": "input"},
+COLOURS = {
+    "definition": "padding",
+    "copies": "workspace",
+    "gathers": "output",
+    "winograd": "filter",
+    "fourier": "input",
 }
 _GIGA = 1e9
 
 
-def mark(algorithm: str) -> tuple[str, str]:
+def mark(algorithm: str) -> tuple[str | tuple[int, int, int], str]:
     """Return the shape and the colour of an algorithm's points; a rival's are hollow."""
     names = list(ALGORITHMS)
     if algorithm not in names:
         return "o", LIGHT["paper"]
-    role = FAMILIES.get(algorithm.partition("_")[0], "output")
-    return MARKERS[names.index(algorithm) % len(MARKERS)], ROLES[role]
+    marker = MARKERS[names.index(algorithm) % len(MARKERS)]
+    return marker, ROLES[COLOURS[ALGORITHMS[algorithm].family]]
 
 
 @checked
@@ -38,7 +41,7 @@ def rate_text(roof: Roof) -> str:
 
 
 @checked
-def draw(
+def roofline(
     line: Roofline,
     points: Sequence[Point] = (),
     *,
@@ -95,7 +98,7 @@ def draw(
         ax.grid(color=LIGHT["line"], linewidth=0.5)
         ax.set_axisbelow(True)
         headline(fig, title)
-        return show(fig, _alt(title, line, points, beside))
+        return show(fig, in_words(title, line, points, beside))
 
 
 def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point], counted: bool) -> None:
@@ -178,7 +181,9 @@ def _names(ax, points: Sequence[Point]) -> None:
     )  # fmt: skip
 
 
-def _alt(title: str, line: Roofline, points: Sequence[Point], beside: Sequence[Roofline]) -> str:
+def in_words(
+    title: str, line: Roofline, points: Sequence[Point] = (), beside: Sequence[Roofline] = ()
+) -> str:
     """Return the picture in words: the finding, the roofs, and the points or their range."""
     parts = []
     for one in (line, *beside):

@@ -1,4 +1,57 @@
 """Numba CUDA: the kernels, the device they run on, and a simulator that runs them lane by lane without one.
 
-Nothing here is imported before it is needed: it takes Numba.
+    from convlab.gpu import cuda, float32, simulated, simulator
+
+    @cuda.jit
+    def double(x, y): ...
+
+    trace = simulator.run(double, 1, 32, x, y)       # one kernel, lane by lane, on any machine
+    with simulated():                                # whole algorithms
+        y = conv2d(x, w, backend="gpu")
+    built = assemble(double, x, y)                   # the machine code
+
+What stands here is imported when it is first asked for: it takes Numba.
 """
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from convlab.support.lazy import door
+
+if TYPE_CHECKING:
+    from convlab.gpu.assembly import assemble
+    from convlab.gpu.device import current, simulated, using
+    from convlab.gpu.diagnose.availability import compiler_is_here, gpu_is_here
+    from convlab.gpu.kernels import device_function, kernel
+    from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32, uint64
+    from convlab.gpu.simulated_gpu import Simulator
+
+__all__ = [
+    "Simulator",
+    "assemble",
+    "compiler_is_here",
+    "cuda",
+    "current",
+    "device_function",
+    "float32",
+    "float64",
+    "gpu_is_here",
+    "int32",
+    "kernel",
+    "simulated",
+    "uint32",
+    "uint64",
+    "using",
+]
+
+
+def _homes() -> tuple[ModuleType, ...]:
+    from convlab.gpu import assembly, device, kernels, numba_cuda, simulated_gpu
+    from convlab.gpu.diagnose import availability
+
+    return numba_cuda, device, simulated_gpu, kernels, assembly, availability
+
+
+__getattr__ = door(__name__, __all__, _homes)

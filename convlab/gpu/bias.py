@@ -7,6 +7,7 @@ from functools import cache
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda
+from convlab.support.integers import ceil_div
 
 THREADS = 256
 
@@ -26,5 +27,5 @@ def adder():
 
 def add(y, bias) -> None:
     """Add bias (K,) to y (N, P, Q, K); both lie on the device."""
-    blocks = -(-y.size // THREADS)
+    blocks = ceil_div(y.size, THREADS)
     current().launch(adder(), blocks, THREADS, y.reshape(-1), bias, y.size, bias.size)

@@ -21,12 +21,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from convlab.errors import UnsupportedError
-from convlab.gpu import diagnose
-from convlab.gpu.diagnose.refusals import in_words
+from convlab.gpu.diagnose.availability import launch_fault
+from convlab.gpu.diagnose.driver_errors import translated
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.machine import cuda_driver
@@ -47,48 +48,56 @@ class Gpu:
 
         return bool(getattr(cuda.config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
 
+    @property
+    def multiprocessors(self) -> int:
+        """How many blocks, at least, it can work on at once: each multiprocessor has its own."""
+        from convlab.gpu.numba_cuda import cuda
+
+        with translated("asking for the GPU in use"):
+            return cuda.get_current_device().MULTIPROCESSOR_COUNT
+
     def wait(self) -> None:
         """Wait until all work that this thread has asked for is done."""
         from convlab.gpu.numba_cuda import cuda
 
-        with in_words("waiting for the GPU"):
+        with translated("waiting for the GPU"):
             cuda.default_stream().synchronize()
 
-    def put(self, array: np.ndarray):
+    def put(self, array: np.ndarray) -> Any:
         """Return a copy of a NumPy array in the device's memory."""
         from convlab.gpu.numba_cuda import cuda
 
-        with in_words("copying to the GPU", array.nbytes):
+        with translated("copying to the GPU", array.nbytes):
             return cuda.to_device(np.ascontiguousarray(array))
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array of the device's memory; what it holds is not known."""
         from convlab.gpu.numba_cuda import cuda
 
         size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-        with in_words("taking memory on the GPU", size):
+        with translated("taking memory on the GPU", size):
             return cuda.device_array(shape, dtype)
 
-    def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
+    def get(self, array: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return a NumPy copy of a device array, in `out` if that is given."""
-        with in_words("copying from the GPU"):
+        with translated("copying from the GPU"):
             return array.copy_to_host(out)
 
-    def adopt(self, array):
+    def adopt(self, array: Any) -> Any:
         """Return another library's device array as Numba's, in the same memory."""
         from convlab.gpu.numba_cuda import cuda
 
         # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
         # an axis of one are.
         interface = {**array.__cuda_array_interface__, "strides": None}
-        with in_words("reading an array on the GPU"):
+        with translated("reading an array on the GPU"):
             return cuda.from_cuda_array_interface(interface, owner=array)
 
     def free(self) -> int:
         """Return the bytes of device memory that are free now."""
         from convlab.gpu.numba_cuda import cuda
 
-        with in_words("asking the GPU for its memory"):  # the first thing that most runs ask it
+        with translated("asking the GPU for its memory"):  # the first thing that most runs ask it
             context = cuda.current_context()
             context.deallocations.clear()  # Numba gives back in batches what is no longer used
             return int(context.get_memory_info()[0])
@@ -97,12 +106,12 @@ class Gpu:
         """Say if an address lies in the memory of this device, and not in another one's."""
         from convlab.gpu.numba_cuda import cuda
 
-        with in_words("asking for the GPU in use"):
+        with translated("asking for the GPU in use"):
             return cuda_driver.home_of(pointer) in (None, cuda.get_current_device().id)
 
-    def launch(self, kernel, grid, block, *arguments) -> None:
+    def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
-        with in_words("the launch of a kernel"):
+        with translated("the launch of a kernel"):
             kernel[grid, block](*[as_launched(value) for value in arguments])
 
 
@@ -114,8 +123,8 @@ def current() -> Gpu | Simulator:
     device = _current.get()
     if device is not None:
         return device
-    if found := gpu_trouble():
-        raise UnsupportedError(f"backend='gpu' cannot run here: {found}{WITHOUT}")
+    if fault := launch_fault():
+        raise UnsupportedError(f"backend='gpu' cannot run here: {fault}{WITHOUT}")
     return Gpu()
 
 
@@ -123,7 +132,8 @@ def current() -> Gpu | Simulator:
 @contextmanager
 def simulated(traced: bool = True) -> Iterator[Simulator]:
     """Let GPU forms run in the lane simulator inside a ``with``."""
-    with using(Simulator(traced)) as device:
+    device = Simulator(traced)
+    with using(device):
         yield device
 
 
@@ -138,7 +148,16 @@ def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
         _current.reset(token)
 
 
+def device_multiprocessors() -> int:
+    """Return the multiprocessors of the device that kernels run on now.
+
+    Where there is no GPU, that is what the simulator states: a launch can be looked at on any machine.
+    """
+    device = _current.get() or (Simulator if launch_fault() else Gpu())
+    return device.multiprocessors
+
+
 def gpu_trouble() -> str | None:
     """Return why no GPU can be used here, or None if one can."""
-    found = diagnose.of_running()
-    return str(found) if found else None
+    fault = launch_fault()
+    return str(fault) if fault else None

@@ -16,7 +16,7 @@ import numpy as np
 
 from convlab.errors import UnsupportedError
 from convlab.gpu.device import current
-from convlab.gpu.diagnose.refusals import in_words
+from convlab.gpu.diagnose.driver_errors import translated
 from convlab.gpu.simulated_gpu import Simulator
 
 
@@ -40,7 +40,7 @@ class NumPyTransforms:
 class CuPyTransforms:
     """cuFFT, through CuPy."""
 
-    @in_words("a Fourier transform")
+    @translated("a Fourier transform")
     def forward(self, pictures):
         import cupy
 
@@ -48,7 +48,7 @@ class CuPyTransforms:
         spectra = cupy.ascontiguousarray(spectra)
         return current().adopt(spectra.view(pictures.dtype).reshape(*spectra.shape, 2))
 
-    @in_words("a Fourier transform")
+    @translated("a Fourier transform")
     def backward(self, spectra, cols: int):
         import cupy
 
@@ -63,14 +63,14 @@ class CuPyTransforms:
 class TorchTransforms:
     """cuFFT, through PyTorch."""
 
-    @in_words("a Fourier transform")
+    @translated("a Fourier transform")
     def forward(self, pictures):
         import torch
 
         spectra = torch.fft.rfft2(torch.as_tensor(pictures, device="cuda"), dim=(1, 2), norm="ortho")
         return current().adopt(torch.view_as_real(spectra.contiguous()))
 
-    @in_words("a Fourier transform")
+    @translated("a Fourier transform")
     def backward(self, spectra, cols: int):
         import torch
 

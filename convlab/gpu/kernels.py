@@ -22,10 +22,10 @@ from types import CellType, CodeType, FunctionType
 
 from convlab.errors import ConvError
 from convlab.gpu.numba_cuda import cuda
-from convlab.gpu.uint32 import OPERATIONS, operations
+from convlab.gpu.uint32_operations import OPERATIONS, operations
 
 _TAKES_LITERALS = ("range", "cp_async_wait")
-_PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 def kernel(function=None, **options):
@@ -49,17 +49,17 @@ def unsigned(function):
     cells = dict(zip(names, function.__closure__ or (), strict=True))
     cells |= {name: CellType(operation) for name, operation in operations().items()}
     # Only what stands inside of another function can have a closure.
-    outer = ast.parse(f"def outer({', '.join(cells)}): pass").body[0]
-    outer.body = [definition]
-    module = ast.fix_missing_locations(ast.Module([outer], []))
+    module = ast.parse(f"def outer({', '.join(cells)}): pass")
+    vars(module.body[0])["body"] = [definition]
+    ast.fix_missing_locations(module)
     code = compile(module, function.__code__.co_filename, "exec")
     for _ in range(2):
         code = next(part for part in code.co_consts if isinstance(part, CodeType))
     closure = tuple(cells[name] for name in code.co_freevars)
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
-    made.__module__, made.__doc__, made.is_unsigned = function.__module__, function.__doc__, True
-    made.__wrapped__ = function  # whose source it is
+    made.__module__, made.__doc__ = function.__module__, function.__doc__
+    vars(made).update(is_unsigned=True, __wrapped__=function)  # whose source it is
     return made
 
 
@@ -80,7 +80,9 @@ def definition_of(function) -> ast.FunctionDef:
     indented = lines[0][:1].isspace()
     tree = ast.parse("".join(["if 1:\n"] * indented + lines))
     ast.increment_lineno(tree, first - 1 - indented)
-    return tree.body[0].body[0] if indented else tree.body[0]
+    definition = tree.body[0].body[0] if isinstance(tree.body[0], ast.If) else tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    return definition
 
 
 class Arithmetic(ast.NodeTransformer):
@@ -135,7 +137,7 @@ class _Unsigned(Arithmetic):
 
     def visit_Attribute(self, node):
         of = node.value
-        if isinstance(of, ast.Attribute) and of.attr in _PLACES and isinstance(node.ctx, ast.Load):
+        if isinstance(of, ast.Attribute) and of.attr in PLACES and isinstance(node.ctx, ast.Load):
             return self.operation(node, "whole", node)
         return node
 

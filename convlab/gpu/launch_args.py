@@ -6,6 +6,8 @@ places in arrays.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from convlab.errors import UnsupportedError
@@ -13,7 +15,7 @@ from convlab.errors import UnsupportedError
 COUNTED = (1 << 32) - (1 << 10)  # numbers of an array, and room for the threads of a last block
 
 
-def as_launched(value):
+def as_launched(value: Any) -> Any:
     """Return an argument as kernels get it: whole numbers as uint32, in tuples too, everything else as it is.
 
     One type for all sizes: a kernel is compiled once, and its arithmetic is the hardware's own, 32 bits.

@@ -10,7 +10,6 @@ import inspect
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -18,6 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 from convlab.errors import UnsupportedError
+from convlab.gpu.diagnose.faults import import_fault
 
 try:
     # numba-cuda names a function that NumPy 2.5 has no longer, when the first kernel is compiled; so that
@@ -26,11 +26,9 @@ try:
         from numba import cuda, float32, float64, int32, uint32, uint64
 
         if find_spec("numba_cuda"):
-            import_module("numba.cuda.np.arrayobj")
+            from numba.cuda.np import arrayobj  # noqa: F401
 except Exception as error:  # without the toolkit's libraries numba-cuda raises what it likes
-    from convlab.gpu.diagnose import of_import
-
-    raise UnsupportedError(f"kernels cannot be defined: {of_import(error)}") from None
+    raise UnsupportedError(f"kernels cannot be defined: {import_fault(error)}") from None
 
 # A small grid is no news to a learner: pictures and tests are made of small ones.
 cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
@@ -42,11 +40,17 @@ __all__ = [
     "int32",
     "kernel_options",
     "launch_bounds",
+    "number_type",
     "ptx_of",
     "type_of",
     "uint32",
     "uint64",
 ]
+
+
+def number_type(dtype: str):
+    """Return Numba's type of a number by its name: float32 for "float32"."""
+    return {"float32": float32, "float64": float64, "int32": int32, "uint32": uint32, "uint64": uint64}[dtype]
 
 
 def launch_bounds(threads: int, blocks: int) -> dict:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from convlab.errors import ParameterError
 from convlab.support.checks import said
+from convlab.support.integers import ceil_div, round_up
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ MULTIPROCESSORS = {
     "sm_86": Multiprocessor(threads=1536, blocks=16, shared_bytes=100 * 1024),
     "sm_90": Multiprocessor(threads=2048, blocks=32, shared_bytes=228 * 1024),
 }
+# A few GPUs: what their code is compiled for, and their multiprocessors (NVIDIA's architecture white papers).
+GPUS = {"A100": ("sm_80", 108), "RTX 3090": ("sm_86", 82), "H100": ("sm_90", 132)}
 WARP = 32
 REGISTERS = 65536  # 4 bytes each
 MOST_REGISTERS = 255  # of a thread
@@ -79,22 +82,18 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     if not 1 <= threads <= MOST_THREADS:
         raise ParameterError(f"threads={threads}; a block has 1 to {MOST_THREADS} threads")
     whole = MULTIPROCESSORS[arch]
-    warps = -(-threads // WARP)
-    warp_registers = _round_up(max(registers, 1) * WARP, REGISTER_UNIT)
+    warps = ceil_div(threads, WARP)
+    warp_registers = round_up(max(registers, 1) * WARP, REGISTER_UNIT)
     warps_that_fit = REGISTERS // QUARTERS // warp_registers * QUARTERS
-    block_shared = _round_up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
+    block_shared = round_up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
     # A launch counts a block's warps in full quarters.
-    launches = warp_registers * _round_up(warps, QUARTERS) <= REGISTERS
+    launches = warp_registers * round_up(warps, QUARTERS) <= REGISTERS
     limits = {
         "threads": whole.threads // (warps * WARP),
         "blocks": whole.blocks,
         "registers": warps_that_fit // warps if launches else 0,
         "shared memory": whole.shared_bytes // block_shared,
     }
-    limited_by = min(limits, key=limits.get)
+    limited_by = min(limits, key=limits.__getitem__)
     blocks = limits[limited_by]
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / whole.threads, limited_by)
-
-
-def _round_up(number: int, unit: int) -> int:
-    return -(-number // unit) * unit

@@ -6,10 +6,16 @@ poison, and a launch is `convlab.gpu.simulator.run`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from convlab.gpu.launch_args import as_launched
+from convlab.gpu.occupancy import GPUS
 from convlab.support.checked import checked
+
+if TYPE_CHECKING:
+    from convlab.gpu.simulator import Trace
 
 
 @checked
@@ -23,29 +29,31 @@ class Simulator:
     """
 
     name = "simulator"
+    multiprocessors = GPUS["H100"][1]  # which tiles it is given depends on that, not how they are run
     stream_per_thread = False  # it is done when it has been asked for
 
     def __init__(self, traced: bool = True):
-        self.traces, self.traced = [], traced
+        self.traced = traced
+        self.traces: list[Trace] = []
 
-    def put(self, array: np.ndarray):
+    def put(self, array: np.ndarray) -> Any:
         """Return a copy of a NumPy array."""
         return np.array(array, order="C")
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array whose every byte is poison: what is read before it is written shows."""
         from convlab.gpu import simulator
 
         return simulator.poisoned(shape, dtype)
 
-    def get(self, array, out: np.ndarray | None = None) -> np.ndarray:
+    def get(self, array: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return a copy of a device array, in `out` if that is given."""
         if out is None:
             return np.array(array)  # and no longer one that knows what was written
         out[...] = array
         return out
 
-    def adopt(self, array):
+    def adopt(self, array: Any) -> Any:
         """Return another library's device array as NumPy's, in the same memory."""
         return np.asarray(_SameMemory(array.__cuda_array_interface__))
 
@@ -59,12 +67,12 @@ class Simulator:
         """Say if an address lies in this device's memory: there is just one."""
         return True
 
-    def launch(self, kernel, grid, block, *arguments) -> None:
+    def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Run a kernel lane by lane; a race, or an access out of bounds, is an error."""
         from convlab.gpu import simulator
 
-        arguments = [as_launched(value) for value in arguments]
-        trace = simulator.run(kernel, grid, block, *arguments, traced=self.traced)
+        given = map(as_launched, arguments)
+        trace = simulator.run(kernel, grid, block, *given, traced=self.traced)
         self.traces.append(trace)
         trace.check()
 

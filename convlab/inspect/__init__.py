@@ -1,0 +1,43 @@
+"""Looking at kernels: what an algorithm launches, what that asks of the memory, what tiles cost on paper.
+
+launches          the launches of an algorithm, without running them
+traffic           sums over what traced kernels asked of the memory
+trace_view        a trace as plain data, for figures
+access_patterns   small kernels that ask for the same things in different ways
+addressing        three ways for a thread to find its pixel
+tiling            what tile sizes cost; `block_footprint` what a block touches
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from convlab.support.lazy import door
+
+if TYPE_CHECKING:
+    from convlab.inspect.access_patterns import ACCESS_PATTERNS, turned_in_shared
+    from convlab.inspect.launches import last_launch, record_launches
+    from convlab.inspect.traffic import Bus, FirstBlock, first_block, global_traffic, shared_traffic, sites
+
+__all__ = [
+    "ACCESS_PATTERNS",
+    "Bus",
+    "FirstBlock",
+    "first_block",
+    "global_traffic",
+    "last_launch",
+    "record_launches",
+    "shared_traffic",
+    "sites",
+    "turned_in_shared",
+]
+
+
+def _homes() -> tuple[ModuleType, ...]:
+    from convlab.inspect import access_patterns, launches, traffic
+
+    return launches, traffic, access_patterns
+
+
+__getattr__ = door(__name__, __all__, _homes)

@@ -12,10 +12,9 @@ import numpy as np
 
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.ptx import load4, store4
 from convlab.support.checked import Count, checked
-
-WARP = 32
 
 
 @cuda.jit
@@ -79,7 +78,7 @@ def turned_in_shared(width: Count):
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessPattern:
     """A kernel of this file, and the pictures it is run on.
 
     Attributes
@@ -109,13 +108,13 @@ class Access:
         return simulator.run(self.kernel, 1, WARP, *self.pictures())
 
 
-ACCESSES = (
-    Access("side by side", side_by_side, (4, 32), (4, 32), lambda x: x),
-    Access("shifted by one", shifted, (4, 64), (4, 32), lambda x: x[:, 1:33]),
-    Access("one for all", one_for_all, (4, 32), (4, 32), lambda x: np.diag(x)[:, None].repeat(32, 1)),
-    Access("every other one", every_other, (4, 64), (4, 32), lambda x: x[:, ::2]),
-    Access("four at once", four_at_once, (4, 128), (4, 128), lambda x: x),
-    Access("turned around", turned, (32, 32), (32, 32), lambda x: x.T),
-    Access("turned in shared memory", turned_in_shared(32), (32, 32), (32, 32), lambda x: x.T),
-    Access("turned in shared memory, padded", turned_in_shared(33), (32, 32), (32, 32), lambda x: x.T),
+ACCESS_PATTERNS = (
+    AccessPattern("side by side", side_by_side, (4, 32), (4, 32), lambda x: x),
+    AccessPattern("shifted by one", shifted, (4, 64), (4, 32), lambda x: x[:, 1:33]),
+    AccessPattern("one for all", one_for_all, (4, 32), (4, 32), lambda x: np.diag(x)[:, None].repeat(32, 1)),
+    AccessPattern("every other one", every_other, (4, 64), (4, 32), lambda x: x[:, ::2]),
+    AccessPattern("four at once", four_at_once, (4, 128), (4, 128), lambda x: x),
+    AccessPattern("turned around", turned, (32, 32), (32, 32), lambda x: x.T),
+    AccessPattern("turned in shared memory", turned_in_shared(32), (32, 32), (32, 32), lambda x: x.T),
+    AccessPattern("turned in shared memory, padded", turned_in_shared(33), (32, 32), (32, 32), lambda x: x.T),
 )

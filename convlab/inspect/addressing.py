@@ -4,8 +4,8 @@
 
 All three write the windows of one image, which is im2row's matrix. Thread i has pixel m = i // C and channel
 c = i % C, and walks over the taps. They differ in what they know beforehand: nothing, every place, or where
-each window begins. The kernels of `tiled.index_map`, `indirect` and `precomputed_gemm` do the same, for
-blocks of threads that multiply what they find.
+each window begins. The loaders of implicit, indirect and precomputed GEMM do the same, for blocks
+of threads that multiply what they find.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_gemm.gpu import table as table_of
-from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.errors import ShapeError
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import Trace
-from convlab.gpu.simulator.launch import kernel_function
+from convlab.gpu.simulator.launch_checks import kernel_function
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_array, check_choice
+from convlab.support.integers import ceil_div
 
 THREADS = 64
 
@@ -113,8 +114,8 @@ def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: Count = WARP) 
     Trace
     """
     check_choice("name", name, WAYS)
-    (stride, across), ((padding, *same),) = problem.stride, (sum(problem.padding, ()),)
-    plain = stride == across and {padding} == set(same) and problem.dilation == (1, 1)
+    sides = {*problem.padding[0], *problem.padding[1]}
+    plain = len({*problem.stride}) == len(sides) == 1 and problem.dilation == (1, 1)
     if problem.N > 1 or problem.groups > 1 or problem.R * problem.S > 31 or not plain:
         raise ShapeError(
             f"problem={problem}; expected one image, one group, 31 taps at most, no dilation, and one stride "
@@ -124,7 +125,7 @@ def windows(name: str, problem: ConvProblem, x: np.ndarray, rows: Count = WARP) 
     way, shape = WAYS[name], (problem.P * problem.Q, problem.R * problem.S, problem.C)
     tables, numbers = way.arguments(problem, rows)
     found = simulator.poisoned(shape, np.float32)
-    blocks = -(-shape[0] * shape[2] // THREADS)
+    blocks = ceil_div(shape[0] * shape[2], THREADS)
     trace = simulator.run(way.kernel, blocks, THREADS, x.reshape(-1), *tables, found, *numbers)
     trace.check()
     return np.array(found), trace

@@ -1,4 +1,4 @@
-"""Block by block: in which order a matrix product visits its blocks, and what each of them touches.
+"""GemmBlock by block: in which order a matrix product visits its blocks, and what each of them touches.
 
 A block of rows m, columns n and a piece k of the sums does 2*|m|*|n|*|k| operations. It needs |m|*|k| cells
 of A and |n|*|k| weights. But A is a matrix of windows, and windows overlap: many of its cells are the same
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm.tables import walk
+from convlab.algorithms.precomputed_gemm.offsets import walk
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_whole
 
 
-class Block(NamedTuple):
+class GemmBlock(NamedTuple):
     """Rows m, columns n and a piece k of the sums."""
 
     m: range
@@ -28,7 +28,9 @@ class Block(NamedTuple):
 
 
 @checked
-def in_order(problem: ConvProblem, block_m: Count, block_n: Count, block_k: Count) -> list[Block]:
+def implicit_gemm_blocks(
+    problem: ConvProblem, block_m: Count, block_n: Count, block_k: Count
+) -> list[GemmBlock]:
     """Return the blocks of `implicit_gemm`: rows slowest, then columns, then pieces of the sums.
 
     Parameters
@@ -44,14 +46,16 @@ def in_order(problem: ConvProblem, block_m: Count, block_n: Count, block_k: Coun
     _check(block_m=block_m, block_n=block_n, block_k=block_k)
     M, N, K = problem.gemm
     return [
-        Block(_cut(m, block_m, M), _cut(n, block_n, N), _cut(k, block_k, K))
+        GemmBlock(_cut(m, block_m, M), _cut(n, block_n, N), _cut(k, block_k, K))
         for m in range(0, M, block_m)
         for n in range(0, N, block_n)
         for k in range(0, K, block_k)
     ]
 
 
-def walked(problem: ConvProblem, block_m: int, block_n: int, block_c: int) -> list[Block]:
+def precomputed_gemm_blocks(
+    problem: ConvProblem, block_m: int, block_n: int, block_c: int
+) -> list[GemmBlock]:
     """Return the blocks of `precomputed_gemm`: the same, but the pieces are the steps of the walk.
 
     Parameters
@@ -72,7 +76,7 @@ def walked(problem: ConvProblem, block_m: int, block_n: int, block_c: int) -> li
         first = (r * problem.S + s) * channels
         pieces.append(range(first + c, first + min(c + block_c, channels)))
     rows = [_cut(m, block_m, M) for m in range(0, M, block_m)]
-    return [Block(m, _cut(n, block_n, N), k) for m in rows for n in range(0, N, block_n) for k in pieces]
+    return [GemmBlock(m, _cut(n, block_n, N), k) for m in rows for n in range(0, N, block_n) for k in pieces]
 
 
 @dataclass(frozen=True)
@@ -111,13 +115,13 @@ class Counts:
 
 
 @checked
-def count(problem: ConvProblem, block: Block) -> Counts:
+def count(problem: ConvProblem, block: GemmBlock) -> Counts:
     """Return what a block touches (of the first group, if there are several).
 
     Parameters
     ----------
     problem : ConvProblem
-    block : Block
+    block : GemmBlock
     """
     at = IndexMap(problem).x_at(np.array(block.m)[:, None], np.array(block.k))  # (rows, columns)
     numbers = len(np.unique(at[at >= 0]))

@@ -19,12 +19,19 @@ from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.occupancy import MOST_REGISTERS, MOST_SHARED, MOST_THREADS, WARP, Occupancy, occupancy
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
+from convlab.support.integers import ceil_div, round_up
 
 WORD = 4  # bytes of a float32
 OTHERS = 24  # registers for addresses, counters and bounds; what the compiler takes for them is near this
 
-# Multiprocessors of a few GPUs, and what their code is compiled for (NVIDIA's architecture white papers).
-GPUS = {"A100": ("sm_80", 108), "RTX 3090": ("sm_86", 82), "H100": ("sm_90", 132)}
+# Why no kernel can be cut like this; the tiling explorer says the same.
+TROUBLE = {
+    "tile": "a thread's tile is larger than its block's",
+    "warp": "a block would have {number} threads, and a warp has {most}",
+    "threads": "a block would have {number} threads; {most} is the most",
+    "shared": "a block would need {number} bytes of shared memory; {most} is the most",
+    "registers": "a thread would need {number} registers; {most} is the most",
+}
 
 
 @checked
@@ -68,7 +75,7 @@ class Tiling:
     def staged(self) -> int:
         """Numbers of the next piece that a thread carries in registers on their way to shared memory."""
         piece = (self.block_m + self.block_n) * self.block_k
-        return _over(piece, self.threads) if self.threads else 0
+        return ceil_div(piece, self.threads) if self.threads else 0
 
     @property
     def registers(self) -> int:
@@ -81,7 +88,7 @@ class Tiling:
 
         Between two rows of pixels there is a gap: lanes that store down a column meet different banks.
         """
-        gap = _over(max(1, WARP // self.block_k), 4) * 4  # numbers; rows stay aligned for four at once
+        gap = round_up(max(1, WARP // self.block_k), 4)  # numbers; rows stay aligned for four at once
         return self.buffers * self.block_k * (self.block_m + gap + self.block_n) * WORD
 
     @property
@@ -98,15 +105,15 @@ class Tiling:
     def trouble(self) -> str | None:
         """Why no kernel can be cut like this, or None if one can."""
         if self.block_m % self.thread_m or self.block_n % self.thread_n:
-            return "a thread's tile is larger than its block's"
+            return TROUBLE["tile"]
         if self.threads % WARP:
-            return f"a block would have {self.threads} threads, and a warp has {WARP}"
+            return TROUBLE["warp"].format(number=self.threads, most=WARP)
         if self.threads > MOST_THREADS:
-            return f"a block would have {self.threads} threads; {MOST_THREADS} is the most"
+            return TROUBLE["threads"].format(number=self.threads, most=MOST_THREADS)
         if self.shared_bytes > MOST_SHARED:
-            return f"a block would need {self.shared_bytes} bytes of shared memory; {MOST_SHARED} is the most"
+            return TROUBLE["shared"].format(number=self.shared_bytes, most=MOST_SHARED)
         if self.registers > MOST_REGISTERS:
-            return f"a thread would need {self.registers} registers; {MOST_REGISTERS} is the most"
+            return TROUBLE["registers"].format(number=self.registers, most=MOST_REGISTERS)
         return None
 
     @checked
@@ -118,13 +125,13 @@ class Tiling:
 def blocks(problem: ConvProblem, tiling: Tiling) -> int:
     """Return how many blocks of threads a layer is."""
     m, n, _ = problem.gemm
-    return problem.groups * _over(m, tiling.block_m) * _over(n, tiling.block_n) * tiling.split_k
+    return problem.groups * ceil_div(m, tiling.block_m) * ceil_div(n, tiling.block_n) * tiling.split_k
 
 
 def wasted(problem: ConvProblem, tiling: Tiling) -> float:
     """Return the share of outputs, 0 to 1, that tiles hanging over the edge compute for nothing."""
     m, n, _ = problem.gemm
-    rows, cols = _over(m, tiling.block_m) * tiling.block_m, _over(n, tiling.block_n) * tiling.block_n
+    rows, cols = round_up(m, tiling.block_m), round_up(n, tiling.block_n)
     return 1 - m * n / (rows * cols)
 
 
@@ -138,8 +145,8 @@ def traffic(problem: ConvProblem, tiling: Tiling) -> dict[str, int]:
     m, n, k = problem.gemm
     y = problem.groups * m * n
     return {
-        "x": WORD * pixels_read(problem) * problem.C * _over(n, tiling.block_n),
-        "w": WORD * problem.groups * n * k * _over(m, tiling.block_m),
+        "x": WORD * pixels_read(problem) * problem.C * ceil_div(n, tiling.block_n),
+        "w": WORD * problem.groups * n * k * ceil_div(m, tiling.block_m),
         "y": WORD * y * (1 if tiling.split_k == 1 else 2 * tiling.split_k + 1),
     }
 
@@ -149,7 +156,7 @@ def untiled(problem: ConvProblem) -> dict[str, int]:
     return traffic(problem, Tiling(1, 1, 1, 1, 1, 1))
 
 
-def once(problem: ConvProblem) -> dict[str, int]:
+def compulsory_bytes(problem: ConvProblem) -> dict[str, int]:
     """Return the same bytes if every number of x, w and y travelled once: less is not possible."""
     return {"x": problem.x_bytes, "w": problem.w_bytes, "y": problem.y_bytes}
 
@@ -168,7 +175,3 @@ def _hits(problem: ConvProblem, axis: int) -> int:
         for output in range(outputs)
         for tap in range(taps)
     )
-
-
-def _over(count: int, size: int) -> int:
-    return -(-count // size)

@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import Site, Trace
 
 MOST_REQUESTS = 40  # of one access: more of the same teach nothing
-WARP = 32
 
 
-def described(name: str, trace: Trace) -> dict:
+def trace_as_dict(name: str, trace: Trace) -> dict:
     """Return a trace as numbers, words and lists.
 
     Returns
@@ -35,7 +35,7 @@ def described(name: str, trace: Trace) -> dict:
                                     lanes (the byte each of the 32 asks for, counted as `base`; None if it
                                     asks for none), cost, least and wanted (bytes)
     """
-    sites, pieces = in_order(trace), [_kernel(trace)]
+    sites, pieces = sites_in_order(trace), [_kernel(trace)]
     for site in sites:
         if not any(piece.holds(site) for piece in pieces):
             pieces.append(_around(site.file, site.line))
@@ -79,15 +79,15 @@ def _around(file: str, line: int) -> _Piece:
         nodes = [node for node in ast.walk(ast.parse("".join(text))) if isinstance(node, ast.FunctionDef)]
     except SyntaxError:  # a cell of a notebook may hold more than Python
         nodes = []
-    around = [node for node in nodes if node.lineno <= line <= node.end_lineno]
+    around = [node for node in nodes if node.lineno <= line <= (node.end_lineno or 0)]
     if not around:
         return _Piece(file, line, tuple(text[line - 1 : line]))
     inner = max(around, key=lambda node: node.lineno)
-    first = min(node.lineno for node in (inner, *inner.decorator_list))
+    first = min([inner.lineno, *(decorator.lineno for decorator in inner.decorator_list)])
     return _Piece(file, first, tuple(text[first - 1 : inner.end_lineno]))
 
 
-def in_order(trace: Trace) -> list[Site]:
+def sites_in_order(trace: Trace) -> list[Site]:
     """Return the places that touch global or shared memory; in a line, reads stand before writes."""
     sites = [site for site in trace.sites() if site.space in ("global", "shared")]
     return sorted(sites, key=lambda site: (site.file, site.line, site.kind == "st", site.place.column))

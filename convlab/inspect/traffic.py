@@ -1,33 +1,30 @@
-"""Sums over what traced kernels asked of the memory, and an algorithm's launches one by one."""
+"""Sums over what traced kernels asked of the memory, or of the bus to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from convlab.algorithms.spec import Algorithm
 from convlab.gpu import simulator
-from convlab.gpu.device import using
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.gpu.simulator import Trace
+from convlab.gpu.simulator.requests import SECTOR
+from convlab.inspect.launches import run_on
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
-
-SECTOR = 32  # bytes
 
 
 @checked
 def sites(traces: Trace | Iterable[Trace]) -> list:
     """Return the places of the source that touched memory, of one trace or of several."""
-    listed = [traces] if isinstance(traces, Trace) else list(traces)
-    return [site for trace in listed for site in trace.sites()]
+    several = [traces] if isinstance(traces, Trace) else list(traces)
+    return [site for trace in several for site in trace.sites()]
 
 
 @checked
-def moved(traces: Trace | Iterable[Trace], kind: str | None = None) -> dict[str, int]:
+def global_traffic(traces: Trace | Iterable[Trace], kind: str | None = None) -> dict[str, int]:
     """Return the bytes that were moved from and to global memory, in whole sectors, array by array.
 
     Parameters
@@ -46,7 +43,7 @@ def moved(traces: Trace | Iterable[Trace], kind: str | None = None) -> dict[str,
 
 
 @checked
-def passes(traces: Trace | Iterable[Trace], array: str | None = None) -> dict[str, int]:
+def shared_traffic(traces: Trace | Iterable[Trace], array: str | None = None) -> dict[str, int]:
     """Return the requests to shared memory ("ld", "st"), their passes, and the least that would do."""
     total = {"ld": 0, "st": 0, "passes": 0, "least": 0}
     for site in sites(traces):
@@ -65,25 +62,8 @@ class FirstBlock(Simulator):
 
     def launch(self, kernel, grid, block, *arguments) -> None:
         """Run block 0 lane by lane. What it misses from other blocks is no mistake, so none is looked for."""
-        arguments = map(as_launched, arguments)
-        self.traces.append(simulator.run(kernel, grid, block, *arguments, blocks=[(0, 0, 0)]))
-
-
-class Recorder(Simulator):
-    """A device that runs nothing, and remembers what it was asked to run.
-
-    Attributes
-    ----------
-    launches : list of (kernel, grid, block, arguments)
-    """
-
-    def __init__(self):
-        super().__init__(traced=False)
-        self.launches = []
-
-    def launch(self, kernel, grid, block, *arguments) -> None:
-        """Remember a launch."""
-        self.launches.append((kernel, grid, block, arguments))
+        given = map(as_launched, arguments)
+        self.traces.append(simulator.run(kernel, grid, block, *given, blocks=[(0, 0, 0)]))
 
 
 class Bus(Simulator):
@@ -113,20 +93,6 @@ class Bus(Simulator):
 @checked
 def first_block(problem: ConvProblem, algorithm: Algorithm | str) -> list[Trace]:
     """Return the trace of the first block of every launch of an algorithm."""
-    return _used(FirstBlock(), problem, algorithm).traces
-
-
-@checked
-def launches(problem: ConvProblem, algorithm: Algorithm | str) -> list[tuple]:
-    """Return (kernel, grid, block, arguments) of every launch of an algorithm; nothing is run."""
-    return _used(Recorder(), problem, algorithm).launches
-
-
-def _used(device, problem, algorithm):
-    from convlab.plans.plan import plan
-
-    rng = np.random.default_rng(0)
-    x, w = (rng.standard_normal(shape).astype(problem.dtype) for shape in (problem.x_shape, problem.w_shape))
-    with using(device):
-        plan(problem, w, algorithm=algorithm, backend="gpu")(x)
-    return device
+    device = FirstBlock()
+    run_on(device, problem, algorithm)
+    return device.traces

@@ -9,7 +9,7 @@ import html
 import math
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ _READABLE = 40  # numbers; arrays up to this size are printed
 class Note:
     """A few lines of plain words for the page."""
 
-    def __init__(self, good: bool | None, title: str, body: str = ""):
+    def __init__(self, good: bool | None, title: str, body: str = "") -> None:
         self.good, self.title, self.body = good, title, body
 
     def _repr_html_(self) -> str:
@@ -71,7 +71,7 @@ def check(name: str, function: Callable) -> Note:
     cases = list(exercise.cases())
     for number, arguments in enumerate(cases, 1):
         kept = [_copy(a) for a in arguments]
-        where = f"Case {number} of {len(cases)}: {_call(function, exercise.names(), kept)}"
+        where = f"Case {number} of {len(cases)}: {_call(function, exercise.arguments, kept)}"
         try:
             got = function(*arguments)
         except Exception as error:  # a learner's own bug: say it, do not crash
@@ -114,7 +114,7 @@ def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
     return Note(ratio < 2, f"You said {guess:,.4g}; it is {actual:,.4g} {unit}: {verdict}.", because)
 
 
-def trial(kernel, grid, block, *arguments) -> Note:
+def trial(kernel: Any, grid: Any, block: Any, *arguments: Any) -> Note:
     """Run a kernel in the lane simulator and say what is wrong with it.
 
     Parameters
@@ -139,7 +139,7 @@ def _marked(text: str) -> str:
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
 
 
-def _call(function, names, values) -> str:
+def _call(function: Any, names: Sequence[str], values: Sequence[Any]) -> str:
     """Write the call as the learner could type it, with small arrays below."""
     name = getattr(function, "__name__", "your function")
     call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in zip(names, values, strict=True))})"
@@ -159,11 +159,11 @@ def _trouble(error: Exception) -> str:
     return f"{said}\nin line {own[-1].lineno}: {own[-1].line}" if own else said
 
 
-def _difference(expected, got) -> str:
+def _difference(expected: Any, got: Any) -> str:
     """Return in words how `got` differs from `expected`, or nothing if it does not."""
     try:
-        numbers = np.asarray(got)
-        numbers = numbers.astype(np.float64) if numbers.dtype.kind in "biuf" else None
+        given = np.asarray(got)
+        numbers = given.astype(np.float64) if given.dtype.kind in "biuf" else None
     except (TypeError, ValueError):  # a ragged list, for instance
         numbers = None
     if numbers is None:
@@ -185,13 +185,13 @@ def _difference(expected, got) -> str:
     return "\n".join(lines)
 
 
-def _kind(value) -> str:
+def _kind(value: Any) -> str:
     return f"an array of shape {np.shape(value)}" if np.ndim(value) else f"a number, {value}"
 
 
-def _brief(value) -> str:
+def _brief(value: Any) -> str:
     return f"<array {value.shape}>" if isinstance(value, np.ndarray) else repr(value)
 
 
-def _copy(value):
+def _copy(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value

@@ -66,17 +66,20 @@ EXERCISES: dict[str, Exercise] = {
         "that take `each`.",
         _passes,
         _seconds,
+        arguments=("flops", "moved", "peak", "speed", "begun", "each"),
     ),
     "regret": Exercise(
         "regret(seconds, chosen) returns how many times as long the chosen algorithms take as the best, as a "
         "geometric mean; `seconds` has a dict of times for each layer, `chosen` a name for each.",
         _choices,
         _regret,
+        arguments=("seconds", "chosen"),
     ),
     "cheapest_chain": Exercise(
         "cheapest_chain(seconds, convert) returns the least time of a chain of layers; `seconds` has a dict "
         "{layout: time} for each, and a change of layout between two layers takes `convert`.",
         _chains,
         _cheapest,
+        arguments=("seconds", "convert"),
     ),
 }

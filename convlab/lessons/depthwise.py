@@ -50,17 +50,20 @@ EXERCISES: dict[str, Exercise] = {
         "where filter k reads channel k // (K // C).",
         _one_channel_each,
         _depthwise,
+        arguments=("x", "w", "stride", "padding"),
     ),
     "separable_saving": Exercise(
         "separable_saving(C, K, R, S) returns how many times as many multiply-adds a full layer takes as "
         "a depthwise and a pointwise one together.",
         lambda: ((1, 1, 1, 1), (4, 8, 3, 3), (32, 64, 3, 3), (512, 256, 5, 3), (3, 1000, 1, 7)),
         lambda C, K, R, S: R * S * C * K / (R * S * C + C * K),
+        arguments=("C", "K", "R", "S"),
     ),
     "depthwise_intensity": Exercise(
         "depthwise_intensity(H, W, C, R, S) returns FLOPs for each byte of a float32 depthwise layer with "
         "stride 1 and an output as large as its input, every number moved once.",
         _same_size,
         _intensity,
+        arguments=("H", "W", "C", "R", "S"),
     ),
 }

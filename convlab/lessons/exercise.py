@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,11 @@ class Exercise:
         Returns the argument tuples to try, the smallest first.
     answer : callable
         The library's answer for one tuple of arguments.
+    arguments : tuple of str
+        Their names, in order: what a case that fails is written with.
     """
 
     statement: str
     cases: Callable[[], Iterable[tuple]]
-    answer: Callable
-
-    def names(self) -> list[str]:
-        """Return the names of the arguments, in order."""
-        return self.statement.partition("(")[2].partition(")")[0].split(", ")
+    answer: Callable[..., Any]
+    arguments: tuple[str, ...]

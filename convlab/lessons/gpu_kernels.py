@@ -9,6 +9,7 @@ import numpy as np
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 _RUN = 64
 
@@ -16,11 +17,12 @@ _RUN = 64
 def _filter(P: int, Q: int, R: int, S: int, block: tuple[int, int]) -> Launch:
     """Return a launch that covers P x Q outputs with blocks; small whole numbers, so that sums are exact."""
     rng = np.random.default_rng(12)
-    x = rng.integers(1, 9, (P + R - 1, Q + S - 1)).astype(np.float32)
+    H, W = P + R - 1, Q + S - 1
+    x = rng.integers(1, 9, (H, W)).astype(np.float32)
     w = rng.integers(1, 9, (R, S)).astype(np.float32)
-    problem = ConvProblem(1, *x.shape, 1, 1, R, S)
+    problem = ConvProblem(1, H, W, 1, 1, R, S)
     y = reference(x[None, :, :, None], w[None, :, :, None], problem)[0, :, :, 0].astype(np.float32)
-    grid = (-(-Q // block[0]), -(-P // block[1]))
+    grid = (ceil_div(Q, block[0]), ceil_div(P, block[1]))
     return Launch(grid, block, {"x": x, "w": w, "y": None}, y)
 
 

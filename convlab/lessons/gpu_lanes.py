@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
+from convlab.support.integers import ceil_div
 
 _RUN = 64
 
@@ -20,7 +21,7 @@ def _numbers(*shape: int) -> np.ndarray:
 def _pictures() -> Iterator[Launch]:
     for H, W, block in ((4, 32, (32, 4)), (3, 40, (32, 4)), (17, 64, (32, 8)), (9, 24, (16, 16))):
         x = _numbers(H, W)
-        grid = (-(-W // block[0]), -(-H // block[1]))
+        grid = (ceil_div(W, block[0]), ceil_div(H, block[1]))
         yield Launch(grid, block, {"x": x, "y": None}, x)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.gpu.occupancy import occupancy
-from convlab.gpu.tensor_cores.fragments import WARP, holders
+from convlab.gpu.occupancy import WARP, occupancy
+from convlab.gpu.tensor_cores.fragments import holders
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 SIDE = 32  # rows and columns of the product that one block computes
 CHANNELS = 32
@@ -40,7 +41,7 @@ def _blocks() -> Iterator[tuple]:
 
 
 def _fetched(M: int, N: int, K: int, block_m: int, block_n: int) -> int:
-    return M * K * -(-N // block_n) + N * K * -(-M // block_m)
+    return M * K * ceil_div(N, block_n) + N * K * ceil_div(M, block_m)
 
 
 def _blocks_of_threads() -> Iterator[tuple]:
@@ -77,7 +78,7 @@ def _sizes() -> Iterator[Launch]:
         table = indirection_buffer(problem, WARP).ravel()
         sizes = {"H": H, "W": W, "C": C, "P": problem.P, "Q": problem.Q, "R": R, "S": S}
         arguments = {"y": None, **sizes, "stride": stride, "padding": padding}
-        yield Launch((-(-table.size // BUILDERS),), (BUILDERS,), arguments, table)
+        yield Launch((ceil_div(table.size, BUILDERS),), (BUILDERS,), arguments, table)
 
 
 def _layers() -> Iterator[tuple]:
@@ -104,6 +105,7 @@ EXERCISES: dict[str, Exercise | KernelExercise] = {
         "what lies past an edge is not fetched.",
         _blocks,
         _fetched,
+        arguments=("M", "N", "K", "block_m", "block_n"),
     ),
     "register_tile": KernelExercise(
         f"product(a, b, y) is a kernel of one block of 8 x 8 threads that fills y ({SIDE}, {SIDE}) with "
@@ -116,12 +118,14 @@ EXERCISES: dict[str, Exercise | KernelExercise] = {
         "H100 has room for; threads and shared_bytes are those of a block, registers those of a thread.",
         _blocks_of_threads,
         lambda threads, registers, shared_bytes: occupancy("sm_90", threads, registers, shared_bytes).blocks,
+        arguments=("threads", "registers", "shared_bytes"),
     ),
     "table_over_matrix": Exercise(
         "smaller(N, P, Q, C, R, S) returns how many times fewer numbers a table of places has than the "
         "matrix of a whole batch; the table serves every image.",
         _layers,
         _ratio,
+        arguments=("N", "P", "Q", "C", "R", "S"),
     ),
     "gather": KernelExercise(
         f"gather(x, table, y) is a kernel with a block of {CHANNELS} threads for each pixel m: "
@@ -140,11 +144,13 @@ EXERCISES: dict[str, Exercise | KernelExercise] = {
         "holder(row, column) returns the lane that holds C[row, column].",
         lambda: ((row, column) for row, column in np.ndindex(16, 8)),
         lambda row, column: int(holders("C")[row, column]),
+        arguments=("row", "column"),
     ),
     "ldmatrix_passes": Exercise(
         "passes(row) returns how many passes over shared memory it takes to read 8 rows of 4 words, if the "
         f"rows are `row` words apart and there are {WARP} banks.",
         lambda: ((row,) for row in (4, 8, 12, 16, 20, 24, 28, 32, 36, 48)),
         _passes,
+        arguments=("row",),
     ),
 }

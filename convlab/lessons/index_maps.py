@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.index_map import IndexMap
 from convlab.lessons.exercise import Exercise
 from convlab.problem import ConvProblem
@@ -74,16 +74,19 @@ EXERCISES: dict[str, Exercise] = {
         "of the im2row matrix reads; h and w count from the picture's corner and may lie outside of it.",
         _cells,
         _source,
+        arguments=("m", "k", "P", "Q", "R", "S", "C", "stride", "padding"),
     ),
     "tap_mask": Exercise(
         "tap_mask(p, q, H, W, R, S, stride, padding) returns an array (R, S): 1 where the tap of output "
         "pixel (p, q) hits the picture, 0 where it falls on padding.",
         _rows,
         _mask,
+        arguments=("p", "q", "H", "W", "R", "S", "stride", "padding"),
     ),
     "deltas": Exercise(
         "my_deltas(W, C, R, S, dilation, block_c) returns (next_s, next_r, next_c), in numbers of x.",
         _steps,
         _deltas,
+        arguments=("W", "C", "R", "S", "dilation", "block_c"),
     ),
 }

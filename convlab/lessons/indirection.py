@@ -60,17 +60,20 @@ EXERCISES: dict[str, Exercise] = {
         "(ceil(P*Q / rows), R*S, rows), -1 on padding; pixels past the last one repeat it.",
         lambda: iter(_SHAPES),
         _buffer,
+        arguments=("H", "W", "C", "R", "S", "stride", "padding", "rows"),
     ),
     "places": Exercise(
         "places(offsets, image, size) returns where the taps lie if every image has `size` numbers; "
         "a tap on padding stays -1.",
         _tables,
         lambda offsets, image, size: np.where(offsets < 0, -1, offsets + image * size),
+        arguments=("offsets", "image", "size"),
     ),
     "through_the_buffer": Exercise(
         "through_the_buffer(x, offsets, w, pixels) returns y (N, pixels, K) for x (N, H, W, C), "
         "w (K, R*S, C) and the offsets of one image.",
         _runs,
         _through,
+        arguments=("x", "offsets", "w", "pixels"),
     ),
 }

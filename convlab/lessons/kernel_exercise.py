@@ -5,11 +5,16 @@ Not only what comes out is held against the library's own kernel, but also what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from convlab.gpu.simulator import Trace
+
+Costs = dict[tuple[str, str], list[dict[str, Any]]]  # the accesses of a trace, by space and kind
 
 # A kernel that asks for more than this many times what the library's asks for is told so.
 _GENEROUS = 1.3
@@ -30,14 +35,16 @@ class Launch:
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
-    arguments: dict[str, object]
+    arguments: Mapping[str, object]
     expected: np.ndarray
 
-    def run(self, kernel) -> tuple[np.ndarray, object]:
+    def run(self, kernel: Any) -> tuple[np.ndarray, Trace]:
         """Run a kernel lane by lane; return y and the trace."""
         from convlab.gpu import simulator
 
-        copied = {n: a.copy() if isinstance(a, np.ndarray) else a for n, a in self.arguments.items()}
+        copied: dict[str, Any] = {
+            n: a.copy() if isinstance(a, np.ndarray) else a for n, a in self.arguments.items()
+        }
         copied["y"] = simulator.poisoned(self.expected.shape, self.expected.dtype)
         trace = simulator.run(kernel, self.grid, self.block, *copied.values())
         trace.check()
@@ -46,7 +53,7 @@ class Launch:
     def __str__(self) -> str:
         shapes = ", ".join(
             f"{name} {a.shape}" if isinstance(a, np.ndarray) else f"{name}={a}"
-            for name, a in (self.arguments | {"y": self.expected}).items()
+            for name, a in {**self.arguments, "y": self.expected}.items()
         )
         return f"{shapes}; grid {self.grid}, block {self.block}"
 
@@ -70,12 +77,14 @@ class KernelExercise:
     solution: str
 
     @property
-    def answer(self):
+    def answer(self) -> Any:
         """The library's own kernel; it needs Numba, so it is imported no earlier."""
-        return getattr(import_module("convlab.lessons.kernel_answers"), self.solution)
+        from convlab.lessons import kernel_answers
+
+        return getattr(kernel_answers, self.solution)
 
 
-def verdict(exercise: KernelExercise, kernel) -> tuple[bool | None, str, str]:
+def verdict(exercise: KernelExercise, kernel: Any) -> tuple[bool | None, str, str]:
     """Try a kernel on all cases; return whether it is right, the headline, and what there is to say."""
     launches = list(exercise.cases())
     for number, launch in enumerate(launches, 1):
@@ -117,17 +126,17 @@ def _difference(expected: np.ndarray, y: np.ndarray) -> str:
     )
 
 
-def _costs(trace) -> dict[tuple[str, str], list[dict]]:
+def _costs(trace: Trace) -> Costs:
     """Return the accesses of a trace, by space and kind."""
-    from convlab.inspect.trace_view import described
+    from convlab.inspect.trace_view import trace_as_dict
 
-    found: dict[tuple[str, str], list[dict]] = {}
-    for access in described("", trace)["accesses"]:
+    found: Costs = {}
+    for access in trace_as_dict("", trace)["accesses"]:
         found.setdefault((access["space"], access["kind"]), []).append(access)
     return found
 
 
-def _waste(used, best) -> str:
+def _waste(used: Costs, best: Costs) -> str:
     """Say where a kernel asks for much more than the library's does, or nothing if it does not."""
     for (space, kind), accesses in used.items():
         mine = sum(access["cost"] for access in accesses)

@@ -8,6 +8,7 @@ import numpy as np
 
 from convlab.cpu.tile_model import TileBounds
 from convlab.lessons.exercise import Exercise
+from convlab.support.integers import ceil_div
 
 
 def _matrices() -> Iterator[tuple]:
@@ -18,7 +19,7 @@ def _matrices() -> Iterator[tuple]:
 
 def _panels(b, cols) -> np.ndarray:
     K, N = b.shape
-    panels = np.zeros((-(-N // cols), K, cols), b.dtype)
+    panels = np.zeros((ceil_div(N, cols), K, cols), b.dtype)
     for n in range(N):
         panels[n // cols, :, n % cols] = b[:, n]
     return panels
@@ -42,17 +43,20 @@ EXERCISES: dict[str, Exercise] = {
         "the last one filled up with zeros.",
         _matrices,
         _panels,
+        arguments=("b", "cols"),
     ),
     "blocked_product": Exercise(
         "blocked_product(a, b, size) returns a @ b, computed block by block: no block has more than "
         "`size` rows or columns.",
         _products,
         lambda a, b, size: a @ b,
+        arguments=("a", "b", "size"),
     ),
     "registers": Exercise(
         "registers(rows, vectors) returns how many vector registers a tile of rows x vectors wants, "
         "with a row of weights and one number of a.",
         _tiles,
         lambda rows, vectors: TileBounds(rows, vectors).used,
+        arguments=("rows", "vectors"),
     ),
 }

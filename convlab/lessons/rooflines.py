@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convlab.benchmark.roofline_points import once
+from convlab.benchmark.roofline_points import compulsory_bytes
 from convlab.lessons.exercise import Exercise
 from convlab.problem import ConvProblem
 
@@ -17,7 +17,7 @@ def _layers() -> Iterator[tuple]:
 
 def _intensity(N, H, W, C, K, R, S) -> float:
     problem = ConvProblem(N, H, W, C, K, R, S, padding="same")
-    return problem.flops / once(problem)
+    return problem.flops / compulsory_bytes(problem)
 
 
 def _dense() -> Iterator[tuple]:
@@ -51,12 +51,14 @@ EXERCISES: dict[str, Exercise] = {
         "and an output as large as its input, if x and w are read once and y is written once.",
         _layers,
         _intensity,
+        arguments=("N", "H", "W", "C", "K", "R", "S"),
     ),
     "smallest_batch": Exercise(
         "smallest_batch(C, K, ridge) returns the smallest N for which a float32 layer with a 1x1 filter on a "
         "1x1 picture does at least `ridge` FLOPs for each byte, every number moved once.",
         _dense,
         _smallest_batch,
+        arguments=("C", "K", "ridge"),
     ),
     "roof_share": Exercise(
         "roof_share(done, moved, seconds, flops, rate) returns the share of its nearest roof that a run "
@@ -64,5 +66,6 @@ EXERCISES: dict[str, Exercise] = {
         "them a second.",
         _runs,
         lambda done, moved, seconds, flops, rate: max(done / flops, moved / rate) / seconds,
+        arguments=("done", "moved", "seconds", "flops", "rate"),
     ),
 }

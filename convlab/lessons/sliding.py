@@ -33,15 +33,18 @@ EXERCISES: dict[str, Exercise] = {
         lambda H, R, stride, padding, dilation: (
             ConvProblem(1, H, 99, 1, 1, R, 1, stride=stride, padding=(padding, 0), dilation=dilation).P
         ),
+        arguments=("H", "R", "stride", "padding", "dilation"),
     ),
     "convolve": Exercise(
         "convolve(x, w, stride, padding) returns y (N, P, Q, K) for x (N, H, W, C) and w (K, R, S, C).",
         convolutions,
         lambda x, w, stride, padding: reference(x, w, _problem(x, w, stride, padding)),
+        arguments=("x", "w", "stride", "padding"),
     ),
     "flip": Exercise(
         "flip(w) returns the filters (K, R, S, C) turned by 180 degrees, for true convolution.",
         lambda: ((w,) for _, w, _, _ in convolutions()),
         lambda w: w[:, ::-1, ::-1],
+        arguments=("w",),
     ),
 }

@@ -10,6 +10,7 @@ from convlab.cost.formula import fast_size
 from convlab.lessons.exercise import Exercise
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 
 def _one_channel() -> Iterator[tuple]:
@@ -49,15 +50,18 @@ EXERCISES: dict[str, Exercise] = {
         "and S-1 columns on the right.",
         _one_channel,
         _correlate_behind,
+        arguments=("x", "w"),
     ),
     "fast_size": Exercise(
         "my_fast_size(n) returns the smallest number that is not below n and has no factor but 2, 3 and 5.",
         lambda: ((n,) for n in (1, 2, 7, 11, 13, 31, 58, 86, 127, 210, 257, 1000)),
         fast_size,
+        arguments=("n",),
     ),
     "tiles": Exercise(
         "tiles(P, R, tile) returns how many tiles of `tile` rows it takes to compute P rows of output.",
         _tilings,
-        lambda P, R, tile: -(-P // (tile - R + 1)),
+        lambda P, R, tile: ceil_div(P, tile - R + 1),
+        arguments=("P", "R", "tile"),
     ),
 }

@@ -27,7 +27,8 @@ def _layers() -> Iterator[tuple]:
 
 
 def _window_problem(x, R, S, stride, padding) -> ConvProblem:
-    return ConvProblem(*x.shape, 1, R, S, stride=stride, padding=padding)
+    N, H, W, C = x.shape
+    return ConvProblem(N, H, W, C, 1, R, S, stride=stride, padding=padding)
 
 
 def _largest_batch(H, W, C, R, S, stride, padding, budget) -> int:
@@ -40,16 +41,19 @@ EXERCISES: dict[str, Exercise] = {
         "my_im2row(x, R, S, stride, padding) returns the matrix of windows, (N*P*Q, R*S*C).",
         _windows,
         lambda x, R, S, stride, padding: im2row(x, _window_problem(x, R, S, stride, padding)),
+        arguments=("x", "R", "S", "stride", "padding"),
     ),
     "im2col": Exercise(
         "my_im2col(x, R, S, stride, padding) returns the matrix lying the other way, (C*R*S, N*P*Q).",
         _windows,
         lambda x, R, S, stride, padding: im2col(x, _window_problem(x, R, S, stride, padding)),
+        arguments=("x", "R", "S", "stride", "padding"),
     ),
     "largest_batch": Exercise(
         "largest_batch(H, W, C, R, S, stride, padding, budget) returns the largest N whose float32 "
         "im2row matrix takes at most `budget` bytes.",
         _layers,
         _largest_batch,
+        arguments=("H", "W", "C", "R", "S", "stride", "padding", "budget"),
     ),
 }

@@ -10,6 +10,7 @@ from convlab.algorithms.winograd.transforms import matrices
 from convlab.lessons.exercise import Exercise
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 
 def _outputs() -> Iterator[tuple]:
@@ -39,7 +40,8 @@ def _tiled_pictures() -> Iterator[tuple]:
 
 def _correlate(x, g):
     """Return the valid outputs of one picture and one filter."""
-    problem = ConvProblem(1, *x.shape, 1, 1, *g.shape)
+    (H, W), (R, S) = x.shape, g.shape
+    problem = ConvProblem(1, H, W, 1, 1, R, S)
     return reference(x[None, :, :, None], g[None, :, :, None], problem)[0, :, :, 0]
 
 
@@ -48,17 +50,20 @@ EXERCISES: dict[str, Exercise] = {
         "winograd_products(P, Q, C, K, m) returns the multiplications of pixels and weights, both "
         "transformed, in a layer of P x Q outputs cut into tiles of m x m, with 3x3 filters.",
         _outputs,
-        lambda P, Q, C, K, m: -(-P // m) * -(-Q // m) * (m + 2) ** 2 * C * K,
+        lambda P, Q, C, K, m: ceil_div(P, m) * ceil_div(Q, m) * (m + 2) ** 2 * C * K,
+        arguments=("P", "Q", "C", "K", "m"),
     ),
     "winograd_tile": Exercise(
         "winograd_tile(d, g, AT, G, BT) returns the m x m outputs of a filter g (3, 3) on pixels d (n, n).",
         _tiles,
         lambda d, g, AT, G, BT: _correlate(d, g),
+        arguments=("d", "g", "AT", "G", "BT"),
     ),
     "winograd_picture": Exercise(
         "winograd_picture(x, g, m, AT, G, BT) returns y (H-2, W-2) of a filter g (3, 3) on a picture x "
         "(H, W), computed in tiles of m x m outputs.",
         _tiled_pictures,
         lambda x, g, m, AT, G, BT: _correlate(x, g),
+        arguments=("x", "g", "m", "AT", "G", "BT"),
     ),
 }

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from textwrap import fill
 
-from convlab.machine import container, memory_limits
-from convlab.machine import system as readings
-from convlab.machine.nvidia import Gpu, find_gpus
+from convlab.machine import container, memory_limits, system
+from convlab.machine.cuda_driver import GpuFacts, find_gpus
 from convlab.support.units import bytes_text
 
 UNKNOWN = "not known"
@@ -35,7 +34,7 @@ class Machine:
     target : str or None
         The processor that Numba compiles for, as LLVM calls it; $NUMBA_CPU_NAME may name another one.
     instruction_set : str or None
-        The widest vector instructions of this processor, a key of `readings.INSTRUCTION_SETS`.
+        The widest vector instructions of this processor, a key of `system.INSTRUCTION_SETS`.
     l1d, l2, l3 : int or None
         Bytes of the caches one core sees.
     cores, threads : int or None
@@ -49,7 +48,7 @@ class Machine:
     python : str
     libraries : dict of str to (str or None)
         Versions; None where one is not installed.
-    gpus : tuple of Gpu
+    gpus : tuple of GpuFacts
     """
 
     system: str
@@ -68,28 +67,28 @@ class Machine:
     blas: str | None
     python: str
     libraries: dict[str, str | None] = field(repr=False)
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[GpuFacts, ...] = ()
 
     @classmethod
     def here(cls) -> Machine:
         """Read the facts of the machine this runs on."""
-        caches = readings.caches()
-        memory, available = readings.memory()
+        caches = system.caches()
+        memory, available = system.memory()
         return cls(
             system=f"{platform.system()} {platform.release()} ({platform.machine()})",
-            processor=readings.processor(),
-            target=readings.compiler_target(),
-            instruction_set=readings.instruction_set(readings.processor_features()),
+            processor=system.processor(),
+            target=system.compiler_target(),
+            instruction_set=system.instruction_set(system.processor_features()),
             l1d=caches.get(1),
             l2=caches.get(2),
             l3=caches.get(3),
-            cores=readings.physical_cores(),
-            threads=readings.threads(),
+            cores=system.physical_cores(),
+            threads=system.threads(),
             cpu_quota=container.cpu_quota(),
             memory=memory,
             memory_available=available,
             memory_limit=container.memory_limit(),
-            blas=readings.blas(),
+            blas=system.blas(),
             python=platform.python_version(),
             libraries={name: version(name) for name in LIBRARIES},
             gpus=find_gpus(),
@@ -133,7 +132,7 @@ class Machine:
 
 def cores_at_hand() -> int:
     """Return how many threads can run at once: where a container has a quota, fewer than the machine has."""
-    threads, quota = readings.threads() or 1, container.cpu_quota()
+    threads, quota = system.threads() or 1, container.cpu_quota()
     return threads if quota is None else max(1, min(threads, int(quota)))
 
 
@@ -142,7 +141,7 @@ def memory_at_hand() -> int | None:
 
     The least of what the machine has free, what the container still allows, and what `ulimit` does.
     """
-    amounts = readings.memory()[1], container.memory_left(), memory_limits.memory_left()
+    amounts = system.memory()[1], container.memory_left(), memory_limits.memory_left()
     return min((amount for amount in amounts if amount is not None), default=None)
 
 

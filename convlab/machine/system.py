@@ -71,12 +71,13 @@ def processor() -> str | None:
 
 def caches() -> dict[int, int]:
     """Return the bytes of the data (or shared) cache on each level, as the core we run on sees it."""
-    sizes = {}
+    sizes: dict[int, int] = {}
     for folder in sorted(CACHES.glob(f"cpu{min(cores.now(), default=0)}/cache/index*")):
-        kind, level, size = (_text(folder / name).strip() for name in ("type", "level", "size"))
+        kind, number, size = (_text(folder / name).strip() for name in ("type", "level", "size"))
+        level = whole(number)
         count = (whole(size[:-1]) or 0) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1:], 1)
-        if kind in ("Data", "Unified") and whole(level) and 0 < count <= _LARGEST_CACHE:
-            sizes[int(level)] = count
+        if kind in ("Data", "Unified") and level and 0 < count <= _LARGEST_CACHE:
+            sizes[level] = count
     if platform.system() == "Darwin":
         for level, key in enumerate(("hw.perflevel0.l1dcachesize", "hw.perflevel0.l2cachesize"), 1):
             answer = _ask("sysctl", "-n", key) or _ask("sysctl", "-n", key.replace("perflevel0.", ""))

@@ -1,6 +1,6 @@
 """How a network is put together: one function each, read from the photograph down.
 
-`net` is a `Trace`: its methods note what is done, in order, and compute nothing. Every convolution is
+`net` is a `GraphBuilder`: its methods note what is done, in order, and compute nothing. Every convolution is
 followed by its bias, and by ReLU unless it says ``relu=False``. The names are torchvision's; the shapes of
 the filters are looked up under them in `data/networks/`.
 
@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from convlab.networks.graph import Step, Trace
+from convlab.networks.graph import GraphBuilder, Node
 
 
-def resnet18(net: Trace, photo: Step) -> Step:
+def resnet18(net: GraphBuilder, photo: Node) -> Node:
     """He et al. 2015, arXiv:1512.03385: blocks that add something to what they were given."""
     x = net.conv("conv1", photo)
-    x = net.max_pool("maxpool", x, padding=1)
+    x = net.max_pool("maxpool", x, window=3, stride=2, padding=1)
     for stage in (1, 2, 3, 4):
         for block in (0, 1):
             x = _block(net, f"layer{stage}.{block}", x, smaller=stage > 1 and block == 0)
     return net.mean("avgpool", x)
 
 
-def _block(net: Trace, name: str, x: Step, smaller: bool) -> Step:
+def _block(net: GraphBuilder, name: str, x: Node, smaller: bool) -> Node:
     """Two convolutions, and a way around them: x itself, or made as small as their output."""
     y = net.conv(f"{name}.conv1", x)
     y = net.conv(f"{name}.conv2", y, relu=False)
@@ -34,24 +34,27 @@ def _block(net: Trace, name: str, x: Step, smaller: bool) -> Step:
     return net.add(name, y, x)  # and then ReLU
 
 
-def squeezenet1_0(net: Trace, photo: Step) -> Step:
+def squeezenet1_0(net: GraphBuilder, photo: Node) -> Node:
     """Iandola et al. 2016, arXiv:1602.07360: few channels in, many out, and most filters are 1x1."""
     x = net.conv("features.0", photo)
     for place in range(2, 13):
         name = f"features.{place}"
-        x = net.max_pool(name, x, round_up=True) if place in (2, 6, 11) else _fire(net, name, x)
+        if place in (2, 6, 11):
+            x = net.max_pool(name, x, window=3, stride=2, round_up=True)
+        else:
+            x = _fire(net, name, x)
     x = net.conv("classifier.1", x)
     return net.mean("classifier.3", x)
 
 
-def _fire(net: Trace, name: str, x: Step) -> Step:
+def _fire(net: GraphBuilder, name: str, x: Node) -> Node:
     """Squeeze the channels, then expand them in two ways, side by side."""
     x = net.conv(f"{name}.squeeze", x)
     one, three = net.conv(f"{name}.expand1x1", x), net.conv(f"{name}.expand3x3", x)
     return net.concat(name, one, three)
 
 
-ARCHITECTURES: dict[str, Callable[[Trace, Step], Step]] = {
+ARCHITECTURES: dict[str, Callable[[GraphBuilder, Node], Node]] = {
     "resnet18": resnet18,
     "squeezenet1_0": squeezenet1_0,
 }

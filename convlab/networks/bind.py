@@ -1,4 +1,4 @@
-"""Every step as a function of nothing: its plan, its arrays and its kernel are known beforehand."""
+"""Every node as a function of nothing: its plan, its arrays and its kernel are known beforehand."""
 
 from __future__ import annotations
 
@@ -6,95 +6,95 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from convlab.networks.graph import Step
-from convlab.networks.ops import GLUE, MEAN, SPREAD
+from convlab.networks.graph import Node
+from convlab.networks.ops import MEAN, OPS, SPREAD
 from convlab.plans.plan import Plan
 
 Weights = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
-class Actions:
-    """The steps of a network, bound to arrays.
+class BoundGraph:
+    """The nodes of a network, bound to arrays.
 
     Parameters
     ----------
-    steps : sequence of Step
+    nodes : sequence of Node
     plans : mapping of str to Plan
         Of the convolutions; without their bias.
     weights : mapping of str to (ndarray, ndarray)
         Filters and bias (K,) of each.
     arrays : mapping of str to ndarray
-        What each step writes.
-    late : collection of str
-        Convolutions that leave bias and ReLU to the step after them, see `fusion.late`.
+        What each node writes.
+    fused : collection of str
+        Convolutions that leave bias and ReLU to the node after them, see `fuse.fusable`.
     backend : str
 
     Attributes
     ----------
     photo : ndarray
-        What the first step reads; set it before each run.
-    all : list of callable
-        In the order of the steps.
+        What the first node reads; set it before each run.
+    actions : list of callable
+        In the order of the nodes.
     features : ndarray
-        What the last step writes.
+        What the last node writes.
     """
 
     def __init__(
-        self, steps: Sequence[Step], plans: Mapping[str, Plan], weights: Weights, arrays, late, backend: str
+        self, nodes: Sequence[Node], plans: Mapping[str, Plan], weights: Weights, arrays, fused, backend: str
     ):
-        self._steps = {step.name: step for step in steps}
-        self._plans, self._weights, self._late, self._glue = plans, weights, late, GLUE[backend]
-        self.photo: np.ndarray | None = None
-        self.all: list[Callable[[], None]] = []
-        for step in steps:
-            make = getattr(self, f"_{step.does}")
-            self.all.append(make(step, [arrays[name] for name in step.takes], arrays[step.name]))
-        self.features = arrays[steps[-1].name]
+        self._nodes = {node.name: node for node in nodes}
+        self._plans, self._weights, self._fused, self._ops = plans, weights, fused, OPS[backend]
+        self.photo = np.empty(0)
+        self.actions: list[Callable[[], None]] = []
+        for node in nodes:
+            bind = getattr(self, f"_{node.op}")
+            self.actions.append(bind(node, [arrays[name] for name in node.inputs], arrays[node.name]))
+        self.features = arrays[nodes[-1].name]
 
-    def _normalise(self, step, takes, y):
-        N, H, W, C = step.shape
-        glue, rows = self._glue, (N * H, W * C)
+    def _normalise(self, node, inputs, y):
+        N, H, W, C = node.shape
+        ops, rows = self._ops, (N * H, W * C)
         mean, spread = (np.tile(np.asarray(numbers, y.dtype), W) for numbers in (MEAN, SPREAD))  # (W*C,)
         scale = 1 / spread
         y = y.reshape(rows)
-        return lambda: glue.normalise(self.photo.reshape(rows), mean, scale, y)
+        return lambda: ops.normalise(self.photo.reshape(rows), mean, scale, y)
 
-    def _conv(self, step, takes, y):
-        glue, (x,), ready = self._glue, takes, self._plans[step.name]
-        if step.name in self._late:
+    def _conv(self, node, inputs, y):
+        ops, (x,), ready = self._ops, inputs, self._plans[node.name]
+        if node.name in self._fused:
             return lambda: ready(x, out=y)
-        bias, floor = self._weights[step.name][1], _floor(step)
-        return lambda: glue.finish(ready(x, out=y), bias, floor)
+        bias, floor = self._weights[node.name][1], _floor(node)
+        return lambda: ops.finish(ready(x, out=y), bias, floor)
 
-    def _max_pool(self, step, takes, y):
-        glue, (x,), (ending,) = self._glue, takes, self._endings(step)
-        return lambda: glue.max_pool(x, step.padding, *ending, y)
+    def _max_pool(self, node, inputs, y):
+        ops, (x,), (ending,) = self._ops, inputs, self._endings(node)
+        return lambda: ops.max_pool(x, node.window, node.stride, node.padding, *ending, y)
 
-    def _add(self, step, takes, y):  # y is the first of the summands, and is written over
-        glue, x, floor = self._glue, takes[1], _floor(step)
-        bias = sum(bias for bias, _ in self._endings(step))
-        return lambda: glue.add(y, x, bias, floor)
+    def _add(self, node, inputs, y):  # y is the first of the summands, and is written over
+        ops, x, floor = self._ops, inputs[1], _floor(node)
+        bias = sum(bias for bias, _ in self._endings(node))
+        return lambda: ops.add(y, x, bias, floor)
 
-    def _concat(self, step, takes, y):
-        glue, parts = self._glue, list(zip(takes, self._endings(step), strict=True))
+    def _concat(self, node, inputs, y):
+        ops, parts = self._ops, list(zip(inputs, self._endings(node), strict=True))
 
         def run():
             first = 0
             for x, ending in parts:
-                glue.place(x, *ending, y, first)
+                ops.place(x, *ending, y, first)
                 first += x.shape[3]
 
         return run
 
-    def _mean(self, step, takes, y):
-        glue, (x,) = self._glue, takes
-        return lambda: glue.mean(x, y)
+    def _mean(self, node, inputs, y):
+        ops, (x,) = self._ops, inputs
+        return lambda: ops.mean(x, y)
 
-    def _endings(self, step: Step) -> list[tuple[np.ndarray, np.floating]]:
-        """Return for each array the step reads the bias (K,) and the floor that it still waits for."""
+    def _endings(self, node: Node) -> list[tuple[np.ndarray, np.floating]]:
+        """Return for each array the node reads the bias (K,) and the floor that it still waits for."""
         endings = []
-        for before in (self._steps[name] for name in step.takes):
-            if before.name in self._late:
+        for before in (self._nodes[name] for name in node.inputs):
+            if before.name in self._fused:
                 endings.append((self._weights[before.name][1], _floor(before)))
             else:
                 zeros = np.zeros(before.shape[3], before.dtype)
@@ -102,6 +102,6 @@ class Actions:
         return endings
 
 
-def _floor(step: Step) -> np.floating:
+def _floor(node: Node) -> np.floating:
     """Return what ReLU raises every number to, or minus infinity where there is none."""
-    return np.dtype(step.dtype).type(0 if step.relu else -np.inf)
+    return np.dtype(node.dtype).type(0 if node.relu else -np.inf)

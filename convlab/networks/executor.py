@@ -1,4 +1,4 @@
-"""A network made ready: a plan for every layer, memory for every array, and a loop that runs the steps."""
+"""A network made ready: a plan for every layer, memory for every array, and a loop that runs the nodes."""
 
 from __future__ import annotations
 
@@ -6,39 +6,40 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
-from convlab.auto.select import Memory
+from convlab.api import plan
 from convlab.backends import choose_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
-from convlab.networks.bind import Actions
-from convlab.networks.fuse import late
-from convlab.networks.graph import Step
+from convlab.machine.memory import Memory
+from convlab.networks.bind import BoundGraph
+from convlab.networks.fuse import fusable
+from convlab.networks.graph import Node
 from convlab.networks.memory_plan import alive, allocate
-from convlab.networks.ops import GLUE
-from convlab.networks.profile import Profile, Spent
+from convlab.networks.ops import OPS
+from convlab.networks.profile import NodeProfile, Profile
 from convlab.networks.shared_workspace import share
-from convlab.plans.plan import Plan, plan
+from convlab.plans.plan import Plan
 from convlab.support.checked import Count, checked
 from convlab.support.checks import said
 from convlab.support.progress import shown
 
 if TYPE_CHECKING:
-    from convlab.networks.network import Stack
+    from convlab.networks.model import Model
 
 
-class Prepared:
-    """A network ready to run, see `Stack.prepare`.
+class Executor:
+    """A network ready to run, see `Model.prepare`.
 
     Its arrays are reused. A thread that finds them in use gets others, which are kept for the next time.
 
     Attributes
     ----------
-    stack : Stack
+    model : Model
     backend : str
     threads : int
     plans : dict of str to Plan
@@ -47,17 +48,20 @@ class Prepared:
         Layers for which "auto" chose, since the algorithm that was asked for cannot serve them; and why.
     """
 
-    def __init__(self, stack: Stack, algorithm, backend, threads: int, fused: bool, progress: bool):
+    def __init__(
+        self, model: Model, algorithm: Any, backend: str, threads: int, fused: bool, progress: bool
+    ) -> None:
         self.backend = choose_backend(backend)
-        if self.backend not in GLUE:
-            raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(GLUE)}")
-        self.stack, self.threads, self.replaced = stack, threads, {}
+        if self.backend not in OPS:
+            raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(OPS)}")
+        self.model, self.threads = model, threads
+        self.replaced: dict[str, str] = {}
         self.plans: dict[str, Plan] = {}
         wanted = self._by_layer(algorithm)
-        for step in shown(stack.layers, f"preparing {stack.title}", progress):
-            self.plans[step.name] = self._plan(step, wanted[step.name])
-        self._late = late(stack.steps) if fused else {}
-        self._idle = [self._actions(self.plans)]  # as far as nobody uses them now
+        for node in shown(model.layers, f"preparing {model.title}", progress):
+            self.plans[node.name] = self._plan(node, wanted[node.name])
+        self._fused = fusable(model.nodes) if fused else {}
+        self._idle = [self._bind(self.plans)]  # as far as nobody uses them now
 
     # -- running -------------------------------------------------------------------------------------------
 
@@ -78,47 +82,47 @@ class Prepared:
         ConvError
             If the photos do not fit.
         """
-        self.stack.check_photo(photo)
-        with self._borrowed() as actions:
-            actions.photo = np.ascontiguousarray(photo)
-            for action in actions.all:
+        self.model.check_photo(photo)
+        with self._borrowed() as graph:
+            graph.photo = np.ascontiguousarray(photo)
+            for action in graph.actions:
                 action()
-            return actions.features.reshape(len(photo), -1).copy()
+            return graph.features.reshape(len(photo), -1).copy()
 
     @checked
     def profile(self, photo: np.ndarray, rounds: Count = 7, progress: bool = True) -> Profile:
-        """Run some photos several times, and return the time and the memory of every step.
+        """Run some photos several times, and return the time and the memory of every node.
 
         Parameters
         ----------
         photo : ndarray, (N, H, W, 3)
         rounds : int
-            Each step's time is the median over so many runs, after one that does not count.
+            Each node's time is the median over so many runs, after one that does not count.
         progress : bool
             Show a bar.
         """
         self.run(photo)  # compiles, checks, warms up
-        seconds = np.empty((rounds, len(self.stack.steps)))
-        with self._borrowed() as actions:
-            actions.photo = np.ascontiguousarray(photo)
-            for row in shown(seconds, f"running {self.stack.title}", progress):
-                for place, action in enumerate(actions.all):
+        seconds = np.empty((rounds, len(self.model.nodes)))
+        with self._borrowed() as graph:
+            graph.photo = np.ascontiguousarray(photo)
+            for row in shown(seconds, f"running {self.model.title}", progress):
+                for place, action in enumerate(graph.actions):
                     start = time.perf_counter()
                     action()
                     row[place] = time.perf_counter() - start
-        spent = [
-            Spent(step, self._algorithm(step), float(median), live, self._workspace_bytes(step))
-            for step, median, live in zip(
-                self.stack.steps, np.median(seconds, axis=0), alive(self.stack.steps), strict=True
+        nodes = [
+            NodeProfile(node, self._algorithm(node), float(median), live, self._workspace_bytes(node))
+            for node, median, live in zip(
+                self.model.nodes, np.median(seconds, axis=0), alive(self.model.nodes), strict=True
             )
         ]
-        return Profile(self.stack.title, self.threads, tuple(spent), self.memory)
+        return Profile(self.model.title, self.threads, tuple(nodes), self.memory)
 
     @property
     def memory(self) -> dict[str, int]:
         """Bytes that are held from now on: "arrays" between the layers, "workspace" of all, "packed weights".
 
-        The weights as they were before packing belong to the stack, and are not counted.
+        The weights as they were before packing belong to the model, and are not counted.
         """
         return {
             "arrays": self._array_bytes,
@@ -128,69 +132,69 @@ class Prepared:
 
     @property
     def rounding(self) -> float:
-        """The largest `Algorithm.rounding` of those in use, for `Stack.tolerance`."""
+        """The largest `Algorithm.rounding` of those in use, for `Model.tolerance`."""
         return max(one.algorithm.rounding for one in self.plans.values())
 
     # -- memory --------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _borrowed(self) -> Iterator[Actions]:
+    def _borrowed(self) -> Iterator[BoundGraph]:
         """Take arrays that no other thread uses, and give them back; `pop` gives them to one thread only."""
         try:
-            actions = self._idle.pop()
+            graph = self._idle.pop()
         except IndexError:
-            actions = self._beside()
+            graph = self._beside()
         try:
-            yield actions
+            yield graph
         finally:
-            self._idle.append(actions)
+            self._idle.append(graph)
 
-    def _beside(self) -> Actions:
+    def _beside(self) -> BoundGraph:
         """Return the network once more, in other memory; the packed weights are the same."""
         sizes = {name: self.memory[name] for name in ("arrays", "workspace")}
-        if lacking := Memory(0, 0, self.threads).lacking(sizes):
+        if lacking := Memory().lacking(sizes):
             raise WorkspaceError(f"a run of this network beside another one {lacking}; let one wait")
-        return self._actions({name: one.twin() for name, one in self.plans.items()})
+        return self._bind({name: one.twin() for name, one in self.plans.items()})
 
-    def _actions(self, plans: dict[str, Plan]) -> Actions:
-        """Return the steps, bound to these plans, which from now on share a workspace, and to new arrays."""
+    def _bind(self, plans: dict[str, Plan]) -> BoundGraph:
+        """Return the nodes, bound to these plans, which from now on share a workspace, and to new arrays."""
         self._workspace_total = share(plans.values())
-        arrays, self._array_bytes = allocate(self.stack.steps)
-        return Actions(self.stack.steps, plans, self.stack.weights, arrays, self._late, self.backend)
+        arrays, self._array_bytes = allocate(self.model.nodes)
+        return BoundGraph(self.model.nodes, plans, self.model.weights, arrays, self._fused, self.backend)
 
     # -- preparing -----------------------------------------------------------------------------------------
 
-    def _by_layer(self, algorithm) -> dict[str, str | Algorithm]:
+    def _by_layer(self, algorithm: Any) -> dict[str, str | Algorithm]:
         """Return the algorithm that is wanted for each layer."""
-        layers = [step.name for step in self.stack.layers]
+        layers = [node.name for node in self.model.layers]
         if not isinstance(algorithm, dict):
             return dict.fromkeys(layers, algorithm)
         if unknown := [name for name in algorithm if name not in layers]:
             raise ParameterError(
                 f"algorithm names the layer {unknown[0]!r}; expected one of {', '.join(layers)}"
             )
-        return dict.fromkeys(layers, "auto") | algorithm
+        return {name: algorithm.get(name, "auto") for name in layers}
 
-    def _plan(self, step: Step, algorithm: str | Algorithm) -> Plan:
+    def _plan(self, node: Node, algorithm: str | Algorithm) -> Plan:
         """Plan a layer without its bias: that is added in one pass with ReLU."""
-        w, _ = self.stack.weights[step.name]
-        make = partial(plan, step.problem, w, backend=self.backend, threads=self.threads)
+        w, _ = self.model.weights[node.name]
+        make = partial(plan, node.convolution, w, backend=self.backend, threads=self.threads)
         try:
             return make(algorithm=algorithm)
         except UnsupportedError:
             one = algorithm if isinstance(algorithm, Algorithm) else ALGORITHMS[algorithm]
-            self.replaced[step.name] = one.supports(step.problem) or "it has no such form"
+            self.replaced[node.name] = one.supports(node.convolution) or "it has no such form"
             return make(algorithm="auto")
 
-    def _algorithm(self, step: Step) -> str | None:
-        return self.plans[step.name].algorithm.name if step.does == "conv" else None
+    def _algorithm(self, node: Node) -> str | None:
+        return self.plans[node.name].algorithm.name if node.op == "conv" else None
 
-    def _workspace_bytes(self, step: Step) -> int:
-        return self.plans[step.name].cost.workspace_bytes if step.does == "conv" else 0
+    def _workspace_bytes(self, node: Node) -> int:
+        return self.plans[node.name].cost.workspace_bytes if node.op == "conv" else 0
 
     def __repr__(self) -> str:
         used = dict.fromkeys(one.algorithm.name for one in self.plans.values())
-        text = f"<{self.stack.title} on {self.backend}: {', '.join(used)}"
+        text = f"<{self.model.title} on {self.backend}: {', '.join(used)}"
         if self.replaced:
             text += f'; "auto" chose for {", ".join(self.replaced)}'
         return text + ">"
@@ -198,4 +202,4 @@ class Prepared:
 
 def _kept(ready: Plan) -> int:
     """Return the bytes of a copy of the weights, which some plans keep beside the packed ones."""
-    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].packs_for else 0
+    return ready.problem.w_bytes if ready.algorithm.forms[ready.backend].pack_key else 0

@@ -1,6 +1,6 @@
 """Which biases and ReLUs can wait, so that fewer passes go over memory.
 
-After a convolution its output is read and written once more, for the bias and ReLU. Where the next step goes
+After a convolution its output is read and written once more, for the bias and ReLU. Where the next node goes
 over the same numbers anyway, and nobody else wants them, it can do both on the way:
 
 * a sum adds one more number;
@@ -8,7 +8,7 @@ over the same numbers anyway, and nobody else wants them, it can do both on the 
 * a max pool can come first: the largest of ``max(y + bias, 0)`` is ``max(largest y + bias, 0)``, to the last
   bit, for all that happens to y keeps its order. And after the pool a quarter of the numbers is left.
 
-Libraries call this fusion. PyTorch's eager mode cannot do it: it never sees two steps at once.
+Libraries call this fusion. PyTorch's eager mode cannot do it: it never sees two nodes at once.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from convlab.networks.graph import Step
+from convlab.networks.graph import Node
 
 WAITS_FOR = ("max_pool", "add", "concat")
 
 
-def late(steps: Sequence[Step]) -> dict[str, str]:
-    """Return the convolutions whose bias and ReLU can wait, each with the step that takes them along."""
-    readers = Counter(name for step in steps for name in step.takes)
-    convolutions = {step.name for step in steps if step.does == "conv"}
+def fusable(nodes: Sequence[Node]) -> dict[str, str]:
+    """Return the convolutions whose bias and ReLU can wait, each with the node that takes them along."""
+    readers = Counter(name for node in nodes for name in node.inputs)
+    convolutions = {node.name for node in nodes if node.op == "conv"}
     return {
-        name: step.name
-        for step in steps
-        if step.does in WAITS_FOR
-        for name in step.takes
+        name: node.name
+        for node in nodes
+        if node.op in WAITS_FOR
+        for name in node.inputs
         if name in convolutions and readers[name] == 1
     }

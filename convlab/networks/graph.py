@@ -1,35 +1,35 @@
-"""An architecture as a list of steps: what is done, with what, and the shape of what comes out.
+"""An architecture as a list of nodes: what is done, with what, and the shape of what comes out.
 
-An architecture is called once with a `Trace`. Each of its methods notes a `Step` and returns it: a step
-stands for the array that it will make, so it can be handed to the next one. The list is all that is needed
-to run the network, in NumPy, with our plans, or in PyTorch.
+An architecture is called once with a `GraphBuilder`. Each of its methods notes a `Node` and returns it: a
+node stands for the array that it will make, so it can be handed to the next one. The list is all that is
+needed to run the network, in NumPy, with our plans, or in PyTorch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from convlab.errors import ShapeError
-from convlab.networks import Network
+from convlab.networks.layers import Network
 from convlab.problem import ConvProblem
-
-WINDOW, STRIDE = 3, 2  # of every max pool in both networks
 
 
 @dataclass(frozen=True)
-class Step:
+class Node:
     """One thing a network does, and the array it makes.
 
     Attributes
     ----------
     name : str
-        Of the step, and of its array; a convolution is named as in `networks`.
-    does : str
+        Of the node, and of its array; a convolution is named as in `networks`.
+    op : str
         "normalise", "conv" (bias and ReLU included), "max_pool", "add" (and ReLU), "concat" or "mean".
-    takes : tuple of str
+    inputs : tuple of str
         Names of the arrays it reads.
     shape : tuple of int
         Of its array, (N, P, Q, K).
@@ -38,21 +38,29 @@ class Step:
         Of a convolution.
     relu : bool
         Are numbers below zero set to zero at its end?
-    padding : int
-        Of a max pool, in pixels all round.
+    window, stride, padding : int
+        Of a max pool, in pixels: its side, the distance of two windows, and what is added all round.
     round_up : bool
         Of a max pool: does a last window that hangs over the edge count, too?
     """
 
     name: str
-    does: str
-    takes: tuple[str, ...]
+    op: str
+    inputs: tuple[str, ...]
     shape: tuple[int, int, int, int]
     dtype: str
     problem: ConvProblem | None = None
     relu: bool = False
+    window: int = 0
+    stride: int = 0
     padding: int = 0
     round_up: bool = False
+
+    @property
+    def convolution(self) -> ConvProblem:
+        """The problem of a node that is a convolution."""
+        assert self.problem is not None
+        return self.problem
 
     @property
     def nbytes(self) -> int:
@@ -60,7 +68,7 @@ class Step:
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
-class Trace:
+class GraphBuilder:
     """Notes what an architecture does.
 
     Parameters
@@ -74,16 +82,17 @@ class Trace:
     ----------
     photo : Step
         What the architecture is to begin with: the photo, normalised.
-    steps : list of Step
+    nodes : list of Node
         In the order they run.
     """
 
-    def __init__(self, network: Network, H: int, W: int):
+    def __init__(self, network: Network, H: int, W: int) -> None:
         first = network.layers[0].problem
-        self.network, self.steps, self._dtype = network, [], first.dtype
+        self.network, self._dtype = network, first.dtype
+        self.nodes: list[Node] = []
         self.photo = self._note("photo", "normalise", (), (first.N, H, W, first.C))
 
-    def conv(self, name: str, x: Step, relu: bool = True) -> Step:
+    def conv(self, name: str, x: Node, relu: bool = True) -> Node:
         """Note a convolution of `x`, its bias, and ReLU."""
         N, H, W, C = x.shape
         problem = replace(self.network[name].problem, N=N, H=H, W=W)
@@ -91,21 +100,24 @@ class Trace:
             raise ShapeError(f"{name} reads {problem.C} channels, {x.name} has {C}; expected as many")
         return self._note(name, "conv", (x,), problem.y_shape, problem=problem, relu=relu)
 
-    def max_pool(self, name: str, x: Step, padding: int = 0, round_up: bool = False) -> Step:
-        """Note the largest number of every 3x3 window, two pixels apart."""
+    def max_pool(
+        self, name: str, x: Node, window: int, stride: int, padding: int = 0, round_up: bool = False
+    ) -> Node:
+        """Note the largest number of every square window, `stride` pixels apart."""
         N, H, W, C = x.shape
-        P, Q = ((size + 2 * padding - WINDOW + round_up * (STRIDE - 1)) // STRIDE + 1 for size in (H, W))
+        P, Q = ((size + 2 * padding - window + round_up * (stride - 1)) // stride + 1 for size in (H, W))
         if P < 1 or Q < 1:
             raise ShapeError(f"{name} gets {H}x{W} pixels, less than its window; expected a larger photo")
-        return self._note(name, "max_pool", (x,), (N, P, Q, C), padding=padding, round_up=round_up)
+        sizes = {"window": window, "stride": stride, "padding": padding}
+        return self._note(name, "max_pool", (x,), (N, P, Q, C), **sizes, round_up=round_up)
 
-    def add(self, name: str, y: Step, x: Step) -> Step:
+    def add(self, name: str, y: Node, x: Node) -> Node:
         """Note the sum of two arrays of one shape, and ReLU."""
         if y.shape != x.shape:
             raise ShapeError(f"{name} adds {y.name} {y.shape} and {x.name} {x.shape}; expected one shape")
         return self._note(name, "add", (y, x), y.shape, relu=True)
 
-    def concat(self, name: str, *parts: Step) -> Step:
+    def concat(self, name: str, *parts: Node) -> Node:
         """Note arrays put side by side: first the channels of one, then those of the next."""
         if len({part.shape[:3] for part in parts}) > 1:
             shapes = ", ".join(f"{part.name} {part.shape}" for part in parts)
@@ -113,11 +125,13 @@ class Trace:
         channels = sum(part.shape[3] for part in parts)
         return self._note(name, "concat", parts, (*parts[0].shape[:3], channels))
 
-    def mean(self, name: str, x: Step) -> Step:
+    def mean(self, name: str, x: Node) -> Node:
         """Note the mean of every channel over all pixels."""
         return self._note(name, "mean", (x,), (x.shape[0], 1, 1, x.shape[3]))
 
-    def _note(self, name, does, takes, shape, **more) -> Step:
-        step = Step(name, does, tuple(one.name for one in takes), shape, self._dtype, **more)
-        self.steps.append(step)
-        return step
+    def _note(
+        self, name: str, op: str, inputs: Sequence[Node], shape: tuple[int, int, int, int], **more: Any
+    ) -> Node:
+        node = Node(name, op, tuple(one.name for one in inputs), shape, self._dtype, **more)
+        self.nodes.append(node)
+        return node

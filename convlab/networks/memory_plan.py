@@ -1,7 +1,7 @@
 """Which arrays a network needs at once, and how few of them will do.
 
-An array is alive from the step that makes it to the last step that reads it. After that its memory can hold
-another one. So a network of thirty steps runs in three or four pieces of memory.
+An array is alive from the node that makes it to the last node that reads it. After that its memory can hold
+another one. So a network of thirty nodes runs in three or four pieces of memory.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from convlab.networks.graph import Step
+from convlab.networks.graph import Node
 from convlab.support.aligned import aligned_empty
 
 
-def last_reads(steps: Sequence[Step]) -> dict[str, int]:
-    """Return for each array the place of the last step that reads it; the very last array is kept."""
-    last = {name: place for place, step in enumerate(steps) for name in step.takes}
-    return last | {steps[-1].name: len(steps)}
+def last_reads(nodes: Sequence[Node]) -> dict[str, int]:
+    """Return for each array the place of the last node that reads it; the very last array is kept."""
+    last = {name: place for place, node in enumerate(nodes) for name in node.inputs}
+    return last | {nodes[-1].name: len(nodes)}
 
 
-def alive(steps: Sequence[Step]) -> list[int]:
-    """Return the bytes of all arrays that are alive while each step runs: old ones, and the one it makes.
+def alive(nodes: Sequence[Node]) -> list[int]:
+    """Return the bytes of all arrays that are alive while each node runs: old ones, and the one it makes.
 
     A sum is written over its first summand, and so makes no new array.
     """
-    last, sizes = last_reads(steps), {step.name: step.nbytes for step in steps}
+    last, sizes = last_reads(nodes), {node.name: node.nbytes for node in nodes}
     living: dict[str, int] = {}
     totals = []
-    for place, step in enumerate(steps):
+    for place, node in enumerate(nodes):
         living = {name: size for name, size in living.items() if last[name] >= place}
-        if step.does == "add":
-            del living[step.takes[0]]
-        living[step.name] = sizes[step.name]
+        if node.op == "add":
+            del living[node.inputs[0]]
+        living[node.name] = sizes[node.name]
         totals.append(sum(living.values()))
     return totals
 
 
-def share(steps: Sequence[Step]) -> tuple[dict[str, int], list[int]]:
+def share(nodes: Sequence[Node]) -> tuple[dict[str, int], list[int]]:
     """Find a piece of memory for each array; a piece is used again as soon as its array is dead.
 
     Returns
@@ -45,17 +45,17 @@ def share(steps: Sequence[Step]) -> tuple[dict[str, int], list[int]]:
     dict of str to int, list of int
         The piece of each array, and the bytes of each piece.
     """
-    last = last_reads(steps)
+    last = last_reads(nodes)
     piece: dict[str, int] = {}
     sizes: list[int] = []
     free: set[int] = set()
-    for place, step in enumerate(steps):
-        if step.does == "add":  # the first summand dies here: nobody else reads the inside of a block
-            assert last[step.takes[0]] == place
-            piece[step.name] = piece[step.takes[0]]
+    for place, node in enumerate(nodes):
+        if node.op == "add":  # the first summand dies here: nobody else reads the inside of a block
+            assert last[node.inputs[0]] == place
+            piece[node.name] = piece[node.inputs[0]]
         else:
             # The smallest that is large enough; else the largest, which then grows; else a new one.
-            enough = [i for i in free if sizes[i] >= step.nbytes]
+            enough = [i for i in free if sizes[i] >= node.nbytes]
             chosen = (
                 min(enough, key=sizes.__getitem__)
                 if enough
@@ -64,19 +64,19 @@ def share(steps: Sequence[Step]) -> tuple[dict[str, int], list[int]]:
             if chosen is None:
                 chosen = len(sizes)
                 sizes.append(0)
-            sizes[chosen] = max(sizes[chosen], step.nbytes)
+            sizes[chosen] = max(sizes[chosen], node.nbytes)
             free.discard(chosen)
-            piece[step.name] = chosen
-        free |= {piece[name] for name in step.takes if last[name] == place} - {piece[step.name]}
+            piece[node.name] = chosen
+        free |= {piece[name] for name in node.inputs if last[name] == place} - {piece[node.name]}
     return piece, sizes
 
 
-def allocate(steps: Sequence[Step]) -> tuple[dict[str, np.ndarray], int]:
-    """Return an array for each step, several of them in one piece of memory, and the bytes of all pieces."""
-    piece, sizes = share(steps)
+def allocate(nodes: Sequence[Node]) -> tuple[dict[str, np.ndarray], int]:
+    """Return an array for each node, several of them in one piece of memory, and the bytes of all pieces."""
+    piece, sizes = share(nodes)
     memory = [aligned_empty((size,), np.uint8) for size in sizes]
     arrays = {
-        step.name: memory[piece[step.name]][: step.nbytes].view(step.dtype).reshape(step.shape)
-        for step in steps
+        node.name: memory[piece[node.name]][: node.nbytes].view(node.dtype).reshape(node.shape)
+        for node in nodes
     }
     return arrays, sum(sizes)

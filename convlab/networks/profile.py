@@ -1,32 +1,32 @@
-"""What a run of a whole network took: time and memory, step by step."""
+"""What a run of a whole network took: time and memory, node by node."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convlab.networks.graph import Step
+from convlab.networks.graph import Node
 from convlab.support.units import bytes_text, time_text
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Time and memory of one step.
+class NodeProfile:
+    """Time and memory of one node.
 
     Attributes
     ----------
-    step : Step
+    node : Step
     algorithm : str or None
         Of a convolution.
     seconds : float
         Bias and ReLU included.
     live : int
         Bytes of the arrays between layers that are alive while it runs: its input, its output, and what a
-        later step still waits for.
+        later node still waits for.
     workspace : int
         Bytes the algorithm needs beside those, and beside its weights.
     """
 
-    step: Step
+    node: Node
     algorithm: str | None
     seconds: float
     live: int
@@ -34,38 +34,38 @@ class Spent:
 
     @property
     def bytes(self) -> int:
-        """Bytes that this step needs to be there, beside the weights."""
+        """Bytes that this node needs to be there, beside the weights."""
         return self.live + self.workspace
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Time and memory of every step of a network.
+    """Time and memory of every node of a network.
 
     Attributes
     ----------
     title : str
     threads : int
-    spent : tuple of Spent
+    nodes : tuple of NodeProfile
         In the order they run.
     memory : dict of str to int
-        Bytes that were held while it ran, see `Prepared.memory`.
+        Bytes that were held while it ran, see `Executor.memory`.
     """
 
     title: str
     threads: int
-    spent: tuple[Spent, ...]
+    nodes: tuple[NodeProfile, ...]
     memory: dict[str, int]
 
     @property
     def seconds(self) -> float:
-        """All steps together."""
-        return sum(one.seconds for one in self.spent)
+        """All nodes together."""
+        return sum(one.seconds for one in self.nodes)
 
     @property
-    def layers(self) -> tuple[Spent, ...]:
+    def layers(self) -> tuple[NodeProfile, ...]:
         """The convolutions."""
-        return tuple(one for one in self.spent if one.algorithm)
+        return tuple(one for one in self.nodes if one.algorithm)
 
     @property
     def between(self) -> float:
@@ -73,9 +73,9 @@ class Profile:
         return self.seconds - sum(one.seconds for one in self.layers)
 
     @property
-    def peak(self) -> Spent:
-        """The step that needs most at once: arrays alive and workspace."""
-        return max(self.spent, key=lambda one: one.bytes)
+    def peak(self) -> NodeProfile:
+        """The node that needs most at once: arrays alive and workspace."""
+        return max(self.nodes, key=lambda one: one.bytes)
 
     @property
     def peak_bytes(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 
 from convlab.plans.plan import Plan
 from convlab.support.aligned import CACHE_LINE, aligned_empty
+from convlab.support.integers import round_up
 
 
 def share(plans: Iterable[Plan]) -> int:
@@ -45,4 +46,4 @@ def _scratch(one: Plan) -> dict[str, np.ndarray]:
 
 def _whole_lines(array: np.ndarray) -> int:
     """Return the bytes of an array, rounded up to whole cache lines."""
-    return -(-array.nbytes // CACHE_LINE) * CACHE_LINE
+    return round_up(array.nbytes, CACHE_LINE)

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from convlab.auto.select import Memory
-from convlab.backends import choose_backend
-from convlab.errors import ArrayError, ShapeError
-from convlab.gpu import arrays
-from convlab.gpu.device import current, using
-from convlab.plans.plan import Plan, prepare
-from convlab.problem import ConvProblem
-from convlab.support.checks import check_array, check_out
+from convlab.gpu.device import Gpu, using
+from convlab.gpu.simulated_gpu import Simulator
+from convlab.machine.memory import Memory
+from convlab.plans.plan import Plan, Ready
+from convlab.support import device_arrays
 
 
 class DevicePlan(Plan):
     """A convolution made ready on a device; see `Plan`.
+
+    It is called with an x of NumPy, which is copied to the device, or of the device (anything with
+    `__cuda_array_interface__`), C-contiguous, which is read where it lies. `out` is on the same side as x,
+    and so is what a call returns; without `out`, on the device, that is one of Numba's arrays.
 
     Attributes
     ----------
@@ -34,11 +33,12 @@ class DevicePlan(Plan):
         Where it was made, and where it runs: also outside the ``with`` of a simulator.
     """
 
-    def __init__(self, problem, w, bias, algorithm, backend, threads):
-        self.device = current()
-        super().__init__(problem, w, None, algorithm, backend, threads)
-        self.bias = None if bias is None else self.device.put(bias)
-        if self.device.stream_per_thread:  # another thread's call would not wait for this one's
+    def __init__(self, device: Gpu | Simulator, problem, w, bias, *chosen):
+        self.device = device
+        with using(device):
+            super().__init__(problem, w, None, *chosen)
+        self.bias = None if bias is None else device.put(bias)
+        if device.stream_per_thread:  # another thread's call would not wait for this one's
             self._form = replace(self._form, run=self._run_and_wait)
 
     def _run_and_wait(self, *arguments) -> None:
@@ -49,39 +49,23 @@ class DevicePlan(Plan):
         with using(self.device):
             return super().resize(**sizes)
 
-    def __call__(self, x, out=None):
-        """Return the convolution of x, written into `out` if it is given.
-
-        Parameters
-        ----------
-        x : array, (N, H, W, C)
-            Of NumPy: copied to the device. Or of the device (anything with `__cuda_array_interface__`),
-            C-contiguous: read where it lies.
-        out : array, (N, P, Q, K), optional
-            On the same side as x.
-
-        Returns
-        -------
-        array, (N, P, Q, K)
-            `out`, or a new array on the side of x; one of Numba's on the device.
-
-        Raises
-        ------
-        ConvError
-            If x or out does not fit the plan.
-        """
-        ready, device = self._ready, self.device
-        problem = ready.problem
-        there = arrays.described("x", x)
+    def _check(self, x, out, ready: Ready) -> None:
+        problem, there = ready.problem, device_arrays.described("x", x)
         if there is None:
-            self._check(x, problem)
+            super()._check(x, None, ready)
         else:
-            self._check_described(there, problem)
-        inside = {"packed": ready.packed, "bias": self.bias} | ready.workspace
-        check_one_out(out, problem, device, there, x=x, **inside)
-        on_device = device.put(x) if there is None else device.adopt(x)
-        new = there is None or out is None
-        y = device.empty(problem.y_shape, problem.dtype) if new else device.adopt(out)
+            with self._hinting(there, problem):
+                shape, dtypes = problem.x_shape, (problem.dtype,)
+                device_arrays.check_described("x", there, self.device, shape, "(N, H, W, C)", dtypes)
+        if out is not None:
+            shape, dtype = problem.y_shape, problem.dtype
+            device_arrays.check_out_beside(there, out, shape, dtype, self.device, x=x, **self._inside(ready))
+
+    def _compute(self, ready: Ready, x, out):
+        problem, device = ready.problem, self.device
+        on_host = device_arrays.described("x", x) is None
+        on_device = device.put(x) if on_host else device.adopt(x)
+        y = device.empty(problem.y_shape, problem.dtype) if on_host or out is None else device.adopt(out)
         with using(device):
             self._run(ready, on_device, y)
             if self.bias is not None:
@@ -89,64 +73,9 @@ class DevicePlan(Plan):
 
                 bias.add(y, self.bias)
         self.rebuilt = "nothing"
-        if there is None:
+        if on_host:
             return device.get(y, out)
         return y if out is None else out
 
-    def _check_described(self, x: arrays.Described, problem: ConvProblem) -> None:
-        try:
-            shape, dtypes = problem.x_shape, (problem.dtype,)
-            arrays.check_described("x", x, self.device, shape, "(N, H, W, C)", dtypes)
-        except ShapeError as error:
-            raise self._with_hint(error, x.shape, problem) from None
-
-    def _memory(self, output: int) -> Memory:
-        return Memory(output, 0, self.threads, self.device)
-
-
-def plan_on_device(problem, w, bias, algorithm, threads, output=None, copied=0) -> DevicePlan:
-    """Do what `plan` does, on a device; `output` and `copied` as in `convlab.plans.plan.prepare`."""
-    choose_backend("gpu")
-    device = current()
-    w, bias = on_host("w", w, device), on_host("bias", bias, device)
-    return prepare(problem, w, bias, algorithm, "gpu", threads, output, copied, DevicePlan, device)
-
-
-def conv2d_on_device(x, w, bias, parameters: dict, algorithm, threads, out):
-    """Do what `conv2d` does, on a device; `parameters` are those of `ConvProblem`."""
-    choose_backend("gpu")
-    device = current()
-    there = arrays.described("x", x)
-    if there is None:
-        check_array("x", x)
-        like = x
-    else:
-        arrays.check_described("x", there, device)
-        like = np.broadcast_to(np.empty((), there.dtype), there.shape)  # takes no memory
-    w = on_host("w", w, device)
-    problem = ConvProblem.of(like, w, **parameters)
-    check_one_out(out, problem, device, there, x=x)
-    output = problem.y_bytes if there is None or out is None else 0
-    copied = problem.x_bytes if there is None else 0
-    return plan_on_device(problem, w, bias, algorithm, threads, output, copied)(x, out)
-
-
-def on_host(name: str, array, device) -> np.ndarray | None:
-    """Return weights or a bias as a NumPy array: they are packed there, once."""
-    there = arrays.described(name, array)
-    if there is None:
-        return array
-    arrays.check_described(name, there, device)
-    return device.get(device.adopt(array))
-
-
-def check_one_out(out, problem: ConvProblem, device, there, **others) -> None:
-    """Refuse an `out` that is on another side than x, or that does not fit, or that is another array too."""
-    if out is None:
-        return
-    if there is not None:
-        arrays.check_device_out(out, problem.y_shape, problem.dtype, device, **others)
-        return
-    if arrays.described("out", out) is not None:
-        raise ArrayError("out lies on a device, and x is a NumPy array; expected both on one side")
-    check_out(out, problem.y_shape, problem.dtype, **others)
+    def _memory(self, output: int = 0) -> Memory:
+        return Memory(output=output, device=self.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from convlab.support.checks import check_dtype, check_shape
 CACHE_LINE = 64  # bytes
 
 
-def aligned_empty(shape: tuple[int, ...], dtype="float32") -> np.ndarray:
+def aligned_empty(shape: tuple[int, ...], dtype: Any = "float32") -> np.ndarray:
     """Return an array like `np.empty`'s whose first number lies at a multiple of 64 bytes.
 
     NumPy promises 16 bytes only. A kernel that adds to its output again and again through 64-byte vectors

@@ -16,7 +16,7 @@ from importlib.util import spec_from_file_location
 class ThisConvlab:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        return spec_from_file_location(name, {file!r}) if name == "convlab" else None
+        return spec_from_file_location(name, {files!r}[name]) if name in {files!r} else None
 
 sys.meta_path.insert(0, ThisConvlab)
 """
@@ -25,7 +25,13 @@ _RUN = "import runpy\nrunpy.run_module({name!r}, run_name='__main__', alter_sys=
 
 def program(code: str) -> tuple[str, ...]:
     """Return arguments for `sys.executable` that run `code`; arguments of its own may follow."""
-    return "-P", "-c", _FIND.format(file=str(Path(__file__).parents[1] / "__init__.py")) + code
+    return "-P", "-c", _FIND.format(files=_files()) + code
+
+
+def _files() -> dict[str, str]:
+    root = Path(__file__).parents[2]
+    files = {name: root / name / "__init__.py" for name in ("convlab", "tools")}
+    return {name: str(file) for name, file in files.items() if file.is_file()}
 
 
 def module(name: str) -> tuple[str, ...]:

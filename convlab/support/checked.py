@@ -18,15 +18,15 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import GenericAlias, NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from convlab.errors import ConvError, ParameterError
-from convlab.problem import LARGEST
 from convlab.support.checks import (
     COMPUTES,
+    LARGEST,
     check_choice,
     check_filled,
     check_index,
@@ -37,6 +37,7 @@ from convlab.support.checks import (
 )
 
 T = TypeVar("T")
+Door = TypeVar("Door", bound=Callable[..., Any])  # a function, or a class
 Count = Annotated[int, partial(check_whole, least=1, most=LARGEST)]
 Size = Annotated[int, partial(check_whole, least=1, most=2**128)]  # what is larger than all counts as all
 Threads = Annotated[int, partial(check_whole, least=1, most=1024)]
@@ -48,7 +49,7 @@ Limit = Annotated[float, partial(check_number, above=0, finite=False)]  # infini
 Filled = Annotated[T, check_filled]  # Filled[Mapping[str, float]]: not an empty one
 
 
-def checked(function: T) -> T:
+def checked(function: Door) -> Door:
     """Return a function that looks at its arguments before it begins; of a class, that is its constructor.
 
     Raises
@@ -57,11 +58,12 @@ def checked(function: T) -> T:
         When it is called; the message names the argument, its value and what was expected.
     """
     if isinstance(function, type):
-        function.__init__ = checked(function.__init__)
-        return function
+        constructor = checked(vars(function)["__init__"])
+        type.__setattr__(function, "__init__", constructor)
+        return cast(Door, function)
 
     @wraps(function)
-    def door(*arguments, **options):
+    def door(*arguments: Any, **options: Any) -> Any:
         try:
             given = _signature(function).bind(*arguments, **options).arguments
         except TypeError:  # Python says itself what is missing, or too many
@@ -71,10 +73,10 @@ def checked(function: T) -> T:
                 check_hint(name, given[name], hint)
         return function(*arguments, **options)
 
-    return door
+    return cast(Door, door)
 
 
-def kept(function: T) -> T:
+def kept(function: Door) -> Door:
     """Return a checked function that keeps what it has returned, as `functools.lru_cache` does.
 
     Arguments are looked at where they are new, so that what is known costs no more than to look it up.
@@ -83,32 +85,32 @@ def kept(function: T) -> T:
     known = lru_cache(typed=True)(door)  # typed: True is no 1
 
     @wraps(function)
-    def found(*arguments, **options):
+    def found(*arguments: Any, **options: Any) -> Any:
         try:
             return known(*arguments, **options)
         except TypeError:  # an argument that cannot be kept, a list: the door says what is wrong with it
             return door(*arguments, **options)
 
-    return found
+    return cast(Door, found)
 
 
 _signature = lru_cache(None)(inspect.signature)
 
 
 @lru_cache(None)
-def _hints(function) -> dict[str, Any]:
+def _hints(function: Any) -> dict[str, Any]:
     """Return the hints of a function's arguments; those of ``*rest`` as of a sequence."""
     hints = get_type_hints(function, include_extras=True)
-    found = {name: hints[name] for name in _signature(function).parameters if name in hints}
-    several = {
-        name: Sequence[hint]
+    found: dict[str, Any] = {name: hints[name] for name in _signature(function).parameters if name in hints}
+    several: dict[str, Any] = {
+        name: GenericAlias(Sequence, (hint,))
         for name, hint in found.items()
         if _signature(function).parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
     }
     return found | several
 
 
-def check_hint(name: str, value, hint) -> None:
+def check_hint(name: str, value: Any, hint: Any) -> None:
     """Refuse a value that is not what a hint says.
 
     Raises
@@ -145,42 +147,43 @@ def check_hint(name: str, value, hint) -> None:
                 check_hint(f"{name}[{i}]", one, inner[0])
 
 
-def _check_any(name: str, value, hints) -> None:
+def _check_any(name: str, value: Any, hints: Iterable[Any]) -> None:
     """Refuse a value that fits none of several hints."""
     if value is None and NoneType in hints:
         return
-    errors = []
+    errors: list[ConvError] = []
     for hint in hints:
         if hint is not NoneType:
             try:
                 return check_hint(name, value, hint)
             except ConvError as error:
                 errors.append(error)
-    inside = (error for error in errors if str(error).startswith((f"{name}[", f"a key of {name}")))
-    if error := errors[0] if len(errors) == 1 else next(inside, None):
-        raise error  # of one kind alone, or of something in it
-    expected = " or ".join(str(error).rpartition("expected ")[2] for error in errors)
+    inside = (one for one in errors if str(one).startswith((f"{name}[", f"a key of {name}")))
+    if told := errors[0] if len(errors) == 1 else next(inside, None):
+        raise told  # of one kind alone, or of something in it
+    expected = " or ".join(str(one).rpartition("expected ")[2] for one in errors)
     raise ParameterError(f"{name}={said(value)}; expected {expected}")
 
 
-def _check_truth(name: str, value) -> None:
+def _check_truth(name: str, value: Any) -> None:
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name}={said(value)}; expected True or False")
 
 
-def _check_callable(name: str, value) -> None:
+def _check_callable(name: str, value: Any) -> None:
     if not callable(value):
         raise ParameterError(f"{name}={said(value)}; expected a function")
 
 
-_RULES = {
+_RULES: dict[Any, Callable[[str, Any], object]] = {
     bool: _check_truth,
     int: partial(check_whole, least=0, most=LARGEST),
     float: check_number,
     np.ndarray: check_numbers,
     Callable: _check_callable,
 }
-_MAPPINGS = (dict, Mapping)
-_LISTS = (list, tuple, Sequence, Iterable, Collection)
-_WORDS = {str: "text", Path: "a pathlib.Path", **dict.fromkeys(_MAPPINGS, "a mapping, as a dict is one")}
+_MAPPINGS: tuple[Any, ...] = (dict, Mapping)
+_LISTS: tuple[Any, ...] = (list, tuple, Sequence, Iterable, Collection)
+_WORDS: dict[Any, str] = {str: "text", Path: "a pathlib.Path"}
+_WORDS |= dict.fromkeys(_MAPPINGS, "a mapping, as a dict is one")
 _WORDS |= dict.fromkeys(_LISTS, "a list or a tuple")

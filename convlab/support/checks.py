@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isinf, nan
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from convlab.errors import ArrayError, ParameterError, ShapeError
 
 COMPUTES = ("float32", "float64")
+LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
-def check_whole(name: str, value, least: int, most: int | None = None) -> int:
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return an integer of any kind as Python's, which never wraps; refuse what is none, or out of bounds.
 
     Raises
@@ -33,8 +35,13 @@ def check_whole(name: str, value, least: int, most: int | None = None) -> int:
     return number
 
 
+def check_threads(threads) -> int:
+    """Return `threads` as an int, or say what is wrong with it."""
+    return check_whole("threads", threads, 1, 1024)
+
+
 def check_number(
-    name: str, value, above: float = -inf, least: float = -inf, most: float = inf, finite: bool = True
+    name: str, value: Any, above: float = -inf, least: float = -inf, most: float = inf, finite: bool = True
 ) -> float:
     """Return a number as a float; refuse what is none, truth values, NaN, infinity, what is out of bounds.
 
@@ -54,7 +61,7 @@ def check_number(
     return number
 
 
-def check_index(name: str, value, least: int | None = 0) -> None:
+def check_index(name: str, value: Any, least: int | None = 0) -> None:
     """Refuse what is neither an integer (not below `least`, unless None) nor an array of integers.
 
     Raises
@@ -70,14 +77,14 @@ def check_index(name: str, value, least: int | None = 0) -> None:
         check_whole(name, value, -(2**63) if least is None else least, 2**63 - 1)
 
 
-def check_choice(name: str, value, words: Iterable[str]) -> str:
+def check_choice(name: str, value: Any, words: Iterable[str]) -> str:
     """Return `value`, or say that the argument `name` is none of the words."""
     if not isinstance(value, str) or value not in words:
         raise ParameterError(f"{name}={said(value)}; expected one of {', '.join(words)}")
     return value
 
 
-def check_dtype(dtype, names: Iterable[str] = ()) -> str:
+def check_dtype(dtype: Any, names: Iterable[str] = ()) -> str:
     """Return the name of a dtype; refuse what is none, or none of `names` if there are any.
 
     Raises
@@ -96,7 +103,7 @@ def check_dtype(dtype, names: Iterable[str] = ()) -> str:
     return found.name
 
 
-def check_shape(name: str, shape) -> tuple[int, ...]:
+def check_shape(name: str, shape: Any) -> tuple[int, ...]:
     """Return the sizes of an array's axes, or of its only axis; refuse what are none.
 
     Raises
@@ -121,13 +128,13 @@ def check_words(name: str, text: str) -> None:
         raise ParameterError(f"{name} is empty; expected a sentence that says what the figure shows")
 
 
-def check_filled(name: str, values) -> None:
+def check_filled(name: str, values: Any) -> None:
     """Refuse a collection with nothing in it."""
     if not len(values):
         raise ParameterError(f"{name}={said(values)} is empty; expected at least one")
 
 
-def check_instance(name: str, value, *kinds: type) -> None:
+def check_instance(name: str, value: Any, *kinds: type) -> None:
     """Refuse what is of none of some classes.
 
     Raises
@@ -139,7 +146,7 @@ def check_instance(name: str, value, *kinds: type) -> None:
         raise ParameterError(f"{name} is a {type(value).__name__}, {said(value)}; expected {expected}")
 
 
-def said(value, most: int = 60) -> str:
+def said(value: Any, most: int = 60) -> str:
     """Return how a value is written, on one line and cut to a length that can be read."""
     try:
         text = " ".join(repr(value).split())
@@ -148,7 +155,9 @@ def said(value, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:
+def check_array(
+    name: str, array: Any, shape: Any = None, axes: str = "", dtypes: Sequence[str] = COMPUTES
+) -> None:
     """Refuse what is not a plain NumPy array of one of `dtypes`, and of `shape` if that is given.
 
     Raises
@@ -164,7 +173,7 @@ def check_array(name, array, shape=None, axes="", dtypes=COMPUTES) -> None:
         raise wrong_shape(name, array.shape, axes, shape)
 
 
-def check_numbers(name: str, array, shape=None, axes="") -> None:
+def check_numbers(name: str, array: Any, shape: Any = None, axes: str = "") -> None:
     """Refuse what is not a plain NumPy array of real numbers, of `shape` if that is given; or has none.
 
     Raises
@@ -181,14 +190,16 @@ def check_numbers(name: str, array, shape=None, axes="") -> None:
         raise wrong_shape(name, array.shape, axes, shape)
 
 
-def check_axes(name: str, array, axes: str) -> None:
+def check_axes(name: str, array: Any, axes: str) -> None:
     """Refuse an array of another number of axes than these."""
     expected = len(axes.split(", "))
     if array.ndim != expected:
         raise ShapeError(f"{name} has {array.ndim} axes, shape {array.shape}; expected {expected}: ({axes})")
 
 
-def check_out(out, shape, dtype, axes="(N, P, Q, K)", **others) -> None:
+def check_out(
+    out: Any, shape: tuple[int, ...], dtype: Any, axes: str = "(N, P, Q, K)", **others: Any
+) -> None:
     """Refuse an output that cannot be written as a whole, or that shares memory with another array."""
     if not (type(out) is np.ndarray and out.shape == shape and out.dtype == dtype):  # mostly it is
         check_array("out", out, shape, axes, (np.dtype(dtype).name,))
@@ -201,12 +212,12 @@ def check_out(out, shape, dtype, axes="(N, P, Q, K)", **others) -> None:
             raise ArrayError(f"out shares memory with {name}; expected an array of its own")
 
 
-def no_array(name: str, given) -> ArrayError:
+def no_array(name: str, given: Any) -> ArrayError:
     """Return the error for what is no plain array."""
     return ArrayError(f"{name} is a {type(given).__name__}; expected a NumPy array{_instead(name, given)}")
 
 
-def wrong_dtype(name: str, given: np.dtype, dtypes) -> ArrayError:
+def wrong_dtype(name: str, given: np.dtype, dtypes: Sequence[str]) -> ArrayError:
     """Return the error for an array whose numbers are of a type that is not computed with."""
     text = given.name if given.isnative else f"byte-swapped {given.name}"
     return ArrayError(
@@ -225,7 +236,7 @@ def wrong_shape(name: str, given: tuple, axes: str, shape: tuple) -> ShapeError:
     return ShapeError(f"{name} has shape {given}; expected {axes} = {shape}: {which}")
 
 
-def _instead(name: str, array) -> str:
+def _instead(name: str, array: Any) -> str:
     """Say what to do with something that holds an array and is none."""
     try:
         if getattr(array, "__cuda_array_interface__", None) is not None:

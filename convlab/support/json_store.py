@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from convlab.support.files import write_atomically
+from convlab.support.files import read_text, write_atomically
 from convlab.support.locks import locked
 
 _MOST = 16 << 20  # bytes; a file of ours has some thousands
@@ -23,18 +23,16 @@ def read(path: Path) -> dict:
     Raises
     ------
     OSError
-        If it cannot be read.
+        If it cannot be read, or is no ordinary file.
     ValueError
         If it is no file of ours; the message says why.
     """
     if not path.exists() and not path.is_symlink():
         return {}
-    if not path.is_file():  # a pipe would keep us waiting
-        raise ValueError("it is no regular file")
     if (size := path.stat().st_size) > _MOST:
         raise ValueError(f"it has {size} bytes")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON that can be read: {error}") from None
     if not isinstance(content, dict):

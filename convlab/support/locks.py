@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 
 @contextmanager
@@ -39,12 +40,10 @@ def locked(path: Path, patience: float = 10.0) -> Iterator[None]:
 def _try_lock(file: int) -> bool:
     """Lock an open file; return False if another has locked it."""
     try:
-        if fcntl:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt
-
+        if sys.platform == "win32":
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
     return True
@@ -52,6 +51,6 @@ def _try_lock(file: int) -> bool:
 
 def _unlock(file: int) -> None:
     """Lift a lock: to close the file is not enough where a process that was forked holds it open, too."""
-    if fcntl:
+    if sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_UN)

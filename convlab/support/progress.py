@@ -1,4 +1,4 @@
-"""A progress bar around a loop: in a notebook, on a terminal, and nothing where nobody looks.
+"""How far we are: around a loop, in a notebook or on a terminal; or step by step, in a command.
 
     for layer in shown(layers, "preparing ResNet-18"):
         ...
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
@@ -64,7 +65,83 @@ def bar(done: int, total: int, label: str) -> str:
 
 
 def _on_terminal(items, label):
-    from rich.console import Console
-    from rich.progress import track
+    with Steps(len(items), stays=False) as steps:
+        for item in items:
+            steps.begin(label)
+            yield item
 
-    yield from track(items, label, console=Console(stderr=True), transient=True)
+
+class Steps:
+    """Named steps, one after the other, inside a ``with``: a bar on a terminal, elsewhere a line for each.
+
+        with Steps(len(notebooks)) as steps:
+            for notebook in notebooks:
+                steps.begin(notebook.stem)
+                ...
+
+    What is shown goes to standard error: it is no result.
+
+    Parameters
+    ----------
+    total : int, optional
+        Of the steps; None if that is not known yet.
+    stays : bool
+        Leave the bar on the terminal at the end, and say where there is none which steps were taken.
+    """
+
+    def __init__(self, total: int | None = None, stays: bool = True):
+        self._total, self._stays = total, stays
+        self._count, self._name, self._start, self._bar, self._parts = 0, None, 0.0, None, None
+
+    def __enter__(self) -> Steps:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn()
+            self._bar = Progress(
+                *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=not self._stays
+            )
+            self._whole = self._bar.add_task("", total=self._total)
+            self._bar.start()
+        return self
+
+    def expect(self, total: int) -> None:
+        """Say how many steps there are."""
+        self._total = total
+        if self._bar:
+            self._bar.update(self._whole, total=total)
+
+    def begin(self, name: str) -> None:
+        """End the step before, and begin another."""
+        self._end()
+        self._count, self._name, self._start = self._count + 1, name, time.monotonic()
+        if self._bar:
+            self._bar.update(self._whole, description=name[:48])
+
+    def part(self, done: int, total: int) -> None:
+        """Say how far this step is."""
+        if self._bar:
+            if self._parts is None:
+                self._parts = self._bar.add_task("")
+            self._bar.update(self._parts, completed=done, total=total)
+
+    def _end(self) -> None:
+        if self._name is None:
+            return
+        if self._bar:
+            self._bar.update(self._whole, completed=self._count)
+            if self._parts is not None:
+                self._bar.remove_task(self._parts)
+                self._parts = None
+        elif self._stays:
+            of = f"{self._count}/{self._total}" if self._total else self._count
+            took = time.monotonic() - self._start
+            print(f"[{of}] {self._name}  {took:.1f} s", file=sys.stderr, flush=True)
+        self._name = None
+
+    def __exit__(self, kind, *error) -> None:
+        if kind is None:
+            self._end()
+        if self._bar:
+            self._bar.stop()

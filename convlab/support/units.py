@@ -33,6 +33,18 @@ def ratio_text(value: float) -> str:
     return f"{value:.{0 if value >= 99.95 else 1 if value >= 0.995 else 2}f}×"
 
 
+@checked
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with what it counts: '1 tile', '1,200 tiles', '2 passes'."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+@checked
+def ratio_2(value: float) -> str:
+    """Return a ratio with two decimals where they matter: '1.67×', '85×'."""
+    return f"{value:.2f}×" if value < 9.995 else ratio_text(value)
+
+
 def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callable[[float], str]) -> str:
     """Return a value in the first unit that writes it as less than `step`, else in the last.
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from convlab.figures import mixing
-from convlab.figures.picture import Picture
+from dataclasses import replace
+
+from convlab.cost.layers import cost_of
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Choice, Live, Whole, as_word
+from convlab.support.units import count_text, ratio_text
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 CHANNELS = ("16", "64", "256", "512")
+SIDE = 16  # cells along the picture's edges; each stands for C/16 channels, or filters
+
+
+def groups_of(C: int) -> list[int]:
+    """Return the numbers of groups that the figure shows for C channels."""
+    return sorted({1, 2, 4, 8, SIDE, C})
+
+
+def mixing_layer(problem: ConvProblem) -> ConvProblem:
+    """Return the 1x1 layer that mixes the channels of a layer's output again, as many as it has."""
+    sizes = {"N": problem.N, "H": problem.P, "W": problem.Q, "C": problem.K, "K": problem.K}
+    return ConvProblem(**sizes, R=1, S=1, dtype=problem.dtype)
 
 
 class ChannelMixing(Live):
@@ -35,24 +50,32 @@ class ChannelMixing(Live):
     (256, 3, 3, 1)
     """
 
-    source = ("channel_mixing.js",)
     channels = Choice(CHANNELS, "256")
     step = Whole(0, 5, 2)
     size, taps = Whole(7, 112, 28), Whole(1, 7, 3)
 
     def __init__(self, channels=256, *, groups=4, size=28, taps=3):
         channels = as_word("channels", channels, CHANNELS)
-        steps = mixing.groups_of(int(channels))
+        steps = groups_of(int(channels))
         groups = int(as_word("groups", groups, [str(step) for step in steps]))
         super().__init__(channels=channels, step=steps.index(groups), size=size, taps=taps)
 
     @property
     def problem(self) -> ConvProblem:
         """The layer that is shown now."""
-        C, steps = int(self.channels), mixing.groups_of(int(self.channels))
+        C, steps = int(self.channels), groups_of(int(self.channels))
         groups = steps[min(self.step, len(steps) - 1)]
         return ConvProblem(1, self.size, self.size, C, C, self.taps, self.taps, padding="same", groups=groups)
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        return mixing.draw(self.problem)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        layer = self.problem
+        share, window = layer.C // layer.groups, f"{layer.R} × {layer.S}"
+        full, now = cost_of(replace(layer, groups=1)), cost_of(layer)
+        saving = ratio_text(full.flops / cost_of(layer, mixing_layer(layer)).flops)
+        pair = f"; with a 1 × 1 layer after it {saving} fewer than the full layer"
+        return (
+            f"A layer with filters of {window} and {layer.C} channels in {layer.groups} groups: {share} of "
+            f"{layer.C} channels for each filter, {count_text(now.flops)} FLOPs, {now.intensity:.1f} for "
+            f"each byte{pair if layer.groups > 1 else ''}."
+        )

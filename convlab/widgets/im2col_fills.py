@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from convlab.figures import filling
-from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Choice, Live, Switch, Whole, check_choice
+from convlab.support.checks import check_choice
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Switch, Whole
 
 LAYOUTS = ("im2row", "im2col")
 ORDERS = ("RSC", "CRS")
@@ -46,7 +46,6 @@ class Im2colFills(Live):
     (20, 1, 18)
     """
 
-    source = ("im2col_fills.js",)
     H, W, C = Whole(2, 6, 4), Whole(2, 6, 5), Whole(1, 3, 2)
     R, S = Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding = Whole(1, 3, 1), Whole(0, 2, 1)
@@ -83,8 +82,14 @@ class Im2colFills(Live):
         sizes = {name: getattr(self, name) for name in ("H", "W", "C", "R", "S", "stride", "padding")}
         return ConvProblem(N=1, K=1, **sizes)
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        problem = self.problem
-        step = min(self.step, problem.P * problem.Q - 1)
-        return filling.draw(problem, self.layout_of, self.order, step, copies=self.copies)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        windows, _, taps = self.problem.gemm
+        rows, columns = (windows, taps) if self.layout_of == "im2row" else (taps, windows)
+        numbers, cells = self.H * self.W * self.C, windows * taps
+        copied = min(self.step + 1, windows)
+        return (
+            f"An image of {self.H} by {self.W} pixels and {self.C} channels, {numbers} numbers, and its "
+            f"{self.layout_of} matrix of {rows} rows and {columns} columns, {cells} cells or "
+            f"{cells / numbers:.1f} times as many; {copied} of {windows} windows are copied."
+        )

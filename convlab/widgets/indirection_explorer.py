@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import numpy as np
 import traitlets
 
+from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.errors import ParameterError
-from convlab.figures import indirection
-from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_whole, said
-from convlab.widgets.base import Live, Whole
+from convlab.support.units import plural
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Whole
 
 SIZES = ("N", "H", "W", "C", "R", "S", "stride", "padding", "rows")
+SENTENCES = {  # by what the last change left of the buffer
+    "nothing": "Nothing had to be made anew: all {tiles} are as they were",
+    "part": "Part of the buffer is new: {new} of {tiles}",
+    "all": "All {tiles} of the buffer are new",
+}
+_UNTOUCHED = -7  # no offset
+
+
+def rebuilt(old: ConvProblem, new: ConvProblem, rows: int) -> tuple[str, int]:
+    """Return what the library makes anew when a plan is resized, and how many tiles it keeps.
+
+    Parameters
+    ----------
+    old, new : ConvProblem
+        They differ in N, H and W only.
+    rows : int
+        Output pixels in a tile.
+
+    Returns
+    -------
+    (str, int)
+        "nothing", "part" or "all", and tiles of `new` that were not written.
+    """
+    marked = np.full_like(indirection_buffer(old, rows), _UNTOUCHED)
+    workspace, word = resize(old, new, {"offsets": marked})
+    kept = (workspace["offsets"] == _UNTOUCHED).all(axis=(1, 2))
+    return word, int(kept.sum())
 
 
 class IndirectionExplorer(Live):
@@ -49,7 +78,7 @@ class IndirectionExplorer(Live):
     ('part', 5)
     """
 
-    source = ("indirection.js", "indirection_explorer.js")
+    sentences = SENTENCES
     N, H, W, C = Whole(1, 3, 2), Whole(3, 7, 5), Whole(3, 7, 5), Whole(1, 4, 2)
     R, S = Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding, rows = Whole(1, 3, 1), Whole(0, 2, 1), Whole(1, 7, 3)
@@ -78,14 +107,24 @@ class IndirectionExplorer(Live):
         same = [self.was.get(name) == getattr(self, name) for name in SIZES if name not in "NHW"]
         if not all(same):  # another filter, stride, padding or tile: another plan
             return "all", 0
-        return indirection.rebuilt(_problem(self.was), self.problem, self.rows)
+        return rebuilt(_problem(self.was), self.problem, self.rows)
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
+    def describe(self) -> str:
+        """Return the present state in words."""
         problem = self.problem
+        buffer = indirection_buffer(problem, self.rows)  # (tiles, taps, rows)
+        tiles, taps, rows = buffer.shape
         step = min(self.step, problem.P * problem.Q - 1)
-        image = min(self.image, self.N - 1)
-        return indirection.draw(problem, self.rows, step, image, self.rebuilt)
+        places = buffer[step // rows, :, step % rows]  # (taps,)
+        inside = places[places >= 0].tolist()
+        zeros = f", and {taps - len(inside)} zeros" if len(inside) < taps else ""
+        word, kept = self.rebuilt
+        return (
+            f"An image of {self.H} by {self.W} pixels, its {problem.P} by {problem.Q} outputs, and the "
+            f"indirection buffer of {tiles} tiles, {taps} taps and {rows} pixels. Output pixel {step} reads "
+            f"its taps at {', '.join(map(str, inside))}{zeros}. "
+            f"{self._say(word, tiles=plural(tiles, 'tile'), new=tiles - kept)}."
+        )
 
 
 def _problem(sizes: dict) -> ConvProblem:

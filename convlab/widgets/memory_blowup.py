@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 import traitlets
 
-import convlab
 from convlab import networks
-from convlab.algorithms import Algorithm, Formula
+from convlab.algorithms import ALGORITHMS, Algorithm, Form, Formula
 from convlab.cost.formula import readable
 from convlab.errors import ConvError, ParameterError
-from convlab.figures import memory
-from convlab.figures.picture import Picture
 from convlab.problem import DTYPES, ConvProblem
-from convlab.support.checks import check_whole
-from convlab.widgets.base import Choice, Live, Whole, check_choice, check_range
+from convlab.support.checks import check_choice, check_whole
+from convlab.support.units import bytes_text, ratio_text
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole, check_range
 
 OWN = "own"  # the "network" that is the learner's own layer
 
@@ -30,6 +29,21 @@ _OWN_RANGES = {
 # All windows written out, and a problem of different primes, where no other formula comes to the same.
 _WINDOWS = Formula("N*P*Q * R*S*C * b")
 _PRIMES = ConvProblem(N=7, H=31, W=43, C=11 * 13, K=11 * 17, R=3, S=5, stride=2, groups=11)
+
+
+SENTENCES = {
+    "refused": "{algorithm} does not serve {layer}",
+    "nothing": "{layer}: {algorithm} needs nothing beside x, w and y",
+    "ratio": "{layer}: the {algorithm} workspace is {ratio} its input",
+}
+
+# Memories to hold the bars against: bytes, and what has as much.
+MEMORIES = {
+    8 << 30: "laptop",
+    16 << 30: "laptop",
+    24 << 30: "graphics card",
+    80 << 30: "data-centre GPU",
+}
 
 
 class MemoryBlowup(Live):
@@ -67,8 +81,8 @@ class MemoryBlowup(Live):
     (8, 224, 224, 64)
     """
 
-    source = ("memory_charts.js", "memory_blowup.js")
-    network = Choice((*networks.names(), OWN))
+    sentences = SENTENCES
+    network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     dtype = Choice(DTYPES, "float32")
@@ -122,17 +136,30 @@ class MemoryBlowup(Live):
         layers = networks.load(self.network, batch=self.batch, dtype=self.dtype).layers
         return layers[min(self.layer, len(layers) - 1)].problem
 
-    def module(self) -> str:
-        """Return the JavaScript, with the tables of algorithms and memories written into it."""
-        return algorithm_table() + memory_table() + super().module()
+    def tables(self) -> str:
+        """Return the algorithms and the memories as JavaScript."""
+        return algorithm_table() + f"const MEMORIES = {json.dumps(list(MEMORIES.items()))};\n"
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        algorithm = algorithm_named(self.algorithm)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        algorithm, problem = algorithm_named(self.algorithm), self.problem
         if self.network == OWN:
-            return memory.draw_layer("your layer", self.problem, algorithm)
+            return f"{self._finding('your layer')}. Bars: {'; '.join(bars_in_words(problem))}."
         network = networks.load(self.network, batch=self.batch, dtype=self.dtype)
-        return memory.draw_network(network, min(self.layer, len(network) - 1), algorithm)
+        name = network.layers[min(self.layer, len(network) - 1)].name
+        return (
+            f"Above, for each of the {len(network)} convolutions of {network.title}, two bars: the input and "
+            f"the {algorithm.name} workspace. {self._finding(name)}. "
+            f"Below, bars: {'; '.join(bars_in_words(problem, network))}."
+        )
+
+    def _finding(self, layer: str) -> str:
+        """Return what the figure says about one layer, as its title."""
+        algorithm, problem = algorithm_named(self.algorithm), self.problem
+        space = workspace_of(algorithm, problem)
+        word = "refused" if algorithm.supports(problem) else "ratio" if space else "nothing"
+        ratio = ratio_text(space / problem.x_bytes)
+        return self._say(word, algorithm=algorithm.name, layer=layer, ratio=ratio)
 
     def _ask(self, change=None):
         """Say which algorithms refuse the own layer; a page without a kernel cannot know."""
@@ -146,14 +173,46 @@ class MemoryBlowup(Live):
 
 def algorithm_named(name: str) -> Algorithm:
     """Return an algorithm of the table, or say which there are."""
-    return convlab.ALGORITHMS[check_choice("algorithm", name, convlab.ALGORITHMS)]
+    return ALGORITHMS[check_choice("algorithm", name, ALGORITHMS)]
+
+
+def form_of(algorithm: Algorithm) -> Form:
+    """Return the form whose memory is shown: the one for the CPU, else the algorithm's first."""
+    return algorithm.forms.get("cpu") or next(iter(algorithm.forms.values()))
+
+
+def workspace_of(algorithm: Algorithm, problem: ConvProblem) -> int:
+    """Return the workspace of that form, or 0 where the algorithm refuses and so allocates nothing."""
+    return 0 if algorithm.supports(problem) else form_of(algorithm).workspace_bytes(problem)
+
+
+def bars_in_words(problem: ConvProblem, network: networks.Network | None = None) -> list[str]:
+    """Return x, w, y and the workspace of every algorithm; of x and the workspaces also their peaks."""
+
+    def peak(count) -> str:
+        top = max(network, key=lambda layer: count(layer.problem)) if network else None
+        most = count(top.problem) if top else 0
+        return f" (peak {bytes_text(most)} at {top.name})" if most else ""
+
+    def workspace(algorithm: Algorithm) -> str:
+        size, reason = workspace_of(algorithm, problem), algorithm.supports(problem)
+        words = f"{bytes_text(size)}, {ratio_text(size / problem.x_bytes)} input" if size else "0"
+        words = f"refused: {reason}" if reason else words
+        return f"{algorithm.name} {words}{peak(lambda p: workspace_of(algorithm, p))}"
+
+    return [
+        f"input x {bytes_text(problem.x_bytes)}{peak(lambda p: p.x_bytes)}",
+        f"filter w {bytes_text(problem.w_bytes)}",
+        f"output y {bytes_text(problem.y_bytes)}",
+        *map(workspace, ALGORITHMS.values()),
+    ]
 
 
 def algorithm_table() -> str:
-    """Return `convlab.ALGORITHMS` as JavaScript: names, words, and each workspace formula as a function."""
+    """Return `ALGORITHMS` as JavaScript: names, words, and each workspace formula as a function."""
     lines = ["export const ALGORITHMS = ["]
-    for algorithm in convlab.ALGORITHMS.values():
-        formula = memory.form_of(algorithm).workspace_bytes
+    for algorithm in ALGORITHMS.values():
+        formula = form_of(algorithm).workspace_bytes
         facts = {
             "name": algorithm.name,
             "summary": algorithm.summary,
@@ -170,15 +229,10 @@ def algorithm_table() -> str:
     return "\n".join([*lines, "];\n"])
 
 
-def memory_table() -> str:
-    """Return `MEMORIES` as JavaScript: bytes, and what has as much."""
-    return f"const MEMORIES = {json.dumps(list(memory.MEMORIES.items()))};\n"
-
-
 def _position(network: networks.Network, layer: str | int | None, algorithm: str) -> int:
     if layer is None:
         table = algorithm_named(algorithm)
-        return max(range(len(network)), key=lambda i: memory.workspace_of(table, network.layers[i].problem))
+        return max(range(len(network)), key=lambda i: workspace_of(table, network.layers[i].problem))
     if isinstance(layer, str):
         return network.layers.index(network[layer])
     try:
@@ -215,7 +269,7 @@ def _network_data(name: str) -> dict:
 
 
 def _reasons(problem: ConvProblem) -> dict[str, str]:
-    reasons = {name: algorithm.supports(problem) for name, algorithm in convlab.ALGORITHMS.items()}
+    reasons = {name: algorithm.supports(problem) for name, algorithm in ALGORITHMS.items()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 

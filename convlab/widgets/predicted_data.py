@@ -12,11 +12,11 @@ from pathlib import Path
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm
-from convlab.auto import speeds as known
-from convlab.auto.model_error import speeds_of
-from convlab.auto.predict import Speeds
-from convlab.auto.select import ALIKE
-from convlab.benchmark.rows import CPU, runs
+from convlab.auto.predict import Speeds, predictable
+from convlab.auto.ranking import ALIKE
+from convlab.auto.speeds import speeds as current_speeds
+from convlab.benchmark.model_error import speeds_of
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.cost.formula import LETTERS
 from convlab.errors import ParameterError
 from convlab.machine import system
@@ -88,13 +88,14 @@ def catalogue() -> dict:
 
 
 def machines() -> dict[str, tuple[str, Speeds]]:
-    """Return the machines with measured speeds: their names in words, and the speeds."""
-    return {HERE: (f"here: {system.processor() or 'this processor'}", known.speeds())} | _saved()
+    """Return the machines with known speeds: their names in words, and the speeds."""
+    speeds, name = current_speeds(), system.processor() or "this processor"
+    return {HERE: (f"here: {name}" + (f", by {speeds.model}" if speeds.model else ""), speeds)} | _saved()
 
 
 @lru_cache
 def _saved() -> dict[str, tuple[str, Speeds]]:
-    """Return the machines of the course's measurements; runs on a GPU, and old ones, have no paces."""
+    """Return the machines of the course's measurements; runs on a GPU, and old ones, have no overheads."""
     found = {}
     for file, run in runs(data_path("measurements"), CPU).items():
         if speeds := speeds_of(run):
@@ -106,7 +107,7 @@ def _saved() -> dict[str, tuple[str, Speeds]]:
 def plain(speeds: Speeds) -> dict:
     """Return speeds as JSON can hold them: the last memory has room for all, which is None."""
     memory = [[room if isfinite(room) else None, speed] for room, speed in speeds.memory]
-    return {"flops": speeds.flops, "memory": memory, "paces": speeds.paces}
+    return {"flops": speeds.flops, "memory": memory, "overheads": speeds.overheads}
 
 
 def slowed(speeds: Speeds, what: str) -> Speeds:
@@ -116,7 +117,7 @@ def slowed(speeds: Speeds, what: str) -> Speeds:
     if what == "moving":
         return replace(speeds, memory=tuple((room, speed / 10) for room, speed in speeds.memory))
     if what == "beginning":
-        return replace(speeds, paces={name: 10 * pace for name, pace in speeds.paces.items()})
+        return replace(speeds, overheads={name: 10 * overhead for name, overhead in speeds.overheads.items()})
     return speeds
 
 
@@ -124,8 +125,8 @@ def slowed(speeds: Speeds, what: str) -> Speeds:
 
 
 def on_cpu() -> dict[str, Algorithm]:
-    """Return the algorithms that the model knows: those with a fast form for the CPU."""
-    return {name: algorithm for name, algorithm in ALGORITHMS.items() if "cpu" in algorithm.forms}
+    """Return the algorithms that the model knows."""
+    return {name: algorithm for name, algorithm in ALGORITHMS.items() if predictable(algorithm)}
 
 
 def model_table() -> str:
@@ -148,7 +149,7 @@ def model_table() -> str:
                 ],
                 "begins": {what: number(often.javascript_quick) for what, often in one.begins.items()},
             }
-            for one in form.passes()
+            for one in form.phases()
         ]
         facts = {"name": name, "summary": algorithm.summary, "rounding": algorithm.rounding, "passes": passes}
         models.append(facts | {"workspace": number(form.workspace_bytes.javascript)})

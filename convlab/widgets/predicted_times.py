@@ -8,18 +8,36 @@ from dataclasses import replace
 import traitlets
 
 from convlab import networks
-from convlab.auto.predict import Speeds, predict
-from convlab.figures import prediction
-from convlab.figures.picture import Picture
+from convlab.auto.predict import Prediction, Speeds, predict
+from convlab.auto.ranking import order_of
 from convlab.problem import ConvProblem
-from convlab.support.checks import check_whole
-from convlab.widgets import predicted_data as data
-from convlab.widgets.base import Choice, Live, Whole, as_word, check_choice
-from convlab.widgets.predicted_data import CHOICES, HERE, LAYERS
+from convlab.support.checks import check_choice, check_whole
+from convlab.support.units import time_text
+from convlab.widgets.predicted_data import (
+    CHOICES,
+    HERE,
+    LAYERS,
+    SLOWER,
+    catalogue,
+    machines,
+    model_table,
+    on_cpu,
+    own_numbers,
+    own_problem,
+    plain,
+    slowed,
+)
 from convlab.widgets.roofline_data import refusals
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 OWN = "own"  # the "network" that is the learner's own layer
 BATCHES = ("1", "2", "4", "8", "16", "32")
+SENTENCES = {
+    "finding": "{layer}: the model chooses {algorithm}, {time}",
+    "algorithm": "{name} {time}: {passes}",
+    "pass": "{name} {time} ({bound})",
+}
 
 
 class PredictedTimes(Live):
@@ -37,7 +55,7 @@ class PredictedTimes(Live):
     batch : int
         Images: 1, 2, 4, 8, 16 or 32.
     machine : str
-        "here", or the name of a saved measurement of the course that has roofs and paces.
+        "here", or the name of a saved measurement of the course that has roofs and overheads.
     slower : str
         What is ten times slower than it was measured: "nothing"; "computing", which is multiply-adds;
         "moving", through caches and memory; or "beginning".
@@ -49,8 +67,8 @@ class PredictedTimes(Live):
 
     Notes
     -----
-    Speeds that were measured on this machine, with its register tile and one thread. The first use on a
-    machine measures it, in about a second.
+    The speeds are this machine's, if ``convlab bench speeds`` has measured them, else those of a processor
+    like it, which the machine's name then says; with this machine's register tile and one thread.
 
     Examples
     --------
@@ -58,13 +76,14 @@ class PredictedTimes(Live):
     (64, 5, 5, 256)
     """
 
-    source = ("refusals.js", "prediction.js", "predicted_bars.js", "predicted_times.js")
-    network = Choice((*networks.names(), OWN))
+    sentences = SENTENCES
+    measured_here = None
+    network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, max(map(len, LAYERS.values())) - 1, 0)
     own = traitlets.Dict().tag(sync=True)
     batch = Choice(BATCHES)
     machine = traitlets.Unicode().tag(sync=True)
-    slower = Choice(data.SLOWER)
+    slower = Choice(SLOWER)
     look = traitlets.Unicode().tag(sync=True)  # the algorithm whose passes are listed; "" is the chosen one
     machines = traitlets.Dict().tag(sync=True)
     catalogue, choices, refusals = (traitlets.Dict().tag(sync=True) for _ in range(3))
@@ -80,7 +99,7 @@ class PredictedTimes(Live):
         slower: str = "nothing",
     ):
         check_choice("network", network, LAYERS)
-        found = data.machines()
+        found = machines()
         check_choice("machine", machine, found)
         self._speeds = {name: speeds for name, (_, speeds) in found.items()}
         position = 0 if own is not None else _position(network, layer)
@@ -90,24 +109,24 @@ class PredictedTimes(Live):
                 "layer": position,
                 "batch": as_word("batch", batch, BATCHES),
             },
-            **{"own": data.own_numbers({} if own is None else own), "machine": machine, "slower": slower},
-            **{"catalogue": data.catalogue(), "choices": CHOICES, "refusals": refusals()},
-            machines={name: [words, data.plain(speeds)] for name, (words, speeds) in found.items()},
+            **{"own": own_numbers({} if own is None else own), "machine": machine, "slower": slower},
+            **{"catalogue": catalogue(), "choices": CHOICES, "refusals": refusals()},
+            machines={name: [words, plain(speeds)] for name, (words, speeds) in found.items()},
         )
 
     @traitlets.validate("own")
     def _is_own(self, proposal):
-        return data.own_numbers(proposal.value)
+        return own_numbers(proposal.value)
 
     @traitlets.validate("look")
     def _is_algorithm(self, proposal):
-        return check_choice("look", proposal.value, ("", *data.on_cpu()))
+        return check_choice("look", proposal.value, ("", *on_cpu()))
 
     @property
     def problem(self) -> ConvProblem:
         """The layer that is shown now."""
         if self.network == OWN:
-            return data.own_problem(self.own, int(self.batch))
+            return own_problem(self.own, int(self.batch))
         layers = list(LAYERS[self.network].values())
         return replace(layers[min(self.layer, len(layers) - 1)], N=int(self.batch))
 
@@ -120,20 +139,35 @@ class PredictedTimes(Live):
     @property
     def speeds(self) -> Speeds:
         """The speeds of the machine that is shown now."""
-        return data.slowed(self._speeds[self.machine], self.slower)
+        return slowed(self._speeds[self.machine], self.slower)
 
-    def module(self) -> str:
-        """Return the JavaScript, with the algorithms' passes and formulas written into it."""
-        return data.model_table() + super().module()
+    def tables(self) -> str:
+        """Return the algorithms' passes and formulas as JavaScript."""
+        return model_table()
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
+    def describe(self) -> str:
+        """Return the present state in words."""
         problem, speeds = self.problem, self.speeds
-        reasons = {name: one.supports(problem) for name, one in data.on_cpu().items()}
+        reasons = {name: one.supports(problem) for name, one in on_cpu().items()}
         found = {name: predict(problem, name, speeds) for name, reason in reasons.items() if not reason}
-        return prediction.bars_of(
-            found, problem, name=self.name, refused={name: words for name, words in reasons.items() if words}
-        )
+        seconds = {name: one.seconds for name, one in found.items()}
+        chosen = order_of(seconds, problem)[0]
+        finding = self._say("finding", layer=self.name, algorithm=chosen, time=time_text(seconds[chosen]))
+        each = "; ".join(passes_text(name, found[name]) for name in sorted(seconds, key=seconds.get))
+        refused = "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
+        others = f" These do not serve it: {refused}." if refused else ""
+        return f"{finding}. Predicted times, pass by pass: {each}.{others}"
+
+
+def passes_text(name: str, prediction: Prediction) -> str:
+    """Return a prediction in words: "im2row 2.26 ms: fill the matrix 150 µs (moving), ..."."""
+    passes = (
+        SENTENCES["pass"].format(name=part.name, time=time_text(part.seconds), bound=part.bound)
+        for part in prediction.parts
+    )
+    return SENTENCES["algorithm"].format(
+        name=name, time=time_text(prediction.seconds), passes=", ".join(passes)
+    )
 
 
 def _position(network: str, layer: str | int) -> int:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import traitlets
 
 from convlab.cpu.tile_model import LATENCY, LOADS, TileBounds
-from convlab.figures import tile as picture
-from convlab.figures.picture import Picture
-from convlab.figures.tile import LANES, LENGTH, MOST_ROWS, MOST_VECTORS
-from convlab.widgets.base import Choice, Live, Whole, as_word
+from convlab.support.units import plural
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole, as_word
+
+MOST_ROWS, MOST_VECTORS = 14, 4
+LENGTH, LANES = 6, 4  # what is drawn: sums of six products, vectors of four numbers
+
+SENTENCES = {
+    "spilled": "{rows} × {vectors} does not fit: {sums} too many for the registers",
+    "reach": "{rows} × {vectors} can reach {percent} % of the peak: {why}",
+    "units": "the multiply-adds themselves set the pace",
+    "latency": "each sum waits for its last product",
+    "loads": "the loads set the pace",
+}
 
 
 class RegisterTile(Live):
@@ -38,7 +49,7 @@ class RegisterTile(Live):
     'latency'
     """
 
-    source = ("tile_bounds.js", "register_tile.js")
+    sentences = SENTENCES
     rows, vectors = Whole(1, MOST_ROWS, 7), Whole(1, MOST_VECTORS, 2)
     registers, units = Choice(("32", "16")), Choice(("2", "1"))
     step = Whole(0, LENGTH - 1, 2)
@@ -50,7 +61,8 @@ class RegisterTile(Live):
             "registers": as_word("registers", registers, ("32", "16")),
             "units": as_word("units", units, ("2", "1")),
         }
-        a, b = picture.numbers()
+        rng = np.random.default_rng(3)
+        a, b = (rng.integers(0, 4, shape) for shape in ((MOST_ROWS, LENGTH), (LENGTH, MOST_VECTORS * LANES)))
         super().__init__(rows=rows, vectors=vectors, step=step, a=a.tolist(), b=b.tolist(), **chosen)
 
     @property
@@ -58,6 +70,17 @@ class RegisterTile(Live):
         """The counts for the tile that is shown now."""
         return TileBounds(self.rows, self.vectors, int(self.registers), int(self.units))
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        return picture.draw(self.bounds, self.step)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        bounds, size = self.bounds, {"rows": self.rows, "vectors": self.vectors}
+        if bounds.spilled:
+            finding = self._say("spilled", sums=plural(bounds.spilled, "sum"), **size)
+        else:
+            percent = f"{100 * bounds.share:.0f}"
+            finding = self._say("reach", percent=percent, why=self.sentences[bounds.limit], **size)
+        return (
+            f"A register tile of {self.rows} rows and {self.vectors} vectors. At step {self.step + 1} of "
+            f"{LENGTH} the outlined column of a meets the outlined row of b, and every sum takes one "
+            f"product: {bounds.multiply_adds} multiply-adds, {bounds.fetched} loads, {bounds.used} of "
+            f"{bounds.registers} registers. {finding}."
+        )

@@ -15,8 +15,8 @@ from convlab.algorithms import ALGORITHMS
 from convlab.benchmark import datasheets
 from convlab.benchmark.roofline import Roofline, of_datasheet, of_machine
 from convlab.benchmark.roofline_points import Point, weights_of
-from convlab.benchmark.rows import CPU, runs
 from convlab.benchmark.saved import Row
+from convlab.benchmark.saved_runs import CPU, runs
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
 
@@ -74,6 +74,12 @@ def backend_of(machine: str) -> str:
     """Return whose cost model counts on a machine: "cpu" or "gpu"."""
     sheet = datasheets.every().get(machine)
     return "gpu" if sheet and sheet.kind == "GPU" else "cpu"
+
+
+def refused(algorithm: str, machine: str, problem: ConvProblem) -> str | None:
+    """Return why an algorithm cannot run on a machine: it refuses the problem, or has no form for it."""
+    one, backend = ALGORITHMS[algorithm], backend_of(machine)
+    return one.supports(problem) or (None if backend in one.forms else f"it has no form for {backend!r}")
 
 
 def plain(key: str, line: Roofline) -> dict:
@@ -137,13 +143,13 @@ def cost_table() -> str:
     """Return the cost model of `ALGORITHMS` as JavaScript: each formula in words and as a function."""
     lines = ["export const ALGORITHMS = ["]
     for algorithm in ALGORITHMS.values():
-        cpu, gpu = algorithm.form("cpu"), algorithm.form("gpu")
-        formulas = {
-            **{"flops": algorithm.flops, "cpu": cpu.bytes_moved, "gpu": gpu.bytes_moved},
-            **{"weights": weights_of(algorithm), "workspace": cpu.workspace_bytes},
-        }
+        moved = {name: one.bytes_moved for name, one in algorithm.forms.items() if name in ("cpu", "gpu")}
+        texts = {"flops": algorithm.flops} | moved
+        shown = algorithm.forms.get("cpu") or algorithm.forms["numpy"]
+        kept = {"weights": weights_of(algorithm), "workspace": shown.workspace_bytes}
+        formulas = texts | kept
         facts = {"name": algorithm.name, "summary": algorithm.summary}
-        facts |= {f"{name}Text": str(formulas[name]) for name in ("flops", "cpu", "gpu")}
+        facts |= {f"{name}Text": str(formula) for name, formula in texts.items()}
         fields = [f"{key}: {json.dumps(fact, ensure_ascii=False)}" for key, fact in facts.items()]
         fields += [
             f"{name}: ({{ N, H, W, C, K, R, S, P, Q, G, b }}) => {{ {formula.javascript} }}"

@@ -9,16 +9,32 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.benchmark.roofline import Roofline
+from convlab.benchmark.roofline import BOUND, Roofline
 from convlab.benchmark.roofline_points import Point, point
-from convlab.figures import roofline as picture
-from convlab.figures.picture import Picture
+from convlab.figures.roofline import in_words
 from convlab.problem import ConvProblem
 from convlab.support.checked import check_hint
-from convlab.support.checks import check_whole
+from convlab.support.checks import check_choice, check_whole
 from convlab.support.units import count_text
-from convlab.widgets import roofline_data as data
-from convlab.widgets.base import Choice, Live, Whole, check_choice
+from convlab.widgets.roofline_data import (
+    MOST_TAPS,
+    STEPS,
+    backend_of,
+    cost_table,
+    machines,
+    network_data,
+    plain,
+    refusals,
+    refused,
+    shaped,
+)
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole
+
+SENTENCES = BOUND | {
+    "most": "{layer} with {algorithm}: at most {speed}, by {bound}",
+    "refused": "{algorithm} does not serve {layer}",
+}
 
 
 class RooflineExplorer(Live):
@@ -55,17 +71,18 @@ class RooflineExplorer(Live):
     'the multiply-adds'
     """
 
-    source = ("refusals.js", "roofline.js", "roofline_chart.js", "roofline_explorer.js")
-    network = Choice(networks.names())
+    sentences = SENTENCES
+    measured_here = ("here", "measured")
+    network = Choice(networks.names(), "resnet18")
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     algorithm = Choice(tuple(ALGORITHMS), "indirect")
-    C, K, R = Whole(0, 4096, 0), Whole(0, 4096, 0), Whole(0, data.MOST_TAPS, 0)
+    C, K, R = Whole(0, 4096, 0), Whole(0, 4096, 0), Whole(0, MOST_TAPS, 0)
     machine = traitlets.Unicode().tag(sync=True)
     machines = traitlets.Dict().tag(sync=True)
     catalogue = traitlets.List().tag(sync=True)
     refusals = traitlets.Dict().tag(sync=True)
-    steps = traitlets.Dict(data.STEPS).tag(sync=True)
+    steps = traitlets.Dict(STEPS).tag(sync=True)
 
     def __init__(
         self,
@@ -88,16 +105,16 @@ class RooflineExplorer(Live):
         if not isinstance(layer, str):
             check_whole("layer", layer, 0, len(loaded) - 1)
         at = loaded.layers.index(loaded[layer])
-        self._lines, self._times = data.machines(here, measured)
+        self._lines, self._times = machines(here, measured)
         if machine is not None:
             check_choice("machine", machine, self._lines)
         super().__init__(
             **{"network": network, "layer": at, "algorithm": algorithm},
             **{"batch": batch, "C": C, "K": K, "R": R},
             machine=next(iter(self._lines)) if machine is None else machine,
-            machines={key: data.plain(key, line) for key, line in self._lines.items()},
-            catalogue=[data.network_data(name, self._times) for name in networks.names()],
-            refusals=data.refusals(),
+            machines={key: plain(key, line) for key, line in self._lines.items()},
+            catalogue=[network_data(name, self._times) for name in networks.names()],
+            refusals=refusals(),
         )
 
     @traitlets.validate("machine")
@@ -114,15 +131,15 @@ class RooflineExplorer(Live):
         """The layer that is shown now."""
         layers = networks.load(self.network).layers
         own = layers[min(self.layer, len(layers) - 1)].problem
-        return data.shaped(own, self.batch, self.C, self.K, self.R)
+        return shaped(own, self.batch, self.C, self.K, self.R)
 
     @property
     def point(self) -> Point | None:
         """Where the layer stands by the model, as near to the roofs as it can come; None if it is refused."""
         problem = self.problem
-        if ALGORITHMS[self.algorithm].supports(problem):
+        if refused(self.algorithm, self.machine, problem):
             return None
-        one = point(problem, self.algorithm, 1.0, backend=data.backend_of(self.machine))
+        one = point(problem, self.algorithm, 1.0, backend=backend_of(self.machine))
         return replace(one, seconds=problem.flops / self.line.ceiling(one))
 
     @property
@@ -131,20 +148,20 @@ class RooflineExplorer(Live):
         name = max(self.line.shares(self.point).items(), key=lambda one: one[1])[0]
         return f"the {name}"
 
-    def module(self) -> str:
-        """Return the JavaScript, with the cost model of every algorithm written into it."""
-        return data.cost_table() + super().module()
+    def tables(self) -> str:
+        """Return the cost model of every algorithm as JavaScript."""
+        return cost_table()
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
+    def describe(self) -> str:
+        """Return the present state in words."""
         layers = networks.load(self.network).layers
-        name = layers[min(self.layer, len(layers) - 1)].name
+        names = {"layer": layers[min(self.layer, len(layers) - 1)].name, "algorithm": self.algorithm}
         one, line = self.point, self.line
         if one is None:
-            reason = ALGORITHMS[self.algorithm].supports(self.problem)
-            return picture.draw(line, title=f"{self.algorithm} does not serve {name}: {reason}")
-        title = f"{name} with {self.algorithm}: at most {count_text(one.speed)}FLOP/s, by {self.bound}"
+            reason = refused(self.algorithm, self.machine, self.problem)
+            return in_words(f"{self._say('refused', **names)}: {reason}", line)
+        finding = self._say("most", speed=f"{count_text(one.speed)}FLOP/s", bound=self.bound, **names)
         seconds = self._times.get(self.machine, {}).get(self.problem, {}).get(self.algorithm)
         took = [replace(one, seconds=seconds)] if seconds else []
         most = replace(one, algorithm=f"{self.algorithm}, at most")
-        return picture.draw(line, [most, *took], title=title)
+        return in_words(finding, line, [most, *took])

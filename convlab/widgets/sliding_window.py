@@ -6,11 +6,10 @@ import numpy as np
 import traitlets
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.figures import sliding
-from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
-from convlab.widgets.base import Live, Switch, Whole, check_range
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Switch, Whole, check_range
 
 _SIDE, _TAPS = 10, 5  # the largest image and the largest filter
 
@@ -45,7 +44,6 @@ class SlidingWindow(Live):
     (3, 4)
     """
 
-    source = ("sliding_window.js",)
     H, W = Whole(3, _SIDE, 6), Whole(3, _SIDE, 8)
     R, S = Whole(1, _TAPS, 3), Whole(1, _TAPS, 3)
     stride_h, stride_w = Whole(1, 4, 2), Whole(1, 4, 2)
@@ -104,13 +102,21 @@ class SlidingWindow(Live):
             1, self.H, self.W, 1, 1, self.R, self.S, stride=stride, padding=padding, dilation=dilation
         )
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
+    def describe(self) -> str:
+        """Return the present state in words."""
         problem = self.problem
-        image = np.array(self.pixels)[: problem.H, : problem.W]
-        taps = np.array(self.taps)[: problem.R, : problem.S]
+        p, q = divmod(min(self.step, problem.P * problem.Q - 1), problem.Q)
+        taps = np.array(self.taps)[: problem.R, : problem.S]  # (R, S)
         taps = taps[::-1, ::-1] if self.flip else taps
-        return sliding.draw(problem, image, taps, min(self.step, problem.P * problem.Q - 1), flip=self.flip)
+        padded = np.pad(np.array(self.pixels)[: problem.H, : problem.W], problem.padding)
+        (rows, columns), (down, right) = problem.extent, problem.stride
+        window = padded[p * down : p * down + rows, q * right : q * right + columns]
+        value = (window[:: problem.dilation[0], :: problem.dilation[1]] * taps).sum()
+        return (
+            f"A window of {rows} by {columns} over a {problem.H} by {problem.W} image with stride "
+            f"{down}, {right}; it stands at output row {p}, column {q} of a {problem.P} by {problem.Q} "
+            f"output, whose value is {value}."
+        )
 
 
 def _place(name: str, given, table: np.ndarray, least: int) -> tuple[int, int]:

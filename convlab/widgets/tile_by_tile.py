@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from convlab.figures import blocks as figure
-from convlab.figures.picture import Picture
-from convlab.inspect.block_footprint import Block, in_order, walked
+from convlab.inspect.block_footprint import GemmBlock, count, implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.problem import ConvProblem
-from convlab.widgets.base import Choice, Live, Whole, check_choice
+from convlab.support.checks import check_choice
+from convlab.support.units import bytes_text
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole
 
 ALGORITHMS = ("implicit_gemm", "precomputed_gemm")
 
@@ -41,7 +42,6 @@ class TileByTile(Live):
     24
     """
 
-    source = ("tile_by_tile.js",)
     H, W, C = Whole(2, 6, 4), Whole(2, 6, 5), Whole(1, 4, 2)
     K, R, S = Whole(1, 6, 4), Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding = Whole(1, 3, 1), Whole(0, 2, 1)
@@ -79,12 +79,24 @@ class TileByTile(Live):
         return ConvProblem(N=1, **sizes)
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[GemmBlock]:
         """Its blocks, in the order in which they are visited."""
-        order = in_order if self.algorithm == "implicit_gemm" else walked
+        order = implicit_gemm_blocks if self.algorithm == "implicit_gemm" else precomputed_gemm_blocks
         return order(self.problem, self.block_m, self.block_n, self.block_k)
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        blocks = self.blocks
-        return figure.draw(self.problem, blocks, min(self.step, len(blocks) - 1))
+    def describe(self) -> str:
+        """Return the present state in words."""
+        problem, blocks = self.problem, self.blocks
+        step = min(self.step, len(blocks) - 1)
+        m, n, k = blocks[step]
+        found = count(problem, blocks[step])
+        rows, _, columns = problem.gemm
+        scratch = f"A scratch for the block takes {bytes_text(found.cells * problem.itemsize)}"
+        if self.algorithm == "precomputed_gemm":
+            scratch = "The block needs no scratch"
+        return (
+            f"Block {step + 1} of {len(blocks)}: rows {m.start} to {m.stop - 1}, columns {k.start} to "
+            f"{k.stop - 1} of a matrix of {rows} by {columns} cells that is never stored. "
+            f"Its {found.cells} cells are {found.numbers} different numbers of the picture and "
+            f"{found.padding} zeros for padding; they are added to {len(m)} by {len(n)} sums. {scratch}."
+        )

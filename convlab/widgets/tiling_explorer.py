@@ -8,20 +8,27 @@ from dataclasses import astuple, replace
 import traitlets
 
 from convlab import networks
-from convlab.figures import tiling as picture
-from convlab.figures.picture import Picture
 from convlab.gpu import occupancy
+from convlab.gpu.occupancy import GPUS
 from convlab.inspect import tiling
-from convlab.inspect.tiling import GPUS, Tiling
+from convlab.inspect.tiling import TROUBLE, Tiling
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
-from convlab.widgets.base import Choice, Live, as_word, check_choice
+from convlab.support.checks import check_choice
+from convlab.support.units import bytes_text, plural, ratio_text
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, as_word
 
 BLOCKS = ("8", "16", "32", "64", "128", "256")
 DEPTHS = ("4", "8", "16", "32")
 THREADS = ("1", "2", "4", "8", "16")
 SPLITS = ("1", "2", "4", "8", "16")
 BATCHES = ("1", "8", "32")
+SENTENCES = TROUBLE | {
+    "refused": "This block does not start",
+    "idle": "{blocks} for the {processors} multiprocessors of {gpu}: {idle} have nothing to do",
+    "saved": "{ratio} fewer bytes than with no tile; {blocks} at once, held up by {limit}",
+}
 _SIZES = ("block_m", "block_n", "block_k", "thread_m", "thread_n", "split_k", "buffers")
 
 
@@ -46,7 +53,7 @@ class TilingExplorer(Live):
     batch : int
         Images: 1, 8 or 32.
     gpu : str
-        A name of `convlab.inspect.tiling.GPUS`.
+        A name of `convlab.gpu.occupancy.GPUS`.
     tiling : Tiling, optional
         The sizes to open with; powers of two in the ranges of the sliders.
     compiled : mapping of Tiling to int, optional
@@ -63,7 +70,8 @@ class TilingExplorer(Live):
     128
     """
 
-    source = ("tiling.js", "tiling_explorer.js")
+    sentences = SENTENCES
+    measured_here = ("compiled",)
     block_m, block_n, block_k = Choice(BLOCKS, "128"), Choice(BLOCKS, "64"), Choice(DEPTHS, "8")
     thread_m, thread_n = Choice(THREADS, "8"), Choice(THREADS, "8")
     split_k, buffers = Choice(SPLITS), Choice(("1", "2"), "2")
@@ -107,9 +115,30 @@ class TilingExplorer(Live):
         """The layer that is shown now."""
         return replace(LAYERS[self.layer], N=int(self.batch))
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        return picture.draw(self.layer, self.problem, self.tiling, self.gpu)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        one, problem = self.tiling, self.problem
+        moved = sum(tiling.traffic(problem, one).values())
+        arch, _ = GPUS[self.gpu]
+        return (
+            f"{self.layer}, batch {problem.N}, in blocks of {one.block_m} pixels by {one.block_n} filters, "
+            f"{one.block_k} terms at once, {one.thread_m} by {one.thread_n} outputs a thread: "
+            f"{one.threads} threads, about {one.registers} registers each, {bytes_text(one.shared_bytes)} of "
+            f"shared memory; {plural(one.held(arch).blocks, 'block')} at once on {self.gpu}. The layer asks "
+            f"memory for {bytes_text(moved)}, {problem.flops / moved:.1f} FLOPs a byte. "
+            f"{one.trouble or self._finding(moved)}."
+        )
+
+    def _finding(self, moved: int) -> str:
+        """Return what the figure says of a tiling that starts and asks memory for so many bytes."""
+        arch, processors = GPUS[self.gpu]
+        count = tiling.blocks(self.problem, self.tiling)
+        if count < processors:
+            idle = {"processors": processors, "gpu": self.gpu, "idle": processors - count}
+            return self._say("idle", blocks=plural(count, "block"), **idle)
+        held, most = self.tiling.held(arch), sum(tiling.untiled(self.problem).values())
+        blocks = plural(held.blocks, "block")
+        return self._say("saved", ratio=ratio_text(most / moved), blocks=blocks, limit=held.limited_by)
 
 
 def key_of(one: Tiling) -> str:

@@ -7,12 +7,24 @@ from collections.abc import Mapping
 import traitlets
 
 from convlab.errors import ParameterError
-from convlab.figures import microscope as picture
-from convlab.figures.picture import Picture
 from convlab.gpu.simulator import Site, Trace
-from convlab.inspect.trace_view import described, in_order
+from convlab.inspect.trace_view import sites_in_order, trace_as_dict
 from convlab.support.checks import said
-from convlab.widgets.base import Live, Whole
+from convlab.support.units import bytes_text, plural
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Whole
+
+SECTOR = 32  # bytes
+SENTENCES = {
+    "no_conflict": "No bank conflict: {passes} over shared memory",
+    "conflict": "A bank conflict: {cost} passes where {least} would do",
+    "whole": "{sectors} for {wanted}: nothing is moved in vain",
+    "in_vain": "{cost} sectors where {least} would do: {ratio} times the bytes",
+    "request": (
+        "Request {step} of {count}, line {line}, warp {warp} of block {block}: each of {lanes} {verb} {size} "
+        "bytes of {array}, {wanted} in all."
+    ),
+}
 
 
 class WarpMicroscope(Live):
@@ -45,7 +57,7 @@ class WarpMicroscope(Live):
     4
     """
 
-    source = ("warp_requests.js", "warp_microscope.js")
+    sentences = SENTENCES
     kernel, access, step = Whole(0, 99, 0), Whole(0, 99, 0), Whole(0, 999, 0)
     kernels = traitlets.List().tag(sync=True)
 
@@ -69,17 +81,45 @@ class WarpMicroscope(Live):
         _, access, step = self.shown
         return access["requests"][step]
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        return picture.draw(*self.shown)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        kernel, access, step = self.shown
+        request, shared = self.request, access["space"] == "shared"
+        lanes = sum(at is not None for at in request["lanes"])
+        names = {name: access[name] for name in ("line", "array")}
+        names |= {name: request[name] for name in ("warp", "block", "size")}
+        told = self._say(
+            "request",
+            step=step + 1,
+            count=f"{access['count']:,}",
+            lanes=plural(lanes, "lane"),
+            verb="reads" if access["kind"] == "ld" else "writes",
+            wanted=bytes_text(request["wanted"]),
+            **names,
+        )
+        each = f"{access['cost'] / access['count']:.4g} {'passes' if shared else 'sectors'}"
+        return (
+            f"One memory request of a warp, in the kernel “{kernel['name']}”. {told} "
+            f"{self._finding(access, request)}. All requests of this line: {each} each."
+        )
+
+    def _finding(self, access: dict, request: dict) -> str:
+        """Return what a request costs, and what it would cost at best."""
+        cost, least, wanted = (request[name] for name in ("cost", "least", "wanted"))
+        if access["space"] == "shared":
+            word = "no_conflict" if cost <= least else "conflict"
+            return self._say(word, passes=plural(cost, "pass", "passes"), cost=cost, least=least)
+        word, ratio = "whole" if cost <= least else "in_vain", f"{cost * SECTOR / wanted:.3g}"
+        sectors, asked = plural(cost, "sector"), bytes_text(wanted)
+        return self._say(word, sectors=sectors, wanted=asked, cost=cost, least=least, ratio=ratio)
 
 
 def _named(traces) -> dict[str, Trace]:
     """Return the traces by name, whatever way they were given."""
     if traces is None:
-        from convlab.inspect.access_patterns import ACCESSES
+        from convlab.inspect.access_patterns import ACCESS_PATTERNS
 
-        return {access.name: access.trace() for access in ACCESSES}
+        return {access.name: access.trace() for access in ACCESS_PATTERNS}
     if isinstance(traces, Trace):
         return {traces.kernel: traces}
     if (
@@ -88,19 +128,19 @@ def _named(traces) -> dict[str, Trace]:
         or not all(isinstance(t, Trace) for t in traces.values())
     ):
         raise ParameterError(
-            f"traces={said(traces)}; expected a Trace of lanes.run, or a dict of names and Traces"
+            f"traces={said(traces)}; expected a Trace of simulator.run, or a dict of names and Traces"
         )
     return {str(name): trace for name, trace in traces.items()}
 
 
 def _described(name: str, trace: Trace) -> dict:
-    kernel = described(name, trace)
+    kernel = trace_as_dict(name, trace)
     if not kernel["accesses"]:
         raise ParameterError(f"the trace of {name!r} has no access to global or shared memory")
     return kernel
 
 
 def _place(trace: Trace, site: Site) -> int:
-    if site not in (sites := in_order(trace)):
+    if site not in (sites := sites_in_order(trace)):
         raise ParameterError(f"access is line {site.line}, which is not in the trace of {trace.kernel!r}")
     return sites.index(site)

@@ -2,16 +2,81 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple
+
 import traitlets
 
-from convlab.algorithms.winograd.transforms import POINTS, transforms
-from convlab.figures import winograd
-from convlab.figures.picture import Picture
+from convlab.algorithms.winograd.transforms import POINTS, Matrix, transforms
 from convlab.support.checks import check_whole
-from convlab.widgets.base import Choice, Live, Whole, as_word
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 SIZES = tuple(map(str, POINTS))
-_LAST = len(winograd.STEPS) - 1
+STEPS = ("d and g", "V", "U", "M", "y")  # what has appeared after each
+SENTENCES = {"finding": "{few} multiplications instead of {many}"}
+_LAST = len(STEPS) - 1
+_PIXELS = tuple(map(int, "31415926535897932384626433832795"))
+_WEIGHTS = (1, 2, -1), (2, 0, 1), (-1, 1, 2)
+
+
+class Tile(NamedTuple):
+    """The numbers of one tile; in one dimension each part has one row.
+
+    Attributes
+    ----------
+    d, g, V, U, M, y : Matrix
+        Pixels, filter, both transformed, their products cell by cell, and the outputs.
+    """
+
+    d: Matrix
+    g: Matrix
+    V: Matrix
+    U: Matrix
+    M: Matrix
+    y: Matrix
+
+
+def tile_of(m: int, dimensions: int) -> Tile:
+    """Return one tile of F(m, 3) or F(m x m, 3x3), all its numbers exact.
+
+    Parameters
+    ----------
+    m : int
+        Outputs of the tile along an axis: 2, 4 or 6.
+    dimensions : int
+        1 or 2.
+    """
+    AT, G, BT = transforms(m)
+    n, high = m + 2, (m + 2) ** (dimensions - 1)
+    d = tuple(tuple(Fraction(_PIXELS[(5 * i + j) % len(_PIXELS)]) for j in range(n)) for i in range(high))
+    g = tuple(tuple(map(Fraction, row)) for row in (_WEIGHTS if dimensions == 2 else _WEIGHTS[:1]))
+    V, U = both_sides(BT, d), both_sides(G, g)
+    M = tuple(tuple(v * u for v, u in zip(*rows, strict=True)) for rows in zip(V, U, strict=True))
+    return Tile(d, g, V, U, M, both_sides(AT, M))
+
+
+def both_sides(A: Matrix, x: Matrix) -> Matrix:
+    """Return A x A^T, or x A^T if x has one row."""
+    rows = tuple(tuple(_dot(row, line) for row in A) for line in x)
+    if len(x) == 1:
+        return rows
+    columns = tuple(zip(*rows, strict=True))
+    return tuple(tuple(_dot(row, column) for column in columns) for row in A)
+
+
+def _dot(a, b) -> Fraction:
+    return reduce(lambda total, pair: total + pair[0] * pair[1], zip(a, b, strict=True), Fraction(0))
+
+
+def text(number: Fraction) -> str:
+    """Return a number as it fits into a cell: whole, or with three digits; "0.00" is a little off 0."""
+    if number.denominator == 1:
+        words = str(abs(number.numerator))
+    else:
+        words = f"{float(abs(number)):.{2 if abs(number) < 10 else 1 if abs(number) < 100 else 0}f}"
+    return f"−{words}" if number < 0 else words
 
 
 class WinogradTile(Live):
@@ -35,11 +100,11 @@ class WinogradTile(Live):
 
     Examples
     --------
-    >>> WinogradTile(m=4).still().alt[:70]
+    >>> WinogradTile(m=4).words()[:70]
     'A tile of 6 by 6 pixels d and a filter g are transformed to V and U, 3'
     """
 
-    source = ("winograd_tile.js",)
+    sentences = SENTENCES
     m = Choice(SIZES)
     dimensions = Choice(("1", "2"), "2")
     step = Whole(0, _LAST, _LAST)
@@ -52,8 +117,8 @@ class WinogradTile(Live):
         self.tiles = {
             d: {
                 size: {
-                    name: [[winograd.text(number) for number in row] for row in rows]
-                    for name, rows in winograd.tile_of(int(size), int(d))._asdict().items()
+                    name: [[text(number) for number in row] for row in rows]
+                    for name, rows in tile_of(int(size), int(d))._asdict().items()
                 }
                 for size in SIZES
             }
@@ -67,6 +132,16 @@ class WinogradTile(Live):
             for size in SIZES
         }
 
-    def draw(self) -> Picture:
-        """Return a picture of the present state."""
-        return winograd.draw(int(self.m), int(self.dimensions), self.step)
+    def describe(self) -> str:
+        """Return the present state in words."""
+        m, n, dimensions = int(self.m), int(self.m) + 2, int(self.dimensions)
+        pixels, outputs = (f"{n} by {n}", f"{m} by {m}") if dimensions == 2 else (n, m)
+        few, many = n**dimensions, (3 * m) ** dimensions
+        first = " ".join(self.tiles[self.dimensions][self.m]["y"][0])
+        done = f"The first row of outputs is {first}."
+        shown = done if self.step == _LAST else f"Shown up to {STEPS[self.step]}."
+        return (
+            f"A tile of {pixels} pixels d and a filter g are transformed to V and U, {few} cells each, "
+            f"multiplied cell by cell, and transformed back to {outputs} outputs: "
+            f"{self._say('finding', few=few, many=many)}. {shown}"
+        )

@@ -4,7 +4,7 @@
 - `folders`, `copies`: the learner's folder, and what is copied into it.
 - `server`: JupyterLab on that folder.
 - `execute`, `formulas`, `pages`: notebooks run from top to bottom and kept as pages. The book in
-  `convlab.site` is built on the first two; nothing here needs `convlab.site`.
+  `tools.site` is built on the first two; nothing here needs `tools.site`.
 """
 
 import sys

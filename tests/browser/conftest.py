@@ -24,9 +24,9 @@ import pytest
 from browser_tools import Watched
 from playwright.sync_api import Browser, Page
 
-from convlab.site.__main__ import build
-from convlab.site.browser import NoBrowserError, launched
 from convlab.workspace.server import ask
+from tools.browser import NoBrowserError, launched
+from tools.site.__main__ import build
 
 ROOT = Path(__file__).resolve().parents[2]
 

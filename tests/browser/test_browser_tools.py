@@ -3,9 +3,9 @@
 import pytest
 from browser_tools import SLIDERS, Watched, drag, moves, press_arrow
 
-from convlab.site import readme
-from convlab.site.browser import photograph
 from convlab.widgets import RegisterTile
+from tools.browser import photograph
+from tools.readme import __main__ as readme
 
 pytestmark = pytest.mark.browser
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,21 +15,19 @@ import convlab
 from convlab import ConvProblem, ShapeError, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
-from convlab.algorithms.precomputed_gemm.tables import deltas, walk
+from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
 from convlab.algorithms.winograd.transforms import transforms
 from convlab.auto import speeds as known
 from convlab.auto.predict import predict
-from convlab.auto.select import ALIKE, order_of
-from convlab.benchmark.roofline_points import once, point
+from convlab.auto.ranking import ALIKE, order_of
+from convlab.benchmark.roofline_points import compulsory_bytes, point
+from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
-from convlab.figures import prediction, spectra
-from convlab.figures.filling import matrix_of
-from convlab.figures.indirection import rebuilt
-from convlab.figures.memory import form_of, workspace_of
-from convlab.figures.mixing import cost_of, groups_of, mixing_layer
+from convlab.gpu.occupancy import GPUS
 from convlab.inspect import block_footprint, tiling
-from convlab.inspect.tiling import GPUS, Tiling
+from convlab.inspect.tiling import Tiling
 from convlab.support import units
+from convlab.support.markup import as_script
 from convlab.widgets import (
     ChannelMixing,
     Im2colFills,
@@ -41,9 +40,15 @@ from convlab.widgets import (
     Spectra,
     TileByTile,
     TilingExplorer,
+    WarpMicroscope,
     WinogradTile,
+    spectra,
 )
+from convlab.widgets.channel_mixing import groups_of, mixing_layer
+from convlab.widgets.indirection_explorer import rebuilt
+from convlab.widgets.memory_blowup import form_of, workspace_of
 from convlab.widgets.predicted_data import SLOWER, on_cpu, own_problem, slowed
+from convlab.widgets.shared.javascript import FROM_PYTHON, IMPORT, parts_of, read
 
 pytestmark = pytest.mark.browser
 
@@ -164,6 +169,9 @@ def test_numbers_as_text(javascript):
     ):
         assert size == units.bytes_text(count), count
         assert number == units.count_text(count), count
+    assert javascript(SlidingWindow(), 'm.plural(d, "pass", "passes")', [0, 1, 2, 1234567]) == [
+        units.plural(count, "pass", "passes") for count in (0, 1, 2, 1234567)
+    ]
     ratios = [n / 8 for n in range(1, 1000)] + [
         rng.random() * 10**k for k in range(-3, 4) for _ in range(100)
     ]
@@ -293,7 +301,12 @@ def test_matrix_of_windows(javascript, order):
             given.append(raw)
     body = f"m.matrixOf(d, '{order}').map((row) => row.map((cell) => cell.at))"
     for raw, got in zip(given, javascript(Im2colFills(), body, given), strict=True):
-        assert got == matrix_of(ConvProblem(**raw), "im2row", order).tolist()
+        problem = ConvProblem(**raw)
+        places = np.arange(1, 1 + np.prod(problem.x_shape), dtype="f8")  # 0 is padding
+        rows = convlab.im2row(places.reshape(problem.x_shape), problem)  # columns in the order r, s, c
+        if order == "CRS":
+            rows = rows.reshape(len(rows), -1, problem.C).swapaxes(1, 2).reshape(rows.shape)
+        assert got == (rows - 1).tolist()
 
 
 def _one_image(seed):
@@ -311,7 +324,9 @@ def test_blocks_and_what_they_touch(javascript, walks):
     got = javascript(TileByTile(), f"{order}.map((b) => [b, {counts}])", cases)
     for case, listed in zip(cases, got, strict=True):
         problem = ConvProblem(**case["problem"])
-        expected = (block_footprint.walked if walks else block_footprint.in_order)(problem, *case["blocks"])
+        expected = (
+            block_footprint.precomputed_gemm_blocks if walks else block_footprint.implicit_gemm_blocks
+        )(problem, *case["blocks"])
         assert len(listed) == len(expected)
         for (edges, found), block in zip(listed, expected, strict=True):
             assert edges[:6] == [edge for part in block for edge in (part.start, part.stop)]
@@ -466,8 +481,8 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
             setattr(shown, name, one[name])
         problem, line = shown.problem, shown.line
         assert sizes == problem.letters, one
-        intensity = problem.flops / once(problem)
-        best = line.attainable(intensity, line.home(once(problem)))
+        intensity = problem.flops / compulsory_bytes(problem)
+        best = line.attainable(intensity, line.home(compulsory_bytes(problem)))
         assert bare == pytest.approx({"intensity": intensity, "best": best}, rel=1e-12)
         assert why == convlab.ALGORITHMS[shown.algorithm].supports(problem), one
         if why:
@@ -475,7 +490,12 @@ def test_where_a_layer_stands_under_the_roofs(javascript):
             continue
         backend = shown.machines[one["machine"]]["backend"]
         there = point(problem, shown.algorithm, 1.0, backend=backend)
-        expected = {"done": there.done, "moved": there.moved, "once": once(problem), "flops": problem.flops}
+        expected = {
+            "done": there.done,
+            "moved": there.moved,
+            "once": compulsory_bytes(problem),
+            "flops": problem.flops,
+        }
         assert {name: here[name] for name in expected} == expected, one
         assert here["home"]["name"] == line.home(there.size).name, one
         for name, number in (("counted", there.counted), ("intensity", there.intensity)):
@@ -497,6 +517,11 @@ def test_predicted_times_and_their_order(javascript):
             refused = {name: reason for name, reason in reasons.items() if reason}
             given.append({"problem": raw, "refused": refused, "slower": SLOWER[number % 4]})
     speeds = json.dumps(widget.machines["here"][1])
+
+    def end_of(seconds):  # the last that is neither eight times the first nor longer than half of them
+        limit = max(8 * seconds[0], seconds[(len(seconds) - 1) // 2])
+        return max(each for each in seconds if each <= limit)
+
     body = f"""(({{ ranked, chosen }}) => [
           ranked.map((r) => [r.name, r.seconds, r.parts, r.parts.map(m.boundOf), r.parts.map(m.spent)]),
           chosen.name, m.axisEnd(ranked.map((r) => r.seconds))]
@@ -508,14 +533,15 @@ def test_predicted_times_and_their_order(javascript):
         order = sorted(seconds, key=seconds.get)
         assert [name for name, *_ in ranked] == order, one
         assert chosen == order_of(seconds, problem)[0], one
-        assert end == pytest.approx(prediction.axis_end(sorted(seconds.values())), rel=1e-9)
+        assert end == pytest.approx(end_of(sorted(seconds.values())), rel=1e-9)
         for name, total, parts, bounds, goes in ranked:
             assert total == pytest.approx(seconds[name], rel=1e-9)
             for found, part in zip(parts, expected[name].parts, strict=True):
                 assert found.pop("name") == part.name
                 assert found == pytest.approx({what: getattr(part, what) for what in found}, rel=1e-9)
             assert bounds == [part.bound for part in expected[name].parts]
-            kinds = [[kind for kind, _ in prediction.spent(part)] for part in expected[name].parts]
+            slower = ["computing" if p.computing >= p.moving else "moving" for p in expected[name].parts]
+            kinds = [[kind, "beginning"] for kind in slower]
             assert [[kind for kind, _ in pieces] for pieces in goes] == kinds
 
 
@@ -599,6 +625,68 @@ def test_spectra_are_numpys(javascript):
         np.testing.assert_allclose(got["y"], expected.y, rtol=0, atol=1e-9)
         np.testing.assert_allclose(got["wanted"], expected.wanted, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(got["wrong"], expected.wrong)
-        for (re, im), spectrum in zip(got["spectra"], expected.spectra, strict=True):
-            np.testing.assert_allclose(np.array(re) + 1j * np.array(im), spectrum.ravel(), rtol=0, atol=1e-8)
-        assert got["strength"] == pytest.approx(spectra.strength(np.array([1, 0.05]))[1])
+        for (real, imaginary), spectrum in zip(got["spectra"], expected.spectra, strict=True):
+            np.testing.assert_allclose(
+                np.array(real) + 1j * np.array(imaginary), spectrum.ravel(), rtol=0, atol=1e-8
+            )
+        assert got["strength"] == pytest.approx(1 + math.log10(0.05) / 3)
+
+
+def test_requests_of_a_warp(javascript):
+    """What the microscope draws of a request costs what the lane simulator counted."""
+    widget = WarpMicroscope()
+    given = [
+        {"shared": access["space"] == "shared", **request}
+        for kernel in widget.kernels
+        for access in kernel["accesses"]
+        for request in access["requests"]
+    ]
+    sectors = "m.linesOf(d).map(([, words]) => new Set([...words.keys()].map((word) => word >> 3)).size)"
+    body = f"d.shared ? m.passesOf(d).length : {sectors}.reduce((a, b) => a + b)"
+    assert javascript(widget, body, given) == [request["cost"] for request in given]
+    assert {request["shared"] for request in given} == {False, True}
+
+
+def test_a_sentence_is_said_alike(javascript):
+    """Every sentence finds its numbers: none is left with a name in braces."""
+    for name in convlab.widgets.__all__:
+        widget = getattr(convlab.widgets, name)()
+        blanks = [re.findall(r"{(\w+)}", sentence) for sentence in widget.sentences.values()]
+        given = [
+            {"key": key, "values": {name: f"<{name}>" for name in names}}
+            for key, names in zip(widget.sentences, blanks, strict=True)
+        ]
+        if given:
+            said = javascript(widget, "m.say(d.key, d.values)", given)
+            assert said == [widget.sentences[one["key"]].format(**one["values"]) for one in given]
+
+
+@pytest.mark.parametrize("name", convlab.widgets.__all__)
+def test_each_file_imports_what_it_uses(browser, name):
+    """Joined, a file might live on what another one imports. Here they are the modules they are."""
+    widget, page, troubles = getattr(convlab.widgets, name)(), browser.new_page(), []
+    tables = f"const SENTENCES = {json.dumps(widget.sentences)};\n{widget.tables()}"
+    imports = [one for file in parts_of(f"{widget.file_name()}.js") for one in IMPORT.findall(read(file))]
+    names = {name for names, source in imports if source == FROM_PYTHON for name in names.split(", ")}
+    tables = tables.replace("export const", "const") + f"export {{ {', '.join(names)} }};"
+    start = """(module) => module.default.render({ el: document.body, model: {
+      get: (name) => state[name], set() {}, save_changes() {}, on() {}, off() {} } })"""
+    home = f"""<!doctype html><body>
+      <script type="importmap">{{ "imports": {{ "python": "./python" }} }}</script>
+      <script type="module">const state = {as_script(widget.state())};
+      import("./{widget.file_name()}.js").then({start});</script>"""
+
+    def answer(route):
+        asked = route.request.url.removeprefix("http://widgets.test/")
+        kind = "text/javascript" if asked else "text/html"
+        route.fulfill(body={"": home, "python": tables}.get(asked) or read(asked), content_type=kind)
+
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.route("http://widgets.test/**", answer)
+    page.goto("http://widgets.test/")
+    page.locator(".convlab .cl-title").wait_for(timeout=9000)
+    page.wait_for_timeout(50)
+    assert page.locator(".cl-alert").all_text_contents() == []
+    assert page.locator(".cl-title").text_content()
+    assert troubles == []
+    page.close()

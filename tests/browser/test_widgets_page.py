@@ -11,18 +11,14 @@ from nbconvert import HTMLExporter
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
-from convlab.algorithms.precomputed_gemm.tables import deltas
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.auto import speeds
 from convlab.auto.predict import predict
-from convlab.figures.memory import MEMORIES
-from convlab.figures.mixing import cost_of, mixing_layer
-from convlab.figures.picture import Picture
-from convlab.figures.prediction import passes_text
-from convlab.figures.winograd import text, tile_of
+from convlab.cost.layers import cost_of
 from convlab.index_map import IndexMap
 from convlab.inspect.block_footprint import count
 from convlab.inspect.tiling import traffic
-from convlab.support.units import bytes_text, count_text, ratio_text, time_text
+from convlab.support.units import bytes_text, count_text, plural, ratio_text, time_text
 from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
@@ -35,6 +31,11 @@ from convlab.widgets import (
     TilingExplorer,
     WarpMicroscope,
 )
+from convlab.widgets.channel_mixing import mixing_layer
+from convlab.widgets.memory_blowup import MEMORIES
+from convlab.widgets.predicted_times import passes_text
+from convlab.widgets.shared.still import WIDTH
+from convlab.widgets.winograd_tile import text, tile_of
 
 pytestmark = pytest.mark.browser
 
@@ -350,13 +351,13 @@ def test_predicted_times_by_keyboard(page):
     title, rows = widget.locator(".cl-title"), widget.locator(".cl-line")
 
     def first():
-        return shown.still().alt.partition(". ")[0]
+        return shown.words().partition(". ")[0]
 
     def words(name):
         return passes_text(name, predict(shown.problem, name, shown.speeds))
 
     assert title.text_content() == first()
-    served = [one for one in shown.still().alt.partition("These do not")[0].split("; ")]
+    served = [one for one in shown.words().partition("These do not")[0].split("; ")]
     assert rows.count() == len(served)
     assert rows.filter(has_text="chosen").count() == 1
     widget.get_by_role("combobox", name="layer", exact=True).select_option("layer4.0.conv2")
@@ -522,7 +523,7 @@ def test_a_tile_fills_and_spills(page):
         page.keyboard.press("End")
     bounds = RegisterTile(14, 4).bounds
     assert (bounds.rows, bounds.vectors) == (14, 4)
-    widget.get_by_text(f"14 × 4 does not fit: {bounds.spilled} sums too many").wait_for()
+    widget.get_by_text(f"14 × 4 does not fit: {plural(bounds.spilled, 'sum')} too many").wait_for()
     assert widget.locator("rect.cl-padding").count() == bounds.spilled
     widget.get_by_role("slider", name="step k").focus()
     page.keyboard.press("End")
@@ -549,7 +550,7 @@ def test_what_a_change_rebuilds(page):
     widget.get_by_role("spinbutton", name="H", exact=True).fill("7")
     widget.get_by_text("part: H from 5 to 7").wait_for()
     shown = IndirectionExplorer(H=7, W=6, N=3, was={"H": 5})
-    assert title.text_content() == shown.still().alt.rpartition(". ")[2].rstrip(".")
+    assert title.text_content() == shown.words().rpartition(". ")[2].rstrip(".")
     widget.get_by_role("spinbutton", name="padding").fill("0")
     widget.get_by_text("all: padding from 1 to 0: another plan").wait_for()
     assert "padding" in change.text_content()
@@ -617,7 +618,7 @@ def test_lanes_and_the_sectors_they_meet_in(page):
             widget.locator(".cl-access input").nth(at).check()
             shown.kernel, shown.access, shown.step = number, at, 0
             widget.get_by_text(f"request 1 of {access['count']}", exact=True).wait_for()
-            assert widget.locator(".cl-title").text_content() in shown.still().alt
+            assert widget.locator(".cl-title").text_content() in shown.words()
             words = widget.locator(".cl-counts").inner_text().split()
             assert words[0] == "32"
             unit = "pass" if access["space"] == "shared" else "sector"
@@ -670,7 +671,7 @@ def test_accessible_and_inside_its_page(page, width, dark):
 
 def test_an_error_shows_in_place(browser, tmp_path):
     widget = SlidingWindow()
-    broken = widget.page(Picture(b"", "a picture", 100)).replace('"pixels": [[', '"pixels": 7, "unused": [[')
+    broken = widget.page().replace('"pixels": [[', '"pixels": 7, "unused": [[')
     file = tmp_path / "broken.html"
     file.write_text(f"<!doctype html><meta charset=utf-8>{broken}", encoding="utf-8")
     page = browser.new_page()
@@ -688,9 +689,7 @@ def test_an_error_shows_in_place(browser, tmp_path):
 def test_answers_within_a_frame(browser, tmp_path, kind):
     """Not a measurement, an alarm: a redraw must be far from slow; the shortest counts, machines are busy."""
     file = tmp_path / "page.html"
-    file.write_text(
-        f"<!doctype html><meta charset=utf-8>{kind().page(Picture(b'', 'a', 9))}", encoding="utf-8"
-    )
+    file.write_text(f"<!doctype html><meta charset=utf-8>{kind().page()}", encoding="utf-8")
     page = browser.new_page()
     page.goto(file.as_uri())
     page.locator(".convlab input[type=range]").first.wait_for()
@@ -711,3 +710,26 @@ def test_answers_within_a_frame(browser, tmp_path, kind):
     )
     assert milliseconds < 50
     page.close()
+
+
+def test_nothing_jumps_when_a_figure_starts(browser, tmp_path):
+    """A photograph is as large as the figure that takes its place."""
+    heights = []
+    for scripts in (False, True):
+        context = browser.new_context(java_script_enabled=scripts, viewport={"width": WIDTH, "height": 900})
+        page = context.new_page()
+        for name in convlab.widgets.__all__:
+            kind = getattr(convlab.widgets, name)
+            if kind.measured_here is None:
+                continue
+            file = tmp_path / f"{name}.html"
+            style = "<style>body { margin: 0; overflow: hidden }</style>"
+            file.write_text(f"<!doctype html><meta charset=utf-8>{style}{kind().page()}", encoding="utf-8")
+            page.goto(file.as_uri())
+            page.locator(".convlab" if scripts else ".convlab-picture").wait_for()
+            heights.append((name, page.locator(".convlab-still").bounding_box()["height"]))
+        context.close()
+    before, after = heights[: len(heights) // 2], heights[len(heights) // 2 :]
+    assert len(before) > 10
+    for (name, still), (_, moving) in zip(before, after, strict=True):
+        assert still == pytest.approx(moving, abs=8), name

@@ -13,11 +13,10 @@ from functools import lru_cache
 
 from convlab.algorithms.depthwise.gpu_sliding import THREADS, sliding
 from convlab.algorithms.ladder import Rung
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 PATCHES = (4, 4), (2, 4), (2, 2), (1, 1)  # outputs of a thread: lines, pixels of a line
@@ -27,7 +26,7 @@ ENOUGH = 1 << 15  # threads; a larger patch would leave multiprocessors idle
 @lru_cache
 def looped(dtype: str):
     """Return the kernel for any filter: one output a thread, and the weights come from memory each time."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def looped(x, w, y, H, W, C, K, P, Q, m, top, left, R, S, step_p, step_q, step_r, step_s):

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.kernels import device_function, kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
 
@@ -30,7 +29,7 @@ def sliding(dtype, R: int, S: int, stride=(1, 1), dilation=(1, 1), patch=(4, 4),
 
     w is (R, S, K). A vector of 4 needs K = C, a multiple of 4; a dilation needs a patch of (1, 1).
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     rows, cols = patch
     lines, columns = (rows - 1) * stride[0] + R, (cols - 1) * stride[1] + S  # pixels under a patch
     step_p, step_q, step_r, step_s = *stride, *dilation

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.algorithms.direct import gpu_filter, gpu_staged, loop_arguments
-from convlab.algorithms.direct import pack as filters_innermost
+from convlab.algorithms.direct import gpu_filter, gpu_staged
+from convlab.algorithms.direct.weights import filters_innermost
 from convlab.algorithms.ladder import Rung
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, kept
 
@@ -34,7 +33,7 @@ THREADS = 128
 @kept
 def one_thread_per_output(dtype: Computed):
     """Return the kernel; x is (N, H, W, C), w (K, R, S, C/groups) and y (N, P, Q, K), of type `dtype`."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def direct(x, w, y, stride, corner, dilation, groups):
@@ -63,7 +62,7 @@ def one_thread_per_output(dtype: Computed):
 def _run_naive(problem, x, w, workspace, y, threads):
     blocks = -(-y.size // THREADS)
     kernel = one_thread_per_output(problem.dtype)
-    current().launch(kernel, blocks, THREADS, x, w, y, *loop_arguments(problem))
+    current().launch(kernel, blocks, THREADS, x, w, y, *problem.geometry, problem.groups)
 
 
 # -- coalesced: neighbours are filters ---------------------------------------------------------------------
@@ -72,7 +71,7 @@ def _run_naive(problem, x, w, workspace, y, threads):
 @lru_cache
 def coalesced(dtype: str):
     """Return the kernel for numbers of type `dtype`; w is packed, (groups, R, S, C/groups, K/groups)."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def direct(x, w, y, stride, corner, dilation):
@@ -105,7 +104,7 @@ def _pack(problem: ConvProblem, w):
 
 def _run_coalesced(problem, x, w, workspace, y, threads):
     blocks = -(-y.size // THREADS)
-    current().launch(coalesced(problem.dtype), blocks, THREADS, x, w, y, *loop_arguments(problem)[:3])
+    current().launch(coalesced(problem.dtype), blocks, THREADS, x, w, y, *problem.geometry)
 
 
 # -- the table, and the algorithm --------------------------------------------------------------------------

@@ -18,10 +18,9 @@ import numpy as np
 
 from convlab.algorithms.direct import gpu_filter_patch
 from convlab.algorithms.ladder import Rung
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
@@ -41,7 +40,7 @@ def refuses(problem: ConvProblem) -> str | None:
 @lru_cache
 def naive(dtype: str):
     """Return the kernel for numbers of type `dtype`; x (N*H*W), w (R*S) and y (N*P*Q) are flat."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def naive(x, w, y, H, W, P, Q, R, S, top, left, across):
@@ -64,7 +63,7 @@ def naive(dtype: str):
 @lru_cache
 def constant(dtype: str, R: int, S: int, weights: bytes):
     """Return the kernel for one filter of R*S numbers, given as bytes: they become part of the program."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     values = np.frombuffer(weights, dtype)
 
     @kernel
@@ -89,7 +88,7 @@ def constant(dtype: str, R: int, S: int, weights: bytes):
 @kept
 def shared(dtype: Computed, R: Count, S: Count):
     """Return the kernel for filters of R x S: a block's pixels and their halo are in shared memory."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     taps, rows, cols = R * S, BLOCK[1] + R - 1, BLOCK[0] + S - 1
     cells = rows * cols
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
-from convlab.gpu.numba_cuda import cuda, uint64
+from convlab.gpu.numba_cuda import cuda, number_type, uint64
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
@@ -58,7 +57,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
 
     `load` and `store` are how many numbers are moved at once: 4 if W, or Q, is a multiple of 4, else 1.
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     skip = -left % 4  # pixels that come along unused
     ahead = left + skip  # how far left of an output its first load begins
     loads = loads_for(S, left)

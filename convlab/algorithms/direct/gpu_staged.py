@@ -15,11 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from convlab.algorithms.direct import loop_arguments
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 LANES = 32  # filters of a block
@@ -34,7 +32,7 @@ def staged(dtype: str, tile: tuple[int, int] = TILE, shared: int = SHARED):
     A block computes LANES filters of a tile of pixels, a piece of the channels after the other: `chunk` of
     them at once, as many as fit.
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     tile_p, tile_q = tile
     size = shared // np.dtype(dtype).itemsize
     threads = LANES * tile_p * tile_q
@@ -108,7 +106,7 @@ def run_staged(problem, x, w, workspace, y, threads, tile=TILE, shared=SHARED):
     N, P, Q, _ = problem.y_shape
     filters = problem.K // problem.groups
     grid = N * -(-P // tile[0]) * -(-Q // tile[1]), problem.groups * -(-filters // LANES)
-    stride, corner, dilation, _ = loop_arguments(problem)
+    stride, corner, dilation = problem.geometry
     kernel = staged(problem.dtype, tile, shared)
     chunk = chunk_of(problem, tile, shared)
     current().launch(kernel, grid, (LANES, tile[0] * tile[1]), x, w, y, stride, corner, dilation, chunk)

@@ -21,36 +21,23 @@ where a plain sum feels no more than what lies under its window. So `auto` takes
 picture, see `convlab.auto.magnitudes`.
 
 Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs" (2013), arXiv:1312.5851.
-The transforms are in `fft_transforms`, the fast form of the product in `fft_fast`, the costs in `fft_costs`.
+There and back goes `transforms.py`; the forms differ in the product in the middle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-
-from convlab.algorithms.fft.costs import costs, gpu_form_of
-from convlab.algorithms.fft.cpu import CPU_BUFFERS, allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
+from convlab.algorithms.binding import form
+from convlab.algorithms.fft.costs import form_costs
 from convlab.algorithms.fft.transforms import (
     BUFFERS,
-    allocate,
-    as_complex,
-    backward,
-    chunks,
-    few_spectra,
-    forward,
+    CPU_BUFFERS,
     growth,
+    pack_key,
     rounding,
+    transform_size,
 )
-from convlab.algorithms.spec import Algorithm, Form, Mixing
-from convlab.cost.formula import fast_size
+from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.problem import ConvProblem
-
-
-def transform_size(problem: ConvProblem) -> tuple[int, int]:
-    """Return rows and columns of a transform that holds the padded picture; the columns are even."""
-    return fast_size(problem.P + problem.R - 1), 2 * fast_size(-(-(problem.Q + problem.S - 1) // 2))
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -62,86 +49,47 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
-def run_with(multiply: Callable) -> Callable:
-    """Return a form's `run`: there, multiply, back. Only the product in the middle differs."""
-
-    def run(problem, x, packed, workspace, y, threads):
-        size, buffers = transform_size(problem), (workspace["here"], workspace["there"])
-        for images in chunks(problem.N):
-            spectra = forward(x[images], size, buffers)
-            products = multiply(problem, spectra, packed, workspace, threads)
-            y[images] = backward(products, problem.P, size, buffers)[:, :, : problem.Q]
-
-    return run
-
-
-def multiply(problem, spectra, w, workspace, threads) -> np.ndarray:
-    """Return the products of spectra (B, rows, half, C) and w (F, G, C/G, K/G), in the first buffer."""
-    B, rows, half, _ = spectra.shape
-    products = as_complex(workspace["here"], (B, rows, half, problem.K))
-    a, out = (s.reshape(B, rows * half, problem.groups, -1) for s in (spectra, products))
-    np.matmul(a.transpose(1, 2, 0, 3), w, out=out.transpose(1, 2, 0, 3))  # for each frequency and group
-    return products
-
-
-def pack(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
-    """Return the conjugate spectra of all filters, (F, G, C/G, K/G)."""
-    F, channels = size[0] * (size[1] // 2 + 1), problem.C // problem.groups
-    shape = F, problem.groups, channels, problem.K // problem.groups
-    packed = np.empty(shape, np.result_type(w.dtype, 1j))
-    for g, k, c, spectra in few_spectra(problem, w, size, corner):
-        _, filters, channels = spectra.shape
-        packed[:, g, c : c + channels, k : k + filters] = spectra.swapaxes(1, 2)
-    return packed
-
-
-def _transform(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the size of the transform, and rows above and columns left of the picture."""
-    (top, _), (left, _) = problem.padding
-    return transform_size(problem), (top, left)
-
-
 def _mixing(problem: ConvProblem) -> Mixing:
     size = transform_size(problem)
     return Mixing(size, (problem.P, problem.Q), growth(problem, size))
 
 
-COSTS = costs("N", {"rows": "fast(P+R-1)", "half": "fast((Q+S-1)/2)"}, h="H", p="P")
+FLOPS, COSTS = form_costs("N", {"rows": "fast(P+R-1)", "half": "fast((Q+S-1)/2)"}, h="H", p="P")
 
 ALGORITHM = Algorithm(
     name="fft",
     summary="Transform whole pictures; then a convolution is one product for each frequency.",
     source="Mathieu, Henaff & LeCun 2013, arXiv:1312.5851",
     refuses=refuses,
-    flops=COSTS["flops"],
+    flops=FLOPS,
     rounding=rounding(256, 256),
     ieee=False,
     mixing=_mixing,
+    family="fourier",
     forms={
-        "numpy": Form(
-            run=run_with(multiply),
-            bytes_moved=COSTS["bytes_moved"],
-            workspace_bytes=COSTS["numpy"],
-            packed_bytes=COSTS["packed"],
-            pack=lambda problem, w: pack(problem, w, *_transform(problem)),
-            allocate=lambda problem, threads: allocate(problem, problem.N, transform_size(problem)),
+        "numpy": form(
+            __name__,
+            "reference",
+            functions=("pack", "allocate"),
             scratch=BUFFERS,
-            packs_for=_transform,
+            pack_key=pack_key,
+            **COSTS["numpy"],
         ),
-        "cpu": Form(
-            run=run_with(multiply_cpu),
-            bytes_moved=COSTS["bytes_moved"],
-            workspace_bytes=COSTS["cpu"],
-            packed_bytes=lambda problem: panel_bytes(problem, transform_size(problem)),
-            pack=lambda problem, w: pack_cpu(problem, w, *_transform(problem)),
-            allocate=lambda problem, threads: allocate_cpu(
-                problem, threads, problem.N, transform_size(problem)
-            ),
+        "cpu": form(
+            __name__,
+            "cpu",
+            functions=("pack", "allocate"),
             scratch=CPU_BUFFERS,
-            packs_for=_transform,
-            passes=lambda: COSTS["passes"],
-            once=lambda: COSTS["once"],
+            pack_key=pack_key,
+            **COSTS["cpu"],
         ),
-        "gpu": gpu_form_of("whole", COSTS, _transform),
+        "gpu": form(
+            __name__,
+            "gpu",
+            functions=("pack", "allocate"),
+            bound=("whole",),
+            pack_key=pack_key,
+            **COSTS["gpu"],
+        ),
     },
 )

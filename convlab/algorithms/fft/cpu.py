@@ -10,27 +10,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.fft.transforms import BUFFERS, CHUNK, allocate, as_complex
+from convlab.algorithms.fft import transforms
+from convlab.algorithms.fft.reference import run_with
+from convlab.algorithms.fft.transforms import CHUNK, as_complex, pack_key, transform_size
+from convlab.cpu.complex_gemm import complex_gemm, scratch
+from convlab.cpu.gemm import empty_panels
 from convlab.cpu.pack_transformed import pack_transformed
+from convlab.cpu.register_tile import tile_for
 from convlab.problem import ConvProblem
 
-CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # the arrays of the workspace
+
+def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return the conjugate spectra of all filters in panels for `complex_gemm`, (F * groups, numbers)."""
+    return packed_panels(problem, w, *pack_key(problem))
 
 
-def multiply_cpu(problem, spectra, panels, workspace, threads) -> np.ndarray:
-    """Return the same products, from panels of `pack_cpu`."""
-    from convlab.cpu.complex_gemm import complex_gemm
+def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    """Return the workspace: two buffers for spectra, and what `complex_gemm` needs."""
+    return workspace_for(problem, threads, problem.N, transform_size(problem))
 
+
+def multiply(problem, spectra, panels, workspace, threads) -> np.ndarray:
+    """Return the products of spectra (B, rows, half, C) and the packed weights, in the first buffer."""
     products = as_complex(workspace["here"], (*spectra.shape[:3], problem.K))
     complex_gemm(spectra, panels, products, problem.groups, workspace["offsets"], workspace["four"], threads)
     return products
 
 
-def pack_cpu(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
-    """Return the conjugate spectra of all filters in panels for `complex_gemm`, (F * groups, numbers)."""
-    from convlab.cpu.gemm import empty_panels
-    from convlab.cpu.register_tile import tile_for
+run = run_with(multiply)
 
+
+def packed_panels(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
+    """Return the conjugate spectra of all filters in panels for `complex_gemm`, (F * groups, numbers)."""
     (rows, cols), (K, R, S, channels), groups = size, w.shape, problem.groups
     F = rows * (cols // 2 + 1)
     panels = empty_panels(F * groups, 2 * K // groups, channels, w.dtype)  # columns c, d, c, d, ...
@@ -46,19 +57,8 @@ def _waves(n: int, frequencies: int, taps: int, before: int) -> np.ndarray:
     return np.exp(2j * np.pi / n * turns)
 
 
-def panel_bytes(problem: ConvProblem, size) -> int:
-    """Return the bytes of `pack_cpu`'s panels."""
-    from convlab.cpu.gemm import packed_bytes
-
-    matrices = size[0] * (size[1] // 2 + 1) * problem.groups
-    return packed_bytes(matrices, 2 * problem.K // problem.groups, problem.C // problem.groups, problem.dtype)
-
-
-def allocate_cpu(problem: ConvProblem, threads: int, pictures: int, size) -> dict[str, np.ndarray]:
-    """Return the two buffers, and what `complex_gemm` needs."""
-    from convlab.cpu.complex_gemm import scratch
-
+def workspace_for(problem: ConvProblem, threads: int, pictures: int, size) -> dict[str, np.ndarray]:
+    """Return the workspace for so many pictures of one size."""
     few = min(pictures, CHUNK)
-    return allocate(problem, pictures, size) | scratch(
-        few, problem.K // problem.groups, threads, problem.dtype
-    )
+    products = scratch(few, problem.K // problem.groups, threads, problem.dtype)
+    return transforms.buffers(problem, pictures, size) | products

@@ -13,7 +13,7 @@ product of complex matrices is one of real matrices, if a complex weight c + di 
           (-d  c)
 
 No more multiplications than before, and one kernel for all; the price is that weights are stored twice.
-Frequencies know nothing of one another: they are the groups of `many_products`.
+Frequencies know nothing of one another: they are the groups of `gemm.batched`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.algorithms import fft, fft_tiled
-from convlab.gpu import numba_cuda as _cuda
+from convlab.algorithms.fft import tiles
+from convlab.algorithms.fft.reference import packed_spectra
+from convlab.algorithms.fft.transforms import transform_size
 from convlab.gpu.device import current
 from convlab.gpu.fft_library import transforms
 from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -78,17 +79,17 @@ def pictures_of(kind: str, problem: ConvProblem) -> Pictures:
     """Return the pictures of "whole" images, or of "tiles"."""
     (top, _), (left, _) = problem.padding
     if kind == "whole":
-        rows, cols = fft.transform_size(problem)
+        rows, cols = transform_size(problem)
         return Pictures(rows, cols, 1, 1, problem.P, problem.Q, 0, 0, (top, left))
-    rows, cols = fft_tiled.tile_size(problem)
-    good = fft_tiled.good_outputs(problem, (rows, cols))
+    rows, cols = tiles.tile_size(problem)
+    good = tiles.good_outputs(problem, (rows, cols))
     return Pictures(rows, cols, -(-problem.P // good[0]), -(-problem.Q // good[1]), *good, top, left, (0, 0))
 
 
 @lru_cache
 def cut(dtype: str):
     """Return the kernel that fills pictures (N, down, across, rows, cols, C); a thread writes one number."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def cut_pictures(x, pictures, size, H, W, C, rows, cols, down, across, step_h, step_w, top, left):
@@ -141,7 +142,7 @@ def pack(kind: str, problem: ConvProblem, w):
     transforms()  # refuses, if there is no library for it
     pictures, products = pictures_of(kind, problem), products_of(kind, problem)
     size = pictures.rows, pictures.cols
-    spectra = fft.pack(problem, w, size, pictures.corner).swapaxes(2, 3)  # (F, G, K/G, C/G)
+    spectra = packed_spectra(problem, w, size, pictures.corner).swapaxes(2, 3)  # (F, G, K/G, C/G)
     squares = np.empty((*spectra.shape[:3], 2, *spectra.shape[3:], 2), w.dtype)  # (F, G, K/G, 2, C/G, 2)
     squares[:, :, :, 0, :, 0] = squares[:, :, :, 1, :, 1] = spectra.real
     squares[:, :, :, 0, :, 1], squares[:, :, :, 1, :, 0] = -spectra.imag, spectra.imag

@@ -12,15 +12,31 @@ from math import log2, prod, sqrt
 
 import numpy as np
 
+from convlab.cost.formula import fast_size
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 
 _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are whole tiles of 7 rows and of 6
 BUFFERS = ("here", "there")
+CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # and what `complex_gemm` needs
 
 # norm="ortho" divides by sqrt(n) in both directions. With NumPy's default the way there is computed in
 # double precision, through copies, whatever the dtype: it asks for a division by the integer 1.
+
+
+def transform_size(problem: ConvProblem) -> tuple[int, int]:
+    """Return rows and columns of a transform that holds the padded picture; the columns are even."""
+    return fast_size(problem.P + problem.R - 1), 2 * fast_size(-(-(problem.Q + problem.S - 1) // 2))
+
+
+def pack_key(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return what the spectra of the weights depend on.
+
+    The size of the transform; and rows above and columns left of the picture, which they make up for.
+    """
+    _, corner, _ = problem.geometry
+    return transform_size(problem), corner
 
 
 def forward(x: np.ndarray, size: tuple[int, int], buffers) -> np.ndarray:
@@ -78,7 +94,7 @@ def few_spectra(problem: ConvProblem, w: np.ndarray, size, corner) -> Iterator:
                 yield g, k, c, spectra_of(some, size, corner)
 
 
-def allocate(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:
+def buffers(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:
     """Return two buffers, each large enough for the spectra of a chunk of pictures, before and after."""
     numbers = min(pictures, CHUNK) * size[0] * (size[1] + 2) * max(problem.C, problem.K)
     return {name: aligned_empty((numbers,), problem.dtype) for name in BUFFERS}

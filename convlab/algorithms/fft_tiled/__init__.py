@@ -18,100 +18,13 @@ instead of the picture's. A huge pixel costs its own tiles their digits, and no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
-
-from convlab.algorithms.fft import multiply, pack, refuses
-from convlab.algorithms.fft.costs import costs, gpu_form_of
-from convlab.algorithms.fft.cpu import CPU_BUFFERS, allocate_cpu, multiply_cpu, pack_cpu, panel_bytes
-from convlab.algorithms.fft.transforms import (
-    BUFFERS,
-    allocate,
-    as_real,
-    backward,
-    chunks,
-    forward,
-    growth,
-    rounding,
-)
-from convlab.algorithms.spec import Algorithm, Form, Mixing
-from convlab.cost.formula import fast_size
+from convlab.algorithms.binding import form
+from convlab.algorithms.fft import refuses
+from convlab.algorithms.fft.costs import form_costs
+from convlab.algorithms.fft.tiles import TILE, good_outputs, tile_size
+from convlab.algorithms.fft.transforms import BUFFERS, CPU_BUFFERS, growth, rounding
+from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.problem import ConvProblem
-
-TILE = 32  # rows and columns, if the filter has less than half of that
-
-
-def tile_size(problem: ConvProblem) -> tuple[int, int]:
-    """Return rows and columns of a tile; the columns are even."""
-    rows, cols = (
-        -(-out // -(-out // max(TILE - taps + 1, taps + 1))) + taps - 1  # an even share of the outputs
-        for out, taps in ((problem.P, problem.R), (problem.Q, problem.S))
-    )
-    return fast_size(rows), 2 * fast_size(-(-cols // 2))
-
-
-def good_outputs(problem: ConvProblem, size: tuple[int, int]) -> tuple[int, int]:
-    """Return rows and columns of a tile's outputs that do not wrap around."""
-    return size[0] - problem.R + 1, size[1] - problem.S + 1
-
-
-def tiles(problem: ConvProblem, size: tuple[int, int]) -> list[tuple[int, int, int]]:
-    """Return where every tile's outputs begin, as (n, p, q)."""
-    step = good_outputs(problem, size)
-    return [
-        (n, p, q)
-        for n in range(problem.N)
-        for p in range(0, problem.P, step[0])
-        for q in range(0, problem.Q, step[1])
-    ]
-
-
-def _cut(problem: ConvProblem, x: np.ndarray, corners, pictures: np.ndarray) -> None:
-    """Copy the tiles at some corners from x into pictures (B, rows, cols, C), zero outside of x."""
-    (top, _), (left, _) = problem.padding
-    for picture, (n, p, q) in zip(pictures, corners, strict=True):
-        picture[...] = 0
-        rows, into_rows = _overlap(p - top, picture.shape[0], problem.H)
-        cols, into_cols = _overlap(q - left, picture.shape[1], problem.W)
-        picture[into_rows, into_cols] = x[n, rows, cols]
-
-
-def _overlap(first: int, count: int, size: int) -> tuple[slice, slice]:
-    """Return which of `count` pixels from `first` on lie in a picture of `size`: there, and counted here."""
-    low, high = max(first, 0), max(min(first + count, size), 0)
-    low = min(low, high)
-    return slice(low, high), slice(low - first, high - first)
-
-
-def _corners(problem: ConvProblem, size) -> Iterator[list[tuple[int, int, int]]]:
-    places = tiles(problem, size)
-    return (places[chunk] for chunk in chunks(len(places)))
-
-
-def _run_with(multiply):
-    """Return a form's `run`: cut, there, multiply, back, put together."""
-
-    def run(problem, x, packed, workspace, y, threads):
-        size, buffers = tile_size(problem), (workspace["here"], workspace["there"])
-        good = good_outputs(problem, size)
-        for corners in _corners(problem, size):
-            pictures = as_real(buffers[1], (len(corners), *size, problem.C))
-            _cut(problem, x, corners, pictures)
-            products = multiply(problem, forward(pictures, size, buffers), packed, workspace, threads)
-            for part, (n, p, q) in zip(backward(products, good[0], size, buffers), corners, strict=True):
-                out = y[n, p : p + good[0], q : q + good[1]]  # less at the lower and the right edge
-                out[...] = part[: out.shape[0], : out.shape[1]]
-
-    return run
-
-
-def _count(problem: ConvProblem) -> int:
-    step = good_outputs(problem, tile_size(problem))
-    return problem.N * -(-problem.P // step[0]) * -(-problem.Q // step[1])
-
-
-# -- what it costs -----------------------------------------------------------------------------------------
 
 _PARTS = {
     "down": f"ceil(P/max({TILE + 1}-R, R+1))",  # so many shares of the outputs, from top to bottom
@@ -127,42 +40,35 @@ def _mixing(problem: ConvProblem) -> Mixing:
     return Mixing(size, good_outputs(problem, size), growth(problem, size))
 
 
-COSTS = costs("tiles", _PARTS, h="rows", p="(rows-R+1)")
+FLOPS, COSTS = form_costs("tiles", _PARTS, h="rows", p="(rows-R+1)")
 
 ALGORITHM = Algorithm(
     name="fft_tiled",
     summary="Transform overlapping tiles of 32 x 32; then one product for each frequency.",
     source="Mathieu, Henaff & LeCun 2013, arXiv:1312.5851; tiles as cuDNN's FFT_TILING",
     refuses=refuses,
-    flops=COSTS["flops"],
+    flops=FLOPS,
     rounding=rounding(TILE, TILE),
     ieee=False,
     mixing=_mixing,
+    family="fourier",
     forms={
-        "numpy": Form(
-            run=_run_with(multiply),
-            bytes_moved=COSTS["bytes_moved"],
-            workspace_bytes=COSTS["numpy"],
-            packed_bytes=COSTS["packed"],
-            pack=lambda problem, w: pack(problem, w, tile_size(problem)),
-            allocate=lambda problem, threads: allocate(problem, _count(problem), tile_size(problem)),
+        "numpy": form(
+            __name__,
+            "reference",
+            functions=("pack", "allocate"),
             scratch=BUFFERS,
-            packs_for=tile_size,
+            pack_key=tile_size,
+            **COSTS["numpy"],
         ),
-        "cpu": Form(
-            run=_run_with(multiply_cpu),
-            bytes_moved=COSTS["bytes_moved"],
-            workspace_bytes=COSTS["cpu"],
-            packed_bytes=lambda problem: panel_bytes(problem, tile_size(problem)),
-            pack=lambda problem, w: pack_cpu(problem, w, tile_size(problem)),
-            allocate=lambda problem, threads: allocate_cpu(
-                problem, threads, _count(problem), tile_size(problem)
-            ),
+        "cpu": form(
+            __name__,
+            "cpu",
+            functions=("pack", "allocate"),
             scratch=CPU_BUFFERS,
-            packs_for=tile_size,
-            passes=lambda: COSTS["passes"],
-            once=lambda: COSTS["once"],
+            pack_key=tile_size,
+            **COSTS["cpu"],
         ),
-        "gpu": gpu_form_of("tiles", COSTS, tile_size),
+        "gpu": form(__name__, "gpu", functions=("pack", "allocate"), pack_key=tile_size, **COSTS["gpu"]),
     },
 )

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.algorithms.direct import loop_arguments
-from convlab.algorithms.im2col import channels_first
-from convlab.gpu import numba_cuda as _cuda
+from convlab.algorithms.im2col.reference import channels_first
 from convlab.gpu.device import current
 from convlab.gpu.gemm import matrix
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 
 THREADS = 128
 packed_bytes = matrix.packed_bytes
@@ -26,7 +24,7 @@ packed_bytes = matrix.packed_bytes
 @lru_cache
 def unfold(dtype: str):
     """Return the kernel for numbers of type `dtype`; x and cols are flat."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def unfold(x, cols, H, W, C, R, S, P, Q, M, step_p, step_q, top, left, step_r, step_s, across):
@@ -61,7 +59,7 @@ def fill(problem, x, cols) -> None:
     """Write im2col's matrix of x to `cols`, both on the device."""
     M = problem.gemm[0]
     sizes = problem.H, problem.W, problem.C, problem.R, problem.S, problem.P, problem.Q, M
-    (step_p, step_q), (top, left), (step_r, step_s), _ = loop_arguments(problem)
+    (step_p, step_q), (top, left), (step_r, step_s) = problem.geometry
     across = -(-M // THREADS)
     steps = step_p, step_q, top, left, step_r, step_s
     kernel = unfold(problem.dtype)

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from convlab.algorithms.direct import loop_arguments
 from convlab.algorithms.ladder import Rung
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.gemm import matrix, simple
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.ptx import load4, store4
 
 THREADS, RUN = 256, 8
@@ -29,7 +27,7 @@ pack, packed_bytes = matrix.pack, matrix.packed_bytes
 @lru_cache
 def unfold(dtype: str, vector: int):
     """Return the kernel that copies `vector` numbers a thread and row, 4 or 1; x and rows are flat."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def unfold(x, rows, H, W, C, channels, R, S, P, Q, M, width, step_p, step_q, top, left, step_r, step_s):
@@ -75,7 +73,7 @@ def fill(problem, x, rows) -> None:
     channels, width = problem.C // problem.groups, problem.groups * taps
     vector = wide(4, channels, x)
     sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.P, problem.Q, M, width
-    (step_p, step_q), (top, left), (step_r, step_s), _ = loop_arguments(problem)
+    (step_p, step_q), (top, left), (step_r, step_s) = problem.geometry
     blocks = -(-(width // vector * -(-M // RUN)) // THREADS)
     steps = step_p, step_q, top, left, step_r, step_s
     kernel = unfold(problem.dtype, vector)

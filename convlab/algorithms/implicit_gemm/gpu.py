@@ -1,9 +1,9 @@
 """Implicit GEMM on a GPU: one tiled product, and a ladder of rungs to it.
 
-    y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: see `tiled.index_map`
+    y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: `load_implicit`
 
 Blocks of threads compute tiles of y; pieces of A and w go to shared memory, from there to registers. On every
-rung it is the same kernel (`tiled.kernel`): what changes from rung to rung is one of its sizes. The rungs
+rung it is the same kernel (`gemm.kernel`): what changes from rung to rung is one of its sizes. The rungs
 are those of Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022), with the index
 map in the place of a matrix.
 """
@@ -14,10 +14,10 @@ from functools import partial
 
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import choose
+from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import multiply
-from convlab.gpu.gemm.load_implicit import index_map, shape
+from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
@@ -27,7 +27,7 @@ USUAL = (None, None, None)  # block_m, block_n, block_k: the library chooses
 
 def pack(given, problem: ConvProblem, w):
     """Return the weights as the kernel reads them, after a look at the blocks that somebody wants."""
-    choose(problem, given)
+    choose_tile(problem, given)
     return launch.pack(problem, w)
 
 
@@ -38,24 +38,24 @@ def packed_bytes(given, problem: ConvProblem) -> int:
 
 def allocate(given, problem: ConvProblem, threads: int) -> dict:
     """Return the parts of the sums, (parts, N, P, Q, K), where K is cut."""
-    return launch.partials(problem, choose(problem, given).parts)
+    return launch.partials(problem, choose_tile(problem, given).parts)
 
 
 def workspace_bytes(given, problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
-    return launch.partial_bytes(problem, choose(problem, given).parts)
+    return launch.partial_bytes(problem, choose_tile(problem, given).parts)
 
 
 def run(given, problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, parts, *_ = choose(problem, given)
+    tile, parts, *_ = choose_tile(problem, given)
     run_tile(tile, parts, problem, x, w, workspace, y, threads)
 
 
 def run_tile(tile: Tile, parts: int, problem, x, w, workspace, y, threads):
     """The same with a tile of your own."""
     partials = workspace.get("partials")
-    multiply(problem, tile, parts, index_map, shape(problem, tile), x, x, w, partials, y)
+    multiply(problem, tile, parts, implicit_loader, shape(problem, tile), x, x, w, partials, y)
 
 
 # -- the ladder --------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def rung(name: str, tile: Tile, change: str, traffic: str, parts: Count = 1) -> 
         change,
         traffic,
         partial(run_tile, tile, parts),
-        partial(tiled_product, tile, index_map),
+        partial(tiled_product, tile, implicit_loader),
         launch.pack,
         lambda problem: "K is cut for one group only" if parts > 1 and problem.groups > 1 else None,
         {

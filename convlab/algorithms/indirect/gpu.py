@@ -3,9 +3,9 @@
     offsets[i, t, j] = where pixel j of tile i finds tap t in its image, or -1 on padding
     A[m, (t, c)]     = x[image of m + offsets[m, t] + c], or 0
 
-The table is the one of the CPU (`convlab.algorithms.indirect`), on the device: int32, in tiles of 32 pixels,
-made once and good for every batch and every new x of this size. A warp's rows are neighbouring pixels, so
-their places lie side by side. No row of zeros is needed: a lane whose place is -1 does not load.
+The table is the one of the CPU (`buffer.py`), on the device: int32, in tiles of 32 pixels, made once and good
+for every batch and every new x of this size. A warp's rows are neighbouring pixels, so their places lie side
+by side. No row of zeros is needed: a lane whose place is -1 does not load.
 
 A load of x has to wait for the place it goes to. So the place of the next piece is loaded one piece ahead,
 and only when the tap changes.
@@ -13,11 +13,11 @@ and only when the tap changes.
 
 from __future__ import annotations
 
-from convlab.algorithms import indirect as on_cpu
+from convlab.algorithms.indirect import buffer
 from convlab.gpu.device import current
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import choose
-from convlab.gpu.gemm.kernel import Source
+from convlab.gpu.gemm.heuristics import choose_tile
+from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
@@ -34,14 +34,14 @@ pack, packed_bytes = launch.pack, launch.packed_bytes
 
 def allocate(problem: ConvProblem, threads: int) -> dict:
     """Return the table, (ceil(P*Q/32), R*S, 32), and parts of sums where K is cut."""
-    offsets = current().put(on_cpu.indirection_buffer(problem, WARP))
-    return {"offsets": offsets} | launch.partials(problem, choose(problem).parts)
+    offsets = current().put(buffer.indirection_buffer(problem, WARP))
+    return {"offsets": offsets} | launch.partials(problem, choose_tile(problem).parts)
 
 
 def workspace_bytes(problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
     rows = -(-problem.P * problem.Q // WARP) * WARP
-    return rows * problem.R * problem.S * 4 + launch.partial_bytes(problem, choose(problem).parts)
+    return rows * problem.R * problem.S * 4 + launch.partial_bytes(problem, choose_tile(problem).parts)
 
 
 def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, str]:
@@ -52,20 +52,20 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, s
         table, rebuilt = {"offsets": workspace["offsets"]}, "nothing"
     else:
         kept = {"offsets": current().get(workspace["offsets"])}
-        table, rebuilt = on_cpu.resize(old, new, kept)
+        table, rebuilt = buffer.resize(old, new, kept)
         table = {name: current().put(array) for name, array in table.items()}
-    return table | launch.partials(new, choose(new).parts), rebuilt
+    return table | launch.partials(new, choose_tile(new).parts), rebuilt
 
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, parts, *_ = choose(problem)
+    tile, parts, *_ = choose_tile(problem)
     table, partials = workspace["offsets"].reshape(-1), workspace.get("partials")
-    launch.multiply(problem, tile, parts, listed, shape(problem, tile), x, table, w, partials, y)
+    launch.multiply(problem, tile, parts, indirect_loader, shape(problem, tile), x, table, w, partials, y)
 
 
 def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
-    """Return the numbers of the problem that `listed` takes."""
+    """Return the numbers of the problem that `indirect_loader` takes."""
     channels = problem.C // problem.groups
     image = problem.H * problem.W * problem.C
     taps = problem.R * problem.S
@@ -73,8 +73,8 @@ def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
 
 
 @kept
-def listed(tile: Tile, width: Count, dtype: Computed) -> Source:
-    """Return the `Source` that looks places up in the table."""
+def indirect_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
+    """Return the `Loader` that looks places up in the table."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
 
@@ -120,4 +120,4 @@ def listed(tile: Tile, width: Count, dtype: Computed) -> Source:
             look_up(rows, table, tap, taps)
         at[C], at[TAP] = c, tap
 
-    return Source(begin, fetch, advance)
+    return Loader(begin, fetch, advance)

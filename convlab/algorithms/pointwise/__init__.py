@@ -8,11 +8,9 @@ are one row of a matrix. MobileNets spend most of their time here.
 
 from __future__ import annotations
 
-import numpy as np
-
-from convlab.algorithms.binding import gpu_form
-from convlab.algorithms.im2row import pack_panels, panel_bytes
-from convlab.algorithms.spec import Algorithm, Form, Formula
+from convlab.algorithms.binding import form
+from convlab.algorithms.spec import Algorithm, Formula
+from convlab.cost.common import PANELS
 from convlab.cost.phases import product
 from convlab.problem import ConvProblem
 
@@ -28,22 +26,6 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
-def _run_numpy(problem, x, w, workspace, y, threads):
-    M, filters, channels = problem.gemm
-    a = x.reshape(M, problem.groups, channels).swapaxes(0, 1)  # (G, M, C/G)
-    b = w.reshape(problem.groups, filters, channels).swapaxes(1, 2)  # (G, C/G, K/G)
-    np.matmul(a, b, out=y.reshape(M, problem.groups, filters).swapaxes(0, 1))
-
-
-def _run_cpu(problem, x, panels, workspace, y, threads):
-    from convlab.cpu.gemm import gemm
-
-    M, filters, channels = problem.gemm
-    for g in range(problem.groups):
-        a, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
-        gemm(a, problem.C, 1, panels[g], out, problem.K, M, filters, channels, threads)
-
-
 TRAFFIC = Formula("(N*H*W*C + K*C/G + N*P*Q*K) * b")
 
 ALGORITHM = Algorithm(
@@ -52,14 +34,16 @@ ALGORITHM = Algorithm(
     source="Lin, Chen & Yan 2013, arXiv:1312.4400 (Network In Network)",
     refuses=refuses,
     forms={
-        "numpy": Form(run=_run_numpy, bytes_moved=TRAFFIC),
-        "cpu": Form(
-            run=_run_cpu,
+        "numpy": form(__name__, "reference", bytes_moved=TRAFFIC, rank=0),
+        "cpu": form(
+            __name__,
+            "cpu",
+            functions=("pack",),
             bytes_moved=TRAFFIC,
-            packed_bytes=panel_bytes,
-            pack=pack_panels,
-            passes=lambda: (product(),),
+            packed_bytes=PANELS,
+            phases=lambda: (product(),),
+            rank=0,
         ),
-        "gpu": gpu_form("pointwise", parts=("pack", "packed_bytes"), bytes_moved=TRAFFIC),
+        "gpu": form(__name__, "gpu", functions=("pack", "packed_bytes"), bytes_moved=TRAFFIC, rank=0),
     },
 )

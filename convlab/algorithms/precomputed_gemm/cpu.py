@@ -8,29 +8,39 @@
 
 A row costs one addition for each step, however many channels the step multiplies. Where a tap falls on
 padding for all pixels of a tile, the step is left out. Starts, masks and deltas are those of
-`convlab.algorithms.precomputed_gemm.tables`.
+`convlab.algorithms.precomputed_gemm.offsets`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.im2row import panel_bytes
-from convlab.algorithms.implicit_gemm import TRAFFIC
-from convlab.algorithms.precomputed_gemm.tables import BLOCK_C, deltas_of, pieces, tables
-from convlab.algorithms.spec import Form, Formula
-from convlab.cost.phases import packing, table_pass, through_a_table
-from convlab.cpu.jit import late, njit, prange
-from convlab.cpu.threads import TILES, spread
+from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas_of, pieces, tables
+from convlab.cpu.gemm import empty_panels, put, whole_panels
+from convlab.cpu.jit import njit, prange
+from convlab.cpu.register_tile import accumulate, masked, store, tile_for, zeros
+from convlab.cpu.threads import parallel_for
+from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
 
-zeros, masked, accumulate, store = late("convlab.cpu.register_tile", "zeros", "masked", "accumulate", "store")
-(whole_panels,) = late("convlab.cpu.gemm", "whole_panels")
+
+def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return the weights in panels, a filter's numbers in the order of the walk."""
+    _, filters, taps = problem.gemm
+    panels = empty_panels(problem.groups, filters, taps, w.dtype)
+    for k, piece in pieces(problem, w, BLOCK_C):
+        put(panels, taps, piece, k=k)
+    return panels
 
 
-def _run(problem, x, panels, workspace, y, threads):
-    from convlab.cpu.register_tile import tile_for
+def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    """Return the workspace: starts and masks in tiles as tall as the register tile, and zeros."""
+    outside = np.zeros(min(BLOCK_C, problem.C // problem.groups), problem.dtype)  # what padding reads
+    return tables(problem, tile_for(problem.dtype).rows) | {"outside": outside}
 
+
+def run(problem, x, panels, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     tile, (M, filters, _) = tile_for(problem.dtype), problem.gemm
     tables = workspace["starts"], workspace["masks"], workspace["outside"]
     channels = problem.C // problem.groups
@@ -40,7 +50,7 @@ def _run(problem, x, panels, workspace, y, threads):
         pixels, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
         arrays = pixels, *tables, panels[g], out
         rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C)
-        spread(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
+        parallel_for(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
 
 
 @njit
@@ -84,33 +94,3 @@ def _shared(parts, tile, x, starts, masks, outside, panels, y, sizes, block_c, s
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
         rest = x, starts, masks, outside, panels, y, sizes, block_c, steps
         _precomputed(first, end, left, right, tile, *rest)
-
-
-def _allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
-    from convlab.cpu.register_tile import tile_for
-
-    outside = np.zeros(min(BLOCK_C, problem.C // problem.groups), problem.dtype)  # what padding reads
-    return tables(problem, tile_for(problem.dtype).rows) | {"outside": outside}
-
-
-def _pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    from convlab.cpu.gemm import empty_panels, put
-
-    _, filters, taps = problem.gemm
-    panels = empty_panels(problem.groups, filters, taps, w.dtype)
-    for k, piece in pieces(problem, w, BLOCK_C):
-        put(panels, taps, piece, k=k)
-    return panels
-
-
-FORM = Form(
-    run=_run,
-    bytes_moved=Formula(TRAFFIC.text + " + N*P*Q*8 + ceil(N*P*Q/MR) * R*S"),
-    workspace_bytes=Formula(f"ceil(N*P*Q/MR) * (MR*8 + R*S) + min({BLOCK_C}, C/G) * b"),
-    packed_bytes=panel_bytes,
-    pack=_pack,
-    allocate=_allocate,
-    passes=lambda: (through_a_table(),),
-    # Packed piece by piece, in the order of the walk: as good as twice.
-    once=lambda: (packing(), packing(), table_pass("ceil(N*P*Q/MR)*MR * R*S")),
-)

@@ -1,11 +1,11 @@
 """Precomputed implicit GEMM on a GPU: the tiled product walks by deltas.
 
     A[m, piece] = x[starts[m] + distance] where bit `tap` of masks[m] says so, else 0
-    distance   += next_s, next_r or next_c         the three deltas of `tables`
+    distance   += next_s, next_r or next_c         the three deltas of `offsets`
 
 A piece of K is one tap and block_k channels. So all threads are at the same tap at the same time; one of
 three numbers, known when the kernel is started and kept in constant memory with its other arguments, moves
-all of them on. What `tiled.index_map` decides for every piece and row (which tap, is it inside) is a look at
+all of them on. What `implicit_loader` decides for every piece and row (which tap, is it inside) is a look at
 a bit.
 
 The price: pieces end with their tap. With three channels a piece of four is a quarter zeros, and so are the
@@ -18,11 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from convlab.algorithms.precomputed_gemm.tables import deltas_of, walk
+from convlab.algorithms.precomputed_gemm.offsets import deltas_of, walk
 from convlab.gpu.device import current
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import choose
-from convlab.gpu.gemm.kernel import Source
+from convlab.gpu.gemm.heuristics import choose_tile
+from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
@@ -72,13 +72,13 @@ def _of_a_group(problem: ConvProblem) -> tuple[int, int]:
 
 def allocate(problem: ConvProblem, threads: int) -> dict:
     """Return the table of rows, and parts of sums where K is cut."""
-    return {"rows": current().put(table(problem))} | launch.partials(problem, choose(problem).parts)
+    return {"rows": current().put(table(problem))} | launch.partials(problem, choose_tile(problem).parts)
 
 
 def workspace_bytes(problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
     words = 1 + -(-problem.R * problem.S // WORD)
-    return words * problem.gemm[0] * 4 + launch.partial_bytes(problem, choose(problem).parts)
+    return words * problem.gemm[0] * 4 + launch.partial_bytes(problem, choose_tile(problem).parts)
 
 
 def table(problem: ConvProblem) -> np.ndarray:
@@ -104,22 +104,22 @@ def table(problem: ConvProblem) -> np.ndarray:
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, parts, *_ = choose(problem)
+    tile, parts, *_ = choose_tile(problem)
     tile = replace(tile, block_k=channels_of_a_piece(problem))
     rows, partials = workspace["rows"].reshape(-1), workspace.get("partials")
-    launch.multiply(problem, tile, parts, walked, shape(problem, tile), x, rows, w, partials, y)
+    launch.multiply(problem, tile, parts, precomputed_loader, shape(problem, tile), x, rows, w, partials, y)
 
 
 def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
-    """Return the numbers of the problem that `walked` takes: sizes, steps to any tap, and the deltas."""
+    """Return what `precomputed_loader` takes of the problem: sizes, steps to any tap, and the deltas."""
     next_s, next_row = problem.C * problem.dilation[1], problem.W * problem.C * problem.dilation[0]
     steps = next_row, next_s, *(delta % (1 << 32) for delta in deltas_of(problem, tile.block_k))
     return problem.C // problem.groups, problem.S, problem.R * problem.S, *steps
 
 
 @kept
-def walked(tile: Tile, width: Count, dtype: Computed) -> Source:
-    """Return the `Source` that walks from tap to tap."""
+def precomputed_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
+    """Return the `Loader` that walks from tap to tap."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads, block_k = tile.loads_a(width), tile.lanes(width), tile.threads, tile.block_k
 
@@ -168,4 +168,4 @@ def walked(tile: Tile, width: Count, dtype: Computed) -> Source:
         if taps > WORD and tap % WORD == 0:
             next_word(rows, table, tap, M)
 
-    return Source(begin, fetch, advance)
+    return Loader(begin, fetch, advance)

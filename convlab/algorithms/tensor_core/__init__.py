@@ -20,63 +20,27 @@ NVIDIA, "Parallel Thread Execution ISA", warp-level matrix instructions; CUTLASS
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from convlab.algorithms.binding import gpu_form
+from convlab.algorithms.binding import form
 from convlab.algorithms.spec import Algorithm, Formula
-from convlab.errors import ParameterError
-from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS
+from convlab.algorithms.tensor_core.rounding import rounded
+from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS, WarpTile
 from convlab.problem import ConvProblem
-from convlab.support.checked import checked, kept
+from convlab.support.checked import kept
 from convlab.support.checks import check_choice
 
-WORDS = 16  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
-
-
-class Tile(NamedTuple):
-    """What a block of threads computes, and each warp of it.
-
-    Attributes
-    ----------
-    block_m, block_n : int
-        Output pixels and filters of a block, multiples of 32.
-    warp_m, warp_n : int
-        Output pixels and filters of a warp; multiples of 16 that divide the block's.
-    """
-
-    block_m: int
-    block_n: int
-    warp_m: int
-    warp_n: int
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return 32 * (self.block_m // self.warp_m) * (self.block_n // self.warp_n)
-
+__all__ = ["KINDS", "TILES", "WarpTile", "rounded", "tensor_core", "tile_for"]
 
 # The largest comes first. A warp of 64 x 32 reads each word of shared memory for 32 or 64 products.
-TILES = (Tile(128, 128, 64, 32), Tile(128, 64, 32, 32), Tile(64, 64, 32, 32), Tile(32, 32, 16, 16))
+TILES = (
+    WarpTile(128, 128, 64, 32),
+    WarpTile(128, 64, 32, 32),
+    WarpTile(64, 64, 32, 32),
+    WarpTile(32, 32, 16, 16),
+)
 ENOUGH = 128  # blocks: about one for each multiprocessor of a large GPU
 
 
-class Kind(NamedTuple):
-    """A type that tensor cores multiply: its name, and how many numbers of it are in a word of 32 bits."""
-
-    name: str
-    in_a_word: int
-
-    def words(self, problem: ConvProblem) -> int:
-        """Return the words that hold one pixel's channels of one group, in whole copies of four words."""
-        return -(-problem.C // problem.groups // (4 * self.in_a_word)) * 4
-
-
-KINDS = {"fp16": Kind("fp16", 2), "tf32": Kind("tf32", 1)}
-
-
-def tile_for(problem: ConvProblem) -> Tile:
+def tile_for(problem: ConvProblem) -> WarpTile:
     """Return the largest tile that still gives every multiprocessor a block to compute."""
     M, filters, _ = problem.gemm
     for tile in TILES:
@@ -87,36 +51,6 @@ def tile_for(problem: ConvProblem) -> Tile:
     return TILES[-1]
 
 
-@checked
-def rounded(array: np.ndarray, kind: str) -> np.ndarray:
-    """Return float32 numbers as a tensor core sees them, still as float32.
-
-    Parameters
-    ----------
-    array : ndarray of float32
-    kind : str
-        "fp16" or "tf32".
-    """
-    check_choice("kind", kind, KINDS)
-    if kind == "fp16":
-        with np.errstate(over="ignore"):  # beyond 65504 is infinity, as on the device
-            return array.astype(np.float16).astype(np.float32)
-    bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
-    up = np.where(np.isfinite(array), bits + np.uint32(1 << 12), bits)  # half a unit, ties away from zero
-    return (up & ~np.uint32((1 << 13) - 1)).view(np.float32)
-
-
-def pack(kind: str, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    """Return w rounded, as words (K, row): r, s, padded channels; zeros up to whole pieces of the sums."""
-    K, R, S, channels = w.shape
-    words, in_a_word = KINDS[kind].words(problem), KINDS[kind].in_a_word
-    row = -(-R * S * words // WORDS) * WORDS
-    packed = np.zeros((K, row * in_a_word), {"fp16": np.float16, "tf32": np.float32}[kind])
-    taps = packed[:, : R * S * words * in_a_word].reshape(K, R, S, -1)
-    taps[..., :channels] = rounded(w, kind)
-    return packed.view(np.uint32)
-
-
 def refuses(problem: ConvProblem) -> str | None:
     """Say that double precision would be lost."""
     if problem.dtype != "float32":
@@ -125,14 +59,14 @@ def refuses(problem: ConvProblem) -> str | None:
 
 
 @kept
-def tensor_core(inputs: str = "fp16", tile: Tile | None = None) -> Algorithm:
+def tensor_core(inputs: str = "fp16", tile: WarpTile | None = None) -> Algorithm:
     """Return the algorithm that multiplies on tensor cores, for `conv2d` and `plan` in the place of a name.
 
     Parameters
     ----------
     inputs : str
         What x and w, which are float32, are rounded to: "fp16" or "tf32". y is float32.
-    tile : Tile, optional
+    tile : WarpTile, optional
         What a block and a warp compute; by default what suits the problem.
 
     Raises
@@ -147,7 +81,7 @@ def tensor_core(inputs: str = "fp16", tile: Tile | None = None) -> Algorithm:
     """
     check_choice("inputs", inputs, KINDS)
     if tile is not None:
-        _check(tile)
+        tile.check()
     channels = f"ceil(C/G/{4 * KINDS[inputs].in_a_word})*4"  # in words
     words, row = f"N*H*W*G*{channels}", f"ceil(R*S*{channels}/{WORDS})*{WORDS}"
     # x is read, and its words are written; then they are read for each tap.
@@ -161,9 +95,10 @@ def tensor_core(inputs: str = "fp16", tile: Tile | None = None) -> Algorithm:
         # products in a sum these errors average out; the bound must serve a sum of one.)
         rounding=1 + 2.0**13,
         forms={
-            "gpu": gpu_form(
-                "tensor_core",
-                parts=("pack", "allocate"),
+            "gpu": form(
+                __name__,
+                "gpu",
+                functions=("pack", "allocate"),
                 bound=(inputs, tile),
                 bytes_moved=Formula(traffic),
                 workspace_bytes=Formula(f"{words} * 4"),
@@ -171,19 +106,3 @@ def tensor_core(inputs: str = "fp16", tile: Tile | None = None) -> Algorithm:
             )
         },
     )
-
-
-def _check(tile: Tile) -> None:
-    m, n, warp_m, warp_n = tile
-    good = all(size > 0 for size in tile) and m % 32 == n % 32 == warp_m % 16 == warp_n % 16 == 0
-    if not good or m % warp_m or n % warp_n or m * 4 % tile.threads or n * 4 % tile.threads:
-        raise ParameterError(
-            f"tile={tuple(tile)}; expected multiples of 32, cut into warps of multiples of 16, "
-            "and as many copies of 16 bytes for every thread"
-        )
-    shared = 2 * (m + n) * (WORDS + 4) * 4
-    if shared > MOST_SHARED or tile.threads > MOST_THREADS:
-        raise ParameterError(
-            f"tile={tuple(tile)} needs {shared} bytes of shared memory and {tile.threads} threads; "
-            f"a block has {MOST_SHARED} bytes and {MOST_THREADS} threads"
-        )

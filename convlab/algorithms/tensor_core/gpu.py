@@ -10,39 +10,40 @@ the bytes for fp16, and padding costs no request, as a copy that is not wanted w
 
 from __future__ import annotations
 
-from convlab.algorithms import tensor_core as algorithm
-from convlab.algorithms.tensor_core import KINDS, Tile, tile_for
+from convlab.algorithms.tensor_core import tile_for
+from convlab.algorithms.tensor_core.rounding import packed_words
 from convlab.gpu.device import current
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import words_of
+from convlab.gpu.tensor_cores.warp_tile import KINDS, WarpTile
 from convlab.problem import ConvProblem
 
 
-def pack(kind: str, tile: Tile | None, problem: ConvProblem, w):
+def pack(kind: str, tile: WarpTile | None, problem: ConvProblem, w):
     """Return the rounded weights on the device."""
-    return current().put(algorithm.pack(kind, problem, w))
+    return current().put(packed_words(kind, problem, w))
 
 
-def allocate(kind: str, tile: Tile | None, problem: ConvProblem, threads: int):
+def allocate(kind: str, tile: WarpTile | None, problem: ConvProblem, threads: int):
     """Return the room for x, rounded: words (N*H*W*G*channels)."""
     pixels = problem.N * problem.H * problem.W * problem.groups
     return {"words": current().empty((pixels * KINDS[kind].words(problem),), "uint32")}
 
 
-def run(kind: str, tile: Tile | None, problem: ConvProblem, x, packed, workspace, y, threads):
+def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, workspace, y, threads):
     """Round x, then multiply."""
     words = workspace["words"]
     words_of(kind, problem, x.reshape(-1), words)
     multiply_words(kind, tile or tile_for(problem), problem, words, packed, y)
 
 
-def product_blocks(problem: ConvProblem, tile: Tile) -> int:
+def product_blocks(problem: ConvProblem, tile: WarpTile) -> int:
     """Return how many tiles cover y."""
     M, filters, _ = problem.gemm
     return problem.groups * -(-M // tile.block_m) * -(-filters // tile.block_n)
 
 
-def multiply_words(kind: str, tile: Tile, problem: ConvProblem, words, packed, y) -> None:
+def multiply_words(kind: str, tile: WarpTile, problem: ConvProblem, words, packed, y) -> None:
     """Fill y (N, P, Q, K) with the convolution of rounded x and w."""
     (M, filters, _), groups = problem.gemm, problem.groups
     (top, _), (left, _) = problem.padding

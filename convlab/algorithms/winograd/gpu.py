@@ -23,11 +23,10 @@ from math import prod
 from convlab.algorithms.winograd.gpu_transforms import written_out
 from convlab.algorithms.winograd.tiles import tile_grid, transform_weights, window_cells
 from convlab.algorithms.winograd.transforms import in_steps, transforms
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -38,7 +37,7 @@ def input_transform(m: int, dtype: str, r: int = 3):
     """Return the kernel(x, V, size, H, W, C, top, left, down, across); V has `size` * n * n numbers."""
     n = m + r - 1
     cells_of_window = n * n
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     into = written_out(in_steps(transforms(m, r=r).BT), f"into_{m}x{m}", dtype)
 
     @kernel
@@ -73,7 +72,7 @@ def output_transform(m: int, dtype: str, r: int = 3):
     """Return the kernel(M, y, size, P, Q, K, down, across); M has `size` * n * n numbers."""
     n = m + r - 1
     cells_of_window = n * n
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     back = written_out(in_steps(transforms(m, r=r).AT), f"back_{m}x{m}", dtype)
 
     @kernel
@@ -118,7 +117,7 @@ def products_of(m: int, problem: ConvProblem) -> ConvProblem:
 
 
 def pack(m: int, problem: ConvProblem, w):
-    """Return the transformed weights on the device, as `many_products` wants them."""
+    """Return the transformed weights on the device, as `gemm.batched` wants them."""
     products = products_of(m, problem)
     return batched.pack(products, transform_weights(m, problem, w).reshape(products.w_shape))
 

@@ -7,14 +7,14 @@ A loop over the matrix would multiply by zeros and ones, and look its numbers up
 line for each sum and nothing that does not count. `source` returns it, to be read::
 
     >>> from convlab.algorithms.winograd.transforms import transforms
-    >>> print(source([transforms(2).AT], "output"))
+    >>> print(source([transforms(2).AT], "output").rstrip())
     def output(cells, at, step):
         d0 = cells[at]
         d1 = cells[at + 1 * step]
         d2 = cells[at + 2 * step]
         d3 = cells[at + 3 * step]
         a0 = d0 + d1 + d2
-        a1 = d1 - d2 + d3
+        a1 = d1 + d3 - d2
         cells[at] = a0
         cells[at + 1 * step] = a1
 
@@ -28,8 +28,8 @@ import linecache
 from functools import lru_cache
 
 from convlab.algorithms.winograd.transforms import Matrix
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.kernels import device_function
+from convlab.gpu.numba_cuda import number_type
 
 
 def source(steps: list[Matrix], name: str) -> str:
@@ -38,7 +38,7 @@ def source(steps: list[Matrix], name: str) -> str:
     Parameters
     ----------
     steps : list of matrices
-        Applied first to last, as `winograd_transforms.in_steps` returns them.
+        Applied first to last, as `transforms.in_steps` returns them.
     name : str
         Of the function.
     """
@@ -57,7 +57,7 @@ def source(steps: list[Matrix], name: str) -> str:
 def _function(text: str, dtype: str):
     name = text.partition("(")[0].removeprefix("def ")
     file = f"<{name}, written out {hashlib.sha256((text + dtype).encode()).hexdigest()[:12]}>"
-    names = {"number": getattr(_cuda, dtype)}
+    names = {"number": number_type(dtype)}
     exec(compile(text, file, "exec"), names)
     # What reads a function's source, the lane simulator among them, looks here.
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file

@@ -18,6 +18,8 @@ import numpy as np
 from convlab.algorithms.winograd.transforms import in_steps, matrices, operations, transforms
 from convlab.problem import ConvProblem
 
+BLOCK = 56  # tiles at a time in the fast form, at most: their windows stay in the cache for all filters
+LANES = 16  # of the widest vector, float32 on AVX-512
 _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 
 

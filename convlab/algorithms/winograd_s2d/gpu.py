@@ -10,12 +10,10 @@ from functools import lru_cache
 from math import prod
 
 from convlab.algorithms.winograd import gpu as winograd
-from convlab.algorithms.winograd_s2d import M
-from convlab.algorithms.winograd_s2d.space_to_depth import fold_weights, folded
-from convlab.gpu import numba_cuda as _cuda
+from convlab.algorithms.winograd_s2d.space_to_depth import M, fold_weights, folded
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 
 THREADS = 128
@@ -24,7 +22,7 @@ THREADS = 128
 @lru_cache
 def fold(dtype: str):
     """Return the kernel(x, z, size, H, W, C, top, left, rows, columns); z (N, rows, columns, 2, 2, C)."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def fold_blocks(x, z, size, H, W, C, top, left, rows, columns):

@@ -15,10 +15,13 @@ from itertools import product
 
 import numpy as np
 
-from convlab.cpu.jit import copy_run, njit
 from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked, kept
 from convlab.support.checks import check_array
+
+M = 4  # outputs of a tile along an axis
+TAPS = (3, 4)  # of the folded filters; with 2 the price is as high as the gain
 
 
 def folded_taps(problem: ConvProblem) -> int:
@@ -41,6 +44,13 @@ def fold_weights(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     taps = np.zeros((K, 2 * r, 2 * r, problem.C), w.dtype)
     taps[:, : problem.R, : problem.S] = w  # the others stay zero
     return taps.reshape(K, r, 2, r, 2, -1).transpose(0, 1, 3, 2, 4, 5).reshape(K, r, r, -1)
+
+
+def empty_fold(problem: ConvProblem) -> np.ndarray:
+    """Return z (N, rows, columns, 4*C), whose padding is zero from the beginning and stays so."""
+    z = aligned_empty(folded(problem).x_shape, problem.dtype)
+    z[...] = 0
+    return z
 
 
 @checked
@@ -66,30 +76,3 @@ def _hits(shift: int, size: int, count: int) -> tuple[slice, slice]:
     first = max(0, -(shift // 2))
     end = max(first, min(count, (size - shift + 1) // 2))
     return slice(first, end), slice(2 * first + shift, 2 * end + shift, 2)
-
-
-# -- the fast form -----------------------------------------------------------------------------------------
-
-
-@njit
-def _fold(x, z, sizes, top, left):
-    """Copy two neighbours of a line at a time: they lie side by side in x, and in z; both are flat."""
-    N, H, W, C, rows, columns = sizes
-    for n in range(N):
-        for i in range(rows):
-            for a in range(2):
-                h = 2 * i + a - top
-                if 0 <= h < H:
-                    for j in range(columns):
-                        w = 2 * j - left
-                        first, end = max(0, -w), min(2, W - w)  # which of the two lie in the picture
-                        if first < end:
-                            to = ((((n * rows + i) * columns + j) * 2 + a) * 2 + first) * C
-                            start = ((n * H + h) * W + w + first) * C
-                            copy_run(z, to, x, start, (end - first) * C)
-
-
-def fold_cpu(problem: ConvProblem, x: np.ndarray, z: np.ndarray) -> None:
-    """Fill z like `fold_numpy`."""
-    (top, _), (left, _) = problem.padding
-    _fold(x.reshape(-1), z.reshape(-1), (*x.shape, *z.shape[1:3]), top, left)

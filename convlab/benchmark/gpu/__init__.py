@@ -1,4 +1,4 @@
-"""`convlab bench gpu`: an NVIDIA GPU measured, from its roofs to the layers of real networks.
+"""An NVIDIA GPU, measured: a clock of its own for `Comparison`, and the times that notebooks show.
 
-Nothing here needs more than Numba, NumPy and threadpoolctl; PyTorch is a rival where it is installed.
+The whole machine, from its roofs to the layers of real networks, is the business of `tools.bench_gpu`.
 """

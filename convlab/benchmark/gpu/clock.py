@@ -1,6 +1,6 @@
-"""Time on the device: events in its queue, the cache emptied, and the host far ahead.
+"""Clocks for a GPU: events in its queue, the cache emptied, and the host far ahead.
 
-    flush     a kernel writes more than L2 holds, so that nothing of before is in it
+    fill      a kernel writes more than L2 holds, so that nothing of before is in it
     wait      a kernel counts while the host puts all that follows into the queue: gaps between the kernels
               of one algorithm are then the device's own, not the time Python takes
     event     run     event
@@ -12,49 +12,92 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from math import nan
 
 import numpy as np
 
-from convlab.auto.timing import Timer, Timing
-from convlab.benchmark.gpu import roof_kernels
-from convlab.gpu.device import Gpu
+from convlab.algorithms import ALGORITHMS, Algorithm
+from convlab.algorithms.tensor_core import KINDS, tensor_core
+from convlab.api import plan
+from convlab.auto.timing import Timer
+from convlab.benchmark.gpu.kernels import fill, wait
+from convlab.gpu.device import Gpu, using
+from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.simulated_gpu import Simulator
+from convlab.oracle import reference_at, tolerance
+from convlab.problem import ConvProblem
 
-UNTIMED = Timing(nan, nan, nan)
+PIXELS = 2048  # of an output are held against the reference, and all of it against "was not written"
 _LEAST_LEAD = 30e-6  # seconds that the host gets to fill the queue
 
 
-class EventClock:
+class DeviceClock:
+    """What every clock of a device offers a `Comparison`; for the words see `comparison.WallClock`.
+
+    All candidates read the same random x where it lies on the device. Ours write into an output that is
+    there already; PyTorch takes its own from a pool, which costs the device nothing.
+    """
+
+    cache, threads = "flushed", 1
+
+    def algorithms(self) -> dict[str, Algorithm]:
+        """Return every algorithm that has a form for the GPU, those on tensor cores included."""
+        ours = {name: one for name, one in ALGORITHMS.items() if "gpu" in one.forms}
+        return ours | {one.name: one for one in map(tensor_core, KINDS)}
+
+    def sample(self, problem: ConvProblem):
+        """Return x, w, what is expected at some pixels, how far it may be off, and these pixels."""
+        rng = np.random.default_rng(0)
+        x, w = (rng.standard_normal(shape, np.float32) for shape in (problem.x_shape, problem.w_shape))
+        pixels = some_pixels(problem.y_shape[:3], rng)
+        return x, w, reference_at(x, w, problem, pixels), tolerance(x, w, problem), pixels
+
+    def put(self, x: np.ndarray):
+        """Return a copy of x on the device."""
+        return self.device.put(x)
+
+    def room(self, problem: ConvProblem):
+        """Return an output on the device."""
+        return self.device.empty(problem.y_shape, problem.dtype)
+
+    def spoil(self, y) -> None:
+        """Write "not a number" all over an output."""
+        fill(self.device, y, np.nan)
+
+    def get(self, y) -> np.ndarray:
+        """Return a copy of an output."""
+        return self.device.get(y)
+
+    def plan(self, problem: ConvProblem, w: np.ndarray, algorithm: Algorithm):
+        """Return a plan of one of ours on the device."""
+        with using(self.device):
+            return plan(problem, w, algorithm=algorithm, backend="gpu")
+
+
+class EventClock(DeviceClock):
     """Times runs on the GPU of this machine.
 
     Attributes
     ----------
     device : Gpu
-    simulated : bool
-        False.
     """
 
     simulated = False
 
     def __init__(self):
-        from convlab.gpu.numba_cuda import cuda
-
         self.device = Gpu()
-        self._cuda = cuda
-        cache = getattr(cuda.get_current_device(), "L2_CACHE_SIZE", 0) or (64 << 20)
-        self._waste = self.device.empty(max(2 * cache, 64 << 20) // 4, np.float32)
+        size = getattr(cuda.get_current_device(), "L2_CACHE_SIZE", 0) or (64 << 20)
+        self._waste = self.device.empty(max(2 * size, 64 << 20) // 4, np.float32)
         self._cell = self.device.put(np.ones(1, np.float32))
         self._events = cuda.event(timing=True), cuda.event(timing=True)
         self._wait(1000)  # compiles
         counts = 1_000_000
         self._counts_a_second = counts / min(self._between(lambda: self._wait(counts)) for _ in range(3))
 
-    def timer(self, run: Callable[[], object]) -> Timer:
+    def timer(self, run: Callable[[], object], warm: int = 1) -> Timer:
         """Return a function that calls `run` once untimed, once timed, and returns the device's seconds."""
 
         def seconds() -> float:
-            self.finish()
+            cuda.synchronize()
             start = time.perf_counter()
             run()
             lead = max(2 * (time.perf_counter() - start), _LEAST_LEAD)
@@ -64,21 +107,17 @@ class EventClock:
 
         return seconds
 
-    def finish(self) -> None:
-        """Wait until the device has done all it was asked for."""
-        self._cuda.synchronize()
-
     def is_alive(self) -> bool:
         """Say if the device still answers: after some errors of a kernel it does so in a new process only."""
         try:
             self._wait(1)
-            self.finish()
+            cuda.synchronize()
         except Exception:  # whatever the driver says, it is lost
             return False
         return True
 
     def _wait(self, counts: int) -> None:
-        self.device.launch(roof_kernels.wait(), 1, 1, self._cell, np.float32(0.5), counts)
+        self.device.launch(wait(), 1, 1, self._cell, np.float32(0.5), counts)
 
     def _between(self, run) -> float:
         before, after = self._events
@@ -86,10 +125,10 @@ class EventClock:
         run()
         after.record()
         after.synchronize()
-        return self._cuda.event_elapsed_time(before, after) / 1000  # it gives milliseconds
+        return cuda.event_elapsed_time(before, after) / 1000  # it gives milliseconds
 
 
-class StandIn:
+class StandIn(DeviceClock):
     """No clock at all, for trying a benchmark in the lane simulator: its times are never recorded."""
 
     simulated = True
@@ -97,20 +136,21 @@ class StandIn:
     def __init__(self):
         self.device = Simulator(traced=False)
 
-    def timer(self, run: Callable[[], object]) -> Timer:
+    def timer(self, run: Callable[[], object], warm: int = 1) -> Timer:
         """Return a function that does nothing: what there is to see, the check of the output has seen."""
         return lambda: 1.0
-
-    def finish(self) -> None:
-        """Do nothing: the simulator is never behind."""
 
     def is_alive(self) -> bool:
         """Say yes."""
         return True
 
 
-def fill(device, array, value: float) -> None:
-    """Write one number to the whole of a device array."""
-    flat = array.reshape(-1)
-    blocks = -(-flat.size // roof_kernels.THREADS)
-    device.launch(roof_kernels.fill(), blocks, roof_kernels.THREADS, flat, flat.dtype.type(value), flat.size)
+def some_pixels(shape: tuple[int, int, int], rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return n, p, q of output pixels: all of a small output; of a large one corners and random others."""
+    N, P, Q = shape
+    if N * P * Q <= PIXELS:
+        flat = np.arange(N * P * Q)
+    else:
+        corners = [(n * P + p) * Q + q for n in (0, N - 1) for p in (0, P - 1) for q in (0, Q - 1)]
+        flat = np.concatenate([corners, rng.choice(N * P * Q, PIXELS - len(corners), replace=False)])
+    return np.unravel_index(flat, shape)

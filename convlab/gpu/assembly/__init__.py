@@ -18,13 +18,14 @@ import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from convlab.errors import ConvError, UnsupportedError
-from convlab.gpu import diagnose
 from convlab.gpu.assembly.control_flow import loops, main_loop
 from convlab.gpu.assembly.sass import Code, parse
-from convlab.gpu.assembly.toolkit import find_part
-from convlab.gpu.diagnose.refusals import of_linker
+from convlab.gpu.diagnose.availability import assembly_fault
+from convlab.gpu.diagnose.driver_errors import too_much_shared
+from convlab.gpu.diagnose.toolkit import find_part
 from convlab.gpu.occupancy import Occupancy, occupancy
 from convlab.support.checked import Count, checked
 
@@ -73,7 +74,7 @@ class Assembly(Code):
 
     @cached_property
     def main_loop(self) -> Code:
-        """The loop in which the most multiply-adds are done, with the loops inside it; see `flow.main_loop`.
+        """The loop in which the most multiply-adds are done, with the loops inside it.
 
         Raises
         ------
@@ -98,8 +99,8 @@ class Assembly(Code):
 
 @checked
 def assemble(
-    kernel,
-    *arguments,
+    kernel: Any,
+    *arguments: Any,
     arch: str = "sm_90",
     launch_bounds: Count | tuple[Count, ...] | None = None,
     fastmath: bool | None = None,
@@ -126,11 +127,11 @@ def assemble(
     ConvError
         If ptxas refuses the kernel, for example because its tile does not fit into shared memory.
     """
-    if found := diagnose.of_assembly():
-        raise UnsupportedError(f"kernels cannot be compiled to machine code here: {found}")
+    if fault := assembly_fault():
+        raise UnsupportedError(f"kernels cannot be compiled to machine code here: {fault}")
     from convlab.gpu import numba_cuda
     from convlab.gpu.launch_args import as_launched
-    from convlab.gpu.simulator.launch import kernel_function, named
+    from convlab.gpu.simulator.launch_checks import kernel_function, named
 
     named(kernel_function(kernel), arguments)
     options = numba_cuda.kernel_options(kernel)
@@ -172,12 +173,12 @@ def _capability(arch: str) -> tuple:
     return (int(match[1]), int(match[2]), *match[3])
 
 
-def _run(tool: str, *arguments) -> tuple[str, str]:
+def _run(tool: str, *arguments: Any) -> tuple[str, str]:
     """Run one of the toolkit's programs; return what it wrote to its output and to its error output."""
-    done = subprocess.run([find_part(tool), *arguments], capture_output=True, text=True)
+    done = subprocess.run([str(find_part(tool)), *arguments], capture_output=True, text=True)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line or "fatal" in line]
-        if refused := of_linker(done.stderr):
+        if refused := too_much_shared(done.stderr):
             raise refused
         raise ConvError(f"{tool} refuses the kernel: {' '.join(said[:2]) or done.stderr.strip()}")
     return done.stdout, done.stderr

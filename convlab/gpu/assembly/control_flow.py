@@ -17,7 +17,7 @@ def loops(code: Code) -> tuple[Code, ...]:
     blocks, follows = _flow(code)
     before = _turned(follows)
     passed = _passed(follows, before)
-    bodies = defaultdict(set)  # where a loop begins -> the blocks of one turn
+    bodies: dict[int, set[int]] = defaultdict(set)  # where a loop begins -> the blocks of one turn
     for block in passed:
         for head in follows[block] & passed[block]:
             body, ahead = {head, block}, [block] if block != head else []
@@ -54,20 +54,23 @@ def _flow(code: Code) -> tuple[dict[int, list[Operation]], dict[int, set[int]]]:
     # A block is entered at its first instruction alone, and left at its last.
     starts = {operation.target for operation in code.operations}
     starts |= {after.address for operation, after in pairwise(code.operations) if operation.leaves}
-    blocks, current = {}, 0
+    blocks: dict[int, list[Operation]] = {}
+    current = 0
     for operation in code.operations:
         current = operation.address if operation.address in starts else current
         blocks.setdefault(current, []).append(operation)
-    follows = {}
-    for block, after in pairwise([*blocks, None]):
+    follows: dict[int, set[int]] = {}
+    for block, after in zip(blocks, [*list(blocks)[1:], None], strict=True):
         last = blocks[block][-1]
-        follows[block] = {last.target, None if last.leaves and not last.guarded else after} - {None}
+        reached = last.target, None if last.leaves and not last.guarded else after
+        follows[block] = {address for address in reached if address is not None}
     return blocks, follows
 
 
 def _turned(follows: dict[int, set[int]]) -> dict[int, set[int]]:
     """Return for every block that is ever reached the blocks it follows on."""
-    before, ahead = {0: set()}, [0]
+    before: dict[int, set[int]] = {0: set()}
+    ahead = [0]
     while ahead:
         block = ahead.pop()
         for successor in follows[block]:

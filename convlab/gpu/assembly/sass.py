@@ -120,7 +120,10 @@ def parse(listing: str) -> Code:
 
     What only fills the last lines of the code's memory (NOP, and a jump to itself) is left out.
     """
-    found, labels, waiting, file, line = [], {}, [], "", 0
+    found: list[Operation] = []
+    labels: dict[str, int] = {}
+    waiting: list[str] = []
+    file, line = "", 0
     for row in listing.splitlines():
         if place := _FILE.search(row):
             file, line = place[1], int(place[2])

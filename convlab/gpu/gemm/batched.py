@@ -10,8 +10,8 @@ transform come as such.
 from __future__ import annotations
 
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import choose
-from convlab.gpu.gemm.load_implicit import index_map, shape
+from convlab.gpu.gemm.heuristics import choose_tile
+from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 
@@ -28,10 +28,10 @@ def as_convolution(rows: int, count: int, inner: int, columns: int, dtype: str) 
 def tile_for(problem: ConvProblem) -> Tile:
     """Return the tile for products of this size."""
     rows, columns, _ = problem.gemm
-    return SMALL if min(rows, columns) <= SMALL.block_m else choose(problem).tile
+    return SMALL if min(rows, columns) <= SMALL.block_m else choose_tile(problem).tile
 
 
 def multiply(problem: ConvProblem, a, w, y) -> None:
     """Fill y (rows, count, columns) with the products of a (rows, count, inner) and packed w."""
     tile = tile_for(problem)
-    launch.multiply(problem, tile, 1, index_map, shape(problem, tile), a, a, w, None, y)
+    launch.multiply(problem, tile, 1, implicit_loader, shape(problem, tile), a, a, w, None, y)

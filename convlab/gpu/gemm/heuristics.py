@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from convlab.gpu.device import device_multiprocessors
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked, kept
+from convlab.support.integers import ceil_div
 
-MULTIPROCESSORS = 132  # of an H100; an A100 has 108. The choice is not changed by a few more or less.
 FETCH = 16  # multiply-adds in the time of fetching a number: 128 a clock, against 32 bytes from the L2 cache
 OTHERS = 50  # instructions for one piece beside multiplying and reading shared memory: addresses, barrier
 ENOUGH = 8  # warps of a multiprocessor that hide each other's waiting
@@ -52,7 +53,7 @@ TILES = {
 }
 
 
-class Choice(NamedTuple):
+class TileChoice(NamedTuple):
     """A tile for a product, and the parts that K is cut into.
 
     Attributes
@@ -74,20 +75,13 @@ class Choice(NamedTuple):
     used: float
     time: float
 
-    @property
-    def reason(self) -> str:
-        """What it comes to, in a sentence."""
-        cut = f", K in {self.parts} parts" if self.parts > 1 else ""
-        return (
-            f"{self.tile.block_m} x {self.tile.block_n} tiles{cut}: {self.blocks} blocks, {self.rounds} for "
-            f"the busiest of {MULTIPROCESSORS} multiprocessors; {self.used:.0%} of the cells are used"
-        )
 
-
-@kept
-def choose(
-    problem: ConvProblem, given: tuple[Count | None, Count | None, Count | None] = (None,) * 3
-) -> Choice:
+@checked
+def choose_tile(
+    problem: ConvProblem,
+    given: tuple[int | None, int | None, int | None] = (None, None, None),
+    multiprocessors: Count | None = None,
+) -> TileChoice:
     """Return the tile and the parts that are expected to be the fastest.
 
     Parameters
@@ -95,39 +89,56 @@ def choose(
     problem : ConvProblem
     given : tuple
         block_m, block_n and block_k that somebody wants; None leaves one to the library. K is not cut then.
+    multiprocessors : int, optional
+        How many the GPU has; by default those of the device that kernels run on here.
 
     Raises
     ------
     ParameterError
         If there is no such tile.
     """
+    count = device_multiprocessors() if multiprocessors is None else multiprocessors
+    return _chosen(problem, given, count)
+
+
+@kept
+def _chosen(
+    problem: ConvProblem,
+    given: tuple[Count | None, Count | None, Count | None],
+    multiprocessors: Count,
+) -> TileChoice:
     width = 1 if problem.C // problem.groups % 4 else 4
-    choices = [judge(problem, tile, parts) for tile in TILES[problem.dtype, width] for parts in PARTS]
+    tiles = TILES[problem.dtype, width]
+    choices = [estimate(problem, tile, parts, multiprocessors) for tile in tiles for parts in PARTS]
     best = min(choices, key=lambda choice: choice.time)
     if not any(given):
         return best
     usual = best.tile.block_m, best.tile.block_n, best.tile.block_k
     tile = tile_of(*(block or other for block, other in zip(given, usual, strict=True)))
     tile.check(problem.dtype)
-    return judge(problem, tile)
+    return estimate(problem, tile, 1, multiprocessors)
 
 
 @checked
-def judge(problem: ConvProblem, tile: Tile, parts: Count = 1) -> Choice:
+def estimate(
+    problem: ConvProblem, tile: Tile, parts: Count = 1, multiprocessors: Count | None = None
+) -> TileChoice:
     """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
+    if multiprocessors is None:
+        multiprocessors = device_multiprocessors()
     (M, N, K), groups = problem.gemm, problem.groups
-    pieces = -(-K // tile.block_k)
+    pieces = ceil_div(K, tile.block_k)
     parts = 1 if groups > 1 else max(1, min(parts, pieces // LEAST))
-    length = -(-pieces // parts)
-    parts = -(-pieces // length)  # none is empty
-    tiles, cells = -(-M // tile.block_m) * -(-N // tile.block_n) * groups, tile.block_m * tile.block_n
-    rounds = -(-tiles * parts // MULTIPROCESSORS)
+    length = ceil_div(pieces, parts)
+    parts = ceil_div(pieces, length)  # none is empty
+    tiles, cells = ceil_div(M, tile.block_m) * ceil_div(N, tile.block_n) * groups, tile.block_m * tile.block_n
+    rounds = ceil_div(tiles * parts, multiprocessors)
     fetches = FETCH * (1 / tile.block_m + 1 / tile.block_n)
     waiting = max(1, ENOUGH / (rounds * tile.warps))
     time = rounds * cells * length * tile.block_k * (instructions(tile) + fetches) * waiting
     if parts > 1:  # each is written and read again, and their sum is written
-        time += LAUNCH + FETCH * (2 * parts + 1) * M * N / MULTIPROCESSORS
-    return Choice(tile, parts, tiles * parts, rounds, M * N * groups / (tiles * cells), time)
+        time += LAUNCH + FETCH * (2 * parts + 1) * M * N / multiprocessors
+    return TileChoice(tile, parts, tiles * parts, rounds, M * N * groups / (tiles * cells), time)
 
 
 def instructions(tile: Tile) -> float:

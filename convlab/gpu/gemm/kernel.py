@@ -12,7 +12,7 @@
 A load takes hundreds of cycles to arrive. With two buffers, the multiply-adds of one piece stand between
 the loads of the next one and the first use of what they bring; and one barrier a piece is enough.
 
-What A is, a `Source` says: three device functions. So the same kernel multiplies a matrix that lies in
+How A is loaded, a `Loader` says: three device functions. So the same kernel multiplies a matrix that lies in
 memory, one that an index map describes (`implicit_gemm`), and one that a table leads to (`indirect`).
 """
 
@@ -21,18 +21,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from convlab.gpu import numba_cuda as _cuda
-from convlab.gpu.gemm.outer_product import outer_products, place
+from convlab.gpu.gemm.outer_product import outer_products, thread_corner
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.tile_io import stash_pieces, store_sums, weights
 from convlab.gpu.kernels import device_function, kernel
-from convlab.gpu.numba_cuda import cuda, launch_bounds, uint32
+from convlab.gpu.numba_cuda import cuda, launch_bounds, number_type, uint32
 from convlab.support.checked import Computed, Count, kept
 
-STATE = 4  # numbers a source keeps for each of a thread's rows, and for where it is along K
+STATE = 4  # numbers a loader keeps for each of a thread's rows, and for where it is along K
 
 
-class Source(NamedTuple):
+class Loader(NamedTuple):
     """Where the numbers of A come from.
 
     A thread has `loads_a` rows of the piece, and of each the same few neighbouring columns.
@@ -42,7 +41,7 @@ class Source(NamedTuple):
     begin : device function
         ``begin(rows, at, table, thread, m, M, first, k, shape)``: take the block's first row m and first
         column k apart, once; everything begins at x[first]. Fills rows (loads_a, STATE) and at (STATE,),
-        which are the source's own.
+        which are the loader's own.
     fetch : device function
         ``fetch(x, rows, at, registers, shape)``: the thread's numbers of this piece, zeros on padding.
     advance : device function
@@ -56,15 +55,15 @@ class Source(NamedTuple):
 
 @kept
 def tiled_product(
-    tile: Tile, source: Callable, x_width: Count, y_width: Count, dtype: Computed, columns: Count = 1
+    tile: Tile, loader: Callable, x_width: Count, y_width: Count, dtype: Computed, columns: Count = 1
 ):
     """Return the kernel(x, table, w, y, shape, matrix).
 
     Parameters
     ----------
     tile : Tile
-    source : callable
-        ``source(tile, x_width, dtype)`` returns the `Source`.
+    loader : callable
+        ``loader(tile, x_width, dtype)`` returns the `Loader`.
     x_width, y_width : int
         Numbers of one load of x and of one store to y: 1 or 4, as their rows allow.
     dtype : str
@@ -73,16 +72,16 @@ def tiled_product(
 
     Notes
     -----
-    x, w and y are flat; `table` and `shape`, a tuple of uint32, are the source's. `matrix` is a tuple of
+    x, w and y are flat; `table` and `shape`, a tuple of uint32, are the loader's. `matrix` is a tuple of
     uint32: M, N, K, the distance of two rows of w and of y, the pieces of K to add up; and for slices, of
     which blockIdx.z counts those after the `first`: how far x, w, k and y begin after those of the slice
     before. A slice is a group of channels, a part of K, or one product of many.
     """
-    begin, fetch, advance = source(tile, x_width, dtype)
+    begin, fetch, advance = loader(tile, x_width, dtype)
     begin_b, fetch_b = weights(tile, dtype)
     stash_a, stash_b = stash_pieces(tile, x_width, dtype)
     add, store = outer_products(tile, dtype), store_sums(tile, y_width, dtype)
-    corner, number = place(tile), getattr(_cuda, dtype)
+    corner, number = thread_corner(tile), number_type(dtype)
     block_m, block_n, block_k, row = tile.block_m, tile.block_n, tile.block_k, tile.row
     thread_m, thread_n, cells = tile.thread_m, tile.thread_n, tile.thread_m * tile.thread_n
     loads_a, loads_b, buffers = tile.loads_a(x_width), tile.loads_b, tile.buffers

@@ -6,13 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.device import current
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div, round_up
 
 WIDE = 4  # rows of packed weights begin at multiples of so many numbers
 MOST = 65535  # blocks along the second and third axis of a grid
@@ -38,7 +38,7 @@ def packed_bytes(problem: ConvProblem) -> int:
 
 def padded(filters: int) -> int:
     """Return the numbers of a row of packed weights."""
-    return -(-filters // WIDE) * WIDE
+    return round_up(filters, WIDE)
 
 
 def partials(problem: ConvProblem, parts: int) -> dict:
@@ -53,8 +53,8 @@ def partial_bytes(problem: ConvProblem, parts: int) -> int:
     return parts * problem.y_bytes if parts > 1 else 0
 
 
-def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, table, w, partials, y) -> None:
-    """Fill y with the product of A, as `source` finds it in x, and w.
+def multiply(problem: ConvProblem, tile: Tile, parts: int, loader, shape, x, table, w, partials, y) -> None:
+    """Fill y with the product of A, as `loader` finds it in x, and w.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, tab
     tile : Tile
     parts : int
         K is cut into so many parts, each a block's own; 1 for none.
-    source : callable
+    loader : callable
         See `tiled_product`.
     shape : tuple of int
-        What the source wants to know.
+        What the loader wants to know.
     x, table, w, y
         Arrays of the device; w (groups, K, filters up to a multiple of four).
     partials
@@ -73,23 +73,22 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, source, shape, x, tab
     """
     tile.check(problem.dtype)
     (M, N, _), channels, (_, K, row_w) = problem.gemm, problem.C // problem.groups, w.shape
-    pieces = -(-K // (tile.block_k * parts))  # of each part
+    pieces = ceil_div(K, tile.block_k * parts)  # of each part
     if parts == 1:
         slices, steps, target = problem.groups, (channels, K * row_w, 0, N), y
     else:
         slices, steps, target = parts, (0, 0, pieces * tile.block_k, M * N), partials
     blocks, columns = grid(M, N, tile)
     widths = wide(tile.width, channels, x), wide(tile.width, N, target)
-    kernel = tiled_product(tile, source, *widths, problem.dtype, columns)
+    kernel = tiled_product(tile, loader, *widths, problem.dtype, columns)
     arrays = x.reshape(-1), table, w.reshape(-1), target.reshape(-1)
     for first in range(0, slices, MOST):
         matrix = M, N, K, row_w, problem.K, pieces, first, *steps
         size = *blocks, min(MOST, slices - first)
         current().launch(kernel, size, tile.threads, *arrays, shape, matrix)
     if parts > 1:
-        blocks = -(-y.size // REDUCERS)
         flat = partials.reshape(-1), y.reshape(-1)
-        current().launch(add_up(problem.dtype), blocks, REDUCERS, *flat, y.size, parts)
+        current().launch(add_up(problem.dtype), ceil_div(y.size, REDUCERS), REDUCERS, *flat, y.size, parts)
 
 
 def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:
@@ -98,9 +97,9 @@ def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:
     Blocks that run at the same time should need the same rows of A and columns of B, or the L2 cache holds
     them in vain. So y is not walked row by row, but in strips of up to eight blocks.
     """
-    blocks_m, blocks_n = -(-M // tile.block_m), -(-N // tile.block_n)
+    blocks_m, blocks_n = ceil_div(M, tile.block_m), ceil_div(N, tile.block_n)
     columns = min(8, 1 << (blocks_n - 1).bit_length())
-    return (blocks_m * columns, -(-blocks_n // columns)), columns
+    return (blocks_m * columns, ceil_div(blocks_n, columns)), columns
 
 
 def wide(width: int, size: int, array) -> int:
@@ -119,7 +118,7 @@ def add_up(dtype: str):
 
     Always in the same order: so the same input gives the same bits, which atomic additions would not.
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def reduction(partials, y, size, parts):

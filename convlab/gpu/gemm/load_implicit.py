@@ -12,7 +12,7 @@ Two tests in one: a coordinate below 0 is, as uint32, a very large one, so `h < 
 
 from __future__ import annotations
 
-from convlab.gpu.gemm.kernel import Source
+from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
@@ -24,7 +24,7 @@ C, S, R = 0, 1, 2  # where the thread is along K
 
 
 def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
-    """Return the numbers of the problem that `index_map` takes."""
+    """Return the numbers of the problem that `implicit_loader` takes."""
     channels = problem.C // problem.groups
     taps, c = divmod(tile.block_k, channels)
     (top, _), (left, _) = problem.padding
@@ -35,8 +35,8 @@ def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
 
 
 @kept
-def index_map(tile: Tile, width: Count, dtype: Computed) -> Source:
-    """Return the `Source` that works out every place by itself."""
+def implicit_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
+    """Return the `Loader` that works out every place by itself."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads = tile.loads_a(width), tile.lanes(width), tile.threads
 
@@ -84,4 +84,4 @@ def index_map(tile: Tile, width: Count, dtype: Computed) -> Source:
             s, r = s - taps_s, r + 1
         at[C], at[S], at[R] = c, s, r
 
-    return Source(begin, fetch, advance)
+    return Loader(begin, fetch, advance)

@@ -5,7 +5,7 @@ A[m, k] = a[first + m*step + k]
 
 from __future__ import annotations
 
-from convlab.gpu.gemm.kernel import Source
+from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
@@ -16,8 +16,8 @@ COLUMN = 0  # where the thread is along K
 
 
 @kept
-def stored(tile: Tile, width: Count, dtype: Computed) -> Source:
-    """Return the `Source` whose shape is (step, K): how far rows lie apart, and how long they are."""
+def matrix_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
+    """Return the `Loader` whose shape is (step, K): how far rows lie apart, and how long they are."""
     take, _, clear = mover(width, dtype)
     loads, lanes, threads, block_k = tile.loads_a(width), tile.lanes(width), tile.threads, tile.block_k
 
@@ -44,4 +44,4 @@ def stored(tile: Tile, width: Count, dtype: Computed) -> Source:
         for load in range(loads):
             rows[load, START] += block_k
 
-    return Source(begin, fetch, advance)
+    return Loader(begin, fetch, advance)

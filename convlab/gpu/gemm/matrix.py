@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu.device import current
+from convlab.gpu.device import current, device_multiprocessors
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import TILES, judge
-from convlab.gpu.gemm.load_matrix import stored
+from convlab.gpu.gemm.heuristics import TILES, estimate
+from convlab.gpu.gemm.load_matrix import matrix_loader
 from convlab.gpu.gemm.simple import BLOCK, THREADS, TILE, register_tile, shared_tile
 from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 WAYS = "shared", "registers", "tuned"
 FEW = 8  # blocks; below, smaller tiles keep more of the GPU busy
@@ -50,18 +51,19 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
         way = "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
     if way == "tuned":
         product = _as_pointwise(problem)
-        tile, step = _tile_for(product), product.C
-        launch.multiply(product, tile, 1, stored, (step, K), a, a, b, None, y)
+        tile, step = _tile_for(product, device_multiprocessors()), product.C
+        launch.multiply(product, tile, 1, matrix_loader, (step, K), a, a, b, None, y)
         return
     step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
+    block: int | tuple[int, int]
     if way == "shared":
         kernel, side, block = shared_tile(problem.dtype, along), TILE, (TILE, TILE)
     else:
         wide_a = launch.wide(4, K if along == "k" else M, a) == 4
         wide_y = launch.wide(4, N, y) == 4
         kernel, side, block = register_tile(problem.dtype, along, wide_a, wide_y), BLOCK, THREADS
-    across = -(-N // side)
-    grid = problem.groups * -(-M // side) * across
+    across = ceil_div(N, side)
+    grid = problem.groups * ceil_div(M, side) * across
     arrays = a.reshape(-1), b.reshape(-1), y.reshape(-1)
     current().launch(kernel, grid, block, *arrays, M, N, K, step, group, b.shape[2], problem.K, across)
 
@@ -75,7 +77,7 @@ def _as_pointwise(problem: ConvProblem) -> ConvProblem:
 
 
 @lru_cache
-def _tile_for(product: ConvProblem) -> Tile:
+def _tile_for(product: ConvProblem, multiprocessors: int) -> Tile:
     """Return the tile that is expected to be the fastest."""
     width = 4 if product.gemm[2] % 4 == 0 else 1
-    return min(TILES[product.dtype, width], key=lambda tile: judge(product, tile).time)
+    return min(TILES[product.dtype, width], key=lambda tile: estimate(product, tile, 1, multiprocessors).time)

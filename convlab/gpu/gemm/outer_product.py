@@ -22,7 +22,7 @@ def outer_products(tile: Tile, dtype: Computed):
     """Return product(a, b, buffer, top, left, column, row, sums), which adds a whole piece to the sums.
 
     a: shared (buffers, block_k, tile.row); b: shared (buffers, block_k, block_n); top, left: what
-    `place` gives; column (thread_m,), row (thread_n,), sums (thread_m * thread_n,): registers.
+    `thread_corner` gives; column (thread_m,), row (thread_n,), sums (thread_m * thread_n,): registers.
     """
     take, _, _ = mover(tile.width, dtype)
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
@@ -49,8 +49,8 @@ def outer_products(tile: Tile, dtype: Computed):
 
 
 @lru_cache
-def place(tile: Tile):
-    """Return place(thread), which gives (top, left): where in the block a thread's first sums lie.
+def thread_corner(tile: Tile):
+    """Return corner(thread), which gives (top, left): where in the block a thread's first sums lie.
 
     The threads of a warp lie 8 along a row of y and 4 down a column, see `Tile.warp_n`.
     """

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.kernels import device_function, kernel
-from convlab.gpu.numba_cuda import cuda
+from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
 
@@ -24,7 +23,7 @@ TILE = 16
 @lru_cache
 def shared_tile(dtype: str, along: str):
     """Return the kernel of the first rung: 16 x 16 sums a block, one a thread; all arrays are flat."""
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @kernel
     def shared_tile(a, b, y, M, N, K, step, group, row_b, row_y, across):
@@ -63,7 +62,7 @@ def register_tile(dtype: str, along: str, wide_a: bool, wide_y: bool):
 
     `wide_a` and `wide_y` say if four neighbours of a, and of y, can be moved at once; rows of b allow it.
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
     # Of a's rows in shared memory: written down a column, two lanes meet in a bank, not four.
     pitch = BLOCK + 4
 

@@ -21,6 +21,7 @@ import numpy as np
 from convlab.errors import ParameterError
 from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS, REGISTERS, WARP
 from convlab.support.checked import Computed, Count, checked
+from convlab.support.integers import ceil_div, round_up
 
 
 @checked
@@ -107,7 +108,7 @@ class Tile:
     @cached_property
     def warps(self) -> int:
         """Warps of a block."""
-        return -(-self.threads // WARP)
+        return ceil_div(self.threads, WARP)
 
     @cached_property
     def threads_m(self) -> int:
@@ -144,7 +145,7 @@ class Tile:
         banks. A multiple of `width`, so that wide reads stay aligned.
         """
         extra = max(1, WARP // self.block_k)
-        return self.block_m + -(-extra // self.width) * self.width + -self.block_m % self.width
+        return self.block_m + round_up(extra, self.width) + -self.block_m % self.width
 
     @checked
     def shared_bytes(self, dtype: Computed) -> int:
@@ -161,7 +162,7 @@ class Tile:
     @checked
     def loads_a(self, width: Count) -> int:
         """Loads of A a thread does for one piece; where threads are too many, some load what nobody reads."""
-        return -(-self.block_m * self.lanes(width) // self.threads)
+        return ceil_div(self.block_m * self.lanes(width), self.threads)
 
     @cached_property
     def lanes_b(self) -> int:
@@ -171,4 +172,4 @@ class Tile:
     @cached_property
     def loads_b(self) -> int:
         """Loads of B a thread does for one piece."""
-        return -(-self.block_k * self.lanes_b // self.threads)
+        return ceil_div(self.block_k * self.lanes_b, self.threads)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu import numba_cuda as _cuda
 from convlab.gpu.kernels import device_function
+from convlab.gpu.numba_cuda import number_type
 from convlab.gpu.ptx import load4, store4
 
 
@@ -20,7 +20,7 @@ def mover(width: int, dtype: str):
     ``take(memory, i, registers, j)`` loads memory[i:i+width] to registers[j:j+width]; ``put(memory, i,
     registers, j)`` is the way back; ``clear(registers, j)`` sets registers[j:j+width] to zero.
     """
-    number = getattr(_cuda, dtype)
+    number = number_type(dtype)
 
     @device_function
     def take1(memory, i, registers, j):

@@ -1,6 +1,6 @@
 """The lane simulator: runs the source of a real kernel, every thread of it, and watches its memory.
 
-    trace = lanes.run(kernel, grid, block, x, y, 7)
+    trace = simulator.run(kernel, grid, block, x, y, 7)
     trace.check()                        # a race, a barrier not all reach, a read of nothing: KernelError
     print(trace.report())                # what each line asked of the memory
     trace.sites()                        # the same as records; trace.requests(site): lane by lane
@@ -11,22 +11,37 @@ place of the source, in the same iteration of every loop around it, made one req
 
 It shows what the *source* asks for. The compiler may still merge, move or drop accesses: its assembly is the
 other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, where
-the source says that unsigned meets unsigned (`kinds`), and everywhere in a kernel that counts with uint32 by
-rule (`convlab.gpu.kernels`). Numbers with a fraction are rounded to their own
-type after every operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a
+the source says that unsigned meets unsigned (`number_types`), and everywhere in a kernel that counts with
+uint32 by rule (`convlab.gpu.kernels`). Numbers with a fraction are rounded to their own type after every
+operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a
 `while` for long: then others have a turn. One that spins until another *block* has done something spins for
 ever, and is stopped.
 
-A launch is a `machine`; it reads the kernel's `source`, binds its names (`link`) and runs one `block` after
-the other. `arrays` write every access to the `log`; `races`, `between`, `copies` and `table` read it. `order`
-knows who has waited for whom, `watching` looks after numbers that wrap below zero.
+Read in this order:
+
+simulation              one launch: arguments, memory, one block after the other
+launch_checks           grid, block and arguments that no device could run
+kernel_source           the kernel's own source, made to run; loops count their iterations (`loop_paths`)
+bind                    the names in it: `cuda_names`, `warp_names`, `atomics`, `instructions`, `casts`
+thread_block            the threads, each of which runs until it has to wait
+traced_arrays           global, shared and constant arrays: accesses are checked, and go to the `access_log`
+global_memory           where they lie; `shared_memory`, `local_arrays` and `async_copies` are the others
+requests                what a warp asks for at once: sectors; `bank_conflicts` of shared memory
+access_table, trace     all of it by the place in the source: `access_site`
+
+races_within_block, races_between_blocks      by `vector_clocks`: who has waited for whom
+wraparound_rewrite, wraparound_checks         numbers that wrap below zero, by their `number_types`
+array_sizes             sizes that the compiler could not know
+errors                  how all this is told
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from convlab.gpu.simulator.access_site import Site
 from convlab.gpu.simulator.errors import KernelError, Mistake
-from convlab.gpu.simulator.memory import poisoned
+from convlab.gpu.simulator.global_memory import poisoned
 from convlab.gpu.simulator.requests import Request
 from convlab.gpu.simulator.trace import Trace
 from convlab.support.checked import check_hint
@@ -35,11 +50,11 @@ __all__ = ["KernelError", "Mistake", "Request", "Site", "Trace", "poisoned", "ru
 
 
 def run(
-    kernel,
-    grid,
-    block,
-    *arguments,
-    blocks=None,
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    *arguments: Any,
+    blocks: Any = None,
     traced: bool = True,
     shared_bytes: int = 0,
     most_rounds: int = 1 << 16,
@@ -77,7 +92,7 @@ def run(
         each other, or go round in a loop, for ever; a size that the compiler could not know. All other
         mistakes are in the trace; `Trace.check` raises them.
     """
-    from convlab.gpu.simulator.machine import Machine
+    from convlab.gpu.simulator.simulation import Simulation
 
     check_hint("traced", traced, bool)
-    return Machine(kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds).run()
+    return Simulation(kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds).run()

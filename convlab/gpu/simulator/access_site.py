@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from convlab.gpu.simulator.errors import Place
+from convlab.support.tables import lines
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,5 @@ def report(sites: list[Site]) -> str:
         averages = ["" if total is None else f"{total / site.requests:.2f}" for total in (site.lanes, *costs)]
         what = f"{site.kind} {site.space}"
         rows.append((str(site.line), what, site.array, str(site.requests), *averages, site.source))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    words = {1, 2, len(widths) - 1}  # columns that begin at the left
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i in words else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    left = {1, 2, len(rows[0]) - 1}
+    return "\n".join(lines(rows, right=set(range(len(rows[0]))) - left))

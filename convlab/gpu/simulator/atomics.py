@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from convlab.gpu.simulator.source import dropped
+from convlab.gpu.simulator.kernel_source import dropped
 
 
 def _operation(change, doc):
@@ -18,8 +18,8 @@ def _operation(change, doc):
 class Atomics:
     """What a kernel sees as `cuda.atomic`."""
 
-    def __init__(self, machine):
-        self._machine = machine
+    def __init__(self, simulation):
+        self._simulation = simulation
 
     add = _operation(lambda old, value: old + value, "itself + value")
     sub = _operation(lambda old, value: old - value, "itself - value")
@@ -46,6 +46,6 @@ class Atomics:
         [old] = array.load(index, 1, instruction, "atomic")
         k = array.locate(index)
         array.put(k, change(old))
-        looked_at = not dropped(self._machine.path.code, instruction)
-        self._machine.order.atomic(array.base + k * array.itemsize, looked_at)
+        looked_at = not dropped(self._simulation.path.code, instruction)
+        self._simulation.order.atomic(array.base + k * array.itemsize, looked_at)
         return old

@@ -12,22 +12,22 @@ import numpy as np
 
 from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.ptx import Instruction
+from convlab.gpu.simulator.casts import Module, as_dtype, cast, is_number_type, keeps_type, literal
 from convlab.gpu.simulator.cuda_names import Cuda
 from convlab.gpu.simulator.errors import KernelError
 from convlab.gpu.simulator.instructions import STAND_INS
-from convlab.gpu.simulator.kinds import outside
-from convlab.gpu.simulator.source import MACHINE, read
-from convlab.gpu.simulator.values import Module, as_dtype, cast, is_number_type, keeps_type, literal
+from convlab.gpu.simulator.kernel_source import SIMULATION, read
+from convlab.gpu.simulator.number_types import outside
 
 
 class Linker:
     """Makes functions whose names are bound for one launch; their code is kept from launch to launch."""
 
-    def __init__(self, machine):
-        self._machine, self._cuda = machine, Cuda(machine)
+    def __init__(self, simulation):
+        self._simulation, self._cuda = simulation, Cuda(simulation)
         self._functions = {}
         self._names = {
-            MACHINE: machine,
+            SIMULATION: simulation,
             "float": np.float64,
             "complex": np.complex128,
             "__builtins__": builtins,
@@ -40,7 +40,7 @@ class Linker:
             if source.unfixed:
                 raise KernelError(function.__name__, source.unfixed)
             for (line, column), name in source.arrays.items():
-                self._machine.array_names[source.code.co_filename, line, column] = name
+                self._simulation.array_names[source.code.co_filename, line, column] = name
             names = {**self._names, **source.constants}
             linked = FunctionType(source.code, names, function.__name__, function.__defaults__)
             linked.__kwdefaults__ = function.__kwdefaults__
@@ -58,7 +58,7 @@ class Linker:
         if hasattr(value, "py_func"):
             return self._device_function(self.link(value.py_func))
         if isinstance(value, Instruction):
-            return partial(_stand_in(value.name), self._machine)
+            return partial(_stand_in(value.name), self._simulation)
         if isinstance(value, BuiltinFunctionType) and value.__module__ == math.__name__:
             return keeps_type(value)
         if is_number_type(value):
@@ -66,13 +66,13 @@ class Linker:
         return literal(value)
 
     def _device_function(self, function):
-        machine, code = self._machine, function.__code__
+        simulation, code = self._simulation, function.__code__
 
         def call(*arguments, **named):
-            path = machine.path
-            machine.path = path.call(sys._getframe(1).f_lasti, code)
+            path = simulation.path
+            simulation.path = path.call(sys._getframe(1).f_lasti, code)
             result = function(*arguments, **named)
-            machine.path = path
+            simulation.path = path
             return result
 
         return call

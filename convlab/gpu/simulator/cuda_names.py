@@ -7,27 +7,28 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator.atomics import Atomics
-from convlab.gpu.simulator.order import BLOCK, DEVICE
+from convlab.gpu.simulator.vector_clocks import BLOCK, DEVICE
 from convlab.gpu.simulator.warp_names import WarpNames
 
 
 class Cuda(WarpNames):
     """The names of `numba.cuda` that kernels use, for one launch."""
 
-    warpsize = 32
+    warpsize = WARP
 
-    def __init__(self, machine):
-        self._machine = machine
-        self.blockDim, self.gridDim = machine.block, machine.grid
+    def __init__(self, simulation):
+        self._simulation = simulation
+        self.blockDim, self.gridDim = simulation.block, simulation.grid
         self.shared = SimpleNamespace(array=self._shared_array)
         self.local = SimpleNamespace(array=self._local_array)
         self.const = SimpleNamespace(array_like=self._constant)
-        self.atomic = Atomics(machine)
+        self.atomic = Atomics(simulation)
 
-    threadIdx = property(lambda self: self._machine.lane.index)
-    blockIdx = property(lambda self: self._machine.block_index)
-    laneid = property(lambda self: self._machine.lane.number)
+    threadIdx = property(lambda self: self._simulation.lane.index)
+    blockIdx = property(lambda self: self._simulation.block_index)
+    laneid = property(lambda self: self._simulation.lane.number)
 
     def grid(self, ndim: int):
         """Return this thread's place in the whole grid."""
@@ -44,27 +45,27 @@ class Cuda(WarpNames):
 
     def syncthreads(self):
         """Wait for all threads of the block."""
-        self._machine.barrier(True, sys._getframe(1).f_lasti)
+        self._simulation.barrier(True, sys._getframe(1).f_lasti)
 
     def syncthreads_count(self, predicate):
         """Wait for all threads of the block; return for how many the predicate was true."""
-        return sum(map(bool, self._machine.barrier(predicate, sys._getframe(1).f_lasti)))
+        return sum(map(bool, self._simulation.barrier(predicate, sys._getframe(1).f_lasti)))
 
     def syncthreads_and(self, predicate):
         """Wait for all threads of the block; return whether the predicate was true for all."""
-        return int(all(self._machine.barrier(predicate, sys._getframe(1).f_lasti)))
+        return int(all(self._simulation.barrier(predicate, sys._getframe(1).f_lasti)))
 
     def syncthreads_or(self, predicate):
         """Wait for all threads of the block; return whether the predicate was true for any."""
-        return int(any(self._machine.barrier(predicate, sys._getframe(1).f_lasti)))
+        return int(any(self._simulation.barrier(predicate, sys._getframe(1).f_lasti)))
 
     def threadfence(self):
         """Let what came before be seen by whoever sees what comes after; memory is in order here."""
-        self._machine.order.fence(DEVICE, BLOCK)
+        self._simulation.order.fence(DEVICE, BLOCK)
 
     def threadfence_block(self):
         """The same, for threads of this block alone."""
-        self._machine.order.fence(BLOCK)
+        self._simulation.order.fence(BLOCK)
 
     threadfence_system = threadfence
 
@@ -89,13 +90,13 @@ class Cuda(WarpNames):
         return a if condition else b
 
     def _shared_array(self, shape, dtype, alignment=None):
-        return self._machine.shared_array(shape, dtype, sys._getframe(1).f_lasti)
+        return self._simulation.shared_array(shape, dtype, sys._getframe(1).f_lasti)
 
     def _local_array(self, shape, dtype, alignment=None):
-        return self._machine.local_array(shape, dtype, sys._getframe(1).f_lasti)
+        return self._simulation.local_array(shape, dtype, sys._getframe(1).f_lasti)
 
     def _constant(self, array):
-        return self._machine.constant(array, sys._getframe(1).f_lasti)
+        return self._simulation.constant(array, sys._getframe(1).f_lasti)
 
     def __getattr__(self, name):
         raise NotImplementedError(f"the lane simulator has no stand-in for cuda.{name}")

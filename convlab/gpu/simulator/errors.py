@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import linecache
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from convlab.errors import ConvError
 
@@ -21,7 +23,7 @@ PENDING = "read before the copy arrived"
 IN_FLIGHT = "written while a copy is in flight"
 RACE = "race"
 BARRIER = "divergent barrier"
-WARP = "divergent warp"
+DIVERGENT_WARP = "divergent warp"
 MEMORY = "too much memory"
 SPIN = "endless loop"
 
@@ -40,7 +42,7 @@ class Place:
         """The line itself."""
         return linecache.getline(self.file, self.line).strip()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}   {self.source}"
 
 
@@ -81,7 +83,7 @@ class Mistake:
         """Line of the source file."""
         return self.place.line
 
-    def __str__(self):
+    def __str__(self) -> str:
         places = [self.place] if self.other in (None, self.place) else [self.place, self.other]
         times = f" ({self.count} times)" if self.count > 1 else ""
         return "\n".join([f"{self.kind}: {self.message}{times}", *[f"    {place}" for place in places]])
@@ -90,7 +92,7 @@ class Mistake:
 class KernelError(ConvError):
     """A kernel did what no kernel may; `mistakes` has all that was seen."""
 
-    def __init__(self, kernel: str, mistakes):
+    def __init__(self, kernel: str, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
         super().__init__("\n".join([f"kernel {kernel} is wrong", *map(str, self.mistakes)]))
 
@@ -98,7 +100,7 @@ class KernelError(ConvError):
 class Mistakes:
     """All that was seen in a launch, one record for each kind and place."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._seen: dict[tuple, Mistake] = {}
 
     def add(self, mistake: Mistake) -> None:
@@ -109,13 +111,13 @@ class Mistakes:
             mistake = replace(known, count=known.count + mistake.count)
         self._seen[key] = mistake
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Mistake]:
         return iter(self._seen.values())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._seen)
 
 
-def element(array: str, index) -> str:
+def element(array: str, index: Any) -> str:
     """Return how an element is written in a kernel: ``x[3, 4]``."""
     return f"{array}[{', '.join(map(str, index))}]"

@@ -1,6 +1,6 @@
 """What stands for the instructions of `convlab.gpu.ptx` and `convlab.gpu.tensor_cores.mma` in the simulator.
 
-`STAND_INS` has one function for each name; its first parameter is the `Machine`, the others are the kernel's.
+`STAND_INS` has one function for each name; the first parameter is the `Simulation`, the rest the kernel's.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import sys
 import numpy as np
 
 from convlab.gpu.simulator import errors
-from convlab.gpu.simulator.copies import BYTES
+from convlab.gpu.simulator.async_copies import BYTES
 
 ALL_LANES = 0xFFFFFFFF
 
 
-def load4(machine, array, index):
+def load4(simulation, array, index):
     """Return four elements, read at once."""
     return array.load(index, 4, sys._getframe(1).f_lasti)
 
 
-def store4(machine, array, index, a, b, c, d):
+def store4(simulation, array, index, a, b, c, d):
     """Write four elements at once."""
     array.store(index, (a, b, c, d), sys._getframe(1).f_lasti)
 
@@ -28,64 +28,66 @@ def store4(machine, array, index, a, b, c, d):
 # -- copies that take their time -----------------------------------------------------------------------------
 
 
-def cp_async16_zfill(machine, shared, to, array, index, wanted):
+def cp_async16_zfill(simulation, shared, to, array, index, wanted):
     """Begin to copy 16 bytes: read now, written when the thread has waited for it."""
-    copy = machine.copies.begin(shared, to, array, index, wanted, sys._getframe(1).f_lasti)
-    machine.lane.copies[-1].append(copy)
+    copy = simulation.copies.begin(shared, to, array, index, wanted, sys._getframe(1).f_lasti)
+    simulation.lane.copies[-1].append(copy)
 
 
-def cp_async_commit(machine):
+def cp_async_commit(simulation):
     """Close the group of copies."""
-    machine.lane.copies.append([])
+    simulation.lane.copies.append([])
 
 
-def cp_async_wait(machine, groups):
+def cp_async_wait(simulation, groups):
     """Let all copies arrive but those of the last groups."""
-    copies = machine.lane.copies
+    copies = simulation.lane.copies
     while len(copies) - 1 > groups:  # the last one is open
         for copy in copies.pop(0):
-            machine.copies.arrive(copy)
+            simulation.copies.arrive(copy)
 
 
 # -- tensor cores --------------------------------------------------------------------------------------------
 
 
-def ldmatrix_x4(machine, shared, index):
+def ldmatrix_x4(simulation, shared, index):
     """Return a word of each of four matrices; lane 8*i + j read row j of matrix i."""
     instruction = sys._getframe(1).f_lasti
     row = shared.load(index, BYTES // shared.itemsize, instruction)
-    rows = machine.meet(ALL_LANES, np.array(row, shared.dtype).view(np.uint32).tolist(), instruction)
-    line, word = divmod(machine.lane.number, 4)
+    rows = simulation.meet(ALL_LANES, np.array(row, shared.dtype).view(np.uint32).tolist(), instruction)
+    line, word = divmod(simulation.lane.number, 4)
     return tuple(rows[8 * matrix + line][word] for matrix in range(4))
 
 
-def mma_m16n8k16_f16(machine, *words):
+def mma_m16n8k16_f16(simulation, *words):
     """Return four numbers of A @ B + C: pairs of float16 in every word."""
-    return _product(machine, words, _halves, sys._getframe(1).f_lasti)
+    return _product(simulation, words, _halves, sys._getframe(1).f_lasti)
 
 
-def mma_m16n8k8_tf32(machine, *words):
+def mma_m16n8k8_tf32(simulation, *words):
     """Return four numbers of A @ B + C: the first 19 bits of a float32 in every word."""
-    return _product(machine, words, _singles, sys._getframe(1).f_lasti)
+    return _product(simulation, words, _singles, sys._getframe(1).f_lasti)
 
 
-def half2(machine, low, high):
+def half2(simulation, low, high):
     """Return a word of two float16."""
     return int(np.array([low, high], np.float16).view(np.uint32)[0])
 
 
-def tf32(machine, value):
+def tf32(simulation, value):
     """Return a float32 rounded to tf32, as a word."""
     bits = int(np.float32(value).view(np.uint32))
     return (bits + (0x1000 if np.isfinite(value) else 0)) & 0xFFFFE000
 
 
-def _product(machine, words, numbers, instruction):
-    lanes = machine.meet(ALL_LANES, words[:6], instruction)
+def _product(simulation, words, numbers, instruction):
+    lanes = simulation.meet(ALL_LANES, words[:6], instruction)
     if len(lanes) < 32:
-        machine.note(errors.WARP, f"only {len(lanes)} lanes of the warp multiply; it takes all 32")
+        simulation.note(
+            errors.DIVERGENT_WARP, f"only {len(lanes)} lanes of the warp multiply; it takes all 32"
+        )
     matrix = lanes.once(lambda: _multiply(lanes, numbers))
-    row, pair = divmod(machine.lane.number, 4)
+    row, pair = divmod(simulation.lane.number, 4)
     c0, c1, c2, c3 = words[6:]
     (d0, d1), (d2, d3) = matrix[row, 2 * pair : 2 * pair + 2], matrix[row + 8, 2 * pair : 2 * pair + 2]
     return c0 + d0, c1 + d1, c2 + d2, c3 + d3

@@ -1,17 +1,18 @@
-"""What `lanes.run` returns: the requests of a launch, place by place, and its mistakes."""
+"""What `simulator.run` returns: the requests of a launch, place by place, and its mistakes."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from convlab.errors import ParameterError
+from convlab.gpu.simulator.access_log import AccessRows
 from convlab.gpu.simulator.access_site import Site, report
+from convlab.gpu.simulator.access_table import AccessTable
 from convlab.gpu.simulator.errors import KernelError, Mistake
-from convlab.gpu.simulator.log import Rows
 from convlab.gpu.simulator.requests import Request
-from convlab.gpu.simulator.table import Table
 from convlab.support.checked import checked
 
 
@@ -26,18 +27,19 @@ class Trace:
         The kernel's Python function.
     """
 
-    def __init__(self, machine):
-        self._machine, self._rows = machine, []
-        self.function, self.kernel = machine.kernel, machine.kernel.__name__
+    def __init__(self, simulation: Any) -> None:
+        self._simulation = simulation
+        self._rows: list[tuple[Any, AccessRows]] = []
+        self.function, self.kernel = simulation.kernel, simulation.kernel.__name__
 
-    def add(self, block, rows: Rows) -> None:
+    def add(self, block: Any, rows: AccessRows) -> None:
         """Keep the accesses of a block."""
         self._rows.append((block, rows))
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
         """What the kernel did wrong, one for each kind and place."""
-        return tuple(self._machine.mistakes)
+        return tuple(self._simulation.mistakes)
 
     def check(self) -> None:
         """Raise a `KernelError` if the kernel did anything wrong."""
@@ -65,5 +67,5 @@ class Trace:
         return report(self.sites())
 
     @cached_property
-    def _table(self):
-        return Table(self._machine, self._rows)
+    def _table(self) -> AccessTable:
+        return AccessTable(self._simulation, self._rows)

@@ -17,14 +17,14 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.gpu.kernels import kernel
+from convlab.gpu.occupancy import WARP
 from convlab.support.checked import Count, kept
 
-WARP = 32
 STEP = 8  # words along the sum that one instruction multiplies
 LENGTH = 16  # words along the sum of `one_product`, as in a piece of the convolution's kernel
 
 
-def places(lane: int) -> dict[str, list[tuple[int, int]]]:
+def fragments(lane: int) -> dict[str, list[tuple[int, int]]]:
     """Return the (row, column) of every number that a lane holds, of A, B and C, register by register."""
     g, t = divmod(lane, 4)
     return {
@@ -38,7 +38,7 @@ def holders(name: str) -> np.ndarray:
     """Return the lane that holds each cell of "A" (16, 8), "B" (8, 8) or "C" (16, 8)."""
     held = np.full((8 if name == "B" else 16, 8), -1)
     for lane in range(WARP):
-        for row, column in places(lane)[name]:
+        for row, column in fragments(lane)[name]:
             held[row, column] = lane
     return held
 

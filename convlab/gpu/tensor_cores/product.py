@@ -9,7 +9,6 @@ The kernel moves words of 32 bits, two float16 or one tf32 each: instructions pl
 
 from __future__ import annotations
 
-from convlab.algorithms.tensor_core import WORDS, Tile
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.tensor_cores.mma import (
@@ -20,6 +19,7 @@ from convlab.gpu.tensor_cores.mma import (
     mma_m16n8k8_tf32,
     mma_m16n8k16_f16,
 )
+from convlab.gpu.tensor_cores.warp_tile import WORDS, WarpTile
 from convlab.support.checked import kept
 from convlab.support.checks import check_choice
 
@@ -31,7 +31,7 @@ OUTSIDE = 1 << 30  # a row that no picture has
 
 
 @kept
-def product(kind: str, tile: Tile):
+def product(kind: str, tile: WarpTile):
     """Return the kernel that convolves words with words, for tiles of that size.
 
     It takes x (N, H, W, groups, channels) and w (K, w_row) as flat words, and y (N*P*Q*K). A block computes

@@ -8,12 +8,13 @@ once.
 
 from __future__ import annotations
 
-from convlab.algorithms.tensor_core import KINDS
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.gpu.tensor_cores.mma import half2, tf32
+from convlab.gpu.tensor_cores.warp_tile import KINDS
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 THREADS = 256  # of a block that rounds
 
@@ -52,4 +53,4 @@ def words_of(kind: str, problem: ConvProblem, x, words) -> None:
     """Fill words (N*H*W*G*across) with x (N*H*W*C), rounded; both flat arrays of the device."""
     channels = problem.C // problem.groups
     sizes = words.size, problem.C, problem.groups, channels, KINDS[kind].words(problem)
-    current().launch(ROUND[kind], -(-words.size // THREADS), THREADS, x, words, *sizes)
+    current().launch(ROUND[kind], ceil_div(words.size, THREADS), THREADS, x, words, *sizes)

@@ -1,0 +1,54 @@
+"""im2row, the fast form: the matrix is filled from top to bottom, then multiplied on the register tile."""
+
+from __future__ import annotations
+
+from convlab.algorithms.im2row.reference import allocate
+from convlab.cpu.copy_run import copy_run
+from convlab.cpu.gemm import gemm
+from convlab.cpu.gemm import pack_filters as pack
+from convlab.cpu.jit import njit
+
+__all__ = ["allocate", "pack", "run"]
+
+
+def run(problem, x, panels, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    rows = workspace["rows"]
+    taps = problem.P, problem.Q, problem.R, problem.S
+    _fill(x.reshape(-1), rows.reshape(-1), x.shape, taps, *problem.geometry, problem.groups)
+    M, filters, taps = problem.gemm
+    for g in range(problem.groups):
+        a, out = rows.reshape(-1)[g * taps :], y.reshape(-1)[g * filters :]
+        gemm(a, rows.shape[1], 1, panels[g], out, problem.K, M, filters, taps, threads)
+
+
+@njit
+def _fill(x, rows, shape, taps, stride, corner, dilation, groups):
+    """Write the matrix from top to bottom; x and rows are flat, `shape` is x's."""
+    N, H, W, C = shape
+    P, Q, R, S = taps
+    channels = C // groups
+    # Taps that lie side by side in x are copied as one run; dilation and groups tear them apart.
+    together = S if dilation[1] == 1 and groups == 1 else 1
+    at = 0
+    for n in range(N):
+        for p in range(P):
+            for q in range(Q):
+                for g in range(groups):
+                    for r in range(R):
+                        row = p * stride[0] + r * dilation[0] - corner[0]
+                        s = 0
+                        while s < S:
+                            col = q * stride[1] + s * dilation[1] - corner[1]
+                            first, last = 0, 0  # which of these taps hit the picture
+                            if 0 <= row < H:
+                                first = min(max(-col, 0), together)
+                                last = max(first, min(together, W - col))
+                            if first > 0:
+                                rows[at : at + first * channels] = 0
+                            start = ((n * H + row) * W + col + first) * C + g * channels
+                            copy_run(rows, at + first * channels, x, start, (last - first) * channels)
+                            if last < together:
+                                rows[at + last * channels : at + together * channels] = 0
+                            at += together * channels
+                            s += together

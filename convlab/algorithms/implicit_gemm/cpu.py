@@ -1,0 +1,47 @@
+"""Implicit GEMM, the fast form: blocks in the second cache, multiplied on the register tile.
+
+`convlab.cpu.gathered_gemm` gathers and multiplies; here stands how large the blocks are. What is asked for
+comes as `given`: (block_m, block_n, block_k), None where the library chooses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.implicit_gemm import PIECE, TILES
+from convlab.cpu.gathered_gemm import gathered_gemm
+from convlab.cpu.gemm import pack_filters
+from convlab.cpu.tile_size import tile_for
+from convlab.errors import ParameterError
+from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
+
+
+def pack(given, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return the weights in panels as wide as this processor's tile."""
+    return pack_filters(problem, w)
+
+
+def allocate(given, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    """Return the workspace: for each thread a block of the matrix, (threads, block_m * block_k)."""
+    rows, _, columns = _blocks(given, problem)
+    return {"scratch": aligned_empty((threads, rows * columns), problem.dtype)}
+
+
+def run(given, problem, x, panels, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    gathered_gemm(problem, x, panels, workspace["scratch"], y, _blocks(given, problem), threads)
+
+
+def _blocks(given, problem: ConvProblem) -> tuple[int, int, int]:
+    block_m, block_n, block_k = given
+    tile = tile_for(problem.dtype)
+    if block_n is not None and block_n % tile.cols:
+        raise ParameterError(
+            f"block_n={block_n}; on backend='cpu' expected a multiple of {tile.cols}, "
+            "the columns of this processor's register tile"
+        )
+    M, filters, taps = problem.gemm
+    whole = -(-filters // tile.cols) * tile.cols
+    rows, columns = block_m or TILES * tile.rows, block_k or PIECE
+    return min(rows, M), min(block_n or whole, whole), min(columns, taps)

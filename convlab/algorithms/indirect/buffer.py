@@ -1,0 +1,56 @@
+"""The indirection buffer: where the pixels of every window lie, worked out once for all images of a size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.problem import LARGEST, ConvProblem
+from convlab.support.checked import Count, checked
+
+
+@checked
+def indirection_buffer(problem: ConvProblem, rows: Count = 1, first: int = 0) -> np.ndarray:
+    """Return where the pixels of every window lie in one image.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+    rows, first : int
+        Output pixels in a tile; tiles to leave out at the beginning.
+
+    Returns
+    -------
+    ndarray of int32, (ceil(P*Q / rows) - first, R*S, rows)
+        Distances from the image's first number, in numbers; -1 on padding. Pixels past the last one repeat
+        it, so that the last tile is whole.
+    """
+    (top, _), (left, _) = problem.padding
+    M, R, S = problem.P * problem.Q, problem.R, problem.S
+    r, s = (np.arange(taps)[:, None] * gap for taps, gap in zip((R, S), problem.dilation, strict=True))
+    offsets = np.empty((-(-M // rows) - first, R, S, rows), np.int32)
+    step = max(1, 2**14 // (R * S * rows))  # tiles at a time: what is made on the way stays small
+    for low in range(0, len(offsets), step):
+        some = offsets[low : low + step]  # tiles first + low and following
+        m = (np.arange(len(some) * rows) + (first + low) * rows).clip(max=M - 1).reshape(-1, 1, rows)
+        h = m // problem.Q * problem.stride[0] - top + r  # (tiles, R, rows)
+        w = m % problem.Q * problem.stride[1] - left + s  # (tiles, S, rows)
+        lines = np.where((h >= 0) & (h < problem.H), h * problem.W * problem.C, -LARGEST)
+        columns = np.where((w >= 0) & (w < problem.W), w * problem.C, -LARGEST)
+        some[...] = np.maximum(lines[:, :, None] + columns[:, None], -1)  # below 0 if either is outside
+    return offsets.reshape(-1, R * S, rows)
+
+
+def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[str, np.ndarray], str]:
+    """Return the buffer for a picture of another size, and how much of it had to be made anew.
+
+    Another width changes every distance. Another height changes those of windows only that reach the lower
+    edge, old or new. The batch changes none.
+    """
+    if (old.H, old.W) == (new.H, new.W):
+        return workspace, "nothing"
+    rows = workspace["offsets"].shape[2]
+    reach = (new.R - 1) * new.dilation[0] - new.padding[0][0]  # from a window's first row to its last tap
+    above = -((reach - min(old.H, new.H)) // new.stride[0])  # lines of windows that end above both edges
+    kept = min(max(0, above), old.P, new.P) * new.Q // rows if old.W == new.W else 0
+    offsets = np.concatenate([workspace["offsets"][:kept], indirection_buffer(new, rows, first=kept)])
+    return workspace | {"offsets": offsets}, ("part" if kept < len(offsets) else "nothing") if kept else "all"

@@ -1,0 +1,82 @@
+"""Indirect convolution, the fast form: the register tile, whose rows begin where the table says.
+
+for a panel of filters, a tile of pixels:
+for each tap:
+rows = x at the places of the tile's pixels          zeros where they fall on padding
+sums += rows @ the tap's weights of the panel
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.indirect.buffer import indirection_buffer, resize
+from convlab.cpu.gemm import pack_filters as pack
+from convlab.cpu.gemm import whole_panels
+from convlab.cpu.jit import njit, prange
+from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
+from convlab.cpu.threads import parallel_for
+from convlab.cpu.tile_size import TILES
+from convlab.problem import ConvProblem
+
+__all__ = ["allocate", "pack", "resize", "run"]
+
+
+def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
+    """Return the workspace: the table in tiles of as many pixels as the register tile, and zeros, (C/G,)."""
+    outside = np.zeros(problem.C // problem.groups, problem.dtype)  # what a tap on padding reads
+    return {"offsets": indirection_buffer(problem, tile_for(problem.dtype).rows), "outside": outside}
+
+
+def run(problem, x, panels, workspace, y, threads):
+    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    tile, (_, filters, _) = tile_for(problem.dtype), problem.gemm
+    channels, pixels, offsets = problem.C // problem.groups, problem.P * problem.Q, workspace["offsets"]
+    outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
+    sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
+    tiles, arrays = problem.N * len(offsets), (tile, x, offsets, outside, panels, y)
+    for g in range(problem.groups):
+        parallel_for(threads, (tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
+
+
+@njit
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes):
+    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, y, g, sizes)
+    for low in range(first, end, TILES):
+        _block(low, min(low + TILES, end), left, whole, tile, *rest)
+        _block(low, min(low + TILES, end), whole, right, tile.narrow, *rest)
+
+
+@njit
+def _block(low, high, left, right, tile, x, offsets, outside, panels, y, g, sizes):
+    (image, pixels, taps, channels, filters, y_row), tiles = sizes, len(offsets)  # tiles of one image
+    for k in range(left, right, tile.cols):
+        n, i = divmod(low, tiles)  # tile i of image n
+        for _ in range(low, high):
+            m = i * tile.rows
+            sums, q = zeros(tile), g * panels.shape[1] + k * taps * channels
+            for t in range(taps):
+                if outside is not None and _all_outside(offsets, i, t, tile.rows):  # nothing to add
+                    q += channels * tile.cols
+                    continue
+                rows = listed(tile, x, n * image + g * channels, offsets, (i * taps + t) * tile.rows, outside)
+                for c in range(channels):
+                    sums = accumulate(tile, sums, rows, c, panels, q)
+                    q += tile.cols
+            store(tile, sums, y, (n * pixels + m) * y_row + g * filters + k, y_row, pixels - m, filters - k)
+            n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
+
+
+@njit
+def _all_outside(offsets, i, t, rows):
+    inside = False
+    for j in range(rows):  # not offsets[i, t].max(): that takes longer than a short sum
+        inside |= offsets[i, t, j] >= 0
+    return not inside
+
+
+@njit(parallel=True)
+def _shared(parts, tile, x, offsets, outside, panels, y, g, sizes):
+    for i in prange(len(parts)):
+        first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes)

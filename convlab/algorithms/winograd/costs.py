@@ -1,0 +1,65 @@
+"""What Winograd's convolution costs, by the texts of a tile (`tile_texts`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from convlab.algorithms.winograd.tiles import BLOCK, LANES, TileTexts
+from convlab.cost.common import panel_bytes
+from convlab.cost.formula import Formula
+from convlab.cost.phases import Phase, packing, product, stream
+
+
+def flops(per_tile: TileTexts) -> Formula:
+    """Return the operations of a run."""
+    tiles, _, cells, into, back = per_tile
+    return Formula(f"{tiles} * (2*{cells}*K*C/G + {into}*C + {back}*K)")
+
+
+def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
+    """Return what the forms for tiles of m x m outputs cost, by the backend: what a `Form` is told."""
+    tiles, n, cells, *_ = per_tile
+    windows, products, weights = f"{tiles}*{cells}*C", f"{tiles}*{cells}*K", f"{cells}*K*C/G"
+    padded = f"N*(ceil(P/{m})*{m} + {n} - {m})*(ceil(Q/{m})*{m} + {n} - {m})*C"
+    return {
+        "numpy": {
+            "bytes_moved": Formula(f"(3*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
+            "workspace_bytes": Formula(f"({padded} + {windows} + {products} + {tiles}*{m * m}*K) * b"),
+            "packed_bytes": Formula(f"{weights} * b"),
+        },
+        "cpu": {
+            # V and M stay in the cache; the weights are read once for each block of tiles.
+            "bytes_moved": Formula(f"({windows} + ceil({tiles}/{BLOCK})*{weights} + N*P*Q*K) * b"),
+            # A row of M is as wide as a register tile: 2 vectors of VL numbers of 4 bytes or half as many
+            # of 8.
+            "workspace_bytes": Formula(f"threads*{cells}*min({tiles}, {BLOCK})*(C/G*b + 2*VL*4) + {LANES}*b"),
+            "packed_bytes": panel_bytes(K=f"{cells}*C/G"),
+            "phases": lambda: _phases(m, per_tile),
+            # R taps for each of n rows, S times; then S for each place. A number in double precision is two.
+            "setup": lambda: (packing(weights, f"2*2*{n}*(R + {n})*S * K*C/G"),),
+        },
+        "gpu": {
+            # V and M are written by one kernel and read by the next.
+            "bytes_moved": Formula(f"(N*H*W*C + 2*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
+            "workspace_bytes": Formula(f"({windows} + {products}) * b"),
+            "packed_bytes": Formula(f"{cells}*C * ceil(K/G/4)*4 * b"),
+        },
+    }
+
+
+def _phases(m: int, per_tile: TileTexts) -> tuple[Phase, ...]:
+    cells, parts = per_tile.cells, {"tiles": per_tile.tiles}
+    held = f"min(tiles, {BLOCK}) * {cells}"  # V and M of a block
+    windows = stream(f"2 * tiles*{cells}*C*b", f"{held}*C/G*b", parts)
+    products = stream(f"tiles * ({cells}+{m * m})*K*b", f"{held}*2*VL*4", parts)
+    weights = f"{cells}*K*C/G*b"
+    lines = f"ceil(tiles/{BLOCK})"  # blocks of tiles
+    rows = "tiled(tiles)"
+    multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", rows=rows, calls="0", parts=parts)
+    again = stream(f"{lines} * {weights}", weights, parts)
+    # Additions alone are half of what multiply-adds count as.
+    return (
+        Phase("transform windows", Formula(f"2*tiles*{per_tile.into}*ceil(C/G/VL)*VL*G", parts), (windows,)),
+        replace(multiply, streams=(again,)),
+        Phase("transform back", Formula(f"2*tiles*{per_tile.back}*ceil(K/G/VL)*VL*G", parts), (products,)),
+    )

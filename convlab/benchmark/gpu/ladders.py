@@ -1,0 +1,67 @@
+"""The ladders of GPU kernels, and the layer that each is compared on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from convlab.algorithms import Algorithm
+from convlab.algorithms.depthwise import gpu as depthwise
+from convlab.algorithms.direct import gpu as direct
+from convlab.algorithms.direct import gpu_filter
+from convlab.algorithms.im2row import gpu as im2row
+from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
+from convlab.algorithms.ladder import Rung
+from convlab.benchmark import layers
+from convlab.benchmark.layers import Workload
+from convlab.problem import ConvProblem
+
+IMAGES = 32  # of a layer; what many images take says more of a GPU than what one does
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A table of rungs, the algorithm they belong to, and the layer they are compared on.
+
+    Attributes
+    ----------
+    name : str
+    table : tuple of Rung
+    algorithm : str
+    workload : Workload
+    """
+
+    name: str
+    table: tuple[Rung, ...]
+    algorithm: str
+    workload: Workload
+
+    def rungs(self) -> dict[str, Algorithm]:
+        """Return each rung as an algorithm, by a name that tells the ladder and the number."""
+        return {
+            f"{self.name} {number}: {rung.name}": rung.algorithm(self.algorithm)
+            for number, rung in enumerate(self.table, 1)
+        }
+
+
+def image() -> Workload:
+    """Return the large picture of one channel with one filter of 7x7."""
+    return Workload("image", "4000x4000", ConvProblem(1, 4000, 4000, 1, 1, 7, 7, padding=3))
+
+
+def ladders() -> list[Ladder]:
+    """Return all ladders."""
+    by_name = {one.name: one for one in layers.convolutions()}
+    dense = in_batches(by_name["resnet18 layer1.0.conv1"], IMAGES)
+    separate = in_batches(layers.depthwise()[0], IMAGES)
+    return [
+        Ladder("filter", gpu_filter.RUNGS, "direct", image()),
+        Ladder("direct", direct.RUNGS, "direct", dense),
+        Ladder("im2row", im2row.RUNGS, "im2row", dense),
+        Ladder("implicit GEMM", implicit_gemm.RUNGS, "implicit_gemm", dense),
+        Ladder("depthwise", depthwise.RUNGS, "depthwise", separate),
+    ]
+
+
+def in_batches(workload: Workload, images: int) -> Workload:
+    """Return the layer with another number of images."""
+    return replace(workload, problem=replace(workload.problem, N=images))

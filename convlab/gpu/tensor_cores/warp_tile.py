@@ -1,0 +1,68 @@
+"""What the product on tensor cores is told: the tile of a block and its warps, the type of the inputs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from convlab.errors import ParameterError
+from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS
+from convlab.problem import ConvProblem
+
+WORDS = 16  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
+
+
+class WarpTile(NamedTuple):
+    """What a block of threads computes, and each warp of it.
+
+    Attributes
+    ----------
+    block_m, block_n : int
+        Output pixels and filters of a block, multiples of 32.
+    warp_m, warp_n : int
+        Output pixels and filters of a warp; multiples of 16 that divide the block's.
+    """
+
+    block_m: int
+    block_n: int
+    warp_m: int
+    warp_n: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * (self.block_m // self.warp_m) * (self.block_n // self.warp_n)
+
+    def check(self) -> None:
+        """Refuse a tile that cannot be cut into warps, or that takes more than a block has.
+
+        Raises
+        ------
+        ParameterError
+        """
+        m, n, warp_m, warp_n = self
+        good = all(size > 0 for size in self) and m % 32 == n % 32 == warp_m % 16 == warp_n % 16 == 0
+        if not good or m % warp_m or n % warp_n or m * 4 % self.threads or n * 4 % self.threads:
+            raise ParameterError(
+                f"tile={tuple(self)}; expected multiples of 32, cut into warps of multiples of 16, "
+                "and as many copies of 16 bytes for every thread"
+            )
+        shared = 2 * (m + n) * (WORDS + 4) * 4
+        if shared > MOST_SHARED or self.threads > MOST_THREADS:
+            raise ParameterError(
+                f"tile={tuple(self)} needs {shared} bytes of shared memory and {self.threads} threads; "
+                f"a block has {MOST_SHARED} bytes and {MOST_THREADS} threads"
+            )
+
+
+class InputKind(NamedTuple):
+    """A type that tensor cores multiply: its name, and how many numbers of it are in a word of 32 bits."""
+
+    name: str
+    in_a_word: int
+
+    def words(self, problem: ConvProblem) -> int:
+        """Return the words that hold one pixel's channels of one group, in whole copies of four words."""
+        return -(-problem.C // problem.groups // (4 * self.in_a_word)) * 4
+
+
+KINDS = {"fp16": InputKind("fp16", 2), "tf32": InputKind("tf32", 1)}

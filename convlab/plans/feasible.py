@@ -1,0 +1,62 @@
+"""May this algorithm run this problem here: does it serve it, and is there memory for its arrays?"""
+
+from __future__ import annotations
+
+from convlab.algorithms import ALGORITHMS
+from convlab.algorithms.spec import Algorithm
+from convlab.errors import UnsupportedError, WorkspaceError
+from convlab.machine.memory import Memory
+from convlab.problem import ConvProblem
+
+
+def serves(problem: ConvProblem, algorithm: Algorithm, backend: str) -> bool:
+    """Say if an algorithm has a form on a backend, and does not refuse the problem."""
+    return backend in algorithm.forms and not algorithm.refuses(problem)
+
+
+def check_feasible(
+    problem: ConvProblem, algorithm: Algorithm, backend: str, threads: int, memory: Memory
+) -> None:
+    """Refuse an algorithm that does not serve the problem, or whose arrays do not fit; name others that do.
+
+    Raises
+    ------
+    UnsupportedError, WorkspaceError
+    """
+    if not serves(problem, algorithm, backend):
+        reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
+        others = [name for name, other in ALGORITHMS.items() if serves(problem, other, backend)]
+        raise UnsupportedError(
+            f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(others)} can"
+        )
+    if lacking := shortage(problem, algorithm, backend, threads, memory):
+        others = [
+            name
+            for name, other in ALGORITHMS.items()
+            if serves(problem, other, backend) and not shortage(problem, other, backend, threads, memory)
+        ]
+        which = (
+            f"{_listed(others)} would fit" if others else "no algorithm would fit: make the batch N smaller"
+        )
+        raise WorkspaceError(f"algorithm={algorithm.name!r} {lacking}; {which}")
+
+
+def shortage(
+    problem: ConvProblem, algorithm: Algorithm, backend: str, threads: int, memory: Memory
+) -> str | None:
+    """Return why what a plan and its run would allocate does not fit into the memory, or None."""
+    form, on_host = algorithm.forms[backend], memory.device is None
+    return memory.lacking(
+        {
+            "workspace": form.workspace_bytes(problem, threads),
+            "packed weights": form.packed_bytes(problem),
+            "a copy of w": problem.w_bytes if on_host and form.pack_key else 0,
+            "output": memory.output,
+            "a contiguous copy of x" if on_host else "a copy of x": memory.copied,
+        }
+    )
+
+
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

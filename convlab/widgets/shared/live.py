@@ -1,0 +1,123 @@
+"""What every widget is: a JavaScript file, its data, and a still and words for where nothing moves.
+
+A widget draws itself in the browser: a step takes about a millisecond and needs no answer from Python. So the
+same drawing also lives in an exported page, with no kernel, no server and no network.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from html import escape
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+
+from convlab.errors import ShapeError
+from convlab.figures.picture import Picture
+from convlab.support.markup import as_script
+from convlab.widgets.shared import javascript, still
+from convlab.widgets.shared.traits import Whole
+
+
+class Live(anywidget.AnyWidget):
+    """Base of the widgets: joins the JavaScript, hands it the data, and leaves a still and words behind.
+
+    A subclass in NAME.py has its JavaScript in NAME.js beside it, declares its state as traits, and in
+    `describe` says that state in words.
+    """
+
+    # What both the page and the words say, with {names} for what changes: `say(name, ...)`, here and there.
+    sentences: ClassVar[dict[str, str]] = {}
+    # Arguments that come from measurements of this machine; None: all that is shown does. No photograph then.
+    measured_here: ClassVar[tuple[str, ...] | None] = ()
+    # It shows a photograph of people or things, whose still must not be turned dark on a dark page.
+    shows_photo: ClassVar[bool] = False
+
+    limits = traitlets.Dict().tag(sync=True)  # of every Whole: [least, most], so that controls know them
+
+    def __init__(self, **state):
+        self._esm = self.module()
+        self._css = javascript.stylesheet()
+        whole = {name: trait for name, trait in self.traits().items() if isinstance(trait, Whole)}
+        super().__init__(limits={name: [t.least, t.most] for name, t in whole.items()}, **state)
+
+    @classmethod
+    def _check(cls, **state) -> None:
+        """Refuse a wrong value before anything is worked out with it."""
+        for name, value in state.items():
+            cls.class_traits()[name].validate(None, value)
+
+    @classmethod
+    def file_name(cls) -> str:
+        """Return the name that the widget's files share."""
+        return cls.__module__.rpartition(".")[2]
+
+    def tables(self) -> str:
+        """Return what this widget's JavaScript imports from "python", beside the sentences."""
+        return ""
+
+    def module(self) -> str:
+        """Return the widget's JavaScript: one ES module, made of all that it imports."""
+        said = f"const SENTENCES = {json.dumps(self.sentences, ensure_ascii=False)};\n"
+        return said + self.tables() + javascript.module(f"{self.file_name()}.js")
+
+    def _say(self, name: str, **values) -> str:
+        """Return one of the widget's sentences."""
+        return self.sentences[name].format(**values)
+
+    def words(self) -> str:
+        """Return the present state in words, for those who cannot see it."""
+        try:
+            return self.describe()
+        except ShapeError as error:  # the learner may have turned a knob too far: the page says why, so do we
+            return str(error)
+
+    def describe(self) -> str:
+        """Return those words where the present numbers describe a convolution, else raise a `ShapeError`."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """Return everything the JavaScript reads: the data and the present values."""
+        inherited = anywidget.AnyWidget.class_trait_names()
+        return {
+            name: getattr(self, name)
+            for name in self.trait_names(sync=True)
+            if name not in (*inherited, "_esm", "_css", "_anywidget_id")
+        }
+
+    def mark(self) -> str:
+        """Return the mark that a photograph of the present state has."""
+        code = javascript.module(f"{self.file_name()}.js") + javascript.stylesheet()
+        return still.mark_of(code, self.sentences, self.state(), self.words())
+
+    def still(self) -> Picture | None:
+        """Return a photograph of the present state, with its words; None if there is none."""
+        png = still.photographs_of(self.file_name()).get(self.mark())
+        return Picture(png, self.words(), still.WIDTH, photo=self.shows_photo) if png else None
+
+    def _repr_mimebundle_(self, **kwargs):
+        """Return the live view, and what stands in for it: a page that moves by itself, a still, words."""
+        bundle, metadata = super()._repr_mimebundle_(**kwargs)
+        picture, words = self.still(), self.words()
+        bundle |= {"text/html": self.page(), "text/plain": words}
+        if picture:
+            bundle["image/png"] = base64.b64encode(picture.png).decode()
+            metadata = metadata | {"image/png": {"alt": words}}
+        return bundle, metadata
+
+    def page(self) -> str:
+        """Return HTML that shows the still, or words, and, where scripts run, the moving figure."""
+        name = f"convlab-{uuid.uuid4().hex[:12]}"
+        code = base64.b64encode(self.module().encode()).decode()
+        picture = self.still()
+        before = picture._repr_html_() if picture else f"<p>{escape(self.words())}</p>"
+        return (
+            f'<div id="{name}" class="convlab-still">{before}</div>\n'
+            f"<style>{javascript.stylesheet()}</style>\n"
+            f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
+            f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
+            f"{javascript.read('shared/standalone.js')}</script>"
+        )

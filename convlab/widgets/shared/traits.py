@@ -1,0 +1,65 @@
+"""The state of a widget: traits that the page shares, each of which says what it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import traitlets
+
+from convlab.errors import ParameterError
+from convlab.support.checks import LARGEST, check_choice, check_whole, said
+
+
+def check_range(name: str, given, entries: Iterable[int], least: int, most: int) -> None:
+    """Refuse an argument that is a valid convolution's, but more than the figure can show."""
+    for entry in entries:
+        if not least <= entry <= most:
+            raise ParameterError(f"{name}={said(given)}; this figure shows {least} to {most}, not {entry}")
+
+
+def as_word(name: str, number, words: Iterable[str]) -> str:
+    """Return a whole number as one of a few words, as a `Choice` has it."""
+    number = check_whole(name, number, 0, LARGEST)
+    if str(number) not in words:
+        raise ParameterError(f"{name}={number}; expected one of {', '.join(words)}")
+    return str(number)
+
+
+class Whole(traitlets.Int):
+    """A trait, shared with the page, for a whole number from `least` to `most`."""
+
+    def __init__(self, least: int, most: int, default: int):
+        self.least, self.most = least, most
+        super().__init__(default)
+        self.tag(sync=True)
+
+    def validate(self, obj, value):
+        """Return `value`, or say which argument is wrong and what it may be."""
+        return check_whole(self.name, value, self.least, self.most)
+
+
+class Choice(traitlets.Unicode):
+    """A trait, shared with the page, for one of a few words."""
+
+    def __init__(self, words: tuple[str, ...], default: str | None = None):
+        self.words = words
+        super().__init__(words[0] if default is None else default)
+        self.tag(sync=True)
+
+    def validate(self, obj, value):
+        """Return `value`, or say which argument is wrong and what it may be."""
+        return check_choice(self.name, value, self.words)
+
+
+class Switch(traitlets.Bool):
+    """A trait, shared with the page, for True or False."""
+
+    def __init__(self):
+        super().__init__(False)
+        self.tag(sync=True)
+
+    def validate(self, obj, value):
+        """Return `value`, or say which argument is wrong."""
+        if not isinstance(value, bool):
+            raise ParameterError(f"{self.name}={said(value)}; expected True or False")
+        return value

@@ -1,0 +1,96 @@
+"""CONTRIBUTING's recipe for a notebook with an exercise and a widget, followed to the letter in a copy."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parents[1]
+TEXT = (HERE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+RECIPE = TEXT.partition("## Add a notebook")[2].partition("\n## ")[0]
+FILE = re.compile(r"`(convlab/[\w/.]+)`, [^\n]*\n\n```\w+\n(.*?)```\n", re.DOTALL)
+WRONG = re.compile(r"```python\n(WRONG\[.*?)```\n", re.DOTALL)
+
+pytestmark = [pytest.mark.workshop, pytest.mark.browser]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """Return a copy of the course with the recipe's files in it."""
+    folder = tmp_path_factory.mktemp("recipe")
+    ignored = shutil.ignore_patterns("__pycache__", ".*")
+    for name in ("convlab", "tests", "tools", "notebooks"):
+        shutil.copytree(HERE / name, folder / name, ignore=ignored)
+    for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml"):
+        shutil.copy(HERE / name, folder)
+    (folder / "data").symlink_to(HERE / "data")
+
+    written = dict(FILE.findall(RECIPE))
+    assert [Path(name).name for name in written] == ["dilated_taps.py", "dilated_taps.js", "dilation.py"]
+    for name, text in written.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    imported, row = re.search(r"the import `(.*)` and the row `(.*)`", RECIPE).groups()
+    widgets = folder / "convlab" / "widgets" / "__init__.py"
+    text = widgets.read_text(encoding="utf-8").replace(
+        "__all__ = [\n", f"{imported}\n\n__all__ = [\n    {row}\n"
+    )
+    widgets.write_text(text, encoding="utf-8")
+    exercises = folder / "convlab" / "lessons" / "exercises.py"
+    text = exercises.read_text(encoding="utf-8").replace("import (\n", "import (\n    dilation,\n", 1)
+    exercises.write_text(text.replace("_FILES = (\n", "_FILES = (\n    dilation,\n", 1), encoding="utf-8")
+    lessons = folder / "tests" / "test_lessons.py"
+    before, after = lessons.read_text(encoding="utf-8").split("WRONG |= ", 1)
+    lessons.write_text(f"{before}{WRONG.search(RECIPE)[1]}WRONG |= {after}", encoding="utf-8")
+    _notebook(folder / "notebooks" / "09_dilation.ipynb")
+    return folder
+
+
+def _notebook(path):
+    """Write a notebook as the recipe describes it."""
+    import nbformat
+
+    new = nbformat.v4
+    imports = "from convlab.lessons import check\nfrom convlab.widgets import DilatedTaps"
+    cells = [
+        new.new_markdown_cell("# Dilation\n\n**How far does a filter reach?** As far as its holes are wide."),
+        new.new_code_cell(imports, metadata={"tags": ["hide-input"]}),
+        new.new_code_cell("DilatedTaps(W=12, dilation=3)"),
+        new.new_code_cell(
+            'def reach(S, dilation):\n    # your code here\n    pass\n\n\ncheck("reach", reach)'
+        ),
+    ]
+    nbformat.write(new.new_notebook(cells=cells), path)
+
+
+def run(copy, *command):
+    """Run a command in the copy and return what it says."""
+    environment = os.environ | {"PYTHONPATH": str(copy)}
+    options = {"cwd": copy, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-m", *command], **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
+    from tools.browser import NoBrowserError, launched
+
+    try:
+        with launched():
+            pass
+    except NoBrowserError as reason:
+        pytest.skip(str(reason))
+    said = run(copy, "tools.stills")
+    assert re.findall(r"photographed: (\S+),", said) == ["dilated_taps.png", "dilated_taps-09.png"]
+    assert (copy / "convlab" / "widgets" / "dilated_taps-09.png").stat().st_size > 3000
+
+
+def test_its_tests_pass(copy):
+    tests = ("tests/test_javascript.py", "tests/test_widgets.py", "tests/test_lessons.py")
+    browser = ("tests/browser/test_widgets_page.py", "tests/browser/test_widgets_formulas.py")
+    options = ("-q", "-p", "no:cacheprovider", "-n", "0", "-k", "DilatedTaps or reach or belongs or imported")
+    said = run(copy, "pytest", *options, *tests, *browser)
+    assert int(re.search(r"(\d+) passed", said)[1]) >= 10

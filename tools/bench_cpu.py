@@ -1,0 +1,148 @@
+"""`convlab bench cpu` for a measurement that is kept in the course: with what only its authors ask.
+
+    python -m tools.bench_cpu --save data/measurements/NAME.csv
+
+Besides what every reader can measure it times
+
+    autotune              what `convlab.autotune` finds on all five networks, to judge the predictions by
+    stacks                ResNet-18 and SqueezeNet 1.0 as a whole, from the photo to the features
+    first                 the first call in a fresh process
+    NumPy, other kernel   NumPy's product by the other kernel of its OpenBLAS
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from convlab.algorithms import ALGORITHMS
+from convlab.auto.autotune import HOPELESS
+from convlab.auto.ranking import predicted
+from convlab.auto.timing import alone
+from convlab.benchmark import layers, report, saved
+from convlab.benchmark.baselines import BASELINES
+from convlab.benchmark.bench import INTERRUPTED, bench_cpu
+from convlab.benchmark.comparison import Comparison, Effort
+from convlab.benchmark.layers import Workload
+from convlab.benchmark.saved import Row
+from convlab.benchmark.suite import Suite, Task
+from convlab.errors import ConvError
+from convlab.support.progress import Steps
+from convlab.support.tables import TextTable, as_text
+from convlab.support.units import ratio_2, time_text
+from convlab.workspace import folders
+from tools import second_blas
+from tools.cold_start import first_call
+from tools.network_times import NetworkComparison, whole_networks
+
+FULL, QUICK = Effort(rounds=9, most=15, budget=4.0), Effort(rounds=5, budget=0.0)  # for whole networks
+_AUTOTUNE = Effort(rounds=7, most=31, budget=0.2, patience=float("inf"))
+
+
+class WholeSuite(Suite):
+    """The suite with the parts for authors."""
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks, in order."""
+        convolutions = self.chosen(layers.convolutions)
+        tuned = [
+            Task("autotune", one.name, partial(_autotune, one))
+            for one in convolutions + self.chosen(layers.other_networks)
+        ]
+        whole = [
+            self.task("stacks", one, self._network) for one in layers.select(whole_networks(), self.words)
+        ]
+        first = [Task("first", "a fresh process", partial(_first, one)) for one in convolutions[:1]]
+        return [*super().tasks(), *tuned, *whole, *first]
+
+    def _network(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
+        with alone(1):
+            comparison = NetworkComparison(workload, QUICK if self.quick else FULL)
+            comparison.enter_ours()
+            comparison.enter_baselines(self.baselines)
+            return self.rows_of(comparison, part)
+
+
+def _first(workload: Workload, rows: list[Row]) -> list[Row]:
+    return first_call(workload)
+
+
+def _autotune(workload: Workload, rows: list[Row]) -> list[Row]:
+    """Time the algorithms that `autotune` would try."""
+    seconds = predicted(workload.problem)
+    promising = [name for name in seconds if seconds[name] <= HOPELESS * min(seconds.values())]
+    with alone(1):
+        comparison = Comparison(workload, _AUTOTUNE)
+        comparison.enter_ours({name: ALGORITHMS[name] for name in promising})
+        return comparison.rows("autotune")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print what came of it, and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.bench_cpu", description=__doc__.split("\n")[0])
+    parser.add_argument("--save", type=Path, required=True, metavar="FILE", help="where the times go")
+    parser.add_argument("--layers", default="", metavar="NAME", help="only layers whose name holds this")
+    parser.add_argument("--quick", action="store_true", help="one layer of each class")
+    given = parser.parse_args(arguments)
+    try:
+        if given.layers:
+            layers.check_words(given.layers)
+        path = folders.replaceable(given.save, "--save", saved.is_ours, saved.OURS)
+        measurement, stopped = measure(path, quick=given.quick, words=given.layers)
+    except ConvError as error:
+        print(f"convlab: {error}", file=sys.stderr)
+        return 2
+    for table in [*report.tables(measurement), *networks_table(measurement)]:
+        print(as_text(table))
+    first = [
+        f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included."
+        for row in measurement.part("first")
+    ]
+    print("\n".join([*report.notes(measurement), *first, f"saved in {path}"]))
+    if stopped:
+        print(f"convlab: {stopped}", file=sys.stderr)
+    return 130 if stopped == INTERRUPTED else int(bool(stopped))
+
+
+def networks_table(measurement: saved.Measurement) -> list[TextTable]:
+    """Return the time of every candidate on a whole network, and how many times as fast our "auto" is."""
+    rows = measurement.part("stacks")
+    auto = {row.network: row.seconds for row in rows if row.candidate == "auto"}
+    title = "Whole networks, one photo, one thread: how many times as fast auto is as ..."
+    lines = [
+        (row.network, row.candidate, time_text(row.seconds), ratio_2(row.seconds / auto[row.network]))
+        for row in sorted(rows, key=lambda row: (row.network, row.seconds))
+        if row.network in auto
+    ]
+    return [TextTable(title, ("", "", "time", "auto"), lines)] if lines else []
+
+
+def measure(path: Path, **options) -> tuple[saved.Measurement, str | None]:
+    """Measure this machine with everything that is at hand; see `bench_cpu`."""
+    blas, baselines = {"NumPy": second_blas.kernel()}, list(BASELINES.values())
+    also = {"blas": blas}
+    with ExitStack() as stack:
+        progress = stack.enter_context(Steps())
+        try:
+            other = stack.enter_context(second_blas.SecondBlas())
+            baselines.append(other.baseline())
+            blas[second_blas.NAME] = other.kernel
+        except ConvError as reason:
+            print(f"skipped: {second_blas.NAME}: {reason}")
+            blas[second_blas.NAME] = None
+        return bench_cpu(
+            path,
+            baselines=baselines,
+            suite=WholeSuite,
+            also=also,
+            on_start=progress.expect,
+            on_task=lambda task: progress.begin(f"{task.part}: {task.label}"),
+            **options,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The baseline on a GPU: cuDNN, as PyTorch calls it, in every form a user can ask for.
+
+    cuDNN                  float32, and float32 multiplications too (TF32 off)
+    cuDNN TF32             float32 whose multiplications run on tensor cores, rounded to 11 bits
+    cuDNN fp16             float16 in memory, tensor cores
+    ... channels_last      the same with arrays in NHWC order
+
+cuDNN chooses the algorithm: its benchmark mode is on, so it has tried them on the first call of each shape.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from convlab.algorithms import ALGORITHMS
+from convlab.benchmark.baselines import Baseline, Call, torch_refuses
+from convlab.problem import ConvProblem
+
+HALF = 2**13  # how much coarser numbers of 11 bits are than float32's, of 24
+# float32 is free to use Winograd's transforms, which lose some bits.
+_ROUNDING = {"": ALGORITHMS["winograd_4x4"].rounding, " TF32": HALF, " fp16": HALF}
+
+
+def _prepare(
+    numbers: str, order: str, problem: ConvProblem, x: np.ndarray, w: np.ndarray, threads: int = 1
+) -> Call:
+    """Put x and w on the device in the order that this form wants, and return the call."""
+    import torch
+
+    torch.set_grad_enabled(False)
+    where = "cuda" if torch.cuda.is_available() else "cpu"  # the latter only where it is tested
+    kind = torch.float16 if numbers == " fp16" else torch.float32
+    layout = torch.channels_last if order else torch.contiguous_format
+    x_, w_ = (
+        torch.from_numpy(array).to(where).permute(0, 3, 1, 2).to(kind).contiguous(memory_format=layout)
+        for array in (x, w)
+    )
+    padding = [before for before, _ in problem.padding]
+    step = problem.stride, padding, problem.dilation, problem.groups
+    tf32, cudnn, convolve = bool(numbers), torch.backends.cudnn, torch.nn.functional.conv2d
+
+    def run():
+        cudnn.benchmark, cudnn.allow_tf32 = True, tf32
+        return convolve(x_, w_, None, *step)
+
+    return Call(run, lambda y: y.permute(0, 2, 3, 1).float().cpu().numpy())
+
+
+def _needs_a_gpu() -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise RuntimeError("it finds no GPU")
+
+
+FLOAT32, TF32, FP16 = (
+    tuple(f"cuDNN{numbers}{order}" for order in ("", " channels_last")) for numbers in _ROUNDING
+)
+CUDNN = {
+    f"cuDNN{numbers}{order}": Baseline(
+        f"cuDNN{numbers}{order}",
+        *("PyTorch", "torch"),
+        partial(_prepare, numbers, order),
+        torch_refuses,
+        _needs_a_gpu,
+        rounding,
+    )
+    for numbers, rounding in _ROUNDING.items()
+    for order in ("", " channels_last")
+}

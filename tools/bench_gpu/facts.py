@@ -1,0 +1,48 @@
+"""What a GPU says about itself: what every measurement on it is stored with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from convlab.machine.cuda_driver import find_gpus
+
+# Numba's names of what the driver tells, and ours.
+_ATTRIBUTES = {
+    "MULTIPROCESSOR_COUNT": "multiprocessors",
+    "CLOCK_RATE": "clock_khz",
+    "MEMORY_CLOCK_RATE": "memory_clock_khz",
+    "GLOBAL_MEMORY_BUS_WIDTH": "memory_bus_bits",
+    "L2_CACHE_SIZE": "l2_bytes",
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": "shared_bytes",
+}
+_NOW = ("clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "temperature.gpu", "power.draw")
+
+
+def gpu_facts() -> dict:
+    """Return the current GPU's name, compute capability, sizes and clocks; None for what is not told."""
+    from convlab.gpu.numba_cuda import cuda
+
+    device = cuda.get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    return {
+        "name": name,
+        "capability": ".".join(map(str, device.compute_capability)),
+        "driver": next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
+        "memory": int(cuda.current_context().get_memory_info()[1]),
+        **{ours: getattr(device, theirs, None) for theirs, ours in _ATTRIBUTES.items()},
+    }
+
+
+def state() -> dict:
+    """Return what nvidia-smi tells of clocks, temperature and power now; and which cuDNN has been loaded."""
+    command = ["nvidia-smi", f"--query-gpu={','.join(_NOW)}", "--format=csv,noheader", "--id=0"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
+    except (OSError, subprocess.SubprocessError):
+        answer = ""
+    values = [value.strip() for value in answer.strip().split(",")]
+    found = dict(zip(_NOW, values, strict=True)) if len(values) == len(_NOW) else {}
+    if "torch" in sys.modules:
+        found["cudnn"] = sys.modules["torch"].backends.cudnn.version()  # e.g. 90800
+    return found

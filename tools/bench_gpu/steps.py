@@ -1,0 +1,222 @@
+"""What is measured on a GPU, the most important first; and the process that takes one step of it.
+
+    roofs         copying, reading from L2, multiplying and adding; what nothing costs
+    image         4000x4000 pixels and a filter of 7x7, against a copy of as many bytes
+    layers_32     ResNet-18 and SqueezeNet 1.0, 32 images: all our algorithms, all of cuDNN's forms
+    depthwise_32  MobileNetV1's depthwise layers, likewise
+    ladder        kernels rung by rung
+    layers_1, depthwise_1   one image
+
+    python -m tools.bench_gpu.steps JOURNAL STEP
+
+A candidate whose kernel takes the process with it, or never ends, is named by the line that the journal got
+before it ran (`run.py` reads it, and starts another process for the rest).
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from convlab.algorithms import ALGORITHMS
+from convlab.benchmark import layers
+from convlab.benchmark.baselines import at_hand
+from convlab.benchmark.comparison import Comparison, Effort
+from convlab.benchmark.gpu.ladders import IMAGES, Ladder, image, in_batches, ladders
+from convlab.benchmark.gpu.times import enter_copy
+from convlab.benchmark.layers import Workload
+from convlab.benchmark.suite import Task
+from convlab.errors import ConvError, UnsupportedError, WorkspaceError
+from convlab.problem import ConvProblem
+from tools.bench_gpu import roofs
+from tools.bench_gpu.cudnn import CUDNN, FLOAT32
+from tools.bench_gpu.journal import Journal
+
+FULL = Effort(rounds=7, most=101, budget=0.4, slow=8.0, patience=0.8)
+FOR_PICTURES = "direct", "depthwise"  # the others would multiply matrices of one column
+LOST = 75  # exit code of a process whose device does not answer any more
+LONGEST = 90.0  # seconds that a candidate may take, compiling included
+
+# What the lane simulator can do in a moment: for trying every step where there is no GPU.
+TINY = Effort(rounds=1, most=1, budget=0.0)
+TINY_IMAGE = Workload("image", "16x12", ConvProblem(1, 16, 12, 1, 1, 3, 3, padding=1))
+TINY_LAYER = Workload("tiny", "layer", ConvProblem(1, 5, 4, 4, 8, 3, 3, padding=1), 2)
+TINY_DEPTHWISE = Workload("tiny", "depthwise", ConvProblem(1, 5, 4, 2, 2, 3, 3, padding=1, groups=2))
+
+
+class DeviceSuite:
+    """A whole run.
+
+    Parameters
+    ----------
+    journal : Journal
+        Its header says what was asked for.
+    clock : EventClock or StandIn, optional
+        Without one the tasks are only listed.
+    """
+
+    def __init__(self, journal: Journal, clock=None):
+        self.journal, self.clock, self.baselines = journal, clock, []
+        options = journal.header["options"]
+        self.words, self.simulate = options["words"], options["simulate"]
+        self._parent = os.getppid()
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks, in order; those of one part are one step, and one process.
+
+        To start a process and to compile takes seconds, so there are few.
+        """
+        many, pictures, depthwise = IMAGES, [image()], layers.depthwise()
+        resnet, squeezenet = (layers.of_network(name) for name in ("resnet18", "squeezenet1_0"))
+        if self.simulate:
+            many, pictures, depthwise = 2, [TINY_IMAGE], [TINY_DEPTHWISE]
+            resnet, squeezenet = [TINY_LAYER], []
+        climbed = [one for one in ladders() if layers.select([self._workload_of(one)], self.words)]
+        return [
+            Task("roofs", "roofs", self._roofs),
+            *self._tasks("roofs", "image", pictures, self._image),
+            *self._tasks("many images", f"layers_{many}", resnet, self._layer, many),
+            *self._tasks("many images", f"depthwise_{many}", depthwise, self._layer, many),
+            *(Task("ladders", f"ladder {one.name}", partial(self._ladder, one)) for one in climbed),
+            *self._tasks("many more images", f"layers_{many}", squeezenet, self._layer, many),
+            *self._tasks("one image", "layers_1", resnet, self._layer),
+            *self._tasks("one image", "depthwise_1", depthwise, self._layer),
+            *self._tasks("one image", "layers_1", squeezenet, self._layer),
+        ]
+
+    def _tasks(self, step: str, part: str, group: Iterable[Workload], run, images: int = 1) -> list[Task]:
+        found = []
+        for one in layers.select(group, self.words):
+            label = f"{part}: {one.name}"
+            found.append(Task(step, label, partial(run, part, label, in_batches(one, images))))
+        return found
+
+    def _workload_of(self, ladder: Ladder) -> Workload:
+        if not self.simulate:
+            return ladder.workload
+        return {"filter": TINY_IMAGE, "depthwise": TINY_DEPTHWISE}.get(ladder.name, TINY_LAYER)
+
+    # -- the tasks -----------------------------------------------------------------------------------------
+
+    def _roofs(self) -> None:
+        self._begin("roofs", "roofs")
+        count = self.journal.header["device"].get("multiprocessors") or 1
+        found = roofs.measure(self.clock, count, tiny=self.simulate)
+        if not self.simulate:
+            self.journal.add("roofs", found.as_dict())
+        self.journal.keep("roofs")
+
+    def _image(self, part: str, label: str, workload: Workload) -> None:
+        comparison = self._comparison(label, workload)
+        enter_copy(comparison)
+        comparison.enter_ours({name: ALGORITHMS[name] for name in FOR_PICTURES})
+        comparison.enter_baselines(one for one in self.baselines if one.name in FLOAT32)
+        self._keep(label, comparison, part)
+
+    def _ladder(self, ladder: Ladder) -> None:
+        label = f"ladder {ladder.name}"
+        comparison = self._comparison(label, self._workload_of(ladder))
+        rungs = list(ladder.rungs().items())
+        if self.simulate:
+            del rungs[2:]  # the higher ones have large tiles, which take the simulator seconds each
+        comparison.enter_ours(dict(rungs))
+        comparison.enter_baselines(one for one in self.baselines if one.name in FLOAT32)
+        self._keep(label, comparison, label)
+
+    def _layer(self, part: str, label: str, workload: Workload) -> None:
+        comparison = self._comparison(label, workload)
+        comparison.enter_ours()
+        comparison.enter_baselines(self.baselines)
+        self._keep(label, comparison, part)
+
+    def _comparison(self, label: str, workload: Workload) -> Comparison:
+        return Comparison(
+            workload,
+            TINY if self.simulate else FULL,
+            self.clock,
+            on_attempt=partial(self._begin, label),
+            on_failure=partial(self._note_failure, label),
+        )
+
+    def _keep(self, label: str, comparison: Comparison, part: str) -> None:
+        rows = comparison.rows(part)
+        for name in comparison.left_out:
+            self.journal.add("left out", [label, name, "it is too slow"])
+        self.journal.keep(label, rows)
+
+    # -- who is at work, and who failed --------------------------------------------------------------------
+
+    def _begin(self, label: str, name: str) -> bool:
+        """Write down who is tried next; say no if it has failed here before."""
+        if os.getppid() != self._parent:  # nobody waits for this any more
+            os._exit(1)
+        if name in self.journal.failed_on(label):
+            return False
+        self.journal.add("at", [label, name])
+        # A kernel that never ends is ended.
+        faulthandler.dump_traceback_later(LONGEST, exit=True, file=sys.__stderr__)
+        return True
+
+    def _note_failure(self, label: str, name: str, error: Exception) -> None:
+        wanting = isinstance(error, WorkspaceError | UnsupportedError)  # memory, or a library
+        said = str(error) if isinstance(error, ConvError) else f"{type(error).__name__}: {error}"
+        self.journal.add("refused" if wanting else "wrong", [label, name, said.partition("\n")[0]])
+        if not self.clock.is_alive():
+            os._exit(LOST)  # an ordinary end would ask the lost device to give its memory back
+
+
+def check_words(words: str, simulate: bool) -> None:
+    """Refuse words that choose no layer at all; in the simulator there are only the tiny ones."""
+    real = [image(), *layers.convolutions(), *layers.depthwise()]
+    layers.check_words(words, [TINY_IMAGE, TINY_LAYER, TINY_DEPTHWISE] if simulate else real)
+
+
+def take(journal: Journal, step: str, clock) -> None:
+    """Take the tasks of one step that are not done yet."""
+    suite, asked = DeviceSuite(journal, clock), journal.header["options"]["baselines"]
+    if suite.simulate or not asked:
+        reason = "there is no GPU: this is the simulator" if suite.simulate else "not asked for"
+        skipped = dict.fromkeys(CUDNN, reason)
+    else:
+        suite.baselines, skipped = at_hand(CUDNN.values())
+    journal.add("skipped", skipped)
+    for task in suite.tasks():
+        if task.part == step and task.label not in journal.done:
+            print(f"  {task.label}", flush=True)
+            try:
+                task.run()
+            except Exception as error:  # one layer is lost, the others need not be
+                journal.add("failed", {task.label: f"{type(error).__name__}: {error}".partition("\n")[0]})
+                if not clock.is_alive():
+                    os._exit(LOST)
+            faulthandler.cancel_dump_traceback_later()
+            gc.collect()  # the next layer may have what this one took, from PyTorch's pool too
+            if "torch" in sys.modules and sys.modules["torch"].cuda.is_available():
+                sys.modules["torch"].cuda.empty_cache()
+
+
+def main(path: str, step: str) -> None:
+    """Take one step in this process."""
+    from convlab.benchmark.gpu import clock
+    from tools.bench_gpu.facts import gpu_facts, state
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    journal = Journal(Path(path))
+    if journal.header["options"]["simulate"]:
+        journal.add("device", {"name": "lane simulator"})
+        take(journal, step, clock.StandIn())
+        return
+    if not journal.header["device"]:
+        journal.add("device", gpu_facts())
+    take(journal, step, clock.EventClock())
+    journal.add("states", {step: state()})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,93 @@
+"""A saved run of `convlab bench cpu` as the README shows it: ours beside the rivals, by network and class."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from urllib.parse import quote
+
+from convlab import networks
+from convlab.benchmark.saved import Measurement, Row
+from convlab.benchmark.summary import NUMPY, by_layer, speedup
+from convlab.support.markup import as_markdown
+from convlab.support.tables import NOTHING
+from convlab.support.units import ratio_2, time_text
+
+PARTS = ("layers", "depthwise")  # where rivals take part, on one core
+RIVALS = {
+    "torch channels_last": ("torch channels_last",),
+    "oneDNN prepacked": ("oneDNN prepacked",),
+    "NumPy": NUMPY,
+}
+ALONE, WHOLE = "indirect", "torch channels_last"
+
+
+def markdown(run: Measurement, source: str) -> str:
+    """Return a table of ratios, and above it what they are, where they were measured, and from which file."""
+    rows = [row for part in PARTS for row in run.part(part)]
+    candidates = {row.candidate for row in rows}
+    rivals = {name: group for name, group in RIVALS.items() if candidates & set(group)}
+    lines = []
+    for network in dict.fromkeys(row.network for row in rows):
+        of_network = [row for row in rows if row.network == network]
+        lines.append(_line(f"**{networks.load(network).title}**", of_network, rivals, bold=True))
+        kinds = dict.fromkeys(row.kind for row in of_network)
+        for kind in sorted(kinds) if len(kinds) > 1 else ():
+            lines.append(_line(kind, [row for row in of_network if row.kind == kind], rivals))
+    head = f"| | layers | {' | '.join(rivals)} |\n|---|{'--:|' * (1 + len(rivals))}"
+    table = [head, *(f"| {' | '.join(line)} |" for line in lines)]
+    return "\n".join([_caption(run, source), "", *table, *whole_networks(run)])
+
+
+def whole_networks(run: Measurement) -> list[str]:
+    """Return a line on the networks as a whole, with an empty one before it; none if PyTorch did not run."""
+    seconds = {(row.network, row.candidate): row.seconds for row in run.part("stacks")}
+    told = []
+    for network in dict.fromkeys(network for network, _ in seconds):
+        ours, theirs = seconds.get((network, "auto")), seconds.get((network, WHOLE))
+        if ours and theirs:
+            times = f"{time_text(ours)}, PyTorch {time_text(theirs)} (**{ratio_2(theirs / ours)}**)"
+            told.append(f"{networks.load(network).title} {times}")
+    if not told:
+        return []
+    what = 'Whole networks on one core, from a photo to its features, with `algorithm="auto"`'
+    return ["", f"{what}, and with PyTorch, channels last: {'; '.join(told)}."]
+
+
+def where_and_when(header: dict) -> str:
+    """Return the machine and the day of a run: "on a chip (AVX2), 1 March 2026"."""
+    machine, date = header["machine"], datetime.fromisoformat(header["date"])
+    processor = as_markdown(machine["processor"] or "an unknown processor")
+    vectors = f" ({as_markdown(machine['instruction_set'])})" if machine["instruction_set"] else ""
+    return f"on {processor}{vectors}, {date.day} {date:%B %Y}"
+
+
+def _line(
+    label: str, rows: list[Row], rivals: dict[str, tuple[str, ...]], bold: bool = False
+) -> tuple[str, ...]:
+    layers = sum(group[0].count for group in by_layer(rows).values())
+    cells = []
+    for group in rivals.values():
+        best, alone = speedup(rows, None, group), speedup(rows, (ALONE,), group)
+        text = ratio_2(best.mean) if best else NOTHING
+        text = f"**{text}**" if bold and best else text
+        cells.append(f"{text} ({ratio_2(alone.mean)})" if alone else text)
+    return label, str(layers), *cells
+
+
+def _caption(run: Measurement, source: str) -> str:
+    header = run.header
+    versions = header["machine"].get("libraries", {})
+    libraries = " and ".join(
+        f"{title} {as_markdown(versions[name])}"
+        for name, title in (("torch", "PyTorch"), ("numpy", "NumPy"))
+        if versions.get(name)
+    )
+    two = header.get("blas", {}).get("NumPy, other kernel")
+    better = ", the faster of two kernels of its BLAS" if two else ""
+    return (
+        f"How many times as fast as {libraries}{better}: the best of our algorithms on each layer, and in "
+        f"brackets `{ALONE}` alone. One core, one picture at a time, float32, measured "
+        f"{where_and_when(header)}. "
+        "Geometric means, a layer counted as often as its network runs it. "
+        f"[The file]({quote(source)}) has all of it; `convlab bench cpu` measures your machine."
+    )

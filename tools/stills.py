@@ -1,0 +1,175 @@
+"""``python -m tools.stills``: photograph the widgets, as they open and as the notebooks show them.
+
+A photograph is what a page shows where no script runs: `convlab/widgets/NAME.png` of a widget as it opens,
+`NAME-07.png` as notebook 07 shows it (`NAME-07-2.png` the second one). Each carries a mark of the code and
+the state that it was taken of, and one whose mark is still right is left alone: run this again after any
+change of a widget, or of the code that it shows. What is measured on this machine is not photographed.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import symtable
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from convlab import widgets
+from convlab.support.files import replacing
+from convlab.widgets.shared import still
+from convlab.widgets.shared.live import Live
+from tools.browser import launched, photograph
+from tools.errors import BuildError
+
+COMMAND = "python -m tools.stills"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "convlab" / "widgets"
+COLOURS = (256, 128, 64, 48, 32)  # of a photograph: as many as leave its file below so many bytes
+LARGEST = 60 << 10
+
+
+def main() -> int:
+    """Take what is missing, remove what is shown nowhere, and say so; 1 if there is no browser for it."""
+    wanted = all_shown()
+    missing = {name: one for name, one in wanted.items() if name not in fresh(wanted)}
+    try:
+        if missing:
+            with launched() as browser:
+                for name, widget in missing.items():
+                    png = photograph(browser, widget, width=still.WIDTH, sharpness=1)
+                    with replacing(FOLDER / name) as draft:
+                        draft.write_bytes(few_colours(png, widget.mark()))
+                    print(f"photographed: {name}, {(FOLDER / name).stat().st_size / 1024:.0f} KiB")
+    except BuildError as error:
+        print(f"convlab: no photographs: {error}", file=sys.stderr)
+        return 1
+    for file in sorted(FOLDER.glob("*.png")):
+        if file.name not in wanted:
+            file.unlink()
+            print(f"removed: {file.name}")
+    return 0
+
+
+def fresh(wanted: dict[str, Live]) -> list[str]:
+    """Return the names of the photographs that show what they should."""
+    there = {name: FOLDER / name for name in wanted if (FOLDER / name).exists()}
+    return [name for name, file in there.items() if still.mark_in(file.read_bytes()) == wanted[name].mark()]
+
+
+# -- what is shown -------------------------------------------------------------------------------------------
+
+
+def all_shown() -> dict[str, Live]:
+    """Return every widget that has a photograph, by the name of its file."""
+    kinds = [getattr(widgets, name) for name in widgets.__all__]
+    found = {f"{kind.file_name()}.png": kind() for kind in kinds if kind.measured_here is not None}
+    marks = {widget.mark() for widget in found.values()}
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        for widget in shown_in(path):
+            if widget.mark() in marks:
+                continue
+            name, number = f"{widget.file_name()}-{path.name[:2]}", 1
+            while (file := name + (f"-{number}" if number > 1 else "") + ".png") in found:
+                number += 1
+            found[file] = widget
+            marks.add(widget.mark())
+    return found
+
+
+def shown_in(notebook: Path) -> list[Live]:
+    """Return the widgets that a notebook shows; of its lines only those are run that they need."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    found = []
+    for line in needed_lines(notebook):
+        if _is_shown(line):
+            found.append(eval(compile(ast.Expression(line.value), notebook.name, "eval"), names))
+        else:
+            exec(compile(ast.Module([line], []), notebook.name, "exec"), names)
+    return found
+
+
+def needed_lines(notebook: Path) -> list[ast.stmt]:
+    """Return the lines of a notebook that show a widget, and those that make the names they use."""
+    import nbformat
+
+    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    kept, used = [], set()
+    for line in reversed([line for cell in cells for line in ast.parse(cell.source).body]):
+        made, uses = _names(line)
+        if _is_shown(line) or used & made:
+            kept.append(line)
+            used |= uses
+    return kept[::-1]
+
+
+def _is_shown(node: ast.stmt) -> bool:
+    """Say if a line shows a widget that does not depend on a measurement of this machine."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in widgets.__all__
+    ):
+        return False
+    measured = getattr(widgets, call.func.id).measured_here
+    return measured is not None and not any(keyword.arg in measured for keyword in call.keywords)
+
+
+def _names(line: ast.stmt) -> tuple[set[str], set[str]]:
+    """Return the names that a line makes, and those it uses; what is local to a function is neither."""
+    whole = symtable.symtable(ast.unparse(line), "line", "exec")
+    made = {one.get_name() for one in whole.get_symbols() if one.is_assigned() or one.is_imported()}
+    used, tables = set(), [whole]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        used |= {one.get_name() for one in table.get_symbols() if table is whole or one.is_global()}
+    return made, used
+
+
+# -- how it is photographed ----------------------------------------------------------------------------------
+
+
+def few_colours(png: bytes, mark: str) -> bytes:
+    """Return a PNG in as many colours as leave the file small, with its mark."""
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))  # (height, width, 3)
+    colours, inverse, counts = np.unique(
+        pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
+    )
+    for number in COLOURS:
+        palette = _palette(colours, counts, number)  # (number, 3)
+        apart = colours[:, None].astype(int) - palette  # (colours, number, 3)
+        nearest = np.square(apart).sum(axis=2).argmin(axis=1).astype(np.uint8)
+        image = Image.fromarray(nearest[inverse].reshape(pixels.shape[:2]))
+        image.putpalette(palette.tobytes())
+        if len(found := _saved(image, mark)) <= LARGEST:
+            break
+    return found
+
+
+def _palette(colours: np.ndarray, counts: np.ndarray, number: int) -> np.ndarray:
+    """Return the most frequent colours: a role has exactly its own. The rest lies far from all others."""
+    order = np.argsort(-counts)
+    chosen = list(order[: 3 * number // 4])
+    distance = np.full(len(colours), np.inf)
+    for one in chosen:
+        distance = np.minimum(distance, np.square(colours - colours[one].astype(int)).sum(axis=1))
+    while len(chosen) < min(number, len(colours)):
+        chosen.append((distance * np.sqrt(counts)).argmax())
+        distance = np.minimum(distance, np.square(colours - colours[chosen[-1]].astype(int)).sum(axis=1))
+    return colours[chosen]
+
+
+def _saved(image, mark: str) -> bytes:
+    from PIL.PngImagePlugin import PngInfo
+
+    text, file = PngInfo(), io.BytesIO()
+    text.add_text(still.MARK, mark)
+    image.save(file, "png", optimize=True, pnginfo=text)
+    return file.getvalue()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
