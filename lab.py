@@ -10,6 +10,7 @@ usage: python3 lab.py [command] [arguments]
             arguments, only pytest with those
   site      build the course as a static site in site/
   doctor    say what this machine has, what could be added, and the command that adds it
+  convlab   any other command of the course: `convlab run`, `convlab bench cpu`; `convlab --help` lists them
   setup     only set up; `setup --test` and `setup --workshop` add now what `test`, and what `test --all` and
             `site` need; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs (for
             reading their machine code no GPU is needed; not for macOS)
@@ -59,6 +60,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -392,10 +394,12 @@ def install_packages(command, packages, title):
 def install_convlab():
     """Put this checkout on .venv's import path, and the command `convlab` beside its Python."""
     (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n")  # Python reads it in the system's encoding
+    # By way of lab.py, so that kernels and speeds are kept in one place, however convlab is started.
     if WINDOWS:
-        (BIN / "convlab.cmd").write_text('@"%~dp0python.exe" -P -m convlab %*\n')
+        (BIN / "convlab.cmd").write_text('@"%s" -P "%s" convlab %%*\n' % (BASE_PYTHON, ROOT / "lab.py"))
     else:
-        (BIN / "convlab").write_text('#!/bin/sh\nexec "$(dirname "$0")/python" -P -m convlab "$@"\n')
+        start = " ".join(map(shlex.quote, [BASE_PYTHON, "-P", str(ROOT / "lab.py"), "convlab"]))
+        (BIN / "convlab").write_text('#!/bin/sh\nexec %s "$@"\n' % start)
         (BIN / "convlab").chmod(0o755)
 
 
@@ -521,7 +525,19 @@ def become(command, cwd=None):
     os.execve(command[0], command, environment())
 
 
-COMMANDS = {"start": start, "test": test, "site": site, "doctor": doctor, "setup": lambda arguments: 0}
+def convlab(arguments):
+    """Run any command of convlab's own."""
+    return become(["-m", "convlab"] + arguments)
+
+
+COMMANDS = {
+    "start": start,
+    "test": test,
+    "site": site,
+    "doctor": doctor,
+    "convlab": convlab,
+    "setup": lambda arguments: 0,
+}
 
 
 def layers_for(command, arguments):
