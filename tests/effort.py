@@ -44,16 +44,7 @@ def spread(count: int, most: int) -> set[int]:
 def pytest_configure(config):
     """Settle, before a test is read, whether the short form is wanted."""
     global SHORT
-    if hasattr(config, "workerinput"):  # one process of several: it is told
-        SHORT = config.workerinput["short"]
-    else:
-        SHORT = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("all")
-
-
-@pytest.hookimpl(optionalhook=True)  # pytest-xdist's
-def pytest_configure_node(node):
-    """Tell the processes that share the tests which form is wanted: they cannot see what was typed."""
-    node.workerinput["short"] = SHORT
+    SHORT = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("all")
 
 
 def pytest_ignore_collect(collection_path):
