@@ -13,6 +13,7 @@ from convlab import networks
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.im2col import col2im, im2col
 from convlab.algorithms.im2row import im2row
+from convlab.algorithms.indirect import indirection_buffer
 from convlab.api import conv2d, implicit_gemm, plan
 from convlab.backends import BACKENDS
 from convlab.errors import (
@@ -23,6 +24,7 @@ from convlab.errors import (
     UnsupportedError,
     WorkspaceError,
 )
+from convlab.index_map import IndexMap
 from convlab.nchw import conv2d_nchw, from_nchw, to_nchw
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
@@ -38,6 +40,7 @@ __all__ = [
     "ArrayError",
     "ConvError",
     "ConvProblem",
+    "IndexMap",
     "ParameterError",
     "Plan",
     "ShapeError",
@@ -51,6 +54,7 @@ __all__ = [
     "im2col",
     "im2row",
     "implicit_gemm",
+    "indirection_buffer",
     "networks",
     "plan",
     "to_nchw",

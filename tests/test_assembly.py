@@ -13,8 +13,8 @@ from convlab.gpu import numba_cuda
 from convlab.gpu.assembly import assemble
 from convlab.gpu.assembly.control_flow import loops, main_loop
 from convlab.gpu.assembly.sass import Code, parse
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.diagnose import toolkit
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.occupancy import occupancy

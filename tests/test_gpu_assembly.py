@@ -8,7 +8,7 @@ from convlab.algorithms.depthwise import gpu_sliding
 from convlab.algorithms.direct import gpu_filter_patch
 from convlab.algorithms.im2row import gpu
 from convlab.gpu.assembly import assemble
-from convlab.gpu.diagnose.availability import assembly_fault
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.gemm import simple
 
 TROUBLE = assembly_fault()

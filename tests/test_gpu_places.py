@@ -18,8 +18,8 @@ from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
 from convlab.figures import tap_addresses
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import gpu_trouble, using
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.load_implicit import implicit_loader
 from convlab.gpu.gemm.load_matrix import matrix_loader
 from convlab.gpu.gemm.tile import Tile

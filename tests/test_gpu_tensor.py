@@ -10,8 +10,8 @@ from convlab.algorithms.tensor_core import KINDS, TILES, WarpTile, rounded, tens
 from convlab.algorithms.tensor_core.gpu import product_blocks
 from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import ROUND
 

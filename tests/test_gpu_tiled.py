@@ -17,8 +17,8 @@ from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.errors import ParameterError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated, using
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, instructions, tile_of
@@ -27,7 +27,7 @@ from convlab.gpu.gemm.launch import wide
 from convlab.gpu.gemm.load_implicit import implicit_loader
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.simulated_gpu import Simulator
-from convlab.inspect.tiling import Tiling, traffic
+from convlab.inspect.tiling import Tiling, tile_traffic
 from convlab.oracle import reference, tolerance
 
 ALGORITHMS = {"implicit_gemm": implicit_gemm, "precomputed_gemm": precomputed_gemm, "indirect": indirect}
@@ -330,9 +330,9 @@ def test_traffic_equals_the_formulas(tile):
     problem = ConvProblem(1, 8, 5, 4, 20, 3, 2, stride=(1, 2), padding=((1, 1), (2, 1)))
     trace = counted(tile, problem)
     tiling = Tiling(tile.block_m, tile.block_n, tile.block_k, tile.thread_m, tile.thread_n)
-    assert {name: asked(trace, "st" if name == "y" else "ld", "global", name) for name in "xwy"} == traffic(
-        problem, tiling
-    )
+    assert {
+        name: asked(trace, "st" if name == "y" else "ld", "global", name) for name in "xwy"
+    } == tile_traffic(problem, tiling)
     M, N, K = problem.gemm
     blocks, pieces = -(-M // tile.block_m) * -(-N // tile.block_n), -(-K // tile.block_k)
     threads, read = blocks * tile.threads, tile.thread_m + tile.thread_n

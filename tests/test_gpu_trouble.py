@@ -12,8 +12,7 @@ import pytest
 
 from convlab import conv2d, doctor
 from convlab.errors import ConvError, ParameterError, UnsupportedError, WorkspaceError
-from convlab.gpu import device
-from convlab.gpu.diagnose import availability, driver_errors, faults, toolkit
+from convlab.gpu import availability, device, driver_errors, faults, toolkit
 from convlab.machine import cuda_driver
 from convlab.machine.cuda_driver import Driver
 from convlab.support import install

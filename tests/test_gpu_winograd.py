@@ -12,8 +12,8 @@ from convlab.algorithms.winograd import gpu
 from convlab.algorithms.winograd.gpu_transforms import source, written_out
 from convlab.algorithms.winograd.transforms import in_steps, operations, transforms
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm import batched
 
 TROUBLE = assembly_fault()

@@ -9,8 +9,8 @@ from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms.winograd_s2d import gpu
 from convlab.algorithms.winograd_s2d.space_to_depth import fold_numpy, folded
 from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
-from convlab.gpu.diagnose.availability import assembly_fault
 
 TROUBLE = assembly_fault()
 PHOTO = ConvProblem(2, 9, 11, 3, 4, 7, 6, stride=2, padding=((3, 2), (2, 4)))

@@ -7,12 +7,20 @@ import pytest
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
-from convlab.gpu.diagnose.availability import assembly_fault
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.tensor_cores.fragments import holders, one_product
-from convlab.inspect.tiling import MOST_SHARED, Tiling, blocks, compulsory_bytes, traffic, untiled, wasted
+from convlab.inspect.tiling import (
+    MOST_SHARED,
+    Tiling,
+    blocks,
+    compulsory_bytes,
+    tile_traffic,
+    untiled,
+    wasted,
+)
 from convlab.inspect.traffic import global_traffic
 
 # Rows of 32 bytes that begin on a sector, taps that fill whole pieces, and no tile that hangs over an edge:
@@ -35,7 +43,7 @@ ALL_TILES = [tile for name, tiles in TILES.items() if name == ("float32", 4) for
 )
 def test_traffic_is_what_lanes_ask_for(problem, tile):
     algorithm = rung("", tile, "", "").algorithm("implicit_gemm")
-    asked, expected = _moved(problem, algorithm), traffic(problem, Tiling.of(tile))
+    asked, expected = _moved(problem, algorithm), tile_traffic(problem, Tiling.of(tile))
     assert asked == expected
     assert all(compulsory_bytes(problem)[name] <= asked[name] <= untiled(problem)[name] for name in asked)
 
@@ -44,7 +52,7 @@ def test_parts_of_sums_are_written_and_read_again():
     tile = Tile(32, 32, 8, 4, 4)
     algorithm = rung("", tile, "", "", parts=3).algorithm("implicit_gemm")
     asked = _moved(LAYER, algorithm)
-    assert asked["y"] + asked["partials"] == traffic(LAYER, Tiling.of(tile, 3))["y"]
+    assert asked["y"] + asked["partials"] == tile_traffic(LAYER, Tiling.of(tile, 3))["y"]
     assert blocks(LAYER, Tiling.of(tile, 3)) == 3 * blocks(LAYER, Tiling.of(tile))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from convlab.errors import ConvError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
-from convlab.gpu.diagnose.availability import assembly_fault
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.kernels import device_function, kernel, unsigned
 from convlab.gpu.numba_cuda import cuda, float32, uint64
 

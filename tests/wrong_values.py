@@ -175,6 +175,8 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "inspect.traffic.FirstBlock.launch": _DEVICE,
     "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
     "cpu.gemm.gemm": _HOT,
+    "notebook.show": "what no source is found of, `inspect` says",
+    "notebook.table": "anything that can be iterated over is a table",
     "algorithms.implicit_gemm.reference.run": _HOT,
     "algorithms.winograd.reference.run": _HOT,
     "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
@@ -200,7 +202,7 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.saved_runs import CPU
     from convlab.cpu.gemm_ladder import one_by_one, rungs
     from convlab.cpu.tile_size import VectorTile
-    from convlab.gpu.diagnose.availability import assembly_fault
+    from convlab.gpu.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
     from convlab.gpu.simulated_gpu import Simulator
@@ -612,6 +614,8 @@ def rows() -> dict[str, Call]:
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 
     # gpu
+    row("notebook.random_arrays", problem=problem, unit_output=True)
+    row("notebook.trace", algorithm="direct", problem=problem, device=Simulator, right={"device": CALLED})
     row("inspect.access_patterns.turned_in_shared", width=33)
     row("algorithms.direct.gpu.one_thread_per_output", dtype="float32")
     row("algorithms.direct.gpu_filter.shared", dtype="float32", R=3, S=3)
@@ -652,7 +656,7 @@ def rows() -> dict[str, Call]:
     )
     row("inspect.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
     row("inspect.tiling.Tiling.held", Tiling().held, arch="sm_90")
-    row("inspect.tiling.traffic", problem=problem, tiling=Tiling())
+    row("inspect.tiling.tile_traffic", problem=problem, tiling=Tiling())
     row("algorithms.implicit_gemm.gpu.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
         right={"name": TEXT, "traffic": TEXT})  # fmt: skip
     kernel_arguments = (np.ones(4, "f4"),)
@@ -688,9 +692,7 @@ def rows() -> dict[str, Call]:
     )
     row("gpu.simulator.trace.Trace.requests", trace.requests, site=trace.sites()[0])
     row("gpu.simulator.trace.Trace.reads", trace.reads, array="x")
-    same(
-        "gpu.diagnose.availability.compiler_is_here", "gpu.diagnose.availability.gpu_is_here", what="a kernel"
-    )
+    same("gpu.availability.compiler_is_here", "gpu.availability.gpu_is_here", what="a kernel")
     row("inspect.addressing.divisions", functions=(addressing.led,))
     row(
         "inspect.addressing.windows",

@@ -1,0 +1,77 @@
+"""Measuring: candidates, checked and timed in turns; what they are held against; what was saved.
+
+comparison       candidates on one layer, checked, then timed in turns
+baselines        what ours are held against: NumPy, SciPy, PyTorch
+layers           the layers of real networks, as workloads
+suite, bench     `convlab bench cpu`
+saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
+roofline         the roofs, and the points under them
+gpu              the same on a GPU
+
+What notebooks use of it is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from convlab.support.lazy import door
+
+if TYPE_CHECKING:
+    from convlab.benchmark.comparison import Effort
+    from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT, compare_three, three_ways
+    from convlab.benchmark.gpu.ladders import ladders
+    from convlab.benchmark.gpu.times import ladder_times, layer_times
+    from convlab.benchmark.layers import Workload
+    from convlab.benchmark.read_bandwidth import read_speeds
+    from convlab.benchmark.roofline_points import compulsory_bytes, points
+    from convlab.benchmark.saved_runs import CPU, runs
+    from convlab.benchmark.summary import by_kind
+
+__all__ = [
+    "COPYING",
+    "CPU",
+    "INDIRECT",
+    "PRODUCT",
+    "Effort",
+    "Workload",
+    "by_kind",
+    "compare_three",
+    "compulsory_bytes",
+    "ladder_times",
+    "ladders",
+    "layer_times",
+    "points",
+    "read_speeds",
+    "runs",
+    "three_ways",
+]
+
+
+def _homes() -> tuple[ModuleType, ...]:
+    from convlab.benchmark import (
+        comparison,
+        dukhan_2019,
+        layers,
+        read_bandwidth,
+        roofline_points,
+        saved_runs,
+        summary,
+    )
+    from convlab.benchmark.gpu import ladders, times
+
+    return (
+        comparison,
+        layers,
+        dukhan_2019,
+        saved_runs,
+        summary,
+        read_bandwidth,
+        roofline_points,
+        ladders,
+        times,
+    )
+
+
+__getattr__ = door(__name__, __all__, _homes)

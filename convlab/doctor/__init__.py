@@ -7,6 +7,7 @@ from functools import cached_property
 
 from packaging.requirements import Requirement
 
+from convlab.doctor.finding import Finding
 from convlab.errors import ConvError
 from convlab.machine.facts import Machine, version
 from convlab.support.install import declared, install_command, install_extra
@@ -17,30 +18,6 @@ ADDS = {
     "scipy": "a second, independent opinion on every result, in the tests",
     "torch": "PyTorch as a rival in the benchmarks, and as another opinion on every result",
 }
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked for.
-
-    Attributes
-    ----------
-    name : str
-    required : bool
-        Whether the course cannot run without it.
-    found : str or None
-        Its version or place; None if it is missing.
-    adds : str
-        What it is for.
-    command : str or None
-        Installs it; None where it is there, or where no command can.
-    """
-
-    name: str
-    required: bool
-    found: str | None
-    adds: str = ""
-    command: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from convlab.doctor import Finding
+from convlab.doctor.finding import Finding
+from convlab.gpu.availability import PROGRAMS, numba_cuda_fault
 from convlab.gpu.diagnose import faults, toolkit
-from convlab.gpu.diagnose.availability import PROGRAMS, numba_cuda_fault
 from convlab.gpu.diagnose.faults import Fault
 from convlab.machine.facts import Machine, version
 from convlab.support.install import install_extra

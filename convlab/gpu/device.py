@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from convlab.errors import UnsupportedError
-from convlab.gpu.diagnose.availability import launch_fault
+from convlab.gpu.availability import launch_fault
 from convlab.gpu.diagnose.driver_errors import translated
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator

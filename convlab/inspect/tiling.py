@@ -136,7 +136,7 @@ def wasted(problem: ConvProblem, tiling: Tiling) -> float:
 
 
 @checked
-def traffic(problem: ConvProblem, tiling: Tiling) -> dict[str, int]:
+def tile_traffic(problem: ConvProblem, tiling: Tiling) -> dict[str, int]:
     """Return the bytes that all threads together ask of the memory behind the multiprocessors.
 
     Of x every block fetches the windows of its pixels (taps on padding are not fetched), of w the weights of
@@ -153,7 +153,7 @@ def traffic(problem: ConvProblem, tiling: Tiling) -> dict[str, int]:
 
 def untiled(problem: ConvProblem) -> dict[str, int]:
     """Return the same bytes where every thread fetches all that its one output is made of."""
-    return traffic(problem, Tiling(1, 1, 1, 1, 1, 1))
+    return tile_traffic(problem, Tiling(1, 1, 1, 1, 1, 1))
 
 
 def compulsory_bytes(problem: ConvProblem) -> dict[str, int]:

@@ -118,7 +118,7 @@ class TilingExplorer(Live):
     def describe(self) -> str:
         """Return the present state in words."""
         one, problem = self.tiling, self.problem
-        moved = sum(tiling.traffic(problem, one).values())
+        moved = sum(tiling.tile_traffic(problem, one).values())
         arch, _ = GPUS[self.gpu]
         return (
             f"{self.layer}, batch {problem.N}, in blocks of {one.block_m} pixels by {one.block_n} filters, "

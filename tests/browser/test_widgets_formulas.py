@@ -434,7 +434,10 @@ def test_what_a_tiling_takes_and_saves(javascript):
             "trouble": "trouble",
         }
         assert takes == {name: getattr(cut, attribute) for name, attribute in names.items()}, one
-        assert (grid["blocks"], asked) == (tiling.blocks(problem, cut), tiling.traffic(problem, cut)), one
+        assert (grid["blocks"], asked) == (
+            tiling.blocks(problem, cut),
+            tiling.tile_traffic(problem, cut),
+        ), one
         assert plain == tiling.untiled(problem)
         assert grid["wasted"] == pytest.approx(tiling.wasted(problem, cut))
         if cut.trouble:

@@ -17,7 +17,7 @@ from convlab.auto.predict import predict
 from convlab.cost.layers import cost_of
 from convlab.index_map import IndexMap
 from convlab.inspect.block_footprint import count
-from convlab.inspect.tiling import traffic
+from convlab.inspect.tiling import tile_traffic
 from convlab.support.units import bytes_text, count_text, plural, ratio_text, time_text
 from convlab.widgets import (
     IndirectionExplorer,
@@ -280,7 +280,7 @@ def test_a_tiling_by_keyboard_and_its_bytes(page):
     now = widget.locator(".cl-costs tr.cl-now")
 
     def said():
-        count = traffic(shown.problem, shown.tiling)
+        count = tile_traffic(shown.problem, shown.tiling)
         return "this tiling" + "".join(map(bytes_text, (*count.values(), sum(count.values()))))
 
     assert now.text_content().startswith(said())

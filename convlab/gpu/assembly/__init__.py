@@ -23,7 +23,7 @@ from typing import Any
 from convlab.errors import ConvError, UnsupportedError
 from convlab.gpu.assembly.control_flow import loops, main_loop
 from convlab.gpu.assembly.sass import Code, parse
-from convlab.gpu.diagnose.availability import assembly_fault
+from convlab.gpu.availability import assembly_fault
 from convlab.gpu.diagnose.driver_errors import too_much_shared
 from convlab.gpu.diagnose.toolkit import find_part
 from convlab.gpu.occupancy import Occupancy, occupancy

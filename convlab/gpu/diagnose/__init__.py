@@ -2,6 +2,7 @@
 
 toolkit         which parts of CUDA's toolkit are here, and of which version
 faults          what can be wrong with the system, the GPU, its driver and the toolkit
-availability    the questions that others ask: can kernels be launched here? compiled to machine code?
 driver_errors   what the driver and the linker raise, in words
+
+What others ask, whether kernels can be launched or compiled here, `convlab.gpu.availability` answers.
 """
