@@ -546,7 +546,8 @@ def layers_for(command, arguments):
         options = {"--" + layer: layer for layer in LAYERS if layer != "course"}
         return [options[each] for each in arguments] if set(arguments) <= set(options) else None
     if command == "test":
-        return ["test", "workshop"] if "--all" in arguments else ["test"]
+        drives = any(each == "--all" or "browser" in each for each in arguments)  # a browser, or its like
+        return ["test", "workshop"] if drives else ["test"]
     return ["workshop"] if command == "site" else []
 
 

@@ -209,6 +209,7 @@ def test_another_version_of_a_package_is_installed(ready):
         (["test"], ["pytest", "scipy"]),
         (["test", "tests/test_cli.py"], ["pytest", "scipy"]),
         (["test", "--all"], ["playwright", "pytest", "scipy"]),
+        (["test", "tests/browser/test_site.py"], ["playwright", "pytest", "scipy"]),
         (["site"], ["playwright"]),
         (["setup", "--workshop", "--test"], ["playwright", "pytest", "scipy"]),
         (["doctor"], []),
