@@ -10,6 +10,7 @@ usage: python3 lab.py [command] [arguments]
             arguments, only pytest with those
   site      build the course as a static site in site/
   doctor    say what this machine has, what could be added, and the command that adds it
+  convlab   any other command of the course: `convlab run`, `convlab bench cpu`; `convlab --help` lists them
   setup     only set up; `setup --test` and `setup --workshop` add now what `test`, and what `test --all` and
             `site` need; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs (for
             reading their machine code no GPU is needed; not for macOS)
@@ -59,6 +60,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -110,10 +112,8 @@ def missing(asked=()):
     fits = PYTHON.exists() and stamp.get("made") and all(stamp.get(k) == v for k, v in identity().items())
     held = stamp.get("layers", {})
     # Packages for GPUs that were once asked for stay, and are kept up to date, until .venv is deleted.
-    wanted = [
-        name for name in LAYERS if name == "course" or name in asked or (name == "gpu" and name in held)
-    ]
-    return [name for name in wanted if not fits or held.get(name) != digest(name)]
+    wanted = {"course"} | set(asked) | ({"gpu"} & set(held))
+    return [name for name in LAYERS if name in wanted and not (fits and held.get(name) == digest(name))]
 
 
 def identity():
@@ -253,9 +253,8 @@ def tools():
         found.append(("uv", make, [uv, "pip"] + install + ["--python", str(PYTHON), "-r"]))
     if has_venv:
         pip = [str(PYTHON), "-P", "-m", "pip", "--disable-pip-version-check"]
-        found.append(
-            ("pip", [BASE_PYTHON, "-P", "-m", "venv", str(VENV)], pip + install + ["--no-compile", "-r"])
-        )
+        make = [BASE_PYTHON, "-P", "-m", "venv", str(VENV)]
+        found.append(("pip", make, pip + install + ["--no-compile", "-r"]))
     if not found:
         raise SetupError(
             "this Python (%s) comes without its venv module; on Debian or Ubuntu run"
@@ -283,17 +282,14 @@ def make_venv(command):
 def announce(layers):
     """Say how many packages there are to install, and how much that is, before anything is done."""
     for layer in layers:
-        packages, much = (
-            locked(layer),
-            re.match("# .*: (.* MB .*)", LAYERS[layer].read_text(encoding="utf-8")),
-        )
+        packages = locked(layer)
         here = len(set(packages) & installed())
-        text = (
-            "%d of its %d packages are here" % (here, len(packages))
-            if here
-            else "%d packages" % len(packages)
-        )
-        print("  %s: %s%s" % (LAYERS[layer].name, text, ", " + much.group(1) if much and not here else ""))
+        much = re.match("# .*: (.*)", LAYERS[layer].read_text(encoding="utf-8"))
+        if here:
+            text = "%d of its %d packages are here" % (here, len(packages))
+        else:
+            text = "%d packages%s" % (len(packages), ", " + much.group(1) if much else "")
+        print("  %s: %s" % (LAYERS[layer].name, text), flush=True)
 
 
 def install_layers(tool, command, layers):
@@ -397,11 +393,13 @@ def install_packages(command, packages, title):
 
 def install_convlab():
     """Put this checkout on .venv's import path, and the command `convlab` beside its Python."""
-    (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n", encoding="utf-8")
+    (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n")  # Python reads it in the system's encoding
+    # By way of lab.py, so that kernels and speeds are kept in one place, however convlab is started.
     if WINDOWS:
-        (BIN / "convlab.cmd").write_text('@"%~dp0python.exe" -P -m convlab %*\n')
+        (BIN / "convlab.cmd").write_text('@"%s" -P "%s" convlab %%*\n' % (BASE_PYTHON, ROOT / "lab.py"))
     else:
-        (BIN / "convlab").write_text('#!/bin/sh\nexec "$(dirname "$0")/python" -P -m convlab "$@"\n')
+        start = " ".join(map(shlex.quote, [BASE_PYTHON, "-P", str(ROOT / "lab.py"), "convlab"]))
+        (BIN / "convlab").write_text('#!/bin/sh\nexec %s "$@"\n' % start)
         (BIN / "convlab").chmod(0o755)
 
 
@@ -527,7 +525,19 @@ def become(command, cwd=None):
     os.execve(command[0], command, environment())
 
 
-COMMANDS = {"start": start, "test": test, "site": site, "doctor": doctor, "setup": lambda arguments: 0}
+def convlab(arguments):
+    """Run any command of convlab's own."""
+    return become(["-m", "convlab"] + arguments)
+
+
+COMMANDS = {
+    "start": start,
+    "test": test,
+    "site": site,
+    "doctor": doctor,
+    "convlab": convlab,
+    "setup": lambda arguments: 0,
+}
 
 
 def layers_for(command, arguments):
@@ -536,7 +546,8 @@ def layers_for(command, arguments):
         options = {"--" + layer: layer for layer in LAYERS if layer != "course"}
         return [options[each] for each in arguments] if set(arguments) <= set(options) else None
     if command == "test":
-        return ["test", "workshop"] if "--all" in arguments else ["test"]
+        drives = any(each == "--all" or "browser" in each for each in arguments)  # a browser, or its like
+        return ["test", "workshop"] if drives else ["test"]
     return ["workshop"] if command == "site" else []
 
 

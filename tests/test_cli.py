@@ -96,7 +96,7 @@ def course(tmp_path, monkeypatch):
         ("run --out", "--out"),
         ("doctor --yaml", "--yaml"),
         ("doctor now", "now"),
-        ("networks lenet", "network='lenet'; expected one of resnet18"),
+        ("networks lenet", "network='lenet'; expected one of mobilenet_v1"),
         ("algorithms direct", "direct"),
     ],
 )

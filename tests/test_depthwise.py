@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
@@ -18,6 +19,7 @@ def check(problem, threads=1):
         assert_close(y, x, w, problem, bias, f"{backend}, {problem}")
 
 
+@sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_every_width_of_the_picture(stride, dtype):

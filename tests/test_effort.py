@@ -60,11 +60,12 @@ def suite(tmp_path):
         (tmp_path / name).write_text(text)
 
     def run(*arguments: str) -> tuple[list[str], str]:
-        quiet = ["-v", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        quiet = ["-v", "-p", "no:cacheprovider"]
         command = [sys.executable, "-m", "pytest", *quiet, *arguments]
         environment = os.environ | {"PYTHONPATH": str(Path(effort.__file__).parent)}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        return re.findall(r"::(\S+) PASSED", done.stdout), done.stdout
+        passed = re.findall(r"^(?=.*PASSED).*::(test\S+)", done.stdout, re.MULTILINE)
+        return passed, done.stdout
 
     return run
 
@@ -73,6 +74,11 @@ def test_the_short_form_samples_and_leaves_out_without_reading(suite):
     ran, said = suite()
     assert ran == SHORT, said
     assert "error" not in said
+
+
+def test_several_processes_take_the_same_form(suite):
+    ran, said = suite("-n", "2", "--dist", "loadfile")
+    assert sorted(ran) == sorted(SHORT), said
 
 
 def test_all_is_all(suite, tmp_path):

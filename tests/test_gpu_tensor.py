@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from effort import sampled
 
 from convlab import ConvProblem, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, TILES, WarpTile, rounded, tensor_core, tile_for
@@ -36,6 +37,7 @@ def convolve(problem, kind, tile=None, traced=False):
     return device
 
 
+@sampled(24)
 @kinds
 @pytest.mark.parametrize("case", SERVED)
 def test_case_table(kind, case):

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 
 from convlab import ConvProblem
 from convlab.algorithms.winograd import gpu
@@ -81,6 +82,7 @@ def test_one_block_of_the_shipped_tile():
     assert_close(y, a, w, one_place)
 
 
+@sampled(3)
 @pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @sizes

@@ -178,9 +178,11 @@ def test_second_start_sets_nothing_up(ready):
 
 
 def test_the_command_convlab_starts_from_anywhere(ready, tmp_path):
-    (ready.venv / "bin" / "python").write_text('#!/bin/sh\necho "$@"\n')
-    done = subprocess.run([ready.venv / "bin" / "convlab", "a b"], cwd="/", capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("-P -m convlab a b\n", "")
+    """With the same folders for what is kept as with lab.py."""
+    (ready.venv / "bin" / "python").write_text('#!/bin/sh\necho "$@, $CONVLAB_CACHE_DIR"\n')
+    command, clean = [ready.venv / "bin" / "convlab", "a b"], {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, cwd="/", env=clean, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"-P -m convlab a b, {ready.venv / 'convlab-cache'}\n", "")
 
 
 def test_an_update_installs_only_what_is_new(ready):
@@ -207,6 +209,7 @@ def test_another_version_of_a_package_is_installed(ready):
         (["test"], ["pytest", "scipy"]),
         (["test", "tests/test_cli.py"], ["pytest", "scipy"]),
         (["test", "--all"], ["playwright", "pytest", "scipy"]),
+        (["test", "tests/browser/test_site.py"], ["playwright", "pytest", "scipy"]),
         (["site"], ["playwright"]),
         (["setup", "--workshop", "--test"], ["playwright", "pytest", "scipy"]),
         (["doctor"], []),
@@ -456,6 +459,7 @@ def load():
         (["first"], "-m convlab start first"),
         (["notebooks/00_first.ipynb"], "-m convlab start notebooks/00_first.ipynb"),
         (["doctor", "--json"], "-m convlab doctor --json"),
+        (["convlab", "run", "02"], "-m convlab run 02"),
         (["site"], "-m tools.site"),
         (["test", "tests/test_cli.py", "-x"], "-m pytest tests/test_cli.py -x"),
     ],

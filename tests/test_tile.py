@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -170,6 +170,7 @@ def _slide(tile, window, x, place, step, limit, outside, w, width, y):
     store(tile, sums, y, 0, width, tile.rows, width)
 
 
+@sampled(3)
 @pytest.mark.parametrize(
     "window", [Window(1, 1), Window(3, 1), Window(3, 2), Window(5, 3), Window(2, 3)], ids=str
 )

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 from cases import arrays, assert_close
-from effort import examples
+from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,6 +116,7 @@ def test_refuses_with_a_reason(sizes, reason):
         plan(problem, arrays(problem)[1], algorithm="winograd_4x4")
 
 
+@sampled(60)
 @size
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 @pytest.mark.parametrize("threads", [1, 2, 3])
