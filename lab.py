@@ -502,7 +502,9 @@ def test(arguments):
     style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
     # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
     # tests/conftest.py; the longest come first.
-    tests = [("pytest", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + arguments)]
+    # A learner need not read what was skipped and why.
+    said = arguments or ["-r", "fE"]
+    tests = [("pytest", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + said)]
     failed = []
     for title, command in (style if arguments else []) + tests:
         print("== " + title, flush=True)

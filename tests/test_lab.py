@@ -492,7 +492,7 @@ STYLE = ["-m ruff check", "-m ruff format --check"]
 @pytest.mark.parametrize(
     ("typed", "runs"),
     [
-        (["test"], ["-m pytest -n 3 --no-loadscope-reorder"]),
+        (["test"], ["-m pytest -n 3 --no-loadscope-reorder -r fE"]),
         (["test", "--all"], [*STYLE, "-m pytest -n 3 --no-loadscope-reorder --all"]),
     ],
 )

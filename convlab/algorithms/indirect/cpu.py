@@ -1,9 +1,9 @@
 """Indirect convolution, the fast form: the register tile, whose rows begin where the table says.
 
-for a panel of filters, a tile of pixels:
-for each tap:
-rows = x at the places of the tile's pixels          zeros where they fall on padding
-sums += rows @ the tap's weights of the panel
+    for a panel of filters, a tile of pixels:
+        for each tap:
+            rows  = x at the places of the tile's pixels     zeros where they fall on padding
+            sums += rows @ the tap's weights of the panel
 """
 
 from __future__ import annotations
