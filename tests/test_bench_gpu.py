@@ -430,6 +430,8 @@ def test_what_finds_no_room_or_no_library_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(here.device, "free", lambda: 1 << 20)
     many = replace(TINY_LAYER, problem=replace(TINY_LAYER.problem, N=5000))
     monkeypatch.setattr(steps, "TINY_LAYER", many)
+    armed = []
+    monkeypatch.setattr(steps.faulthandler, "dump_traceback_later", lambda *_, **__: armed.append(1))
     suite = DeviceSuite(journal, here)
     comparison = suite._comparison("layers_1: tiny", TINY_LAYER)
     comparison.workload = many
@@ -442,6 +444,7 @@ def test_what_finds_no_room_or_no_library_is_refused(tmp_path, monkeypatch):
     assert "of device memory are free" in journal.header["refused"]["im2row"]["layers_1: tiny"]
     assert journal.header["refused"]["fft"] == {"layers_1: tiny": "no cuFFT"}
     assert journal.header["wrong"] == {}
+    assert armed == []  # only the process of a step ends itself when its time is up
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -59,10 +59,12 @@ class DeviceSuite:
         Its header says what was asked for.
     clock : EventClock or StandIn, optional
         Without one the tasks are only listed.
+    patience : float, optional
+        Seconds that a candidate may take; then this process ends. Without it nothing ends it.
     """
 
-    def __init__(self, journal: Journal, clock=None):
-        self.journal, self.clock, self.baselines = journal, clock, []
+    def __init__(self, journal: Journal, clock=None, patience: float | None = None):
+        self.journal, self.clock, self.patience, self.baselines = journal, clock, patience, []
         options = journal.header["options"]
         self.words, self.simulate = options["words"], options["simulate"]
         self._parent = os.getppid()
@@ -159,8 +161,8 @@ class DeviceSuite:
         if name in self.journal.failed_on(label):
             return False
         self.journal.add("at", [label, name])
-        # A kernel that never ends is ended.
-        faulthandler.dump_traceback_later(LONGEST, exit=True, file=sys.__stderr__)
+        if self.patience:  # a kernel that never ends is ended
+            faulthandler.dump_traceback_later(self.patience, exit=True, file=sys.__stderr__)
         return True
 
     def _note_failure(self, label: str, name: str, error: Exception) -> None:
@@ -177,9 +179,9 @@ def check_words(words: str, simulate: bool) -> None:
     layers.check_words(words, [TINY_IMAGE, TINY_LAYER, TINY_DEPTHWISE] if simulate else real)
 
 
-def take(journal: Journal, step: str, clock) -> None:
+def take(journal: Journal, step: str, clock, patience: float | None = None) -> None:
     """Take the tasks of one step that are not done yet."""
-    suite, asked = DeviceSuite(journal, clock), journal.header["options"]["baselines"]
+    suite, asked = DeviceSuite(journal, clock, patience), journal.header["options"]["baselines"]
     if suite.simulate or not asked:
         reason = "there is no GPU: this is the simulator" if suite.simulate else "not asked for"
         skipped = dict.fromkeys(CUDNN, reason)
@@ -210,11 +212,11 @@ def main(path: str, step: str) -> None:
     journal = Journal(Path(path))
     if journal.header["options"]["simulate"]:
         journal.add("device", {"name": "lane simulator"})
-        take(journal, step, clock.StandIn())
+        take(journal, step, clock.StandIn(), LONGEST)
         return
     if not journal.header["device"]:
         journal.add("device", gpu_facts())
-    take(journal, step, clock.EventClock())
+    take(journal, step, clock.EventClock(), LONGEST)
     journal.add("states", {step: state()})
 
 
