@@ -3,8 +3,8 @@
     y[m, n] = sum over k of a[m, k] * b[k, n]        a: M x K    b: K x N    y: M x N
 
 Every rung computes the same sums from the same arrays; from one to the next a single idea changes, and
-`rungs` names it. First loops that any compiler takes. Then the register tile (`register_tile.py`), in growing
-sizes.
+`rungs` names it. First come loops that any compiler takes, then the register tile (`register_tile.py`), in
+growing sizes.
 
 The last steps are those of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
 TOMS 34(3), 2008).

@@ -3,8 +3,8 @@
     y[n, p, q, k] = sum over r, s of  x[n, p*stride + r - top, q*stride + s - left, k // m] * w[k, r, s]
 
 There is little to compute, so all depends on the memory. A thread keeps weights and sums in registers and
-goes through the pixels under its patch once: that kernel is in `gpu_sliding`. Here stands
-how its patch is chosen. Filters too large for registers are `looped`: one thread per output.
+goes through the pixels under its patch once: that kernel is in `gpu_sliding`. Here stands how its patch is
+chosen. Filters too large for registers are `looped`: one thread per output.
 """
 
 from __future__ import annotations

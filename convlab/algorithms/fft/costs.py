@@ -1,7 +1,9 @@
 """What fft and fft_tiled cost: the formulas are the same, of few large pictures or of many small tiles.
 
-a transform of n complex numbers       5 n log2(n) operations, by convention; of n real ones half of that
-a multiply-add of complex numbers      8 operations
+Operations are counted as usual:
+
+    a transform of n complex numbers       5 n log2(n) operations, by convention; of n real ones half of that
+    a multiply-add of complex numbers      8 operations
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Neighbouring threads take neighbouring channels (then filters), which lie side by side in x, V, M and y: every
 request is as wide as the channels allow. A thread's window lives in its registers; the transforms are written
-out from the matrices (`written`), so a 1 costs no multiplication and a 0 nothing at all.
+out from the matrices (`written_out`), so a 1 costs no multiplication and a 0 nothing at all.
 
 The products in the middle are many and know nothing of one another, like the groups of a convolution. V is a
 picture of T pixels with n*n*C channels, and M what a 1x1 filter in n*n*groups groups makes of it: so the
