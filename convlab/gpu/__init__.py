@@ -11,8 +11,8 @@
     built = assemble(double, x, y)                   # the machine code
 
 What stands here is imported when it is first asked for: it takes Numba. To read the room, begin with
-`kernels` (whole numbers in a kernel) and `device` (where it runs); then `gemm`, `tensor_cores`, and the three
-that look at kernels: `simulator`, `assembly`, `diagnose`.
+`kernels` (whole numbers in a kernel) and `device` (where it runs); then `gemm` and `tensor_cores`, which
+multiply, and `simulator` and `assembly`, which look at kernels. `diagnose` says why none can run here.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A picture of real numbers needs half of the frequencies of its columns only, so `rfft` comes first, along the
 rows; then `fft` along what is now `cols/2 + 1` columns. The way back is the same in reverse. Two flat buffers
-take turns: each step reads one and writes the other.
+take turns: each step reads one and writes the other. How far numbers grow on the way, and what is rounded, is
+foretold at the end.
 """
 
 from __future__ import annotations

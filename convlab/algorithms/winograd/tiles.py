@@ -4,7 +4,7 @@
     U[e, c, k] = (G @ g @ GT)[e]           g: the 3x3 weights of filter k, channel c
 
 The filters are transformed once, when they are packed, so that is done in double precision and rounded at
-the end. A form brings U into the layout that its products read.
+the end. A form brings U into the layout that its products read. What a tile costs is text here, for formulas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Space to depth on a GPU: fold the picture, then Winograd's three kernels.
+"""Winograd's tiles for stride 2 on a GPU: fold the picture, then Winograd's three kernels.
 
 A thread writes one number of the folded picture. Neighbouring threads write neighbours, and read neighbours
 too: two pixels of a line lie side by side in x, and side by side in z.

@@ -25,12 +25,12 @@ Read in this order:
     bind                  the names in it: `cuda_names`, `warp_names`, `atomics`, `instructions`, `casts`
     thread_block          the threads, each of which runs until it has to wait
     traced_arrays         global, shared and constant arrays: accesses are checked, and go to `access_log`
-    global_memory         where they lie; so do `shared_memory`, `local_arrays` and `async_copies`
+    global_memory         where they lie; beside it `shared_memory`, `local_arrays` and `async_copies`
     requests              what a warp asks for at once: sectors; `bank_conflicts` of shared memory
     access_table, trace   all of it by the place in the source: `access_site`
     races_within_block    two threads at one element, by `vector_clocks`: who has waited for whom
     races_between_blocks  the same between blocks, which run in any order
-    wraparound_rewrite    numbers that wrap below zero, by their `number_types`; `wraparound_checks` answers
+    wraparound_rewrite    asks after numbers below zero, by their `number_types`; `wraparound_checks` answers
     array_sizes           sizes that the compiler could not know
     errors                how all this is told
 """
