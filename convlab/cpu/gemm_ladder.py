@@ -23,6 +23,7 @@ from convlab.errors import ShapeError
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import check_axes, check_numbers
+from convlab.support.integers import ceil_div
 
 DEEP, WIDE = 48, 128  # rows and columns of the blocks of b in `blocked`: 24 KiB of float32
 
@@ -98,7 +99,7 @@ def pack(b: np.ndarray, cols: Count) -> np.ndarray:
     """Return b (K, N) in panels of `cols` columns, (ceil(N/cols), K, cols), the last filled up with zeros."""
     check_axes("b", b, "K, N")
     K, N = b.shape
-    panels = aligned_empty((-(-N // cols), K, cols), b.dtype)
+    panels = aligned_empty((ceil_div(N, cols), K, cols), b.dtype)
     panels[:] = 0
     for number, panel in enumerate(panels):
         part = b[:, number * cols : (number + 1) * cols]

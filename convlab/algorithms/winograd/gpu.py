@@ -28,6 +28,7 @@ from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 THREADS = 128
 
@@ -150,4 +151,4 @@ def transform_products(m: int, problem: ConvProblem, M, y) -> None:
 
 
 def _launch(kernel, source, target, size: int, *sizes) -> None:
-    current().launch(kernel, -(-size // THREADS), THREADS, source, target, size, *sizes)
+    current().launch(kernel, ceil_div(size, THREADS), THREADS, source, target, size, *sizes)
