@@ -1,4 +1,10 @@
-"""`ALGORITHMS`: the one ordered table of algorithms. Nothing else lists them."""
+"""`ALGORITHMS`: the one ordered table of algorithms. Nothing else lists them.
+
+Read `spec` first: what an algorithm says of itself. Then a folder: its `__init__` has the formula and the
+costs, `reference` the NumPy form, `cpu` and `gpu` the fast ones. `direct`, `im2row` and `implicit_gemm` lead
+to most others; `tensor_core` is not in the table, for it rounds. `binding` finds a form by its name, and
+`ladder` puts kernels in a row, one idea after the other.
+"""
 
 from convlab.algorithms import (
     depthwise,

@@ -146,7 +146,7 @@ def table_phase(places: str) -> Phase:
     return Phase("work out the table", begins={"place": Formula(places)}, shared=False)
 
 
-nothing = stream("0")  # what is in the nearest cache anyway
+IN_CACHE = stream("0")  # what is read from the nearest cache costs nothing beside the arithmetic
 
 # Windows are copied in runs: the taps of a line together, or one by one where groups lie between them.
 RUNS = "N*P*Q*R * max(1, min(1, G-1)*S*G)"

@@ -17,13 +17,14 @@ from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
 from convlab.cpu.threads import limited, lost_the_pool, partition
+from convlab.support.integers import round_up
 
 
 def scratch(M: int, K: int, threads: int, dtype: str) -> dict[str, np.ndarray]:
     """Return the arrays `complex_gemm` needs for M rows: offsets, and the four products for each thread."""
     rows = tile_for(dtype).rows
     return {
-        "offsets": np.empty(-(-2 * M // rows) * rows, np.int64),
+        "offsets": np.empty(round_up(2 * M, rows), np.int64),
         "four": np.empty((threads, 2 * M * 2 * K), dtype),
     }
 

@@ -15,6 +15,7 @@ from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
+from convlab.support.integers import round_up
 
 
 def pack(w: np.ndarray) -> np.ndarray:
@@ -73,7 +74,7 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, n: int = 0, k: int = 0) -> No
 def padded(N: int, dtype) -> int:
     """Return N rounded up to whole vectors."""
     lanes = tile_for(dtype).lanes
-    return -(-N // lanes) * lanes
+    return round_up(N, lanes)
 
 
 def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:

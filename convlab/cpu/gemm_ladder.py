@@ -3,8 +3,8 @@
     y[m, n] = sum over k of a[m, k] * b[k, n]        a: M x K    b: K x N    y: M x N
 
 Every rung computes the same sums from the same arrays; from one to the next a single idea changes, and
-`rungs` names it. First loops that any compiler takes. Then the register tile (`register_tile.py`), in growing
-sizes.
+`rungs` names it. First come loops that any compiler takes, then the register tile (`register_tile.py`), in
+growing sizes.
 
 The last steps are those of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
 TOMS 34(3), 2008).
@@ -23,6 +23,7 @@ from convlab.errors import ShapeError
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import check_axes, check_numbers
+from convlab.support.integers import ceil_div
 
 DEEP, WIDE = 48, 128  # rows and columns of the blocks of b in `blocked`: 24 KiB of float32
 
@@ -98,7 +99,7 @@ def pack(b: np.ndarray, cols: Count) -> np.ndarray:
     """Return b (K, N) in panels of `cols` columns, (ceil(N/cols), K, cols), the last filled up with zeros."""
     check_axes("b", b, "K, N")
     K, N = b.shape
-    panels = aligned_empty((-(-N // cols), K, cols), b.dtype)
+    panels = aligned_empty((ceil_div(N, cols), K, cols), b.dtype)
     panels[:] = 0
     for number, panel in enumerate(panels):
         part = b[:, number * cols : (number + 1) * cols]

@@ -21,6 +21,8 @@ from threading import RLock
 
 import numpy as np
 
+from convlab.support.integers import ceil_div
+
 _one_at_a_time = RLock()
 _pool_was_lost = False  # in a forked child: using the pool again would end it
 _held = []  # Numba's own lock, while this process is forked
@@ -42,7 +44,7 @@ def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: i
     ndarray of int64, (parts, 4)
         (first row, end row, first column, end column) of each.
     """
-    tiles = -(-rows // row_step), -(-cols // col_step)
+    tiles = ceil_div(rows, row_step), ceil_div(cols, col_step)
     across = tiles[1] > tiles[0]
     size, step, count = (cols, col_step, tiles[1]) if across else (rows, row_step, tiles[0])
     threads = min(threads, count)

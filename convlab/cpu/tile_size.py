@@ -12,6 +12,7 @@ import numpy as np
 
 from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import COMPUTES, check_dtype
+from convlab.support.integers import round_up
 
 TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
 
@@ -77,7 +78,7 @@ def heights() -> tuple[int, ...]:
 
 def rows_computed(rows: int, height: int) -> int:
     """Return the rows that tiles of one height compute: the last one is computed whole."""
-    return -(-rows // height) * height
+    return round_up(rows, height)
 
 
 @lru_cache

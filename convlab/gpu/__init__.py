@@ -10,7 +10,9 @@
         y = conv2d(x, w, backend="gpu")
     built = assemble(double, x, y)                   # the machine code
 
-What stands here is imported when it is first asked for: it takes Numba.
+What stands here is imported when it is first asked for: it takes Numba. To read the room, begin with
+`kernels` (whole numbers in a kernel) and `device` (where it runs); then `gemm` and `tensor_cores`, which
+multiply, and `simulator` and `assembly`, which look at kernels. `diagnose` says why none can run here.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ product, quotient, remainder and shift of two whole numbers in it is a uint32. I
 the picture, ``p*stride + r - top`` below zero, is a very large one, and ``row < H`` refuses it like a row
 below the picture. Numbers with a fraction are left alone, and so is what was made a uint64 on purpose.
 
-The function's source is read once and rewritten: ``a + b`` becomes ``add(a, b)``, an operation that gives a
-uint32 for two whole numbers. Lines, columns, closure and globals stay as they are, so that errors, and the
+The function's source is read once and rewritten: ``a + b`` becomes ``u32_add(a, b)``, an operation that gives
+a uint32 for two whole numbers. Lines, columns, closure and globals stay as they are, so that errors, and the
 machine code, still point at what was written. The lane simulator rewrites its own copy by `Arithmetic`, too.
 """
 

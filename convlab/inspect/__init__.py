@@ -1,11 +1,14 @@
 """Looking at kernels: what an algorithm launches, what that asks of the memory, what tiles cost on paper.
 
-launches          the launches of an algorithm, without running them
-traffic           sums over what traced kernels asked of the memory
-trace_view        a trace as plain data, for figures
-access_patterns   small kernels that ask for the same things in different ways
-addressing        three ways for a thread to find its pixel
-tiling            what tile sizes cost; `block_footprint` what a block touches
+Read in this order:
+
+    launches          the launches of an algorithm, without running them
+    traffic           sums over what traced kernels asked of the memory
+    trace_view        a trace as plain data, for figures
+    access_patterns   small kernels that ask for the same things in different ways
+    addressing        three ways for a thread to find its pixel
+    tiling            what tile sizes cost
+    block_footprint   what one block of a product touches
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 All three write the windows of one image, which is im2row's matrix. Thread i has pixel m = i // C and channel
 c = i % C, and walks over the taps. They differ in what they know beforehand: nothing, every place, or where
-each window begins. The loaders of implicit, indirect and precomputed GEMM do the same, for blocks
-of threads that multiply what they find.
+each window begins. The loaders of implicit, indirect and precomputed GEMM do the same, for blocks of threads
+that multiply what they find.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GemmBlock by block: in which order a matrix product visits its blocks, and what each of them touches.
+"""Block by block: in which order a matrix product visits its blocks, and what each of them touches.
 
 A block of rows m, columns n and a piece k of the sums does 2*|m|*|n|*|k| operations. It needs |m|*|k| cells
 of A and |n|*|k| weights. But A is a matrix of windows, and windows overlap: many of its cells are the same

@@ -1,4 +1,4 @@
-"""Refuse arrays that are not what a function expects, in words that say what to change."""
+"""Refuse arguments and arrays that are not what a function expects, in words that say what to change."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     y[n, p, q, k] = sum over r, s of  x[n, p*stride + r - top, q*stride + s - left, k // m] * w[k, r, s]
 
 There is little to compute, so all depends on the memory. A thread keeps weights and sums in registers and
-goes through the pixels under its patch once: that kernel is in `gpu_sliding`. Here stands
-how its patch is chosen. Filters too large for registers are `looped`: one thread per output.
+goes through the pixels under its patch once: that kernel is in `gpu_sliding`. Here stands how its patch is
+chosen. Filters too large for registers are `looped`: one thread per output.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 PATCHES = (4, 4), (2, 4), (2, 2), (1, 1)  # outputs of a thread: lines, pixels of a line
 ENOUGH = 1 << 15  # threads; a larger patch would leave multiprocessors idle
@@ -74,7 +75,7 @@ def choose(problem: ConvProblem, aligned: bool = True) -> tuple[tuple[int, int],
 
 
 def _threads(problem, patch, vector):
-    return problem.N * -(-problem.P // patch[0]) * -(-problem.Q // patch[1]) * (problem.K // vector)
+    return problem.N * ceil_div(problem.P, patch[0]) * ceil_div(problem.Q, patch[1]) * (problem.K // vector)
 
 
 def run(problem, x, w, workspace, y, threads):
@@ -96,7 +97,7 @@ def run_sliding(problem, x, w, y, patch, vector):
     """Run `sliding` with a patch and a vector of your own."""
     settings = problem.R, problem.S, problem.stride, problem.dilation, patch, vector
     total = _threads(problem, patch, vector)
-    rest = -(-problem.Q // patch[1]), -(-problem.P // patch[0]), total
+    rest = ceil_div(problem.Q, patch[1]), ceil_div(problem.P, patch[0]), total
     _launch(sliding(problem.dtype, *settings), total, problem, x, w, y, rest)
 
 
@@ -104,7 +105,7 @@ def _launch(kernel, total, problem, x, w, y, rest):
     (top, _), (left, _) = problem.padding
     sizes = problem.H, problem.W, problem.C, problem.K, problem.P, problem.Q, problem.K // problem.C
     arrays = (array.reshape(-1) for array in (x, w, y))
-    current().launch(kernel, -(-total // THREADS), THREADS, *arrays, *sizes, top, left, *rest)
+    current().launch(kernel, ceil_div(total, THREADS), THREADS, *arrays, *sizes, top, left, *rest)
 
 
 def _aligned(problem, x, y) -> bool:

@@ -6,9 +6,8 @@
 One thread computes one output. Three rungs, and all that changes is who stands next to whom, and where the
 numbers are fetched from. They index arrays as Python does, by all four axes; each such access costs the
 arithmetic of four axes and a look at the sign, which later kernels will save. The third has a file of its
-own, `convlab.algorithms.direct.gpu_staged`.
-
-A picture of one channel under a single filter has kernels of its own: `convlab.algorithms.direct.gpu_filter`.
+own, `convlab.algorithms.direct.gpu_staged`. A picture of one channel under a single filter has kernels of
+its own, too: `convlab.algorithms.direct.gpu_filter`.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, kept
+from convlab.support.integers import ceil_div
 
 THREADS = 128
 
@@ -60,7 +60,7 @@ def one_thread_per_output(dtype: Computed):
 
 
 def _run_naive(problem, x, w, workspace, y, threads):
-    blocks = -(-y.size // THREADS)
+    blocks = ceil_div(y.size, THREADS)
     kernel = one_thread_per_output(problem.dtype)
     current().launch(kernel, blocks, THREADS, x, w, y, *problem.geometry, problem.groups)
 
@@ -103,7 +103,7 @@ def _pack(problem: ConvProblem, w):
 
 
 def _run_coalesced(problem, x, w, workspace, y, threads):
-    blocks = -(-y.size // THREADS)
+    blocks = ceil_div(y.size, THREADS)
     current().launch(coalesced(problem.dtype), blocks, THREADS, x, w, y, *problem.geometry)
 
 

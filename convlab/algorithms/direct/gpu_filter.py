@@ -24,6 +24,7 @@ from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
+from convlab.support.integers import ceil_div
 
 BLOCK = (32, 8)  # threads of a block, and its outputs: along a line, and down
 
@@ -125,8 +126,8 @@ def shared(dtype: Computed, R: Count, S: Count):
 
 def _launch(kernel, problem, x, w, y):
     (top, _), (left, _) = problem.padding
-    across = -(-problem.Q // BLOCK[0])
-    grid = problem.N * -(-problem.P // BLOCK[1]) * across
+    across = ceil_div(problem.Q, BLOCK[0])
+    grid = problem.N * ceil_div(problem.P, BLOCK[1]) * across
     sizes = problem.H, problem.W, problem.P, problem.Q, problem.R, problem.S
     x, w, y = (array.reshape(-1) for array in (x, w, y))
     current().launch(kernel, grid, BLOCK, x, w, y, *sizes, top, left, across)

@@ -22,6 +22,7 @@ from convlab.gpu.numba_cuda import cuda, number_type, uint64
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 BLOCK = (32, 8)  # threads of a block: along a line, and down
 WIDE = 4  # outputs of a thread along a line: one store
@@ -41,7 +42,7 @@ def plan_for(problem: ConvProblem) -> tuple[int, int] | None:
 
 def loads_for(S: int, left: int) -> int:
     """Return how many loads of four pixels cover the windows of four outputs."""
-    return -(-(-left % 4 + WIDE + S - 1) // 4)
+    return ceil_div(-left % 4 + WIDE + S - 1, 4)
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -158,7 +159,7 @@ def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, 1) with the convolution of x (N, H, W, 1) and w (1, R, S, 1)."""
     (top, _), (left, _) = problem.padding
     tall, registers = plan_for(problem)
-    across, down = -(-problem.Q // (WIDE * BLOCK[0])), -(-problem.P // (tall * BLOCK[1]))
+    across, down = ceil_div(problem.Q, WIDE * BLOCK[0]), ceil_div(problem.P, tall * BLOCK[1])
     load, store = wide(4, problem.W, x), wide(4, problem.Q, y)
     kernel = patch(problem.dtype, problem.R, problem.S, left, tall, registers, load, store)
     x, w, y = (array.reshape(-1) for array in (x, w, y))

@@ -1,7 +1,9 @@
 """What fft and fft_tiled cost: the formulas are the same, of few large pictures or of many small tiles.
 
-a transform of n complex numbers       5 n log2(n) operations, by convention; of n real ones half of that
-a multiply-add of complex numbers      8 operations
+Operations are counted as usual:
+
+    a transform of n complex numbers       5 n log2(n) operations, by convention; of n real ones half of that
+    a multiply-add of complex numbers      8 operations
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from convlab.algorithms.fft.transforms import CHUNK
 from convlab.cost.common import panel_bytes
 from convlab.cost.formula import Formula
-from convlab.cost.phases import Phase, nothing, packing, product, stream
+from convlab.cost.phases import IN_CACHE, Phase, packing, product, stream
 
 
 def form_costs(pictures: str, parts: dict[str, str], h: str, p: str) -> tuple[Formula, dict[str, dict]]:
@@ -40,7 +42,7 @@ def form_costs(pictures: str, parts: dict[str, str], h: str, p: str) -> tuple[Fo
             "2*K/G",
             "C/G",
             times="rows*(half+1)*G",
-            a=nothing,
+            a=IN_CACHE,
             parts=parts,
             calls=f"ceil({pictures}/{CHUNK}) - 1",
             number=f"{pictures}*rows*(half+1)*K*4",

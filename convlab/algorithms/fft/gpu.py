@@ -33,6 +33,7 @@ from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 THREADS = 128
 
@@ -83,7 +84,8 @@ def pictures_of(kind: str, problem: ConvProblem) -> Pictures:
         return Pictures(rows, cols, 1, 1, problem.P, problem.Q, 0, 0, (top, left))
     rows, cols = tiles.tile_size(problem)
     good = tiles.good_outputs(problem, (rows, cols))
-    return Pictures(rows, cols, -(-problem.P // good[0]), -(-problem.Q // good[1]), *good, top, left, (0, 0))
+    down, across = ceil_div(problem.P, good[0]), ceil_div(problem.Q, good[1])
+    return Pictures(rows, cols, down, across, *good, top, left, (0, 0))
 
 
 @lru_cache
@@ -183,4 +185,4 @@ def paste_all(pictures: Pictures, problem: ConvProblem, outputs, y) -> None:
 
 
 def _launch(kernel, source, target, *sizes) -> None:
-    current().launch(kernel, -(-target.size // THREADS), THREADS, source, target, target.size, *sizes)
+    current().launch(kernel, ceil_div(target.size, THREADS), THREADS, source, target, target.size, *sizes)

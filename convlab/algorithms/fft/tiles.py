@@ -9,6 +9,7 @@ import numpy as np
 from convlab.algorithms.fft.transforms import chunks
 from convlab.cost.formula import fast_size
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 TILE = 32  # rows and columns, if the filter has less than half of that
 
@@ -16,10 +17,10 @@ TILE = 32  # rows and columns, if the filter has less than half of that
 def tile_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a tile; the columns are even."""
     rows, cols = (
-        -(-out // -(-out // max(TILE - taps + 1, taps + 1))) + taps - 1  # an even share of the outputs
+        ceil_div(out, ceil_div(out, max(TILE - taps + 1, taps + 1))) + taps - 1  # outputs shared evenly
         for out, taps in ((problem.P, problem.R), (problem.Q, problem.S))
     )
-    return fast_size(rows), 2 * fast_size(-(-cols // 2))
+    return fast_size(rows), 2 * fast_size(ceil_div(cols, 2))
 
 
 def good_outputs(problem: ConvProblem, size: tuple[int, int]) -> tuple[int, int]:
@@ -41,7 +42,7 @@ def tiles(problem: ConvProblem, size: tuple[int, int]) -> list[tuple[int, int, i
 def tile_count(problem: ConvProblem) -> int:
     """Return the tiles of the whole batch."""
     step = good_outputs(problem, tile_size(problem))
-    return problem.N * -(-problem.P // step[0]) * -(-problem.Q // step[1])
+    return problem.N * ceil_div(problem.P, step[0]) * ceil_div(problem.Q, step[1])
 
 
 def cut(problem: ConvProblem, x: np.ndarray, corners, pictures: np.ndarray) -> None:

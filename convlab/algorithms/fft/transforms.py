@@ -2,7 +2,8 @@
 
 A picture of real numbers needs half of the frequencies of its columns only, so `rfft` comes first, along the
 rows; then `fft` along what is now `cols/2 + 1` columns. The way back is the same in reverse. Two flat buffers
-take turns: each step reads one and writes the other.
+take turns: each step reads one and writes the other. How far numbers grow on the way, and what is rounded, is
+foretold at the end.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from convlab.cost.formula import fast_size
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
+from convlab.support.integers import ceil_div
 
 _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are whole tiles of 7 rows and of 6
@@ -27,7 +29,7 @@ CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # and what `complex_gemm` needs
 
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a transform that holds the padded picture; the columns are even."""
-    return fast_size(problem.P + problem.R - 1), 2 * fast_size(-(-(problem.Q + problem.S - 1) // 2))
+    return fast_size(problem.P + problem.R - 1), 2 * fast_size(ceil_div(problem.Q + problem.S - 1, 2))
 
 
 def pack_key(problem: ConvProblem) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -112,7 +114,7 @@ def as_complex(buffer: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def chunks(pictures: int) -> Iterator[slice]:
     """Cut so many pictures into slices of nearly the same length, CHUNK at most."""
-    step = -(-pictures // -(-pictures // CHUNK))
+    step = ceil_div(pictures, ceil_div(pictures, CHUNK))
     return (slice(first, min(first + step, pictures)) for first in range(0, pictures, step))
 
 

@@ -16,6 +16,7 @@ from convlab.gpu.device import current
 from convlab.gpu.gemm import matrix
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
+from convlab.support.integers import ceil_div
 
 THREADS = 128
 packed_bytes = matrix.packed_bytes
@@ -60,7 +61,7 @@ def fill(problem, x, cols) -> None:
     M = problem.gemm[0]
     sizes = problem.H, problem.W, problem.C, problem.R, problem.S, problem.P, problem.Q, M
     (step_p, step_q), (top, left), (step_r, step_s) = problem.geometry
-    across = -(-M // THREADS)
+    across = ceil_div(M, THREADS)
     steps = step_p, step_q, top, left, step_r, step_s
     kernel = unfold(problem.dtype)
     current().launch(

@@ -6,12 +6,13 @@ import numpy as np
 
 from convlab.algorithms.im2row.reference import allocate
 from convlab.cpu.copy_run import copy_run
-from convlab.cpu.gemm import gemm
-from convlab.cpu.gemm import pack_filters as pack
+from convlab.cpu.gemm import gemm, pack_filters
 from convlab.cpu.jit import njit
 from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "run"]
+
+pack = pack_filters
 
 
 def run(problem, x, panels, workspace, y, threads):

@@ -19,6 +19,7 @@ from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.ptx import load4, store4
+from convlab.support.integers import ceil_div
 
 THREADS, RUN = 256, 8
 pack, packed_bytes = matrix.pack, matrix.packed_bytes
@@ -74,7 +75,7 @@ def fill(problem, x, rows) -> None:
     vector = wide(4, channels, x)
     sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.P, problem.Q, M, width
     (step_p, step_q), (top, left), (step_r, step_s) = problem.geometry
-    blocks = -(-(width // vector * -(-M // RUN)) // THREADS)
+    blocks = ceil_div(width // vector * ceil_div(M, RUN), THREADS)
     steps = step_p, step_q, top, left, step_r, step_s
     kernel = unfold(problem.dtype, vector)
     current().launch(kernel, blocks, THREADS, x.reshape(-1), rows.reshape(-1), *sizes, *steps)

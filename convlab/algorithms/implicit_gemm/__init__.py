@@ -18,7 +18,7 @@ from convlab.algorithms.binding import form
 from convlab.algorithms.implicit_gemm.reference import gather
 from convlab.algorithms.spec import Algorithm, Formula
 from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
-from convlab.cost.phases import fill_phase, nothing, product
+from convlab.cost.phases import IN_CACHE, fill_phase, product
 from convlab.support.checks import check_whole
 
 __all__ = ["ALGORITHM", "blocked", "gather"]
@@ -33,8 +33,8 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     ----------
     block_m, block_n, block_k : int, optional
         Output pixels and filters of a tile of y, and the length of a piece of the sums. On backend "cpu"
-        block_n must be a multiple of the columns of `convlab.cpu.register_tile`. On backend
-        "gpu" they are the tile of a block of threads, at most 48 KB of shared memory (`convlab.gpu.gemm`).
+        block_n must be a multiple of the register tile's columns (`convlab.cpu.tile_size`). On backend "gpu"
+        they are the tile of a block of threads, at most 48 KB of shared memory (`convlab.gpu.gemm`).
 
     Returns
     -------
@@ -69,7 +69,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
                 workspace_bytes=Formula(f"threads * {scratch} * b"),
                 packed_bytes=PANELS,
                 scratch=("scratch",),
-                phases=lambda: (fill_phase("N*P*Q*R*S*C*b", f"{scratch} * b"), product(a=nothing)),
+                phases=lambda: (fill_phase("N*P*Q*R*S*C*b", f"{scratch} * b"), product(a=IN_CACHE)),
                 rank=4,
             ),
             "gpu": form(

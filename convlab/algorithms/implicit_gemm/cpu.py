@@ -15,6 +15,7 @@ from convlab.cpu.tile_size import tile_for
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
+from convlab.support.integers import round_up
 
 
 def pack(given, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
@@ -42,6 +43,6 @@ def _blocks(given, problem: ConvProblem) -> tuple[int, int, int]:
             "the columns of this processor's register tile"
         )
     M, filters, taps = problem.gemm
-    whole = -(-filters // tile.cols) * tile.cols
+    whole = round_up(filters, tile.cols)
     rows, columns = block_m or TILES * tile.rows, block_k or PIECE
     return min(rows, M), min(block_n or whole, whole), min(columns, taps)

@@ -6,6 +6,7 @@ import numpy as np
 
 from convlab.problem import LARGEST, ConvProblem
 from convlab.support.checked import Count, checked
+from convlab.support.integers import ceil_div
 
 
 @checked
@@ -27,7 +28,7 @@ def indirection_buffer(problem: ConvProblem, rows: Count = 1, first: int = 0) ->
     (top, _), (left, _) = problem.padding
     M, R, S = problem.P * problem.Q, problem.R, problem.S
     r, s = (np.arange(taps)[:, None] * gap for taps, gap in zip((R, S), problem.dilation, strict=True))
-    offsets = np.empty((-(-M // rows) - first, R, S, rows), np.int32)
+    offsets = np.empty((ceil_div(M, rows) - first, R, S, rows), np.int32)
     step = max(1, 2**14 // (R * S * rows))  # tiles at a time: what is made on the way stays small
     for low in range(0, len(offsets), step):
         some = offsets[low : low + step]  # tiles first + low and following

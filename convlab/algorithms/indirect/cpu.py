@@ -2,8 +2,10 @@
 
     for a panel of filters, a tile of pixels:
         for each tap:
-            rows  = x at the places of the tile's pixels     zeros where they fall on padding
+            rows = x at the places of the tile's pixels          zeros where they fall on padding
             sums += rows @ the tap's weights of the panel
+
+A tap that falls on padding for all pixels of a tile is left out.
 """
 
 from __future__ import annotations
@@ -11,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
-from convlab.cpu.gemm import pack_filters as pack
-from convlab.cpu.gemm import whole_panels
+from convlab.cpu.gemm import pack_filters, whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
 from convlab.cpu.threads import parallel_for
@@ -20,6 +21,8 @@ from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "resize", "run"]
+
+pack = pack_filters
 
 
 def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:

@@ -24,6 +24,7 @@ from convlab.gpu.kernels import device_function
 from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
+from convlab.support.integers import round_up
 
 START, LIST, PLACE = 0, 1, 2  # of a row: its image in x, its first entry in the table, where the tap lies
 C, TAP = 0, 1  # where the thread is along K
@@ -40,7 +41,7 @@ def allocate(problem: ConvProblem, threads: int) -> dict:
 
 def workspace_bytes(problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
-    rows = -(-problem.P * problem.Q // WARP) * WARP
+    rows = round_up(problem.P * problem.Q, WARP)
     return rows * problem.R * problem.S * 4 + launch.partial_bytes(problem, choose_tile(problem).parts)
 
 

@@ -4,9 +4,9 @@
     masks[m, (r, s)] = does tap (r, s) of row m hit the picture?
     A[m, (r, s, c)]  = x[starts[m] + walk(r, s, c)] where the mask says so, else 0
 
-The walk is the same for every row: `tables.py` has it, and both tables. No division is left in the
-loops. This is what CUTLASS's optimized iterator does, and the kind of table behind cuDNN's
-IMPLICIT_PRECOMP_GEMM. Indirect convolution goes the whole way: a place for every pixel *and* tap.
+The walk is the same for every row: `offsets.py` has it, and both tables. No division is left in the loops.
+This is what CUTLASS's optimized iterator does, and the kind of table behind cuDNN's IMPLICIT_PRECOMP_GEMM.
+Indirect convolution goes the whole way: a place for every pixel *and* tap.
 """
 
 from __future__ import annotations

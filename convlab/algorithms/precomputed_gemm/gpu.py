@@ -29,6 +29,7 @@ from convlab.gpu.kernels import device_function
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
+from convlab.support.integers import ceil_div
 
 START, MASK, PIXEL = 0, 1, 2  # of a row: where it stands in x, 32 taps' bits, its number
 C, S, TAP, DISTANCE = 0, 1, 2, 3  # where the thread is along K
@@ -62,7 +63,7 @@ def packed_bytes(problem: ConvProblem) -> int:
 
 def _packed_shape(problem: ConvProblem) -> tuple[int, int, int]:
     block, channels, filters = channels_of_a_piece(problem), *_of_a_group(problem)
-    pieces = -(-channels // block) * problem.R * problem.S
+    pieces = ceil_div(channels, block) * problem.R * problem.S
     return problem.groups, pieces * block, launch.padded(filters)
 
 
@@ -77,7 +78,7 @@ def allocate(problem: ConvProblem, threads: int) -> dict:
 
 def workspace_bytes(problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
-    words = 1 + -(-problem.R * problem.S // WORD)
+    words = 1 + ceil_div(problem.R * problem.S, WORD)
     return words * problem.gemm[0] * 4 + launch.partial_bytes(problem, choose_tile(problem).parts)
 
 
@@ -88,7 +89,7 @@ def table(problem: ConvProblem) -> np.ndarray:
     others hold the masks: bit t % 32 of row 1 + t // 32 says that tap t is inside the picture.
     """
     index, M, taps = IndexMap(problem), problem.gemm[0], problem.R * problem.S
-    found = np.zeros((1 + -(-taps // WORD), M), np.uint32)
+    found = np.zeros((1 + ceil_div(taps, WORD), M), np.uint32)
     r, s = (np.arange(size) * gap for size, gap in zip((problem.R, problem.S), problem.dilation, strict=True))
     for low in range(0, M, AT_ONCE):
         some = slice(low, min(low + AT_ONCE, M))

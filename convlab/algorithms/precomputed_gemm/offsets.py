@@ -26,6 +26,7 @@ from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_whole
+from convlab.support.integers import ceil_div
 
 BLOCK_C = 64  # channels
 _AT_ONCE = 1 << 14  # pixels and taps: what is made on the way to the tables stays small beside them
@@ -94,7 +95,7 @@ def tables(problem: ConvProblem, rows: Count) -> dict[str, np.ndarray]:
     """
     check_whole("rows", rows, 1, 8)  # a mask is one byte
     index, M = IndexMap(problem), problem.gemm[0]
-    tiles, (H, W) = -(-M // rows), (problem.H, problem.W)
+    tiles, (H, W) = ceil_div(M, rows), (problem.H, problem.W)
     starts = np.empty(tiles * rows, np.int64)
     masks = np.empty((tiles, problem.R, problem.S), np.uint8)
     step = max(1, _AT_ONCE // (rows * max(problem.R, problem.S)))

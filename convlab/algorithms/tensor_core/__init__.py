@@ -27,6 +27,7 @@ from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS, WarpTile
 from convlab.problem import ConvProblem
 from convlab.support.checked import kept
 from convlab.support.checks import check_choice
+from convlab.support.integers import ceil_div
 
 __all__ = ["KINDS", "TILES", "WarpTile", "rounded", "tensor_core", "tile_for"]
 
@@ -44,7 +45,7 @@ def tile_for(problem: ConvProblem) -> WarpTile:
     """Return the largest tile that still gives every multiprocessor a block to compute."""
     M, filters, _ = problem.gemm
     for tile in TILES:
-        down, across = -(-M // tile.block_m), -(-filters // tile.block_n)
+        down, across = ceil_div(M, tile.block_m), ceil_div(filters, tile.block_n)
         wide = filters > tile.block_n // 2  # else half of the block computes nothing
         if wide and problem.groups * down * across >= ENOUGH:
             return tile

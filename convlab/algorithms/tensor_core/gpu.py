@@ -17,6 +17,7 @@ from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import words_of
 from convlab.gpu.tensor_cores.warp_tile import KINDS, WarpTile
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 
 def pack(kind: str, tile: WarpTile | None, problem: ConvProblem, w):
@@ -40,7 +41,7 @@ def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, works
 def product_blocks(problem: ConvProblem, tile: WarpTile) -> int:
     """Return how many tiles cover y."""
     M, filters, _ = problem.gemm
-    return problem.groups * -(-M // tile.block_m) * -(-filters // tile.block_n)
+    return problem.groups * ceil_div(M, tile.block_m) * ceil_div(filters, tile.block_n)
 
 
 def multiply_words(kind: str, tile: WarpTile, problem: ConvProblem, words, packed, y) -> None:

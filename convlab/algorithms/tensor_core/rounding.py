@@ -8,6 +8,7 @@ from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
+from convlab.support.integers import round_up
 
 
 @checked
@@ -33,7 +34,7 @@ def packed_words(kind: str, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return w rounded, as words (K, row): r, s, padded channels; zeros up to whole pieces of the sums."""
     K, R, S, channels = w.shape
     words, in_a_word = KINDS[kind].words(problem), KINDS[kind].in_a_word
-    row = -(-R * S * words // WORDS) * WORDS
+    row = round_up(R * S * words, WORDS)
     packed = np.zeros((K, row * in_a_word), {"fp16": np.float16, "tf32": np.float32}[kind])
     taps = packed[:, : R * S * words * in_a_word].reshape(K, R, S, -1)
     taps[..., :channels] = rounded(w, kind)

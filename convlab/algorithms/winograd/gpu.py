@@ -6,7 +6,7 @@
 
 Neighbouring threads take neighbouring channels (then filters), which lie side by side in x, V, M and y: every
 request is as wide as the channels allow. A thread's window lives in its registers; the transforms are written
-out from the matrices (`written`), so a 1 costs no multiplication and a 0 nothing at all.
+out from the matrices (`written_out`), so a 1 costs no multiplication and a 0 nothing at all.
 
 The products in the middle are many and know nothing of one another, like the groups of a convolution. V is a
 picture of T pixels with n*n*C channels, and M what a 1x1 filter in n*n*groups groups makes of it: so the
@@ -28,6 +28,7 @@ from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 THREADS = 128
 
@@ -150,4 +151,4 @@ def transform_products(m: int, problem: ConvProblem, M, y) -> None:
 
 
 def _launch(kernel, source, target, size: int, *sizes) -> None:
-    current().launch(kernel, -(-size // THREADS), THREADS, source, target, size, *sizes)
+    current().launch(kernel, ceil_div(size, THREADS), THREADS, source, target, size, *sizes)

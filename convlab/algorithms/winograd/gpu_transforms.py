@@ -1,6 +1,6 @@
 """A small matrix applied to numbers in registers: a function for kernels, written out from the matrix.
 
-    into = written_out(in_steps(BT), "float32")
+    into = written_out(in_steps(BT), "into", "float32")
     into(cells, at, step)        # cells[at], cells[at + step], ...: n numbers become BT @ numbers
 
 A loop over the matrix would multiply by zeros and ones, and look its numbers up. What is written here has a

@@ -7,12 +7,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from convlab.algorithms.winograd.tiles import tile_grid
-from convlab.algorithms.winograd.tiles import transform_weights as pack
+from convlab.algorithms.winograd.tiles import tile_grid, transform_weights
 from convlab.algorithms.winograd.transforms import matrices
 from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "run"]
+
+pack = transform_weights
 
 
 def allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@
     U[e, c, k] = (G @ g @ GT)[e]           g: the 3x3 weights of filter k, channel c
 
 The filters are transformed once, when they are packed, so that is done in double precision and rounded at
-the end. A form brings U into the layout that its products read.
+the end. A form brings U into the layout that its products read. What a tile costs is text here, for formulas.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from convlab.algorithms.winograd.transforms import in_steps, matrices, operations, transforms
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 BLOCK = 56  # tiles at a time in the fast form, at most: their windows stay in the cache for all filters
 LANES = 16  # of the widest vector, float32 on AVX-512
@@ -25,7 +26,7 @@ _AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 
 def tile_grid(m: int, problem: ConvProblem) -> tuple[int, int]:
     """Return the rows and columns of tiles that cover one image's output."""
-    return -(-problem.P // m), -(-problem.Q // m)
+    return ceil_div(problem.P, m), ceil_div(problem.Q, m)
 
 
 def tile_count(m: int, problem: ConvProblem) -> int:

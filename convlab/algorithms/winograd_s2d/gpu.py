@@ -1,4 +1,4 @@
-"""Space to depth on a GPU: fold the picture, then Winograd's three kernels.
+"""Winograd's tiles for stride 2 on a GPU: fold the picture, then Winograd's three kernels.
 
 A thread writes one number of the folded picture. Neighbouring threads write neighbours, and read neighbours
 too: two pixels of a line lie side by side in x, and side by side in z.
@@ -15,6 +15,7 @@ from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 THREADS = 128
 
@@ -62,6 +63,6 @@ def allocate(problem: ConvProblem, threads: int):
 def run(problem: ConvProblem, x, packed, workspace, y, threads):
     """Fold, transform, multiply, transform back."""
     inner, z, (top, _), (left, _) = folded(problem), workspace["z"], *problem.padding
-    sizes = problem.H, problem.W, problem.C, top, left, inner.H, inner.W
-    current().launch(fold(problem.dtype), -(-z.size // THREADS), THREADS, x.reshape(-1), z, z.size, *sizes)
+    sizes = z.size, problem.H, problem.W, problem.C, top, left, inner.H, inner.W
+    current().launch(fold(problem.dtype), ceil_div(z.size, THREADS), THREADS, x.reshape(-1), z, *sizes)
     winograd.run(M, inner, z, packed, workspace, y, threads)

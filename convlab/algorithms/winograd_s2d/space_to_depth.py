@@ -19,6 +19,7 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked, kept
 from convlab.support.checks import check_array
+from convlab.support.integers import ceil_div
 
 M = 4  # outputs of a tile along an axis
 TAPS = (3, 4)  # of the folded filters; with 2 the price is as high as the gain
@@ -26,7 +27,7 @@ TAPS = (3, 4)  # of the folded filters; with 2 the price is as high as the gain
 
 def folded_taps(problem: ConvProblem) -> int:
     """Return the side of a folded filter, which is made square."""
-    return -(-max(problem.R, problem.S) // 2)
+    return ceil_div(max(problem.R, problem.S), 2)
 
 
 @kept

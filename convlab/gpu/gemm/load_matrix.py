@@ -1,6 +1,8 @@
 """A as a matrix that lies in memory, row by row: what im2row and pointwise multiply.
 
-A[m, k] = a[first + m*step + k]
+    A[m, k] = a[first + m*step + k]
+
+For each of its rows a thread keeps where in a the number lies that it loads next.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ A and a piece of B are brought to shared memory, where all its threads read them
 thread_m x thread_n of the numbers in its registers, and every number that it reads serves a whole row or
 column of them. Bigger tiles read less memory for each operation, but need more registers and shared memory.
 
-Wave's words for the same: block_m, block_n, block_k; waves of a block here `warps`; elements per thread of a
-load here `width`.
+Wave, a language for such kernels, has the same words, but for two: waves of a block are `warps` here, and
+elements per thread of a load are `width`.
 """
 
 from __future__ import annotations

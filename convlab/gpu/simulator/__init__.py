@@ -13,26 +13,26 @@ It shows what the *source* asks for. The compiler may still merge, move or drop 
 other half of the picture. Whole numbers are Python's, and wrap around where they are cast or stored, where
 the source says that unsigned meets unsigned (`number_types`), and everywhere in a kernel that counts with
 uint32 by rule (`convlab.gpu.kernels`). Numbers with a fraction are rounded to their own type after every
-operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a
-`while` for long: then others have a turn. One that spins until another *block* has done something spins for
-ever, and is stopped.
+operation. A thread runs until it waits at a barrier or for its warp, or has gone round in a `while` for long:
+then others have a turn. One that spins until another *block* has done something spins for ever, and is
+stopped.
 
 Read in this order:
 
-simulation              one launch: arguments, memory, one block after the other
-launch_checks           grid, block and arguments that no device could run
-kernel_source           the kernel's own source, made to run; loops count their iterations (`loop_paths`)
-bind                    the names in it: `cuda_names`, `warp_names`, `atomics`, `instructions`, `casts`
-thread_block            the threads, each of which runs until it has to wait
-traced_arrays           global, shared and constant arrays: accesses are checked, and go to the `access_log`
-global_memory           where they lie; `shared_memory`, `local_arrays` and `async_copies` are the others
-requests                what a warp asks for at once: sectors; `bank_conflicts` of shared memory
-access_table, trace     all of it by the place in the source: `access_site`
-
-races_within_block, races_between_blocks      by `vector_clocks`: who has waited for whom
-wraparound_rewrite, wraparound_checks         numbers that wrap below zero, by their `number_types`
-array_sizes             sizes that the compiler could not know
-errors                  how all this is told
+    simulation            one launch: arguments, memory, one block after the other
+    launch_checks         grid, block and arguments that no device could run
+    kernel_source         the kernel's own source, made to run; loops count their iterations (`loop_paths`)
+    bind                  the names in it: `cuda_names`, `warp_names`, `atomics`, `instructions`, `casts`
+    thread_block          the threads, each of which runs until it has to wait
+    traced_arrays         global, shared and constant arrays: accesses are checked, and go to `access_log`
+    global_memory         where they lie; beside it `shared_memory`, `local_arrays` and `async_copies`
+    requests              what a warp asks for at once: sectors; `bank_conflicts` of shared memory
+    access_table, trace   all of it by the place in the source: `access_site`
+    races_within_block    two threads at one element, by `vector_clocks`: who has waited for whom
+    races_between_blocks  the same between blocks, which run in any order
+    wraparound_rewrite    asks after numbers below zero, by their `number_types`; `wraparound_checks` answers
+    array_sizes           sizes that the compiler could not know
+    errors                how all this is told
 """
 
 from __future__ import annotations

@@ -9,21 +9,21 @@ from convlab.gpu.simulator.errors import UNFIXED, Mistake, Place
 from convlab.gpu.simulator.number_types import NumberTypes
 
 
-def unfixed_sizes(definition, kinds: NumberTypes, file: str) -> list[Mistake]:
+def unfixed_sizes(definition, types: NumberTypes, file: str) -> list[Mistake]:
     """Return what is wrong with the shared and local arrays that a function makes."""
-    found, late = [], set(kinds.arguments)
+    found, late = [], set(types.arguments)
     late |= {node.target.id for node in _loops(definition) if isinstance(node.target, ast.Name)}
     grown = None
     while grown != late:
         grown = set(late)
-        late |= {name for name, value in kinds.assigned if value is not None and _is_late(value, late, kinds)}
+        late |= {name for name, value in types.assigned if value is not None and _is_late(value, late, types)}
     for node in ast.walk(definition):
         if isinstance(node, ast.Call) and (space := _space(node.func)):
             named = {keyword.arg: keyword.value for keyword in node.keywords}
             given = dict(zip(("shape", "dtype"), node.args, strict=False)) | named
             for what, value in given.items():
                 typed = what == "dtype" and isinstance(value, ast.Attribute) and value.attr == "dtype"
-                if what in ("shape", "dtype") and not typed and _is_late(value, late, kinds):
+                if what in ("shape", "dtype") and not typed and _is_late(value, late, types):
                     text = (
                         f"the {what} of this {space} array, {ast.unparse(value)}, is known at run time only;"
                     )
@@ -44,11 +44,11 @@ def _space(called) -> str:
     return inner.attr if isinstance(inner, ast.Attribute) and inner.attr in ("shared", "local") else ""
 
 
-def _is_late(node, late, kinds) -> bool:
+def _is_late(node, late, types) -> bool:
     """Return whether an expression is something that only a running thread knows."""
     of_cuda = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    if of_cuda and kinds.outside.get(node.value.id) is cuda:
+    if of_cuda and types.outside.get(node.value.id) is cuda:
         return node.attr != "warpsize"
     if isinstance(node, ast.Name):
         return node.id in late
-    return any(_is_late(part, late, kinds) for part in ast.iter_child_nodes(node))
+    return any(_is_late(part, late, types) for part in ast.iter_child_nodes(node))

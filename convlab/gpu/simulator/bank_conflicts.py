@@ -27,7 +27,7 @@ def wavefronts(request: np.ndarray, lanes: np.ndarray, addresses: np.ndarray, si
     Parameters
     ----------
     request, lanes, addresses : arrays of int
-        Of every access: its request, unique_rows from 0; its lane; its first byte.
+        Of every access: its request, numbered from 0; its lane; its first byte.
     size : int
         Bytes of every access.
     """

@@ -20,7 +20,7 @@ from convlab.gpu.simulator.kernel_source import SIMULATION, read
 from convlab.gpu.simulator.number_types import outside
 
 
-class Linker:
+class Binder:
     """Makes functions whose names are bound for one launch; their code is kept from launch to launch."""
 
     def __init__(self, simulation):
@@ -33,7 +33,7 @@ class Linker:
             "__builtins__": builtins,
         }
 
-    def link(self, function, unsigned=frozenset()) -> FunctionType:
+    def bind(self, function, unsigned=frozenset()) -> FunctionType:
         """Return a function like the one given, for this launch; some of its arguments are unsigned."""
         if function not in self._functions:
             source = read(function, unsigned)
@@ -42,9 +42,9 @@ class Linker:
             for (line, column), name in source.arrays.items():
                 self._simulation.array_names[source.code.co_filename, line, column] = name
             names = {**self._names, **source.constants}
-            linked = FunctionType(source.code, names, function.__name__, function.__defaults__)
-            linked.__kwdefaults__ = function.__kwdefaults__
-            self._functions[function] = linked
+            bound = FunctionType(source.code, names, function.__name__, function.__defaults__)
+            bound.__kwdefaults__ = function.__kwdefaults__
+            self._functions[function] = bound
             for name, value in _outside(function, source.names()):
                 names[name] = self.swap(value)
         return self._functions[function]
@@ -56,7 +56,7 @@ class Linker:
         if isinstance(value, ModuleType):
             return Module(value, self.swap)
         if hasattr(value, "py_func"):
-            return self._device_function(self.link(value.py_func))
+            return self._device_function(self.bind(value.py_func))
         if isinstance(value, Instruction):
             return partial(_stand_in(value.name), self._simulation)
         if isinstance(value, BuiltinFunctionType) and value.__module__ == math.__name__:

@@ -70,10 +70,10 @@ class KernelSource:
 def read(function, unsigned: frozenset = frozenset()) -> KernelSource:
     """Return a function's source, rebuilt, once for each function and its arguments that are unsigned."""
     definition = definition_of(function)
-    file, kinds = inspect.getsourcefile(function), NumberTypes(definition, function, unsigned)
-    unfixed = tuple(unfixed_sizes(definition, kinds, file))
+    file, types = inspect.getsourcefile(function), NumberTypes(definition, function, unsigned)
+    unfixed = tuple(unfixed_sizes(definition, types, file))
     rebuilt = _RebuiltUnsigned() if getattr(function, "is_unsigned", False) else _Rebuilt()
-    module = ast.Module([rebuilt.visit(WraparoundRewriter(kinds).visit(definition))], [])
+    module = ast.Module([rebuilt.visit(WraparoundRewriter(types).visit(definition))], [])
     code = compile(ast.fix_missing_locations(module), file, "exec")
     [code] = [part for part in code.co_consts if isinstance(part, CodeType)]
     return KernelSource(code, rebuilt.constants, rebuilt.arrays, unfixed)

@@ -1,8 +1,8 @@
 """Races: two threads at one element, one of them writes, and nothing says who comes first.
 
 It is one even if both write the same number, or if the device happens to do it in the right order. What says
-who comes first are barriers, and what `vector_clocks` knows. Atomic operations may meet each other,
-and nothing else.
+who comes first are barriers, and what `vector_clocks` knows. Atomic operations may meet each other, and
+nothing else.
 
 Accesses are put in the order they had here, grain by grain (the smallest elements of the launch, so that
 views with elements of several sizes can be compared). It is enough to hold each against its neighbours: the

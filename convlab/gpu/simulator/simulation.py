@@ -13,7 +13,7 @@ from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.simulator import errors
 from convlab.gpu.simulator.access_log import AccessLog
 from convlab.gpu.simulator.async_copies import AsyncCopies
-from convlab.gpu.simulator.bind import Linker
+from convlab.gpu.simulator.bind import Binder
 from convlab.gpu.simulator.casts import argument
 from convlab.gpu.simulator.errors import KernelError, Mistake, Mistakes, Place
 from convlab.gpu.simulator.global_memory import GlobalMemory, states
@@ -45,7 +45,7 @@ WAITING = 16  # times as many rounds it counts for
 
 
 class Simulation:
-    """What `simulator.run` does; kernels meet it through the names `Linker` gives them.
+    """What `simulator.run` does; kernels meet it through the names `Binder` gives them.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Simulation:
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
         given, self.watch = named(self.kernel, arguments), WraparoundChecks(self)
-        self.function = Linker(self).link(self.kernel, unsigned_names(given))
+        self.function = Binder(self).bind(self.kernel, unsigned_names(given))
         self.paths = Paths(self.function.__code__)
         self.arguments = [self._argument(*pair) for pair in given]
         self.trace = Trace(self)

@@ -30,15 +30,15 @@ class WraparoundRewriter(ast.NodeTransformer):
     it gives is brought into range by the watch, and not by the rule.
     """
 
-    def __init__(self, kinds: NumberTypes):
-        self._kinds, self._inside, self._tests = kinds, False, 0
-        self._limit = _WORD if kinds.by_rule else _LONG  # the largest number of those that are watched
+    def __init__(self, types: NumberTypes):
+        self._types, self._inside, self._tests = types, False, 0
+        self._limit = _WORD if types.by_rule else _LONG  # the largest number of those that are watched
 
     # -- where numbers wrap ----------------------------------------------------------------------------------
 
     def visit_BinOp(self, node):
-        inside, kinds = self._inside, self._kinds
-        whole = isinstance(node.op, ARITHMETIC) and kinds.is_unsigned(node)
+        inside, types = self._inside, self._types
+        whole = isinstance(node.op, ARITHMETIC) and types.is_unsigned(node)
         self._inside = whole
         text = ast.unparse(node) if not inside else ""
         self.generic_visit(node)
@@ -47,14 +47,14 @@ class WraparoundRewriter(ast.NodeTransformer):
             node.wraps_later = whole
             return node
         if not whole:
-            if kinds.by_rule:
+            if types.by_rule:
                 return node
-            if isinstance(node.op, ast.Sub) and kinds.is_unsigned(node.left) and not kinds.is_fraction(node):
+            if isinstance(node.op, ast.Sub) and types.is_unsigned(node.left) and not types.is_fraction(node):
                 return _expression(
                     f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.sinks(NUMBER, {text!r})", node
                 )
             return node
-        if kinds.is_mixed(node):
+        if types.is_mixed(node):
             return _expression(f"NODE & {self._limit}", node)
         node.wraps_later = True
         return _expression(
@@ -67,22 +67,22 @@ class WraparoundRewriter(ast.NodeTransformer):
         if isinstance(node.target, ast.Name) and isinstance(node.op, ARITHMETIC):
             name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
             value = ast.copy_location(ast.BinOp(name, node.op, node.value), node)
-            if self._kinds.is_unsigned(value):
+            if self._types.is_unsigned(value):
                 return ast.copy_location(ast.Assign([node.target], self.visit(value)), node)
         return self._outermost(node)
 
     def visit_Call(self, node):
-        dtype, kinds = self._kinds.cast(node), self._kinds
-        if not kinds.by_rule and dtype is not None and dtype.kind == "u" and len(node.args) == 1:
+        dtype, types = self._types.cast(node), self._types
+        if not types.by_rule and dtype is not None and dtype.kind == "u" and len(node.args) == 1:
             [value] = node.args
-            if kinds.subtracts(value) and not kinds.is_mixed(value):
+            if types.subtracts(value) and not types.is_mixed(value):
                 text, self._inside = ast.unparse(value), True
                 value = self.generic_visit(value)
                 self._inside = False
                 text = f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.wraps(NUMBER, {text!r}, {_LONG})"
                 node.args = [_expression(text, value)]
                 return node
-        wrong = self._takes_index(node.func) and len(node.args) > 1 and kinds.is_fraction(node.args[1])
+        wrong = self._takes_index(node.func) and len(node.args) > 1 and types.is_fraction(node.args[1])
         node = self._outermost(node)
         if wrong:
             node.args[1] = _expression("WATCH.index(NODE)", node.args[1])
@@ -91,7 +91,7 @@ class WraparoundRewriter(ast.NodeTransformer):
     def _takes_index(self, called):
         """Return whether an array and an index are what a function takes first."""
         if isinstance(called, ast.Name):
-            return isinstance(self._kinds.outside.get(called.id), Instruction)
+            return isinstance(self._types.outside.get(called.id), Instruction)
         return isinstance(called, ast.Attribute) and getattr(called.value, "attr", "") == "atomic"
 
     def _outermost(self, node):
@@ -105,7 +105,7 @@ class WraparoundRewriter(ast.NodeTransformer):
     def visit_Subscript(self, node):
         index = node.slice
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
-        wrong = [self._kinds.is_fraction(part) for part in parts]
+        wrong = [self._types.is_fraction(part) for part in parts]
         node = self._outermost(node)
         if any(wrong):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -119,10 +119,10 @@ class WraparoundRewriter(ast.NodeTransformer):
     def visit_For(self, node):
         is_range = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
         ends = node.iter.args if is_range else []
-        watched = [self._kinds.is_fraction(end) for end in ends]
+        watched = [self._types.is_fraction(end) for end in ends]
         if ends:
             stop = min(len(ends), 2) - 1
-            watched[stop] = watched[stop] or self._kinds.is_lowered(ends[stop])
+            watched[stop] = watched[stop] or self._types.is_lowered(ends[stop])
         node = self._outermost(node)
         for i in (i for i, asked in enumerate(watched) if asked):
             node.iter.args[i] = _expression("WATCH.rounds(NODE)", node.iter.args[i])
@@ -180,11 +180,11 @@ class WraparoundRewriter(ast.NodeTransformer):
 
     def _is_bound(self, node, index) -> bool:
         """Return whether an expression may have wrapped, one for all threads; `index` is each one's own."""
-        kinds = self._kinds
-        return kinds.is_lowered(node) and kinds.is_varying(index) and not kinds.is_varying(node)
+        types = self._types
+        return types.is_lowered(node) and types.is_varying(index) and not types.is_varying(node)
 
     def _names(self, node) -> set[str]:
-        return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._kinds.given
+        return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._types.given
 
     def _watched(self, high):
         return _expression(f"WATCH.bound(NODE, {self._tests})", high)

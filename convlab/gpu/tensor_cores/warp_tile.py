@@ -7,6 +7,7 @@ from typing import NamedTuple
 from convlab.errors import ParameterError
 from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 WORDS = 16  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
 
@@ -62,7 +63,7 @@ class InputKind(NamedTuple):
 
     def words(self, problem: ConvProblem) -> int:
         """Return the words that hold one pixel's channels of one group, in whole copies of four words."""
-        return -(-problem.C // problem.groups // (4 * self.in_a_word)) * 4
+        return 4 * ceil_div(problem.C // problem.groups, 4 * self.in_a_word)
 
 
 KINDS = {"fp16": InputKind("fp16", 2), "tf32": InputKind("tf32", 1)}
