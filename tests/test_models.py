@@ -209,19 +209,19 @@ def test_a_pool_that_rounds_up_sees_the_last_pixels():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_alive_together_never_share_memory(name):
-    steps = networks.load_model(name).nodes
-    piece, sizes = share(steps)
-    last = last_reads(steps)
-    made = {node.name: place for place, node in enumerate(steps)}
-    for place, node in enumerate(steps):
+    nodes = networks.load_model(name).nodes
+    piece, sizes = share(nodes)
+    last = last_reads(nodes)
+    made = {node.name: place for place, node in enumerate(nodes)}
+    for place, node in enumerate(nodes):
         assert node.nbytes <= sizes[piece[node.name]]
-        for other in steps[:place]:
+        for other in nodes[:place]:
             reads_on = last[other.name] > place or (last[other.name] == place and made[other.name] < place)
             if node.op == "add" and other.name == node.inputs[0]:
                 assert piece[other.name] == piece[node.name]
             elif reads_on:
                 assert piece[other.name] != piece[node.name], (node.name, other.name)
-    assert max(alive(steps)) <= sum(sizes) < 0.4 * sum(node.nbytes for node in steps)
+    assert max(alive(nodes)) <= sum(sizes) < 0.4 * sum(node.nbytes for node in nodes)
 
 
 def test_bytes_alive_counted_by_hand():
