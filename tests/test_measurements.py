@@ -70,7 +70,7 @@ def test_speedup_of_our_best():
     assert ratio.worst == 1.0
 
 
-def test_the_better_of_two_rivals_counts():
+def test_the_better_of_two_baselines_counts():
     assert summary.speedup(TABLE, None, summary.NUMPY).mean == pytest.approx(3)
     assert summary.speedup(TABLE, None, ("NumPy",)).mean == pytest.approx(4)
 

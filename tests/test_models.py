@@ -57,7 +57,7 @@ def test_every_convolution_of_the_network_runs_once_in_order(name):
     assert read == {node.name for node in model.nodes[:-1]}, "every array but the last is read"
 
 
-def test_a_stack_says_what_it_is():
+def test_a_model_says_what_it_is():
     assert (
         repr(networks.load_model("resnet18", batch=2))
         == "<ResNet-18: 20 convolutions, photos (2, 224, 224, 3)>"
