@@ -1,4 +1,4 @@
-"""What is known survives a taskset, a quota, other writers and kill -9; benchmarks share out the cores."""
+"""What is kept of a machine survives a taskset, a quota, other writers, kill -9; benchmarks share cores."""
 
 import json
 import os
