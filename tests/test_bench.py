@@ -22,8 +22,7 @@ from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
 from convlab.cli import app
 from convlab.cost.phases import OVERHEADS
-from convlab.machine import container as cgroups
-from convlab.machine import system as readings
+from convlab.machine import container, system
 from convlab.support import files
 from tools import bench_cpu, cold_start, second_blas
 from tools.cold_start import first_call
@@ -54,8 +53,8 @@ def tiny(monkeypatch):
     for efforts in (suite.FULL, suite.QUICK):
         for part in efforts:
             monkeypatch.setitem(efforts, part, BRIEF)
-    monkeypatch.setattr(readings, "threads", lambda: 2)
-    monkeypatch.setattr(readings, "caches", lambda: {1: 1 << 12, 2: 1 << 15})
+    monkeypatch.setattr(system, "threads", lambda: 2)
+    monkeypatch.setattr(system, "caches", lambda: {1: 1 << 12, 2: 1 << 15})
     known = roofs.Roofs(1e11, 2e11, 2, {"L1": (1 << 10, 1e11)})
     monkeypatch.setattr(roofs.Roofs, "here", lambda **_: known)
     monkeypatch.setattr(second_blas, "SecondBlas", no_other)
@@ -209,7 +208,7 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
 
 
 def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(readings, "threads", lambda: 1)
+    monkeypatch.setattr(system, "threads", lambda: 1)
     alone = roofs.Roofs(1e11, 1e11, 1, {"memory": (1 << 10, 1e11)})
     monkeypatch.setattr(roofs.Roofs, "here", lambda **_: alone)
     done = convlab("--quick", "--no-baselines", "--save", tmp_path / "run.csv")
@@ -223,7 +222,7 @@ def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("quota", "says"), [(1.0, "all cores are 1."), (0.5, "even one thread is paused")])
 def test_a_quota_is_kept_to_and_told(tiny, tmp_path, monkeypatch, quota, says):
-    monkeypatch.setattr(cgroups, "cpu_quota", lambda: quota)
+    monkeypatch.setattr(container, "cpu_quota", lambda: quota)
     done = convlab("--layers", "point", "--no-baselines", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output
     run = saved.read(tmp_path / "run.csv")
@@ -233,7 +232,7 @@ def test_a_quota_is_kept_to_and_told(tiny, tmp_path, monkeypatch, quota, says):
 
 
 def test_without_known_caches_nothing_is_called_cold(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(readings, "caches", lambda: {})
+    monkeypatch.setattr(system, "caches", lambda: {})
     done = convlab("--layers", "point", "--no-baselines", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output
     run = saved.read(tmp_path / "run.csv")
@@ -537,9 +536,9 @@ def test_the_faster_way_to_copy_is_the_roof(monkeypatch):
 
 
 def test_caches_that_are_not_known_are_no_level_of_memory(monkeypatch):
-    monkeypatch.setattr(readings, "caches", lambda: {})
+    monkeypatch.setattr(system, "caches", lambda: {})
     assert roofs.copy_sizes() == {"memory": 128 << 20}
-    monkeypatch.setattr(readings, "caches", lambda: {2: 1 << 20})
+    monkeypatch.setattr(system, "caches", lambda: {2: 1 << 20})
     assert roofs.copy_sizes() == {"L2": 1 << 18, "memory": 64 << 20}
 
 

@@ -24,8 +24,7 @@ from typer.testing import CliRunner
 
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.auto import machine_file as known
-from convlab.auto import measure, speeds
+from convlab.auto import machine_file, measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
 from convlab.machine.facts import Machine
@@ -306,11 +305,11 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
     measured = iter([SPEEDS, slower, SPEEDS])
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(measure, "measure", lambda on_step: next(measured))
-    known.forget()
+    machine_file.forget()
     try:
         assert "not measured yet" in convlab("doctor").stdout
         problem = networks.load("resnet18")["conv1"].problem
-        known.keep_tuned(problem, 1, {"direct": 1.0})
+        machine_file.keep_tuned(problem, 1, {"direct": 1.0})
         first = convlab("bench", "speeds").stdout
         assert "100 GFLOP/s" in first
         assert re.search(r"the model for \S+", first)  # what "auto" went by until now
@@ -320,16 +319,16 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
         (line,) = (line for line in lines if "one core" in line)
         assert line.split()[-4:] == ["100", "GFLOP/s", "50.0", "GFLOP/s"]
         assert speeds.speeds().flops == 50e9
-        assert known.tuned_seconds(problem, 1) == {"direct": 1.0}
+        assert machine_file.tuned_seconds(problem, 1) == {"direct": 1.0}
         assert re.search(r"speeds +measured \d{4}-\d\d-\d\d \d\d:\d\d; ", convlab("doctor").stdout)
         convlab("bench", "speeds", "--forget-tuned")
-        assert known.tuned_seconds(problem, 1) is None
-        known.forget()  # as another process would begin
+        assert machine_file.tuned_seconds(problem, 1) is None
+        machine_file.forget()  # as another process would begin
         assert speeds.speeds().flops == 100e9
-        assert known.tuned_seconds(problem, 1) is None
+        assert machine_file.tuned_seconds(problem, 1) is None
     finally:
         monkeypatch.undo()
-        known.forget()
+        machine_file.forget()
 
 
 def test_doctor_fails_when_something_required_is_missing(monkeypatch):

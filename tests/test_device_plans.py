@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
 from device_tools import Counting, Held, aligned, held
-from test_gpu_forms import FORMS
+from test_gpu_algorithms import FORMS
 
 import convlab.machine.facts
 from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.gpu.device import Gpu, simulated, using
-from convlab.machine import cuda_driver as driver
+from convlab.machine import cuda_driver
 
 PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
 X, W, BIAS = arrays(PROBLEM)
@@ -324,5 +324,5 @@ def test_how_the_gpu_is_asked(monkeypatch):
     assert Gpu().adopt(x) is x
     assert Gpu().free() == 1000  # what Numba has put by is given back first
     for home, held_here in ((0, False), (1, True), (None, True)):
-        monkeypatch.setattr(driver, "home_of", lambda pointer, home=home: home)
+        monkeypatch.setattr(cuda_driver, "home_of", lambda pointer, home=home: home)
         assert Gpu().holds(64) is held_here

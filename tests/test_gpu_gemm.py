@@ -12,7 +12,7 @@ from convlab.algorithms.im2row import gpu as rows
 from convlab.algorithms.im2row import im2row
 from convlab.gpu.device import simulated
 from convlab.gpu.gemm import matrix as gemm
-from convlab.gpu.gemm import simple as gemm_tiles
+from convlab.gpu.gemm import simple
 
 PRODUCTS = {
     "odd": ConvProblem(1, 9, 2, 5, 19, 1, 1),
@@ -47,7 +47,7 @@ def test_small_products_take_small_tiles_and_rows_the_tuned_ones():
     large = ConvProblem(1, 64, 64, 4, 64, 1, 1)
     for problem, along, kernel in ((BLOCK, "k", "product"), (BLOCK, "m", "shared_tile")):
         assert multiply(problem, along, None).kernel == kernel
-    assert large.gemm[0] * large.gemm[1] >= gemm.FEW * gemm_tiles.BLOCK**2
+    assert large.gemm[0] * large.gemm[1] >= gemm.FEW * simple.BLOCK**2
 
 
 @pytest.mark.parametrize("along", "km")

@@ -24,7 +24,7 @@ from convlab.algorithms.implicit_gemm import blocked, gather
 from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas, in_walking_order, tables, walk
 from convlab.cpu.register_tile import tile_for
 from convlab.index_map import LAYOUTS, IndexMap
-from convlab.machine import facts as machine
+from convlab.machine import facts
 from convlab.oracle import reference
 
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
@@ -285,6 +285,6 @@ def test_blocks_of_your_own_pass_the_same_checks(monkeypatch):
         implicit_gemm(x, w, "x")
     with pytest.raises(ConvError, match="cost model only"):
         implicit_gemm(x, w, replace(problem, dtype="float16"))
-    monkeypatch.setattr(machine, "memory_at_hand", lambda: 4 << 20)
+    monkeypatch.setattr(facts, "memory_at_hand", lambda: 4 << 20)
     with pytest.raises(ConvError, match="memory are free"):
         implicit_gemm(x, w, problem, block_m=10**6, block_k=10**6, backend="cpu")

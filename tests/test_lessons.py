@@ -216,7 +216,7 @@ WRONG = {
         "forgets w": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (8 * H * W * C),
         "sums over channels": lambda H, W, C, R, S: C * _flops(H, W, C, R, S) / _moved(H, W, C, R, S),
     },
-    "pass_seconds": {
+    "phase_seconds": {
         "adds what happens at once": lambda f, m, p, s, n, e: f / p + m / s + n * e,
         "takes the faster half": lambda f, m, p, s, n, e: min(f / p, m / s) + n * e,
         "forgets what is begun": lambda f, m, p, s, n, e: max(f / p, m / s),
@@ -519,7 +519,7 @@ def test_right_answers_written_another_way():
     assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
     assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good
     assert check("pack", _pack).good
-    assert check("pass_seconds", lambda f, m, p, s, n, e: max(f / p, m / s) + n * e).good
+    assert check("phase_seconds", lambda f, m, p, s, n, e: max(f / p, m / s) + n * e).good
     root = lambda t, c: np.exp(np.mean([np.log(a / min(s.values())) for s, a in _times(t, c)]))  # noqa: E731
     assert check("regret", root).good
     assert check("cheapest_chain", _cheapest).good

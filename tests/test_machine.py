@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from convlab.gpu.diagnose import toolkit
-from convlab.machine import container as cgroups
-from convlab.machine import cores, cuda_driver
-from convlab.machine import system as readings
+from convlab.machine import container, cores, cuda_driver, system
 from convlab.machine.facts import Machine, cores_at_hand, memory_at_hand
 
 GIB = 2**30
@@ -20,42 +18,40 @@ DIGITS = "9" * 5000
 
 
 @pytest.fixture
-def container(tmp_path, monkeypatch):
+def cgroup(tmp_path, monkeypatch):
     """Return a function that writes stand-in control-group files: membership line, then path to content."""
-    monkeypatch.setattr(cgroups, "MOUNT", tmp_path / "cgroup")
-    monkeypatch.setattr(cgroups, "MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(container, "MOUNT", tmp_path / "cgroup")
+    monkeypatch.setattr(container, "MEMBERSHIP", tmp_path / "membership")
 
-    def container(membership: str, files: dict[str, str]):
+    def cgroup(membership: str, files: dict[str, str]):
         (tmp_path / "membership").write_text(membership)
         for name, content in files.items():
             path = tmp_path / "cgroup" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
 
-    return container
+    return cgroup
 
 
 @pytest.fixture
 def free(monkeypatch):
     """Make the machine itself have 8 GiB, 6 of them free."""
-    monkeypatch.setattr(readings, "memory", lambda: (8 * GIB, 6 * GIB))
+    monkeypatch.setattr(system, "memory", lambda: (8 * GIB, 6 * GIB))
 
 
 V2 = "0::/app\n"
 V1 = "5:cpu,cpuacct:/app\n4:memory:/app\n0::/\n"
 
 
-def test_version_2_limit_minus_usage(container, free):
+def test_version_2_limit_minus_usage(cgroup, free):
     stat = f"anon {GIB}\ninactive_file {GIB}\nslab 5\n"
-    container(
-        V2, {"app/memory.max": str(4 * GIB), "app/memory.current": str(3 * GIB), "app/memory.stat": stat}
-    )
-    assert cgroups.memory_limit() == 4 * GIB
+    cgroup(V2, {"app/memory.max": str(4 * GIB), "app/memory.current": str(3 * GIB), "app/memory.stat": stat})
+    assert container.memory_limit() == 4 * GIB
     assert memory_at_hand() == 2 * GIB  # the inactive file pages count as free
 
 
-def test_version_1_limit_minus_usage(container, free):
-    container(
+def test_version_1_limit_minus_usage(cgroup, free):
+    cgroup(
         V1,
         {
             "memory/app/memory.limit_in_bytes": str(4 * GIB),
@@ -63,7 +59,7 @@ def test_version_1_limit_minus_usage(container, free):
             "memory/app/memory.stat": "cache 1\ntotal_inactive_file 0\n",
         },
     )
-    assert cgroups.memory_limit() == 4 * GIB
+    assert container.memory_limit() == 4 * GIB
     assert memory_at_hand() == GIB
 
 
@@ -78,9 +74,9 @@ def test_version_1_limit_minus_usage(container, free):
     ],
 )
 @pytest.mark.parametrize("membership", [V1, V2, ""])
-def test_without_a_readable_limit_the_machine_decides(container, free, membership, files):
-    container(membership, files)
-    assert cgroups.memory_limit() is None
+def test_without_a_readable_limit_the_machine_decides(cgroup, free, membership, files):
+    cgroup(membership, files)
+    assert container.memory_limit() is None
     assert memory_at_hand() == 6 * GIB
 
 
@@ -99,8 +95,8 @@ def test_without_a_readable_limit_the_machine_decides(container, free, membershi
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_odd_files_of_a_container_are_passed_over(container, free, files, left):
-    container(
+def test_odd_files_of_a_container_are_passed_over(cgroup, free, files, left):
+    cgroup(
         V2,
         {
             f"app/{name}": text
@@ -108,11 +104,11 @@ def test_odd_files_of_a_container_are_passed_over(container, free, files, left):
         },
     )
     assert memory_at_hand() == left
-    assert cgroups.cpu_quota() is None
+    assert container.cpu_quota() is None
 
 
-def test_smallest_limit_on_the_way_up_counts(container, free):
-    container(
+def test_smallest_limit_on_the_way_up_counts(cgroup, free):
+    cgroup(
         "0::/pod/app\n",
         {
             "pod/app/memory.max": str(4 * GIB),
@@ -121,17 +117,17 @@ def test_smallest_limit_on_the_way_up_counts(container, free):
             "pod/memory.current": str(2 * GIB),
         },
     )
-    assert cgroups.memory_limit() == 3 * GIB
+    assert container.memory_limit() == 3 * GIB
     assert memory_at_hand() == GIB
 
 
-def test_container_that_does_not_see_its_own_path_reads_the_root(container, free):
-    container("0::/kubepods/of/the/host\n", {"memory.max": str(2 * GIB), "memory.current": str(GIB)})
+def test_container_that_does_not_see_its_own_path_reads_the_root(cgroup, free):
+    cgroup("0::/kubepods/of/the/host\n", {"memory.max": str(2 * GIB), "memory.current": str(GIB)})
     assert memory_at_hand() == GIB
 
 
-def test_more_used_than_allowed_leaves_nothing(container, free):
-    container(V2, {"app/memory.max": str(GIB), "app/memory.current": str(2 * GIB)})
+def test_more_used_than_allowed_leaves_nothing(cgroup, free):
+    cgroup(V2, {"app/memory.max": str(GIB), "app/memory.current": str(2 * GIB)})
     assert memory_at_hand() == 0
 
 
@@ -146,25 +142,25 @@ def test_more_used_than_allowed_leaves_nothing(container, free):
         (V2, {}, None),
     ],
 )
-def test_cpu_quota(container, membership, files, quota):
-    container(membership, files)
-    assert cgroups.cpu_quota() == quota
+def test_cpu_quota(cgroup, membership, files, quota):
+    cgroup(membership, files)
+    assert container.cpu_quota() == quota
 
 
 @pytest.mark.parametrize(
     ("threads", "quota", "cores"),
     [(8, None, 8), (8, "250000 100000", 2), (8, "50000 100000", 1), (2, "400000 100000", 2), (None, None, 1)],
 )
-def test_no_more_cores_are_at_hand_than_the_container_allows(container, monkeypatch, threads, quota, cores):
-    container(V2, {"app/cpu.max": quota} if quota else {})
-    monkeypatch.setattr(readings, "threads", lambda: threads)
+def test_no_more_cores_are_at_hand_than_the_container_allows(cgroup, monkeypatch, threads, quota, cores):
+    cgroup(V2, {"app/cpu.max": quota} if quota else {})
+    monkeypatch.setattr(system, "threads", lambda: threads)
     assert cores_at_hand() == cores
 
 
-def test_memory_is_read_without_psutil(monkeypatch, tmp_path, container):
-    container("", {})
+def test_memory_is_read_without_psutil(monkeypatch, tmp_path, cgroup):
+    cgroup("", {})
     monkeypatch.setitem(sys.modules, "psutil", None)
-    monkeypatch.setattr(readings, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(system, "MEMINFO", tmp_path / "meminfo")
     assert memory_at_hand() is None
     (tmp_path / "meminfo").write_text("MemTotal:  8388608 kB\nMemAvailable: 1024 kB\nHugePages_Total: 0\n")
     assert memory_at_hand() == 2**20
@@ -174,7 +170,7 @@ def test_memory_is_read_without_psutil(monkeypatch, tmp_path, container):
 
 
 def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
-    monkeypatch.setattr(readings, "CACHES", tmp_path)
+    monkeypatch.setattr(system, "CACHES", tmp_path)
     monkeypatch.setattr(cores, "now", lambda: {3, 5})
     for core, factor in ((0, 2), (3, 1)):
         entries = [("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M"), ("Unified", 3, "1G")]
@@ -183,7 +179,7 @@ def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
             folder.mkdir(parents=True)
             for name, content in (("type", kind), ("level", level), ("size", size)):
                 (folder / name).write_text(f"{content}\n" if factor == 1 else "1K\n")
-    assert readings.caches() == {1: 48 * 2**10, 2: 2 * 2**20, 3: GIB}
+    assert system.caches() == {1: 48 * 2**10, 2: 2 * 2**20, 3: GIB}
 
 
 @pytest.mark.parametrize(
@@ -201,14 +197,14 @@ def test_caches_are_those_of_an_allowed_core(monkeypatch, tmp_path):
     ids=lambda text: text[:5],
 )
 def test_a_cache_that_no_processor_has_is_not_known(monkeypatch, tmp_path, level, size):
-    monkeypatch.setattr(readings, "CACHES", tmp_path)
+    monkeypatch.setattr(system, "CACHES", tmp_path)
     monkeypatch.setattr(cores, "now", lambda: {0})
     for index, content in enumerate([("Data", level, size), ("Unified", "2", "2M")]):
         folder = tmp_path / "cpu0" / "cache" / f"index{index}"
         folder.mkdir(parents=True)
         for name, text in zip(("type", "level", "size"), content, strict=True):
             (folder / name).write_text(f"{text}\n")
-    assert readings.caches() == {2: 2 * 2**20}
+    assert system.caches() == {2: 2 * 2**20}
 
 
 def test_a_psutil_that_stumbles_over_an_odd_file_is_done_without(monkeypatch, tmp_path):
@@ -219,21 +215,21 @@ def test_a_psutil_that_stumbles_over_an_odd_file_is_done_without(monkeypatch, tm
 
     monkeypatch.setattr(psutil, "virtual_memory", stumble)
     monkeypatch.setattr(psutil, "cpu_count", stumble)
-    monkeypatch.setattr(readings, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(system, "MEMINFO", tmp_path / "meminfo")
     (tmp_path / "meminfo").write_text(f"MemTotal: {DIGITS} kB\nMemAvailable: much kB\n\n<b> 1\n")
-    assert readings.memory() == (None, None)
-    assert readings.physical_cores() is None
+    assert system.memory() == (None, None)
+    assert system.physical_cores() is None
 
 
 def test_what_cannot_be_read_is_not_known_and_never_invented(monkeypatch, tmp_path):
     nothing = tmp_path / "nothing"
     for name in ("CACHES", "CPUINFO", "MEMINFO"):
-        monkeypatch.setattr(readings, name, nothing)
-    monkeypatch.setattr(readings, "_ask", lambda *command: None)
-    monkeypatch.setattr(readings.platform, "machine", lambda: "")
+        monkeypatch.setattr(system, name, nothing)
+    monkeypatch.setattr(system, "_ask", lambda *command: None)
+    monkeypatch.setattr(system.platform, "machine", lambda: "")
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     monkeypatch.setitem(sys.modules, "llvmlite", None)
-    monkeypatch.setattr(readings.platform, "processor", lambda: "")
+    monkeypatch.setattr(system.platform, "processor", lambda: "")
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
     here = Machine.here()
     assert (here.processor, here.target, here.instruction_set, here.blas) == (None, None, None, None)
@@ -258,8 +254,8 @@ def test_what_cannot_be_read_is_not_known_and_never_invented(monkeypatch, tmp_pa
     ],
 )
 def test_widest_instruction_set_wins(monkeypatch, machine, features, name):
-    monkeypatch.setattr(readings.platform, "machine", lambda: machine)
-    assert readings.instruction_set(features) == name
+    monkeypatch.setattr(system.platform, "machine", lambda: machine)
+    assert system.instruction_set(features) == name
 
 
 def test_llvm_that_names_no_features_still_names_the_processor(monkeypatch):
@@ -270,8 +266,8 @@ def test_llvm_that_names_no_features_still_names_the_processor(monkeypatch):
 
     monkeypatch.setattr(binding, "get_host_cpu_features", refuse)
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
-    monkeypatch.setattr(readings, "CPUINFO", Path("nothing"))
-    monkeypatch.setattr(readings.platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(system, "CPUINFO", Path("nothing"))
+    monkeypatch.setattr(system.platform, "machine", lambda: "arm64")
     here = Machine.here()
     assert (here.target, here.instruction_set) == (binding.get_host_cpu_name(), "NEON")
 

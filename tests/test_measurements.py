@@ -10,8 +10,7 @@ from measurement_schema import complaints, described
 
 from convlab import ConvError, ConvProblem
 from convlab.auto.timing import Timing
-from convlab.benchmark import layers as cases
-from convlab.benchmark import report, saved, summary
+from convlab.benchmark import layers, report, saved, summary
 from convlab.benchmark.saved import COLUMNS, Measurement, Row
 from convlab.support.files import data_path
 from convlab.support.tables import TextTable, as_text, lines
@@ -71,7 +70,7 @@ def test_speedup_of_our_best():
     assert ratio.worst == 1.0
 
 
-def test_the_better_of_two_rivals_counts():
+def test_the_better_of_two_baselines_counts():
     assert summary.speedup(TABLE, None, summary.NUMPY).mean == pytest.approx(3)
     assert summary.speedup(TABLE, None, ("NumPy",)).mean == pytest.approx(4)
 
@@ -275,21 +274,21 @@ def test_what_is_not_as_described_is_found(tmp_path, old, new, says):
 
 
 def test_layers_and_how_often_they_run():
-    layers = cases.convolutions()
-    assert (len(layers), sum(case.count for case in layers)) == (33, 46)
-    assert len(cases.depthwise()) == 9
-    assert all(case.problem.R == 5 for case in cases.five_by_five())
-    kinds = {case.kind for case in layers}
+    convolutions = layers.convolutions()
+    assert (len(convolutions), sum(case.count for case in convolutions)) == (33, 46)
+    assert len(layers.depthwise()) == 9
+    assert all(case.problem.R == 5 for case in layers.five_by_five())
+    kinds = {case.kind for case in convolutions}
     assert kinds == {
         *("1x1 stride 1", "1x1 stride 1, K = 16", "1x1 stride 2"),
         *("3x3 stride 1", "3x3 stride 2", "7x7 stride 2"),
     }
-    assert {case.kind for case in cases.one_of_each_kind(layers)} == kinds
-    assert len(cases.one_of_each_kind(layers)) == len(kinds)
+    assert {case.kind for case in layers.one_of_each_kind(convolutions)} == kinds
+    assert len(layers.one_of_each_kind(convolutions)) == len(kinds)
 
 
 def test_depthwise_layers_keep_the_size_of_their_output():
-    for case in cases.depthwise():
+    for case in layers.depthwise():
         p = case.problem
         assert case.kind.endswith("depthwise")
         assert p.H // p.stride[0] == p.P
@@ -298,9 +297,9 @@ def test_depthwise_layers_keep_the_size_of_their_output():
 
 
 def test_layers_are_chosen_by_name_or_class():
-    layers = cases.convolutions()
-    assert len(cases.select(layers, "resnet18")) == 11
-    assert [case.layer for case in cases.select(layers, "7x7")] == ["conv1", "features.0"]
-    cases.check_words("Layer1.0.conv1")
+    convolutions = layers.convolutions()
+    assert len(layers.select(convolutions, "resnet18")) == 11
+    assert [case.layer for case in layers.select(convolutions, "7x7")] == ["conv1", "features.0"]
+    layers.check_words("Layer1.0.conv1")
     with pytest.raises(ConvError, match=r"--layers='alexnext' chooses no layer; expected .*3x3 stride 1"):
-        cases.check_words("alexnext")
+        layers.check_words("alexnext")

@@ -197,8 +197,8 @@ PHOTOS = [photograph()[:, first : first + 40, 90:130].copy() for first in (80, 1
 @pytest.mark.parametrize("algorithm", ["im2row", "winograd_2x2"])
 def test_two_threads_in_one_network(monkeypatch, algorithm):
     """And a third one in a layer of it, whose workspace all layers share."""
-    stack = networks.load_model("squeezenet1_0", size=40)
-    ready = stack.prepare(algorithm, backend="cpu", progress=False)
+    model = networks.load_model("squeezenet1_0", size=40)
+    ready = model.prepare(algorithm, backend="cpu", progress=False)
     expected = [ready.run(photo) for photo in PHOTOS]
     those = [one for one in ready.plans.values() if one.algorithm.name == algorithm]
     layer = next(one for one in those if one.problem.R == 3)

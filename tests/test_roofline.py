@@ -13,7 +13,7 @@ from convlab.benchmark import datasheets, saved
 from convlab.benchmark.measure_layer import measure_layer
 from convlab.benchmark.roofline import of_datasheet, of_device, of_machine
 from convlab.benchmark.roofline_points import compulsory_bytes, point, points
-from convlab.figures import roofline as draw
+from convlab.figures import roofline as roofline_chart
 from convlab.figures.roofline_chart import mark
 from convlab.support.files import data_path
 from tools.bench_gpu.roofs import DeviceRoofs
@@ -116,12 +116,12 @@ def test_the_picture_says_what_it_shows():
     line = of_machine(ROOFS, MACHINE)
     sheet = of_datasheet(datasheets.load("nvidia_t4"))
     ours = [point(LAYER, name, LAYER.flops / 90e9) for name in ("direct", "winograd_4x4")]
-    alt = draw(line, ours, title="Two", beside=[sheet]).alt
+    alt = roofline_chart(line, ours, title="Two", beside=[sheet]).alt
     assert "Roofs of Example 1: multiply-adds 100 GFLOP/s, L1 200 GB/s" in alt
     assert "Roofs of NVIDIA T4, from its datasheet, dashed: multiply-adds 8.14 TFLOP/s" in alt
     assert f"winograd_4x4 90 GFLOP/s at {ours[1].counted:.3g} FLOPs a byte" in alt.replace("90.0", "90")
     many = [replace(ours[0], seconds=n * 1e-3) for n in range(1, 30)]
-    assert "29 points from" in draw(line, many, title="Many", counted=False).alt
+    assert "29 points from" in roofline_chart(line, many, title="Many", counted=False).alt
     marks = [mark(name) for name in ALGORITHMS]
     assert len({shape for shape, _ in marks}) == len(ALGORITHMS)  # never by colour alone
 
@@ -137,8 +137,8 @@ def test_a_point_counts_the_definitions_flops():
     assert one.counted == LAYER.flops / cost.bytes_moved
     assert one.saves == LAYER.flops / cost.flops > 2
     assert point(LAYER, "winograd_4x4", 1e-3, moved=1 << 20).counted == LAYER.flops / (1 << 20)
-    rival = point(LAYER, "torch", 1e-3)
-    assert (rival.done, rival.moved, rival.saves) == (LAYER.flops, compulsory_bytes(LAYER), 1)
+    baseline = point(LAYER, "torch", 1e-3)
+    assert (baseline.done, baseline.moved, baseline.saves) == (LAYER.flops, compulsory_bytes(LAYER), 1)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])

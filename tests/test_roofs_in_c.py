@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from convlab.auto import roofs
 from convlab.cli import app
-from convlab.machine import system as readings
+from convlab.machine import system
 from tools import roofs_in_c
 from tools.roofs_in_c.__main__ import main
 
@@ -111,8 +111,8 @@ def test_both_are_measured_on_every_level_and_the_best_turns_are_told(monkeypatc
         triad = staticmethod(lambda target, b, c, times: None)
 
     rates = iter(range(10, 1000))
-    monkeypatch.setattr(readings, "threads", lambda: 2)
-    monkeypatch.setattr(readings, "caches", lambda: {1: 1 << 12})
+    monkeypatch.setattr(system, "threads", lambda: 2)
+    monkeypatch.setattr(system, "caches", lambda: {1: 1 << 12})
     monkeypatch.setattr(
         roofs_in_c, "multiply_adds", lambda threads, rounds, loop=None: 5e9 if loop else 1e10 * threads
     )

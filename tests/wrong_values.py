@@ -194,7 +194,7 @@ def rows() -> dict[str, Call]:
     import convlab
     from convlab import ConvProblem, figures, plan
     from convlab.algorithms.tensor_core import TILES
-    from convlab.auto import speeds as known
+    from convlab.auto.speeds import speeds as current_speeds
     from convlab.auto.timing import Timing
     from convlab.benchmark import datasheets, model_error, roofline, saved
     from convlab.benchmark.comparison import Effort
@@ -228,7 +228,7 @@ def rows() -> dict[str, Call]:
     bias = np.ones(2, np.float32)
     pixels = {"a": np.ones((3, 4), np.float32)}
     one = {"title": "A title", "alt": "Words"}
-    speeds = known.speeds()
+    speeds = current_speeds()
     row_of = saved.Row("layers", "n", "l", 1, problem, "im2row", True, 1, 3, Timing(1e-3, 1e-3, 1e-3))
     measurement = saved.read(newest_run(data_path("measurements")))
     line = roofline.of_datasheet(datasheets.load("nvidia_t4"))
@@ -403,14 +403,14 @@ def rows() -> dict[str, Call]:
         dtype="float32",
         named={"name": "network"},
     )
-    stack = convlab.networks.load_model("squeezenet1_0", size=32)
-    photo = np.full(stack.photo_shape, 0.5, np.float32)
-    ready = stack.prepare("im2row", backend="numpy", progress=False)
-    row("networks.model.Model.check_photo", stack.check_photo, photo=photo)
-    row("networks.model.Model.reference", stack.reference, photo=photo, trusted=True)
+    model = convlab.networks.load_model("squeezenet1_0", size=32)
+    photo = np.full(model.photo_shape, 0.5, np.float32)
+    ready = model.prepare("im2row", backend="numpy", progress=False)
+    row("networks.model.Model.check_photo", model.check_photo, photo=photo)
+    row("networks.model.Model.reference", model.reference, photo=photo, trusted=True)
     row(
         "networks.model.Model.tolerance",
-        stack.tolerance,
+        model.tolerance,
         reference=np.ones((1, 512)),
         rounding=1.0,
         factor=2.0,
@@ -418,7 +418,7 @@ def rows() -> dict[str, Call]:
     )
     row(
         "networks.model.Model.prepare",
-        stack.prepare,
+        model.prepare,
         algorithm="im2row",
         backend="numpy",
         threads=1,

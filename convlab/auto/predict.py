@@ -1,13 +1,13 @@
-"""How long will it take? The model: a pass takes as long as its slower half, and then there is what is begun.
+"""How long will it take? The model: a phase takes as long as its slower half, then comes what is begun.
 
-    seconds of a pass = max(flops / peak, sum over streams of bytes / speed of the memory they come from)
-                        + sum over what is begun of (how often * seconds of each)
-    seconds of a run  = seconds of a call + sum over its passes
-    and if all is done for a single run, the weights are packed before it: passes as well
+    seconds of a phase = max(flops / peak, sum over streams of bytes / speed of the memory they come from)
+                         + sum over what is begun of (how often * seconds of each)
+    seconds of a run   = seconds of a call + sum over its phases
+    and if all is done for a single run, the weights are packed before it: phases as well
 
 The speeds are roofs and overheads that were measured on a machine; nothing is fitted to the times of
-convolutions. What an algorithm's passes are stands in its own file. The idea of the slower half is the
-roofline's (Williams, Waterman & Patterson 2009), pass by pass.
+convolutions. What an algorithm's phases are stands in its own file. The idea of the slower half is the
+roofline's (Williams, Waterman & Patterson 2009), phase by phase.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Speeds:
 
 @dataclass(frozen=True)
 class Part:
-    """The prediction of one pass: its name, its seconds, and what they are spent on."""
+    """The prediction of one phase: its name, its seconds, and what they are spent on."""
 
     name: str
     seconds: float
@@ -106,7 +106,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predicted seconds, in all and pass by pass."""
+    """The predicted seconds, in all and phase by phase."""
 
     seconds: float
     parts: tuple[Part, ...]

@@ -1,12 +1,15 @@
 """Measuring: candidates, checked and timed in turns; what they are held against; what was saved.
 
-comparison       candidates on one layer, checked, then timed in turns
-baselines        what ours are held against: NumPy, SciPy, PyTorch
-layers           the layers of real networks, as workloads
-suite, bench     `convlab bench cpu`
-saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
-roofline         the roofs, and the points under them
-gpu              the same on a GPU
+    comparison       candidates on one layer, checked, then timed in turns
+    baselines        what ours are held against: NumPy, SciPy, PyTorch
+    layers           the layers of real networks, as workloads
+    suite, bench     `convlab bench cpu`; `report` is what it says
+    saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
+    model_error      what the model of "auto" predicts of a saved run; `model_error_tables` tells it
+    roofline         the roofs of a machine, or those that `datasheets` promise; `roofline_points` below them
+    dukhan_2019      the comparison of the paper on indirect convolution
+    measure_layer    one layer, here and now; `read_bandwidth`: how fast arrays of any size are read
+    gpu              clocks, ladders and times for a GPU
 
 What notebooks use of it is imported when it is first asked for.
 """

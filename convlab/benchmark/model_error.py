@@ -44,8 +44,8 @@ class Judged:
         return max(self.ratio, 1 / self.ratio)
 
     @property
-    def pass_name(self) -> str:
-        """The pass that the model thinks the longest."""
+    def longest_phase(self) -> str:
+        """The phase that the model thinks the longest."""
         return max(self.prediction.parts, key=lambda part: part.seconds).name
 
 

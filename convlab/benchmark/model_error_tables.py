@@ -37,9 +37,9 @@ def errors(judged: list[Judged]) -> TextTable:
     for name, group in by_algorithm(judged).items():
         ratios, worst = [one.ratio for one in group], group[0]
         spread = f"{min(ratios):.2f} … {max(ratios):.2f}"
-        where = f"{worst.row.network} {worst.row.layer} ({worst.pass_name})"
+        where = f"{worst.row.network} {worst.row.layer} ({worst.longest_phase})"
         lines.append((name, f"{mean_ratio(group):.2f}", spread, where))
-    columns = ("", "mean", "from … to", "furthest off (its longest pass)")
+    columns = ("", "mean", "from … to", "furthest off (its longest phase)")
     return TextTable("Predicted time over measured time", columns, lines)
 
 

@@ -106,7 +106,7 @@ def point(
         Whose cost model counts.
     threads : int
     moved : int, optional
-        Bytes that were counted in another way: ``sum(gpu.counted.moved(traces).values())``.
+        Bytes that were counted in another way: ``sum(inspect.global_traffic(traces).values())``.
 
     Raises
     ------

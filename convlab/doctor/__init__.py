@@ -16,7 +16,7 @@ from convlab.workspace.notebooks import course_notebooks
 # What the course shows with a library that it can do without.
 ADDS = {
     "scipy": "a second, independent opinion on every result, in the tests",
-    "torch": "PyTorch as a rival in the benchmarks, and as another opinion on every result",
+    "torch": "PyTorch as a baseline in the benchmarks, and as another opinion on every result",
 }
 
 

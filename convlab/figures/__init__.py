@@ -1,4 +1,8 @@
-"""Static pictures; each returns a `Picture` that carries its description in words."""
+"""Static pictures; each returns a `Picture` that carries its description in words.
+
+Read `style` (what a colour means) and `picture` (how a figure reaches the page) first. Every other file draws
+one kind of picture; `cell_grid` is what those with tinted cells are drawn with.
+"""
 
 from convlab.figures.address_grids import tap_addresses
 from convlab.figures.charts import bars, curves, staircase, times

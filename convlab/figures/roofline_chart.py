@@ -26,7 +26,7 @@ _GIGA = 1e9
 
 
 def mark(algorithm: str) -> tuple[str | tuple[int, int, int], str]:
-    """Return the shape and the colour of an algorithm's points; a rival's are hollow."""
+    """Return the shape and the colour of an algorithm's points; a baseline's are hollow."""
     names = list(ALGORITHMS)
     if algorithm not in names:
         return "o", LIGHT["paper"]

@@ -1,4 +1,8 @@
-"""Exercises and predictions: `check` an answer, `reveal` a number you guessed, make `trial` of a kernel."""
+"""Exercises and predictions: `check` an answer, `reveal` a number you guessed, make `trial` of a kernel.
+
+Read `exercise` (what an exercise is) and `checks` (how an answer is tried) first. `exercises` lists the files
+that hold them, one or two for a notebook. `kernel_exercise` and `kernel_answers`: if the answer is a kernel.
+"""
 
 from convlab.lessons.checks import check, reveal, trial
 from convlab.lessons.exercises import EXERCISES

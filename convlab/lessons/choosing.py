@@ -1,4 +1,4 @@
-"""The exercises of notebook 16: predict a pass, judge a choice, choose for a whole chain of layers."""
+"""The exercises of notebook 16: predict a phase, judge a choice, choose for a whole chain of layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import prod
 from convlab.lessons.exercise import Exercise
 
 
-def _passes() -> Iterator[tuple]:
+def _phases() -> Iterator[tuple]:
     """(flops, moved, peak, speed, begun, each)."""
     yield 100, 10, 50, 10, 0, 1
     yield 100, 90, 50, 10, 0, 1
@@ -60,11 +60,11 @@ def _cheapest(seconds, convert) -> float:
 
 
 EXERCISES: dict[str, Exercise] = {
-    "pass_seconds": Exercise(
-        "pass_seconds(flops, moved, peak, speed, begun, each) returns the predicted seconds of a pass: "
+    "phase_seconds": Exercise(
+        "phase_seconds(flops, moved, peak, speed, begun, each) returns the predicted seconds of a phase: "
         "`flops` operations at `peak` a second while `moved` bytes flow past at `speed`; then `begun` things "
         "that take `each`.",
-        _passes,
+        _phases,
         _seconds,
         arguments=("flops", "moved", "peak", "speed", "begun", "each"),
     ),

@@ -6,15 +6,15 @@
 
 Read in this order:
 
-layers              the tables of layers
-architectures       how ResNet-18 and SqueezeNet 1.0 are put together
-graph               an architecture as a list of nodes
-model               the front door to a network that runs: its graph, and weights for it
-ops                 what lies between convolutions: bias, ReLU, pooling, sums
-fuse                which of that can wait for the next node
-memory_plan         which arrays the nodes need, and how few of them; `shared_workspace` for the convolutions
-bind, executor      a plan for every layer, and the loop that runs them
-profile             what a run took
+    layers              the tables of layers
+    architectures       how ResNet-18 and SqueezeNet 1.0 are put together
+    graph               an architecture as a list of nodes
+    model               the front door to a network that runs: its graph, and weights for it
+    ops                 what lies between convolutions: bias, ReLU, pooling, sums
+    fuse                which of that can wait for the next node
+    memory_plan         which arrays the nodes need, and how few; `shared_workspace`: of the convolutions
+    bind, executor      a plan for every layer, and the loop that runs them
+    profile             what a run took
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The bars of the predicted times: one for each algorithm, cut into its passes, and these into what takes their time.
+// The bars of the predicted times: one for each algorithm, cut into its phases, and these into what takes their time.
 
 import { timeText } from "./shared/numbers.js";
 import { html, OWN_KEYS } from "./shared/page.js";
@@ -8,18 +8,18 @@ import { MODELS } from "python";
 
 const LONGEST = 8; // a bar ends open where it is so many times as long as the fastest, and longer than half of them
 
-/** The seconds of a run that belong to no pass. */
+/** The seconds of a run that belong to no phase. */
 export const callOf = ({ seconds, parts }) => seconds - sum(parts.map((part) => part.seconds));
 
-/** What a pass's time goes to: to the slower of its halves, and to what is begun. */
+/** What a phase's time goes to: to the slower of its halves, and to what is begun. */
 export function spent({ computing, moving, beginning }) {
   return [computing >= moving ? ["computing", computing] : ["moving", moving], ["beginning", beginning]];
 }
 
 /** A prediction in words. */
-export const passesText = ({ name, seconds, parts }) => say("algorithm", {
+export const phasesText = ({ name, seconds, parts }) => say("algorithm", {
   name, time: timeText(seconds),
-  passes: parts.map((part) => say("pass", { name: part.name, time: timeText(part.seconds), bound: boundOf(part) })).join(", "),
+  phases: parts.map((part) => say("phase", { name: part.name, time: timeText(part.seconds), bound: boundOf(part) })).join(", "),
 });
 
 /** A bar for each algorithm. Made once, so that focus stays; put in order as their times change. */
@@ -33,7 +33,7 @@ export function barChart(page) {
       html("label", { class: "cl-name" }, input, html("span", {}, name)), html("div", { class: "cl-track" }, length, words));
     return [name, { input, length, inside, words, node }];
   }));
-  const rows = html("div", { class: "cl-bars", role: "radiogroup", "aria-label": "look at the passes of" });
+  const rows = html("div", { class: "cl-bars", role: "radiogroup", "aria-label": "look at the phases of" });
   const note = html("div", { class: "cl-note" });
   let order = "";
 
@@ -49,7 +49,7 @@ export function barChart(page) {
       const call = callOf(run);
       inside.replaceChildren(piece([["beginning", call]], () => tell(`${run.name}: to start the call takes ${timeText(call)}.`)),
         ...run.parts.map((part) => piece(spent(part), () => tell(partText(run, part)))));
-      inside.onpointerleave = () => tell(passesText(looked));
+      inside.onpointerleave = () => tell(phasesText(looked));
       words.replaceChildren(timeText(run.seconds), run === chosen ? html("b", {}, " chosen") : "");
     }
     const names = ranked.map(({ name }) => name);
@@ -70,7 +70,7 @@ export function axisEnd(seconds) {
   return seconds.filter((each) => each <= limit).at(-1);
 }
 
-/** One pass: its pieces side by side, as wide as their nanoseconds say. */
+/** One phase: its pieces side by side, as wide as their nanoseconds say. */
 function piece(pieces, enter) {
   const wide = (lengths) => `flex: ${1e9 * sum(lengths)}`;
   return html("span", { class: "cl-pass", onpointerenter: enter, style: wide(pieces.map(([, length]) => length)) },

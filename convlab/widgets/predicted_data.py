@@ -1,4 +1,4 @@
-"""What the predicted times know: layers, machines, and every algorithm's passes as JavaScript."""
+"""What the predicted times know: layers, machines, and every algorithm's phases as JavaScript."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def on_cpu() -> dict[str, Algorithm]:
 
 
 def model_table() -> str:
-    """Return every pass of every algorithm as JavaScript: `COUNTS` are formulas, `MODELS` refer to them."""
+    """Return every phase of every algorithm as JavaScript: `COUNTS` are formulas, `MODELS` refer to them."""
     bodies: dict[str, int] = {}
 
     def number(body: str) -> int:
@@ -128,7 +128,7 @@ def model_table() -> str:
     models = []
     for name, algorithm in on_cpu().items():
         form = algorithm.forms["cpu"]
-        passes = [
+        phases = [
             {
                 "name": one.name,
                 "flops": number(one.flops.javascript_quick),
@@ -140,7 +140,7 @@ def model_table() -> str:
             }
             for one in form.phases()
         ]
-        facts = {"name": name, "summary": algorithm.summary, "rounding": algorithm.rounding, "passes": passes}
+        facts = {"name": name, "summary": algorithm.summary, "rounding": algorithm.rounding, "phases": phases}
         models.append(facts | {"workspace": number(form.workspace_bytes.javascript)})
     functions = "".join(f"  ({{ {', '.join(LETTERS)} }}) => {{ {body} }},\n" for body in bodies)
     table = json.dumps(models, ensure_ascii=False)

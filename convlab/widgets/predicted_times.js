@@ -1,10 +1,10 @@
-// Predicted times: a bar for every algorithm on one layer, cut into its passes, and these into what takes their time.
+// Predicted times: a bar for every algorithm on one layer, cut into its phases, and these into what takes their time.
 
 import { letters } from "./shared/formulas.js";
 import { fixed, ratioText, timeText } from "./shared/numbers.js";
 import { html, live, OWN_KEYS, segments, select, sentence, slider } from "./shared/page.js";
 import { say } from "./shared/sentences.js";
-import { barChart, callOf, passesText } from "./predicted_bars.js";
+import { barChart, callOf, phasesText } from "./predicted_bars.js";
 import { refusal } from "./refusals.js";
 import { ranking, slowed } from "./prediction.js";
 import { ALIKE, MODELS } from "python";
@@ -70,7 +70,7 @@ function build(page) {
   const bars = barChart(page);
   const story = sentence(page);
   const [refusals, why, then] = [html("div", { class: "cl-lessons cl-refused" }), html("div"), html("div")];
-  const passes = html("div");
+  const phases = html("div");
   page.root.append(
     title, shape,
     html("div", { class: "cl-try" },
@@ -89,7 +89,7 @@ function build(page) {
     html("div", { class: "cl-caption" }, "predicted time, spent on: ", ["computing", "moving", "beginning"].flatMap((kind) =>
       [html("span", { class: `cl-swatch cl-part cl-${kind}`, "aria-hidden": "true" }), ` ${kind} `])),
     bars.node, story,
-    html("div", { class: "cl-panels" }, html("div", { class: "cl-panel" }, passes), html("div", { class: "cl-panel" }, html("div", { class: "cl-lessons" }, why, then, refusals))));
+    html("div", { class: "cl-panels" }, html("div", { class: "cl-panel" }, phases), html("div", { class: "cl-panel" }, html("div", { class: "cl-lessons" }, why, then, refusals))));
 
   return function draw(state) {
     const shown = shownOf(state);
@@ -107,11 +107,11 @@ function build(page) {
     layers.value = Math.min(state.layer, layers.options.length - 1);
     for (const name of Object.keys(values)) values[name].textContent = name === "K" ? shown.problem.K : numbers(state)[name];
     bars.draw(all, looked, (words) => (story.textContent = words));
-    story.textContent = passesText(looked);
+    story.textContent = phasesText(looked);
     const refused = Object.entries(shown.refused);
     refusals.replaceChildren(...(refused.length ? [html("div", { class: "cl-head" }, "do not serve this layer")] : []),
       ...refused.map(([name, reason]) => html("div", {}, html("b", {}, name), `: ${reason}`)));
-    passes.replaceChildren(html("div", { class: "cl-head" }, `the passes of ${looked.name}`), table(looked),
+    phases.replaceChildren(html("div", { class: "cl-head" }, `the phases of ${looked.name}`), table(looked),
       html("div", { class: "cl-note" }, looked.summary));
     why.textContent = reason(all);
     then.textContent = experiment(state, all, ranking(sizes, measured, shown.refused, ALIKE));
@@ -148,13 +148,13 @@ function experiment({ slower }, { chosen }, measured) {
   return `As measured it would be ${before.name}, ${timeText(before.seconds)}. ${WHAT[slower].replace("with", "With")} ${now}.`;
 }
 
-/** Every pass of one algorithm in numbers. */
+/** Every phase of one algorithm in numbers. */
 function table({ seconds, parts }) {
   const time = (value) => (value > 0 ? timeText(value) : "0");
   const cell = (text, strong = false) => html("td", {}, strong ? html("b", {}, text) : text);
   const call = callOf({ seconds, parts });
   const line = (name, cells, kind = "") => html("tr", { class: kind }, html("th", { scope: "row" }, name), cells);
-  const head = ["pass", "computing", "moving", "beginning", "together"];
+  const head = ["phase", "computing", "moving", "beginning", "together"];
   return html("table", { class: "cl-costs" },
     html("thead", {}, html("tr", {}, head.map((text) => html("th", { scope: "col" }, text)))),
     html("tbody", {},

@@ -1,4 +1,4 @@
-"""Predicted times: what the model says of every algorithm on a layer, pass by pass, and which it chooses."""
+"""Predicted times: what the model says of every algorithm on a layer, by phases, and which it chooses."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ OWN = "own"  # the "network" that is the learner's own layer
 BATCHES = ("1", "2", "4", "8", "16", "32")
 SENTENCES = {
     "finding": "{layer}: the model chooses {algorithm}, {time}",
-    "algorithm": "{name} {time}: {passes}",
-    "pass": "{name} {time} ({bound})",
+    "algorithm": "{name} {time}: {phases}",
+    "phase": "{name} {time} ({bound})",
 }
 
 
 class PredictedTimes(Live):
-    """The predicted time of every algorithm on one layer, in its passes: computing, moving, beginning.
+    """The predicted time of every algorithm on one layer, in its phases: computing, moving, beginning.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class PredictedTimes(Live):
     batch = Choice(BATCHES)
     machine = traitlets.Unicode().tag(sync=True)
     slower = Choice(SLOWER)
-    look = traitlets.Unicode().tag(sync=True)  # the algorithm whose passes are listed; "" is the chosen one
+    look = traitlets.Unicode().tag(sync=True)  # the algorithm whose phases are listed; "" is the chosen one
     machines = traitlets.Dict().tag(sync=True)
     catalogue, choices, refusals = (traitlets.Dict().tag(sync=True) for _ in range(3))
 
@@ -142,7 +142,7 @@ class PredictedTimes(Live):
         return slowed(self._speeds[self.machine], self.slower)
 
     def tables(self) -> str:
-        """Return the algorithms' passes and formulas as JavaScript."""
+        """Return the algorithms' phases and formulas as JavaScript."""
         return model_table()
 
     def describe(self) -> str:
@@ -153,20 +153,20 @@ class PredictedTimes(Live):
         seconds = {name: one.seconds for name, one in found.items()}
         chosen = order_of(seconds, problem)[0]
         finding = self._say("finding", layer=self.name, algorithm=chosen, time=time_text(seconds[chosen]))
-        each = "; ".join(passes_text(name, found[name]) for name in sorted(seconds, key=seconds.get))
+        each = "; ".join(phases_text(name, found[name]) for name in sorted(seconds, key=seconds.get))
         refused = "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
         others = f" These do not serve it: {refused}." if refused else ""
-        return f"{finding}. Predicted times, pass by pass: {each}.{others}"
+        return f"{finding}. Predicted times, phase by phase: {each}.{others}"
 
 
-def passes_text(name: str, prediction: Prediction) -> str:
+def phases_text(name: str, prediction: Prediction) -> str:
     """Return a prediction in words: "im2row 2.26 ms: fill the matrix 150 µs (moving), ..."."""
-    passes = (
-        SENTENCES["pass"].format(name=part.name, time=time_text(part.seconds), bound=part.bound)
+    phases = (
+        SENTENCES["phase"].format(name=part.name, time=time_text(part.seconds), bound=part.bound)
         for part in prediction.parts
     )
     return SENTENCES["algorithm"].format(
-        name=name, time=time_text(prediction.seconds), passes=", ".join(passes)
+        name=name, time=time_text(prediction.seconds), phases=", ".join(phases)
     )
 
 

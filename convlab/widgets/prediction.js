@@ -1,5 +1,5 @@
-// The model of convlab/auto/predict.py once more: a pass takes as long as its slower half, and then there is
-// what is begun. MODELS and COUNTS are written by Python, from the passes in the algorithms' own files: COUNTS are
+// The model of convlab/auto/predict.py once more: a phase takes as long as its slower half, and then there is
+// what is begun. MODELS and COUNTS are written by Python, from the phases in the algorithms' own files: COUNTS are
 // the formulas, and MODELS says by their numbers which are whose.
 // Speeds are { flops, memory, overheads }: memory is [room, bytes a second] a level, and the last has room for all (null).
 
@@ -14,9 +14,9 @@ function moves([size, holds], sizes, { memory }) {
   return COUNTS[size](sizes) / speed;
 }
 
-/** The predicted seconds of a run on one thread, in all and pass by pass. */
-export function predict({ passes }, sizes, speeds) {
-  const parts = passes.map(({ name, flops, streams, begins }) => {
+/** The predicted seconds of a run on one thread, in all and phase by phase. */
+export function predict({ phases }, sizes, speeds) {
+  const parts = phases.map(({ name, flops, streams, begins }) => {
     const computing = COUNTS[flops](sizes) / speeds.flops;
     const moving = sum(streams.map((stream) => moves(stream, sizes, speeds)));
     const beginning = sum(Object.entries(begins).map(([what, often]) => COUNTS[often](sizes) * speeds.overheads[what]));
@@ -25,7 +25,7 @@ export function predict({ passes }, sizes, speeds) {
   return { seconds: speeds.overheads.call + sum(parts.map(({ seconds }) => seconds)), parts };
 }
 
-/** What most of a pass's time goes to. */
+/** What most of a phase's time goes to. */
 export function boundOf({ computing, moving, beginning }) {
   if (beginning > Math.max(computing, moving)) return "beginning";
   return computing >= moving ? "computing" : "moving";

@@ -17,9 +17,9 @@ from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
 from convlab.algorithms.winograd.transforms import transforms
-from convlab.auto import speeds as known
 from convlab.auto.predict import predict
 from convlab.auto.ranking import ALIKE, order_of
+from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
@@ -530,7 +530,7 @@ def test_predicted_times_and_their_order(javascript):
           chosen.name, m.axisEnd(ranked.map((r) => r.seconds))]
         )(m.ranking(m.letters(d.problem), m.slowed({speeds}, d.slower), d.refused, {ALIKE}))"""
     for one, (ranked, chosen, end) in zip(given, javascript(widget, body, given), strict=True):
-        problem, machine = ConvProblem(**one["problem"]), slowed(known.speeds(), one["slower"])
+        problem, machine = ConvProblem(**one["problem"]), slowed(current_speeds(), one["slower"])
         expected = {name: predict(problem, name, machine) for name in served if name not in one["refused"]}
         seconds = {name: one.seconds for name, one in expected.items()}
         order = sorted(seconds, key=seconds.get)

@@ -33,7 +33,7 @@ from convlab.widgets import (
 )
 from convlab.widgets.channel_mixing import mixing_layer
 from convlab.widgets.memory_data import MEMORIES
-from convlab.widgets.predicted_times import passes_text
+from convlab.widgets.predicted_times import phases_text
 from convlab.widgets.shared.still import WIDTH
 from convlab.widgets.winograd_tile import text, tile_of
 
@@ -354,7 +354,7 @@ def test_predicted_times_by_keyboard(page):
         return shown.words().partition(". ")[0]
 
     def words(name):
-        return passes_text(name, predict(shown.problem, name, shown.speeds))
+        return phases_text(name, predict(shown.problem, name, shown.speeds))
 
     assert title.text_content() == first()
     served = [one for one in shown.words().partition("These do not")[0].split("; ")]
@@ -392,7 +392,7 @@ def test_predicted_times_by_keyboard(page):
     assert widget.get_by_role("slider", name="K, filters").is_disabled()
 
 
-def test_a_pass_under_the_pointer(page):
+def test_a_phase_under_the_pointer(page):
     widget = page.locator(".convlab.cl-predicted")
     row = widget.locator(".cl-line").filter(has=page.get_by_role("radio", name="winograd_2x2"))
     row.locator(".cl-pass").nth(2).hover()

@@ -1,4 +1,4 @@
-"""A saved run of `convlab bench cpu` as the README shows it: ours beside the rivals, by network and class."""
+"""A saved run of `convlab bench cpu` in the README: ours beside the baselines, by network and class."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from convlab.support.markup import as_markdown
 from convlab.support.tables import NOTHING
 from convlab.support.units import ratio_2, time_text
 
-PARTS = ("layers", "depthwise")  # where rivals take part, on one core
-RIVALS = {
+PARTS = ("layers", "depthwise")  # where baselines take part, on one core
+BASELINES = {
     "torch channels_last": ("torch channels_last",),
     "oneDNN prepacked": ("oneDNN prepacked",),
     "NumPy": NUMPY,
@@ -25,15 +25,15 @@ def markdown(run: Measurement, source: str) -> str:
     """Return a table of ratios, and above it what they are, where they were measured, and from which file."""
     rows = [row for part in PARTS for row in run.part(part)]
     candidates = {row.candidate for row in rows}
-    rivals = {name: group for name, group in RIVALS.items() if candidates & set(group)}
+    baselines = {name: group for name, group in BASELINES.items() if candidates & set(group)}
     lines = []
     for network in dict.fromkeys(row.network for row in rows):
         of_network = [row for row in rows if row.network == network]
-        lines.append(_line(f"**{networks.load(network).title}**", of_network, rivals, bold=True))
+        lines.append(_line(f"**{networks.load(network).title}**", of_network, baselines, bold=True))
         kinds = dict.fromkeys(row.kind for row in of_network)
         for kind in sorted(kinds) if len(kinds) > 1 else ():
-            lines.append(_line(kind, [row for row in of_network if row.kind == kind], rivals))
-    head = f"| | layers | {' | '.join(rivals)} |\n|---|{'--:|' * (1 + len(rivals))}"
+            lines.append(_line(kind, [row for row in of_network if row.kind == kind], baselines))
+    head = f"| | layers | {' | '.join(baselines)} |\n|---|{'--:|' * (1 + len(baselines))}"
     table = [head, *(f"| {' | '.join(line)} |" for line in lines)]
     return "\n".join([_caption(run, source), "", *table, *whole_networks(run)])
 
@@ -62,11 +62,11 @@ def where_and_when(header: dict) -> str:
 
 
 def _line(
-    label: str, rows: list[Row], rivals: dict[str, tuple[str, ...]], bold: bool = False
+    label: str, rows: list[Row], baselines: dict[str, tuple[str, ...]], bold: bool = False
 ) -> tuple[str, ...]:
     layers = sum(group[0].count for group in by_layer(rows).values())
     cells = []
-    for group in rivals.values():
+    for group in baselines.values():
         best, alone = speedup(rows, None, group), speedup(rows, (ALONE,), group)
         text = ratio_2(best.mean) if best else NOTHING
         text = f"**{text}**" if bold and best else text

@@ -77,7 +77,7 @@ def test_the_longest_pass_is_named():
         (depthwise, "im2row", "fill the matrix"),
     ):
         (one,) = model_error.judge([row("x", problem, name, 1e-3)], KNOWN)
-        assert one.pass_name == longest
+        assert one.longest_phase == longest
 
 
 def test_each_layer_of_a_network_counts_once():

@@ -38,9 +38,9 @@ NAMES = networks.model_names()
 @cache
 def small(name):
     """Return a network for small photos, the features of one, and the tolerance of float32."""
-    stack = networks.load_model(name, size=SIZE)
-    reference = stack.reference(PHOTO)
-    return stack, reference, stack.tolerance(reference)
+    model = networks.load_model(name, size=SIZE)
+    reference = model.reference(PHOTO)
+    return model, reference, model.tolerance(reference)
 
 
 # -- how they are put together -----------------------------------------------------------------------------
@@ -48,16 +48,16 @@ def small(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_convolution_of_the_network_runs_once_in_order(name):
-    stack, network = networks.load_model(name), networks.load(name)
-    assert [(step.name, step.problem) for step in stack.layers] == [
+    model, network = networks.load_model(name), networks.load(name)
+    assert [(node.name, node.problem) for node in model.layers] == [
         (one.name, one.problem) for one in network
     ]
-    assert len({step.name for step in stack.nodes}) == len(stack.nodes)
-    read = {name for step in stack.nodes for name in step.inputs}
-    assert read == {step.name for step in stack.nodes[:-1]}, "every array but the last is read"
+    assert len({node.name for node in model.nodes}) == len(model.nodes)
+    read = {name for node in model.nodes for name in node.inputs}
+    assert read == {node.name for node in model.nodes[:-1]}, "every array but the last is read"
 
 
-def test_a_stack_says_what_it_is():
+def test_a_model_says_what_it_is():
     assert (
         repr(networks.load_model("resnet18", batch=2))
         == "<ResNet-18: 20 convolutions, photos (2, 224, 224, 3)>"
@@ -65,7 +65,7 @@ def test_a_stack_says_what_it_is():
 
 
 def test_shapes_of_feature_maps_are_those_of_the_papers():
-    shapes = {name: {step.name: step.shape for step in networks.load_model(name).nodes} for name in NAMES}
+    shapes = {name: {node.name: node.shape for node in networks.load_model(name).nodes} for name in NAMES}
     assert shapes["resnet18"]["layer4.1"] == (1, 7, 7, 512)
     assert shapes["resnet18"]["avgpool"] == (1, 1, 1, 512)
     squeezenet = shapes["squeezenet1_0"]
@@ -83,62 +83,62 @@ RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
 
 @pytest.mark.parametrize(("name", "algorithm"), RUNS)
 def test_every_algorithm_gives_the_same_features(name, algorithm):
-    stack, reference, limit = small(name)
-    ready = stack.prepare(algorithm, backend="cpu")
+    model, reference, limit = small(name)
+    ready = model.prepare(algorithm, backend="cpu")
     features = ready.run(PHOTO)
     assert features.dtype == np.float32
     assert np.abs(features - reference).max() <= limit * ready.rounding
     assert np.array_equal(ready.run(PHOTO), features)  # whatever the arrays held before
-    for step in stack.layers:
-        serves = algorithm != "auto" and not ALGORITHMS[algorithm].supports(step.problem)
-        assert (step.name in ready.replaced) == (algorithm != "auto" and not serves)
-        assert not serves or ready.plans[step.name].algorithm.name == algorithm
+    for node in model.layers:
+        serves = algorithm != "auto" and not ALGORITHMS[algorithm].supports(node.problem)
+        assert (node.name in ready.replaced) == (algorithm != "auto" and not serves)
+        assert not serves or ready.plans[node.name].algorithm.name == algorithm
     assert all(name in repr(ready) for name in ready.replaced)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tolerance_sees_a_mistake_in_any_layer(name):
-    stack, reference, limit = small(name)
-    for step in stack.layers:
-        w, bias = stack.weights[step.name]
+    model, reference, limit = small(name)
+    for node in model.layers:
+        w, bias = model.weights[node.name]
         turned = np.ascontiguousarray(w[:, ::-1, ::-1]) if w.shape[1] > 1 else w[:, :, :, ::-1].copy()
         for wrong in ((turned, bias), (w, 0 * bias)):
             other = networks.load_model(name, size=SIZE)
-            vars(other)["weights"] = stack.weights | {step.name: wrong}
+            vars(other)["weights"] = model.weights | {node.name: wrong}
             error = np.abs(other.prepare("indirect", backend="cpu").run(PHOTO) - reference).max()
-            assert error > 25 * limit, step.name
+            assert error > 25 * limit, node.name
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_torch_gives_the_same_features(name, channels_last):
     pytest.importorskip("torch")
-    stack, reference, limit = small(name)
-    assert np.abs(in_torch(stack, channels_last=channels_last)(PHOTO) - reference).max() <= limit
+    model, reference, limit = small(name)
+    assert np.abs(in_torch(model, channels_last=channels_last)(PHOTO) - reference).max() <= limit
 
 
 def test_a_batch_in_double_precision():
     name = "squeezenet1_0"
     photos = np.concatenate([PHOTO, PHOTO[:, ::-1]]).astype(np.float64)
-    stack = networks.load_model(name, size=SIZE, batch=2, dtype="float64")
-    features = stack.prepare("indirect", backend="cpu").run(photos)
-    reference = stack.reference(photos)
-    assert np.abs(features - reference).max() <= stack.tolerance(reference)
-    assert np.abs(features[:1] - small(name)[1]).max() <= stack.tolerance(reference)
+    model = networks.load_model(name, size=SIZE, batch=2, dtype="float64")
+    features = model.prepare("indirect", backend="cpu").run(photos)
+    reference = model.reference(photos)
+    assert np.abs(features - reference).max() <= model.tolerance(reference)
+    assert np.abs(features[:1] - small(name)[1]).max() <= model.tolerance(reference)
     assert not np.allclose(features[0], features[1])
 
 
 @pytest.mark.parametrize("backend", OPS)
 @pytest.mark.parametrize("name", NAMES)
 def test_waiting_with_bias_and_relu_changes_nothing_but_the_rounding_of_sums(name, backend):
-    stack, _, limit = small(name)
+    model, _, limit = small(name)
     algorithm = {"cpu": "indirect", "numpy": "im2row"}[backend]
     fused, plain = (
-        stack.prepare(algorithm, backend=backend, fused=fused).run(PHOTO) for fused in (True, False)
+        model.prepare(algorithm, backend=backend, fused=fused).run(PHOTO) for fused in (True, False)
     )
-    sums = any(step.op == "add" for step in stack.nodes)
+    sums = any(node.op == "add" for node in model.nodes)
     assert np.abs(fused - plain).max() <= limit * sums
-    assert len(fusable(stack.nodes)) == {"resnet18": 12, "squeezenet1_0": 17}[name]
+    assert len(fusable(model.nodes)) == {"resnet18": 12, "squeezenet1_0": 17}[name]
 
 
 # -- between the layers ------------------------------------------------------------------------------------
@@ -209,24 +209,24 @@ def test_a_pool_that_rounds_up_sees_the_last_pixels():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_alive_together_never_share_memory(name):
-    steps = networks.load_model(name).nodes
-    piece, sizes = share(steps)
-    last = last_reads(steps)
-    made = {step.name: place for place, step in enumerate(steps)}
-    for place, step in enumerate(steps):
-        assert step.nbytes <= sizes[piece[step.name]]
-        for other in steps[:place]:
+    nodes = networks.load_model(name).nodes
+    piece, sizes = share(nodes)
+    last = last_reads(nodes)
+    made = {node.name: place for place, node in enumerate(nodes)}
+    for place, node in enumerate(nodes):
+        assert node.nbytes <= sizes[piece[node.name]]
+        for other in nodes[:place]:
             reads_on = last[other.name] > place or (last[other.name] == place and made[other.name] < place)
-            if step.op == "add" and other.name == step.inputs[0]:
-                assert piece[other.name] == piece[step.name]
+            if node.op == "add" and other.name == node.inputs[0]:
+                assert piece[other.name] == piece[node.name]
             elif reads_on:
-                assert piece[other.name] != piece[step.name], (step.name, other.name)
-    assert max(alive(steps)) <= sum(sizes) < 0.4 * sum(step.nbytes for step in steps)
+                assert piece[other.name] != piece[node.name], (node.name, other.name)
+    assert max(alive(nodes)) <= sum(sizes) < 0.4 * sum(node.nbytes for node in nodes)
 
 
 def test_bytes_alive_counted_by_hand():
-    stack = networks.load_model("resnet18")
-    live = dict(zip((step.name for step in stack.nodes), alive(stack.nodes), strict=True))
+    model = networks.load_model("resnet18")
+    live = dict(zip((node.name for node in model.nodes), alive(model.nodes), strict=True))
     photo, conv1, pooled = 4 * 224 * 224 * 3, 4 * 112 * 112 * 64, 4 * 56 * 56 * 64
     assert live["conv1"] == photo + conv1
     assert live["maxpool"] == conv1 + pooled
@@ -240,21 +240,21 @@ def test_bytes_alive_counted_by_hand():
     [("resnet18", "im2row"), ("squeezenet1_0", "winograd_4x4"), ("squeezenet1_0", "fft")],
 )
 def test_memory_is_what_is_really_allocated(name, algorithm):
-    stack, *_ = small(name)
-    stack.prepare(algorithm, backend="cpu").run(PHOTO)  # weights made, kernels compiled before we count
+    model, *_ = small(name)
+    model.prepare(algorithm, backend="cpu").run(PHOTO)  # weights made, kernels compiled before we count
     tracemalloc.start()
     try:
-        ready = stack.prepare(algorithm, backend="cpu")
+        ready = model.prepare(algorithm, backend="cpu")
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         features = ready.run(PHOTO)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    model = sum(ready.memory.values())
-    assert model <= held <= 1.01 * model + 300_000  # the rest is Python's own: plans, steps, functions
+    planned = sum(ready.memory.values())
+    assert planned <= held <= 1.01 * planned + 300_000  # the rest is Python's own: plans, steps, functions
     assert peak - held <= features.nbytes + 20_000, "a run allocates nothing large"
-    assert ready.profile(PHOTO, rounds=1).peak_bytes == model
+    assert ready.profile(PHOTO, rounds=1).peak_bytes == planned
 
 
 def test_layers_of_one_shape_share_a_workspace():
@@ -267,10 +267,10 @@ def test_layers_of_one_shape_share_a_workspace():
 @cache
 def mixed():
     """Return a small network made ready, whose layers are served by all algorithms in turn."""
-    stack, *_ = small("squeezenet1_0")
+    model, *_ = small("squeezenet1_0")
     names = list(ALGORITHMS)
-    wanted = {step.name: names[place % len(names)] for place, step in enumerate(stack.layers)}
-    return stack.prepare(wanted, backend="cpu")
+    wanted = {node.name: names[place % len(names)] for place, node in enumerate(model.layers)}
+    return model.prepare(wanted, backend="cpu")
 
 
 def extent(array):
@@ -328,11 +328,11 @@ def test_plans_of_one_problem_share_only_what_is_alike():
 
 
 def test_profile():
-    stack, *_ = small("squeezenet1_0")
-    ready = stack.prepare({"features.0": "im2row"}, backend="cpu")
+    model, *_ = small("squeezenet1_0")
+    ready = model.prepare({"features.0": "im2row"}, backend="cpu")
     profile = ready.profile(PHOTO, rounds=3)
-    assert [one.node for one in profile.nodes] == list(stack.nodes)
-    assert [one.node for one in profile.layers] == list(stack.layers)
+    assert [one.node for one in profile.nodes] == list(model.nodes)
+    assert [one.node for one in profile.layers] == list(model.layers)
     assert all(one.seconds > 0 for one in profile.nodes)
     assert profile.seconds == pytest.approx(profile.between + sum(one.seconds for one in profile.layers))
     first = profile.layers[0]
@@ -344,8 +344,8 @@ def test_profile():
 
 
 def test_picture_of_a_profile():
-    stack, *_ = small("squeezenet1_0")
-    profile = stack.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
+    model, *_ = small("squeezenet1_0")
+    profile = model.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
     bars = bars_of(profile)
     assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
     picture = network_profile(profile)

@@ -8,7 +8,7 @@ from effort import sampled
 
 from convlab import ALGORITHMS, UnsupportedError, plan
 from convlab.gpu.device import using
-from convlab.gpu.gemm import batched as many_products
+from convlab.gpu.gemm import batched
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.launch_args import as_launched
 
@@ -24,7 +24,7 @@ def test_case_table(monkeypatch, algorithm, case):
     if ALGORITHMS[algorithm].supports(problem):
         pytest.skip("not served")
     if algorithm in ("fft", "fft_tiled", "winograd_6x6"):  # up to hundreds of products, of a few rows each
-        monkeypatch.setattr(many_products, "tile_for", lambda products: FEW_ROWS)
+        monkeypatch.setattr(batched, "tile_for", lambda products: FEW_ROWS)
     x, w, bias = arrays(problem)
     with using(Counting()) as device:  # it finds mistakes all the same
         with device.counted() as before:

@@ -14,11 +14,11 @@ from known_machine import SPEEDS
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan
-from convlab.auto import autotune, measure
-from convlab.auto import machine_file as known
-from convlab.auto import speeds as auto_speeds
+from convlab.auto import autotune, machine_file, measure
 from convlab.auto.predict import Speeds, predict
 from convlab.auto.ranking import ALIKE, order_of, predicted
+from convlab.auto.shipped import shipped_speeds
+from convlab.auto.speeds import speeds as current_speeds
 from convlab.cost.phases import OVERHEADS
 from convlab.plans import plan as plans
 
@@ -31,9 +31,9 @@ SMALL = ConvProblem(1, 9, 7, 4, 6, 3, 3)
 def folder(tmp_path, monkeypatch):
     """A folder of its own, and nothing known."""
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
-    known.forget()
+    machine_file.forget()
     yield tmp_path
-    known.forget()
+    machine_file.forget()
 
 
 def speeds(**changes):
@@ -179,11 +179,11 @@ def test_conv2d_counts_the_packing(monkeypatch):
 
 def test_conv2d_adds_the_predicted_packing_to_measured_runs(monkeypatch, folder):
     late = RESNET["layer4.0.conv2"].problem
-    known.keep_speeds(SPEEDS)
-    known.keep_tuned(late, 1, {"winograd_2x2": 1e-5})  # the others were not worth trying
+    machine_file.keep_speeds(SPEEDS)
+    machine_file.keep_tuned(late, 1, {"winograd_2x2": 1e-5})  # the others were not worth trying
     assert prepared(late).algorithm.name == "winograd_2x2"
     assert not chosen_by_conv2d(late, monkeypatch)[0].startswith("winograd")
-    known.keep_tuned(late, 1, {"winograd_2x2": 1e-5, "implicit_gemm": 1e-5})
+    machine_file.keep_tuned(late, 1, {"winograd_2x2": 1e-5, "implicit_gemm": 1e-5})
     assert chosen_by_conv2d(late, monkeypatch)[0] == "implicit_gemm"
 
 
@@ -210,7 +210,7 @@ def test_auto_in_double_precision_and_on_more_threads():
 
 
 def test_autotune_is_believed_from_then_on_and_kept(folder):
-    known.keep_speeds(SPEEDS)
+    machine_file.keep_speeds(SPEEDS)
     asked = []
     found = convlab.autotune([SMALL, SMALL], on_problem=asked.append)
     assert asked == [SMALL]
@@ -218,20 +218,20 @@ def test_autotune_is_believed_from_then_on_and_kept(folder):
     assert set(found[SMALL]) <= set(predicted(SMALL))
     assert prepared(SMALL).algorithm.name == next(iter(found[SMALL]))
     slowest = list(found[SMALL])[-1]
-    known.keep_tuned(SMALL, 1, {slowest: 1e-9, "direct": 1.0})
-    known.forget()  # as another process would begin
-    assert known.tuned_seconds(SMALL, 1) == {slowest: 1e-9, "direct": 1.0}
+    machine_file.keep_tuned(SMALL, 1, {slowest: 1e-9, "direct": 1.0})
+    machine_file.forget()  # as another process would begin
+    assert machine_file.tuned_seconds(SMALL, 1) == {slowest: 1e-9, "direct": 1.0}
     made = prepared(SMALL)
     assert made.algorithm.name == slowest
     assert re.search(
         rf"fastest of 2 that were measured here, .* \({slowest}\) before .* \(direct\)", made.why
     )
     assert "predicted" in prepared(SMALL, threads=2).why
-    assert known.tuned_seconds(LAYER, 1) is None
+    assert machine_file.tuned_seconds(LAYER, 1) is None
 
 
 def test_autotune_checks_what_it_times(folder, monkeypatch):
-    known.keep_speeds(SPEEDS)
+    machine_file.keep_speeds(SPEEDS)
     form = ALGORITHMS["indirect"].forms["cpu"]
 
     def wrong(problem, x, packed, workspace, y, threads):
@@ -240,7 +240,7 @@ def test_autotune_checks_what_it_times(folder, monkeypatch):
     monkeypatch.setitem(ALGORITHMS["indirect"].forms, "cpu", replace(form, run=wrong))
     with pytest.raises(convlab.ConvError, match=r"indirect on autotune .* is wrong"):
         autotune.autotune(SMALL)
-    assert known.tuned_seconds(SMALL, 1) is None
+    assert machine_file.tuned_seconds(SMALL, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -269,12 +269,12 @@ def measured(monkeypatch):
 
 def test_what_is_measured_is_kept(folder, measured):
     before, now = measure.renew()
-    assert before.model == auto_speeds.shipped_speeds().model
-    known.forget()
-    assert auto_speeds.speeds() == now == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
-    assert auto_speeds.speeds().model is None
+    assert before.model == shipped_speeds().model
+    machine_file.forget()
+    assert current_speeds() == now == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
+    assert current_speeds().model is None
     assert len(measured) == 1
-    assert [file.name for file in folder.iterdir() if file.suffix != ".lock"] == [known.FILE]
+    assert [file.name for file in folder.iterdir() if file.suffix != ".lock"] == [machine_file.FILE]
 
 
 def _changed(**changes):
@@ -335,16 +335,16 @@ BAD = {
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_file_is_not_used_and_replaced_by_what_is_measured_next(folder, measured, what):
-    known.keep_speeds(SPEEDS)
-    file = folder / known.FILE
+    machine_file.keep_speeds(SPEEDS)
+    file = folder / machine_file.FILE
     file.write_text(BAD[what](json.loads(file.read_text())), encoding="utf-8")
-    known.forget()
-    assert auto_speeds.speeds().model
+    machine_file.forget()
+    assert current_speeds().model
     assert not measured
     measure.renew()
-    known.forget()
-    assert auto_speeds.speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
-    assert auto_speeds.speeds().model is None
+    machine_file.forget()
+    assert current_speeds() == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
+    assert current_speeds().model is None
 
 
 IN_THE_WAY = {
@@ -357,15 +357,15 @@ IN_THE_WAY = {
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such things in a folder")
-@pytest.mark.parametrize("name", [known.FILE, f".{known.FILE}.lock", ".speeds.lock"])
+@pytest.mark.parametrize("name", [machine_file.FILE, f".{machine_file.FILE}.lock", ".speeds.lock"])
 @pytest.mark.parametrize("what", IN_THE_WAY)
 def test_what_lies_in_the_way_neither_stops_nor_blocks(folder, measured, what, name):
     IN_THE_WAY[what](folder / name)
-    known.keep_tuned(SMALL, 1, {"direct": 1.0})
+    machine_file.keep_tuned(SMALL, 1, {"direct": 1.0})
     _, now = measure.renew()
     assert now == Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
-    assert known.measured_at() or known.trouble()
-    known.forget()
+    assert machine_file.measured_at() or machine_file.trouble()
+    machine_file.forget()
     assert prepared(SMALL).algorithm.name
 
 
@@ -378,30 +378,30 @@ def test_what_lies_in_the_way_neither_stops_nor_blocks(folder, measured, what, n
     ids=lambda entry: str(entry)[:20],
 )
 def test_bad_measured_times_are_left_out(folder, entry):
-    good = {known.key(LAYER, 1): {"indirect": 1.0}}
-    known.keep_speeds(SPEEDS)
-    known._write(lambda mine: mine["tuned"].update(good | {known.key(SMALL, 1): entry}))
-    known.forget()
-    assert known.tuned_seconds(SMALL, 1) is None
-    assert known.tuned_seconds(LAYER, 1) == {"indirect": 1.0}
+    good = {machine_file.key(LAYER, 1): {"indirect": 1.0}}
+    machine_file.keep_speeds(SPEEDS)
+    machine_file._write(lambda mine: mine["tuned"].update(good | {machine_file.key(SMALL, 1): entry}))
+    machine_file.forget()
+    assert machine_file.tuned_seconds(SMALL, 1) is None
+    assert machine_file.tuned_seconds(LAYER, 1) == {"indirect": 1.0}
     prepared(SMALL)
 
 
 def test_a_measured_algorithm_that_does_not_serve_is_passed_over(folder):
-    known.keep_speeds(SPEEDS)
-    known.keep_tuned(SMALL, 1, {"pointwise": 1e-9})
-    known.forget()
+    machine_file.keep_speeds(SPEEDS)
+    machine_file.keep_tuned(SMALL, 1, {"pointwise": 1e-9})
+    machine_file.forget()
     assert prepared(SMALL).algorithm.name != "pointwise"
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path / "file" / "below"))
-    known.forget()
+    machine_file.forget()
     assert prepared(SMALL).algorithm.name
     convlab.autotune(SMALL)
-    assert known.tuned_seconds(SMALL, 1)  # in this process
-    known.forget()
+    assert machine_file.tuned_seconds(SMALL, 1)  # in this process
+    machine_file.forget()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows finds a home elsewhere")
@@ -411,20 +411,20 @@ def test_without_a_home_nothing_is_kept_and_doctor_says_so(monkeypatch):
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
     with pytest.raises(RuntimeError):
         Path.home()
-    known.forget()
+    machine_file.forget()
     assert prepared(SMALL).algorithm.name
-    assert "set CONVLAB_CACHE_DIR" in known.trouble()
-    known.forget()
+    assert "set CONVLAB_CACHE_DIR" in machine_file.trouble()
+    machine_file.forget()
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_where_it_is_kept(monkeypatch, platform, tmp_path):
     for name in ("CONVLAB_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(known.sys, "platform", platform)
-    monkeypatch.setattr(known.Path, "home", lambda: tmp_path)
-    assert known.folder().name == "convlab"
-    assert tmp_path in known.folder().parents
+    monkeypatch.setattr(machine_file.sys, "platform", platform)
+    monkeypatch.setattr(machine_file.Path, "home", lambda: tmp_path)
+    assert machine_file.folder().name == "convlab"
+    assert tmp_path in machine_file.folder().parents
 
 
 def test_measuring_finds_speeds_that_a_machine_can_have(folder):

@@ -1,4 +1,4 @@
-"""What is known survives a taskset, a quota, other writers and kill -9; benchmarks share out the cores."""
+"""What is kept of a machine survives a taskset, a quota, other writers, kill -9; benchmarks share cores."""
 
 import json
 import os
@@ -15,14 +15,11 @@ import pytest
 from known_machine import SPEEDS
 
 from convlab import ConvProblem
-from convlab.auto import machine_file as known
-from convlab.auto import measure, speeds
+from convlab.auto import machine_file, measure, speeds
 from convlab.auto.overheads import Overheads
 from convlab.auto.roofs import Roofs
 from convlab.auto.timing import on_all_cores, on_one_core
-from convlab.machine import container as cgroups
-from convlab.machine import cores
-from convlab.machine import system as readings
+from convlab.machine import container, cores, system
 from convlab.machine.facts import Machine, cores_at_hand
 from convlab.support import files, json_store
 from convlab.support.locks import locked
@@ -37,11 +34,11 @@ def folder(tmp_path, monkeypatch):
     """A folder of its own, nothing known, and a machine of four threads without a quota."""
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
-    monkeypatch.setattr(readings, "threads", lambda: 4)
-    monkeypatch.setattr(cgroups, "cpu_quota", lambda: None)
-    known.forget()
+    monkeypatch.setattr(system, "threads", lambda: 4)
+    monkeypatch.setattr(container, "cpu_quota", lambda: None)
+    machine_file.forget()
     yield tmp_path
-    known.forget()
+    machine_file.forget()
 
 
 def other(factor):
@@ -52,49 +49,49 @@ def other(factor):
 # -- one process may use less ------------------------------------------------------------------------------
 
 LESS = {
-    "one thread": lambda patch: patch.setattr(readings, "threads", lambda: 1),
-    "a quota": lambda patch: patch.setattr(cgroups, "cpu_quota", lambda: 1.5),
+    "one thread": lambda patch: patch.setattr(system, "threads", lambda: 1),
+    "a quota": lambda patch: patch.setattr(container, "cpu_quota", lambda: 1.5),
     "another target": lambda patch: patch.setenv("NUMBA_CPU_NAME", "haswell"),
     "a target that is none": lambda patch: patch.setenv("NUMBA_CPU_NAME", "<no \udcff such>"),
     "other features": lambda patch: patch.setenv("NUMBA_CPU_FEATURES", "-avx512f"),
-    "a processor without a name": lambda patch: patch.setattr(readings, "processor", lambda: None),
+    "a processor without a name": lambda patch: patch.setattr(system, "processor", lambda: None),
     "another version": lambda patch: patch.setattr("convlab.support.version.VERSION", "99"),
 }
 
 
 @pytest.mark.parametrize("what", LESS)
 def test_a_process_that_may_use_less_adds_and_deletes_nothing(folder, monkeypatch, what):
-    known.keep_speeds(SPEEDS)
-    known.keep_tuned(SMALL, 1, {"direct": 1.0})
-    known.keep_tuned(SMALL, 4, {"direct": 4.0})
+    machine_file.keep_speeds(SPEEDS)
+    machine_file.keep_tuned(SMALL, 1, {"direct": 1.0})
+    machine_file.keep_tuned(SMALL, 4, {"direct": 4.0})
     with monkeypatch.context() as patch:
         LESS[what](patch)
-        known.forget()
-        assert known.kept_speeds() is None
-        known.keep_speeds(other(2))
-        known.keep_tuned(SMALL, 2, {"direct": 2.0})
-        known.forget()
+        machine_file.forget()
+        assert machine_file.kept_speeds() is None
+        machine_file.keep_speeds(other(2))
+        machine_file.keep_tuned(SMALL, 2, {"direct": 2.0})
+        machine_file.forget()
         assert speeds.speeds().flops == 200e9
-        assert known.tuned_seconds(SMALL, 2) == {"direct": 2.0}
-        assert known.tuned_seconds(SMALL, 4) is None
-    known.forget()
+        assert machine_file.tuned_seconds(SMALL, 2) == {"direct": 2.0}
+        assert machine_file.tuned_seconds(SMALL, 4) is None
+    machine_file.forget()
     assert speeds.speeds().flops == 100e9
-    assert known.tuned_seconds(SMALL, 1) == {"direct": 1.0}
-    assert known.tuned_seconds(SMALL, 4) == {"direct": 4.0}
+    assert machine_file.tuned_seconds(SMALL, 1) == {"direct": 1.0}
+    assert machine_file.tuned_seconds(SMALL, 4) == {"direct": 4.0}
 
 
 def test_what_one_thread_was_tuned_to_holds_however_many_there_are(folder, monkeypatch):
-    known.keep_tuned(SMALL, 1, {"direct": 1.0})
-    monkeypatch.setattr(readings, "threads", lambda: 1)
-    known.forget()
-    assert known.tuned_seconds(SMALL, 1) == {"direct": 1.0}
+    machine_file.keep_tuned(SMALL, 1, {"direct": 1.0})
+    monkeypatch.setattr(system, "threads", lambda: 1)
+    machine_file.forget()
+    assert machine_file.tuned_seconds(SMALL, 1) == {"direct": 1.0}
 
 
 def test_the_file_does_not_grow_without_end(folder, monkeypatch):
     for version in range(40):
         monkeypatch.setattr("convlab.support.version.VERSION", str(version))
-        known.keep_speeds(SPEEDS)
-    machines = json.loads((folder / known.FILE).read_text())["machines"]
+        machine_file.keep_speeds(SPEEDS)
+    machines = json.loads((folder / machine_file.FILE).read_text())["machines"]
     assert [json.loads(name)["convlab"] for name in machines] == [str(version) for version in range(8, 40)]
 
 
@@ -102,11 +99,11 @@ def test_renewed_speeds_replace_the_old_ones_only_when_they_are_there(folder, mo
     def interrupted(on_step):
         raise KeyboardInterrupt
 
-    known.keep_speeds(SPEEDS)
+    machine_file.keep_speeds(SPEEDS)
     monkeypatch.setattr(measure, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
         measure.renew()
-    assert known.kept_speeds().flops == 100e9
+    assert machine_file.kept_speeds().flops == 100e9
 
 
 def test_two_that_measure_at_once_take_turns(folder, monkeypatch):
@@ -161,9 +158,9 @@ def test_parallel_writers_lose_no_update(tmp_path):
 def test_threads_that_tune_lose_no_update(folder):
     problems = [replace(SMALL, H=height) for height in range(9, 49)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda problem: known.keep_tuned(problem, 1, {"direct": 1.0}), problems))
-    known.forget()
-    assert all(known.tuned_seconds(problem, 1) for problem in problems)
+        list(pool.map(lambda problem: machine_file.keep_tuned(problem, 1, {"direct": 1.0}), problems))
+    machine_file.forget()
+    assert all(machine_file.tuned_seconds(problem, 1) for problem in problems)
 
 
 def test_a_writer_that_is_killed_has_lost_nothing_but_the_step_at_hand(tmp_path):
@@ -251,7 +248,7 @@ pinned = pytest.mark.skipif(not cores.now(), reason="the system does not pin thr
 @pinned
 def test_a_benchmark_on_one_core_is_still_on_a_machine_of_many():
     def facts():
-        return known.machine(), cores_at_hand(), Machine.here().threads, known.key(SMALL, 2)
+        return machine_file.machine(), cores_at_hand(), Machine.here().threads, machine_file.key(SMALL, 2)
 
     before = facts()
     with on_one_core(), on_one_core():
