@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins are shell
 # `uv pip install` leaves of each package what an installer writes last; with CUT it is stopped at that one.
 UV = """#!/bin/sh
 echo "uv $*" >> "$LOG"
-[ "$SLOW" = "$1" ] && sleep 2
+[ "$SLOW" = "$1" ] && sleep "${SECONDS_IT_TAKES:-2}"
 [ "$BREAK" = "$1" ] && { echo "no such wheel: $1"; exit 1; }
 for last; do :; done
 [ "$1" = venv ] && mkdir -p "$last/bin" "$SITE" && cp "$STAND_IN" "$last/bin/python"
@@ -295,7 +295,7 @@ def test_half_made_environment_is_made_anew(checkout):
 
 
 def test_ctrl_c_stops_the_installers_and_the_next_start_goes_on(checkout):
-    begun = checkout.begin("setup", SLOW="pip")
+    begun = checkout.begin("setup", SLOW="pip", SECONDS_IT_TAKES="10")
     while not checkout.log.exists() or "uv pip" not in checkout.log.read_text():
         time.sleep(0.02)
     begun.send_signal(signal.SIGINT)
