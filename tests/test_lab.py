@@ -94,6 +94,8 @@ class Checkout:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # Who starts the tests in the background may have told them to ignore Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     @property
