@@ -83,10 +83,14 @@ def test_cuda_has_one_door():
 
 
 def outside_functions(file: Path) -> Iterator[str]:
-    tree = parsed(file)
-    inside = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    later = {one for function in inside for one in imports(function)}
-    yield from set(imports(tree)) - later
+    """Yield what a file imports as soon as it is imported itself."""
+    waiting: list[ast.AST] = [parsed(file)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from imports(node)
+        elif not isinstance(node, ast.FunctionDef):
+            waiting += ast.iter_child_nodes(node)
 
 
 def test_no_module_takes_what_is_private_to_another():
