@@ -2,6 +2,7 @@
 
 Read `exercise` (what an exercise is) and `checks` (how an answer is tried) first. `exercises` lists the files
 that hold them, one or two for a notebook. `kernel_exercise` and `kernel_answers`: if the answer is a kernel.
+`progress` is the learner's memory: what was tried and predicted, in a file (`progress_file`) in their folder.
 """
 
 from convlab.lessons.checks import check, reveal, trial

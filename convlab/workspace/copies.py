@@ -18,8 +18,7 @@ from pathlib import Path
 
 from convlab.errors import ParameterError
 from convlab.support.files import read_text, replacing, write_atomically
-
-RECORD = ".convlab.json"
+from convlab.support.learners_folder import RECORD
 
 
 @dataclass(frozen=True)

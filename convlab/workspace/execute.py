@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from traitlets import default
 
 import convlab
+from convlab.lessons.progress import NAMED
 
 
 class NotebookError(Exception):
@@ -122,10 +123,14 @@ def _on_ctrl_c(stop: Callable[[], None]) -> None:
 
 
 def _environment(scratch: Path, extra: dict[str, str]) -> dict[str, str]:
-    """Return an environment in which this convlab is imported, and the reader's own IPython set-up is not."""
+    """Return an environment in which this convlab is imported, and the reader's own IPython set-up is not.
+
+    What a page's notebook tries is nobody's progress.
+    """
     here = str(Path(convlab.__path__[0]).resolve().parent)
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": str(scratch / "ipython")} | extra
+    ours = {"PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": str(scratch / "ipython"), NAMED: ""}
+    return os.environ | ours | extra
 
 
 def _where(notebook: NotebookNode, name: str, index: int) -> str:

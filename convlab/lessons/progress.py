@@ -1,0 +1,63 @@
+"""The learner's memory: what was tried, solved and predicted, kept in their folder and sent nowhere.
+
+`record` notes an event, `events` returns them. Outside of a learner's folder, in tests or where pages are
+made, nothing is kept on disk. CONVLAB_PROGRESS names another folder; where it is empty, there is none.
+Nothing here raises: what went wrong is said once, by `trouble`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from convlab.lessons.progress_file import Event, ProgressFile
+from convlab.support.learners_folder import learners_folder
+
+__all__ = ["Event", "events", "file", "record", "trouble"]
+
+NAMED = "CONVLAB_PROGRESS"  # environment variable: the folder to keep progress in; empty: none
+NAME = ".convlab-progress.sqlite"
+
+
+def record(kind: str, name: str, **detail: Any) -> None:
+    """Note what the learner did.
+
+    Parameters
+    ----------
+    kind : str
+        "try", "hint", "solution" or "guess".
+    name : str
+        The exercise or the prediction.
+    **detail
+        What else there is to remember, as JSON knows it.
+    """
+    here().record(kind, name, detail)
+
+
+def events(kind: str | None = None, name: str | None = None) -> list[Event]:
+    """Return what was recorded, oldest first: all, or of one kind, or of one name."""
+    return [event for event in here().events() if kind in (None, event.kind) and name in (None, event.name)]
+
+
+def file() -> Path | None:
+    """Return the file that progress is kept in; None if it is kept in memory only."""
+    return here().path
+
+
+def trouble() -> str:
+    """Return what went wrong since this was last asked, in words; nearly always an empty text."""
+    return here().trouble()
+
+
+@cache
+def here() -> ProgressFile:
+    """Return the memory of this process. Where it lies is settled once: a cell may change the directory."""
+    named = os.environ.get(NAMED)
+    return of(learners_folder() if named is None else Path(named).absolute() if named else None)
+
+
+def of(folder: Path | None) -> ProgressFile:
+    """Return what is remembered in a folder; of None, a memory that ends with the process."""
+    return ProgressFile(folder / NAME if folder else None)
