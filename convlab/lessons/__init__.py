@@ -1,11 +1,18 @@
-"""Exercises and predictions: `check` an answer, `reveal` a number you guessed, make `trial` of a kernel.
+"""Exercises and predictions: `check` an answer, ask for a `hint` or the `solution`, `reveal` a number you
+guessed, make `trial` of a kernel.
 
-Read `exercise` (what an exercise is) and `checks` (how an answer is tried) first. `exercises` lists the files
-that hold them, one or two for a notebook. `kernel_exercise` and `kernel_answers`: if the answer is a kernel.
-`progress` is the learner's memory: what was tried and predicted, in a file (`progress_file`) in their folder.
+Read in this order:
+
+    exercise, kernel_exercise   what an exercise is; `exercises/` has a file for each
+    checks, kernel_checks       how an answer is tried: `attempt`, watched over by `guard`
+    difference, grids           what is wrong with it, in words and as a picture
+    diagnosis, clues            which mistake it behaves like
+    watch                       how it computes, where that is the point
+    tutor, progress             hints and solutions; what is remembered of the learner's work
 """
 
 from convlab.lessons.checks import check, reveal, trial
 from convlab.lessons.exercises import EXERCISES
+from convlab.lessons.tutor import hint, solution
 
-__all__ = ["EXERCISES", "check", "reveal", "trial"]
+__all__ = ["EXERCISES", "check", "hint", "reveal", "solution", "trial"]

@@ -5,45 +5,25 @@ Small cases come first, so that the first failure is one you can work out on pap
 
 from __future__ import annotations
 
-import html
 import math
-import re
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from convlab.lessons import progress
+from convlab.lessons.attempt import attempt, not_a_function, said_of_error
+from convlab.lessons.diagnosis import diagnosis
+from convlab.lessons.difference import READABLE, difference
+from convlab.lessons.exercise import Exercise
 from convlab.lessons.exercises import EXERCISES
-from convlab.lessons.kernel_exercise import KernelExercise, verdict
+from convlab.lessons.grids import grids
+from convlab.lessons.guard import TimeUp
+from convlab.lessons.kernel_checks import check_kernel
+from convlab.lessons.kernel_exercise import KernelExercise
+from convlab.lessons.note import Note
 from convlab.support.checked import Positive, checked
 from convlab.support.checks import check_choice
-
-_READABLE = 40  # numbers; arrays up to this size are printed
-
-
-class Note:
-    """A few lines of plain words for the page."""
-
-    def __init__(self, good: bool | None, title: str, body: str = "") -> None:
-        self.good, self.title, self.body = good, title, body
-
-    def _repr_html_(self) -> str:
-        colour = {True: "#009E73", False: "#D55E00", None: "#9AA0A6"}[self.good]
-        # Long lines break between words; Jupyter lets a <pre> break anywhere.
-        style = "margin:.4em 0 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
-        if "\n" in self.body:  # a case with its arrays, whose columns must stand below each other
-            style += (
-                ";font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
-            )
-        body = f'<pre style="{style}">{_marked(self.body)}</pre>' if self.body else ""
-        return (
-            f'<div class="convlab-note" style="border-left:4px solid {colour};padding:.3em .9em">'
-            f"<strong>{_marked(self.title)}</strong>{body}</div>"
-        )
-
-    def __repr__(self) -> str:
-        return f"{self.title}\n{self.body}".strip()
 
 
 def check(name: str, function: Callable) -> Note:
@@ -60,29 +40,52 @@ def check(name: str, function: Callable) -> Note:
     -------
     Note
         Passed, not started (it returns None), or the first case that fails: what went in, what was
-        expected, what came out.
+        expected, what came out; in `diagnosis` the mistake that it behaves like, if one is recognised.
     """
     check_choice("exercise", name, EXERCISES)
-    if not callable(function):
-        return Note(False, "Hand over the function itself, without calling it.", f'check("{name}", {name})')
     exercise = EXERCISES[name]
     if isinstance(exercise, KernelExercise):
-        return Note(*verdict(exercise, function))
-    cases = list(exercise.cases())
-    for number, arguments in enumerate(cases, 1):
-        kept = [_copy(a) for a in arguments]
-        where = f"Case {number} of {len(cases)}: {_call(function, exercise.arguments, kept)}"
-        try:
-            got = function(*arguments)
-        except Exception as error:  # a learner's own bug: say it, do not crash
-            return Note(False, "Your function raised an error.", f"{where}\n{_trouble(error)}")
-        if got is None and number == 1:
-            return Note(None, "Not started: the function returns nothing yet.", exercise.statement)
-        if problem := _difference(exercise.answer(*kept), got):
-            return Note(False, "Not yet.", f"{where}\n{problem}")
-        if any(not np.array_equal(a, b) for a, b in zip(arguments, kept, strict=True)):
-            return Note(False, "Your function changes its input.", where)
-    return Note(True, f"Right, in all {len(cases)} cases.")
+        note = check_kernel(exercise, function)
+    else:
+        note = _check_function(name, exercise, function)
+    if note.good is not None:
+        progress.record("try", name, good=note.good, diagnosis=note.diagnosis)
+    return note
+
+
+def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
+    if said := not_a_function(function, exercise):
+        return Note(False, said, f'check("{name}", {exercise.solution.__name__})')
+    outcomes = attempt(function, exercise)
+    first = outcomes[0]
+    if first.got is None and first.error is None:
+        return Note(None, "Not started: the function returns nothing yet.", exercise.statement)
+    count = sum(1 for _ in exercise.cases())
+    for number, outcome in enumerate(outcomes, 1):
+        where = f"Case {number} of {count}: {_call(function, exercise.arguments, outcome.arguments)}"
+        printed = f"\n\nprinted:\n{outcome.printed}" if outcome.printed else ""
+        if outcome.error is not None:
+            body = f"{where}\n{said_of_error(outcome.error)}{printed}"
+            slow = isinstance(outcome.error, TimeUp)
+            title = "Your function takes too long." if slow else "Your function raised an error."
+            return Note(False, title, body, diagnosis="" if slow else diagnosis(exercise, outcomes))
+        if problem := difference(outcome.expected, outcome.got):
+            body = f"{where}\n{problem}{printed}"
+            said = diagnosis(exercise, outcomes)
+            return Note(False, "Not yet.", body, diagnosis=said, picture=grids(exercise, outcome))
+        if outcome.changed:
+            return Note(
+                False,
+                "Your function changes its input.",
+                where,
+                diagnosis="The numbers are right, but whoever called you finds other ones in their arrays "
+                "afterwards. Work on a copy.",
+            )
+    if exercise.method is not None and (missing := exercise.method(function)):
+        return Note(False, "Right numbers, but not in the way that was asked for.", diagnosis=missing)
+    return Note(
+        True, f"Right, in all {count} cases.", f"It printed:\n{first.printed}" if first.printed else ""
+    )
 
 
 @checked
@@ -131,14 +134,6 @@ def trial(kernel: Any, grid: Any, block: Any, *arguments: Any) -> Note:
     return Note(True, "No mistake: no race, nothing out of bounds, nothing read before it was written.")
 
 
-# -- words -------------------------------------------------------------------------------------------------
-
-
-def _marked(text: str) -> str:
-    """Return text as HTML, with what stands between backticks set as code."""
-    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
-
-
 def _call(function: Any, names: Sequence[str], values: Sequence[Any]) -> str:
     """Write the call as the learner could type it, with small arrays below."""
     name = getattr(function, "__name__", "your function")
@@ -146,52 +141,10 @@ def _call(function: Any, names: Sequence[str], values: Sequence[Any]) -> str:
     arrays = [
         f"{n} =\n{np.array2string(v, separator=', ')}"
         for n, v in zip(names, values, strict=True)
-        if isinstance(v, np.ndarray) and v.size <= _READABLE
+        if isinstance(v, np.ndarray) and v.size <= READABLE
     ]
     return "\n".join([call, *arrays])
 
 
-def _trouble(error: Exception) -> str:
-    """Say what was raised, and on which line of the learner's code."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is `check` itself
-    said = f"{type(error).__name__}: {error}"
-    own = [f for f in frames if "site-packages" not in f.filename] or frames
-    return f"{said}\nin line {own[-1].lineno}: {own[-1].line}" if own else said
-
-
-def _difference(expected: Any, got: Any) -> str:
-    """Return in words how `got` differs from `expected`, or nothing if it does not."""
-    try:
-        given = np.asarray(got)
-        numbers = given.astype(np.float64) if given.dtype.kind in "biuf" else None
-    except (TypeError, ValueError):  # a ragged list, for instance
-        numbers = None
-    if numbers is None:
-        return f"expected {_kind(expected)}\ngot      a {type(got).__name__}: {str(got)[:80]}"
-    if numbers.shape != np.shape(expected):
-        return f"expected {_kind(expected)}\ngot      {_kind(numbers)}"
-    wrong = ~np.isclose(numbers, expected, rtol=1e-4 if numbers.ndim else 1e-9, atol=0)
-    if not wrong.any():
-        return ""
-    if not numbers.ndim:
-        return f"expected {expected}\ngot      {got}"
-    first = tuple(int(i) for i in np.argwhere(wrong)[0])
-    lines = [f"{wrong.sum()} of {wrong.size} numbers differ; the first is at {first}:"]
-    lines += [f"expected {expected[first]:g}", f"got      {numbers[first]:g}"]
-    if expected.ndim == 2 and np.array_equal(np.sort(numbers, axis=None), np.sort(expected, axis=None)):
-        lines += ["", "These are the right numbers in another order: look at the order of the axes."]
-    if expected.size <= _READABLE:
-        lines += ["", f"expected:\n{np.squeeze(expected)}", f"got:\n{np.squeeze(numbers)}"]
-    return "\n".join(lines)
-
-
-def _kind(value: Any) -> str:
-    return f"an array of shape {np.shape(value)}" if np.ndim(value) else f"a number, {value}"
-
-
 def _brief(value: Any) -> str:
     return f"<array {value.shape}>" if isinstance(value, np.ndarray) else repr(value)
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value

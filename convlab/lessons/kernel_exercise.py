@@ -1,23 +1,23 @@
 """Exercises whose answer is a GPU kernel: run in the lane simulator, so that mistakes show on any machine.
 
-Not only what comes out is held against the library's own kernel, but also what was asked of the memory.
+Not only what comes out is held against the worked solution, but also what was asked of the memory.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from convlab.gpu.simulator import Trace
+from convlab.gpu import simulator
+from convlab.inspect.trace_view import trace_as_dict
+from convlab.lessons.exercise import Task
 
-Costs = dict[tuple[str, str], list[dict[str, Any]]]  # the accesses of a trace, by space and kind
-
-# A kernel that asks for more than this many times what the library's asks for is told so.
-_GENEROUS = 1.3
+# The accesses of a trace by space, kind, and which parameter it was (-1: an array of the kernel's own).
+Costs = dict[tuple[str, str, int], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,13 @@ class Launch:
     arguments: Mapping[str, object]
     expected: np.ndarray
 
-    def run(self, kernel: Any) -> tuple[np.ndarray, Trace]:
-        """Run a kernel lane by lane; return y and the trace."""
-        from convlab.gpu import simulator
-
+    def run(self, kernel: Any) -> tuple[np.ndarray, simulator.Trace]:
+        """Run a kernel lane by lane; return y and the trace, in which mistakes are noted."""
         copied: dict[str, Any] = {
             n: a.copy() if isinstance(a, np.ndarray) else a for n, a in self.arguments.items()
         }
         copied["y"] = simulator.poisoned(self.expected.shape, self.expected.dtype)
         trace = simulator.run(kernel, self.grid, self.block, *copied.values())
-        trace.check()
         return copied["y"], trace
 
     def __str__(self) -> str:
@@ -58,97 +55,37 @@ class Launch:
         return f"{shapes}; grid {self.grid}, block {self.block}"
 
 
-@dataclass(frozen=True)
-class KernelExercise:
-    """One exercise whose answer is a kernel.
+@dataclass(frozen=True, kw_only=True)
+class KernelExercise(Task):
+    """An exercise whose answer is a kernel.
 
     Attributes
     ----------
-    statement : str
-        What is asked, in one sentence.
     cases : callable
         Returns the launches to try, the smallest first.
-    solution : str
-        Name of the library's own answer in `convlab.lessons.kernel_answers`.
+    needs : tuple of str
+        Kinds of memory that the kernel must make use of, because they are the point: "shared", "local".
+    generous : float
+        A kernel that asks for more than this many times the solution's sectors of an array, or passes over
+        shared memory, is told so.
+        There is more than one good way to stage a tile: the bound leaves room for the others.
     """
 
-    statement: str
     cases: Callable[[], Iterable[Launch]]
-    solution: str
-
-    @property
-    def answer(self) -> Any:
-        """The library's own kernel; it needs Numba, so it is imported no earlier."""
-        from convlab.lessons import kernel_answers
-
-        return getattr(kernel_answers, self.solution)
+    needs: tuple[str, ...] = ()
+    generous: float = 1.3
 
 
-def verdict(exercise: KernelExercise, kernel: Any) -> tuple[bool | None, str, str]:
-    """Try a kernel on all cases; return whether it is right, the headline, and what there is to say."""
-    launches = list(exercise.cases())
-    for number, launch in enumerate(launches, 1):
-        where = f"Case {number} of {len(launches)}: {launch}"
-        try:
-            y, trace = launch.run(kernel)
-        except Exception as error:  # a learner's own bug: say it, do not crash
-            return False, "The lane simulator found a mistake.", f"{where}\n{_said(error)}"
-        used = _costs(trace)
-        if number == 1 and not used:
-            return None, "Not started: the kernel touches no memory yet.", exercise.statement
-        if wrong := _difference(launch.expected, y):
-            return False, "Not yet.", f"{where}\n{wrong}"
-        if waste := _waste(used, _costs(launch.run(exercise.answer)[1])):
-            return False, "Right numbers, but at too high a price.", f"{where}\n{waste}"
-    return True, f"Right, in all {len(launches)} cases, with no race and no waste.", ""
+def parameter(kernel: Any, array: str) -> int:
+    """Return which parameter of a kernel an array is; -1 if it is one of its own. Names are the learner's."""
+    names = list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)
+    return names.index(array) if array in names else -1
 
 
-def _said(error: Exception) -> str:
-    kind = "" if type(error).__name__ == "KernelError" else f"{type(error).__name__}: "
-    return f"{kind}{error}"
-
-
-def _difference(expected: np.ndarray, y: np.ndarray) -> str:
-    unwritten = np.isnan(y)
-    if unwritten.any():
-        first = tuple(int(i) for i in np.argwhere(unwritten)[0])
-        return (
-            f"{unwritten.sum()} of {y.size} numbers of y were not written, or computed from numbers that "
-            f"were not; the first is y{list(first)}."
-        )
-    wrong = ~np.isclose(y, expected, rtol=1e-4, atol=0)
-    if not wrong.any():
-        return ""
-    first = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return (
-        f"{wrong.sum()} of {y.size} numbers differ; the first is y{list(first)}:\n"
-        f"expected {expected[first]:g}\ngot      {y[first]:g}"
-    )
-
-
-def _costs(trace: Trace) -> Costs:
-    """Return the accesses of a trace, by space and kind."""
-    from convlab.inspect.trace_view import trace_as_dict
-
+def costs(kernel: Any, trace: simulator.Trace) -> Costs:
+    """Return the accesses of a trace."""
     found: Costs = {}
     for access in trace_as_dict("", trace)["accesses"]:
-        found.setdefault((access["space"], access["kind"]), []).append(access)
+        key = access["space"], access["kind"], parameter(kernel, access["array"])
+        found.setdefault(key, []).append(access)
     return found
-
-
-def _waste(used: Costs, best: Costs) -> str:
-    """Say where a kernel asks for much more than the library's does, or nothing if it does not."""
-    for (space, kind), accesses in used.items():
-        mine = sum(access["cost"] for access in accesses)
-        least = sum(access["cost"] for access in best.get((space, kind), ()))
-        if mine > _GENEROUS * least:
-            worst = max(accesses, key=lambda access: access["cost"])
-            unit = "sectors" if space == "global" else "passes over shared memory"
-            verb = "reading" if kind == "ld" else "writing"
-            each = worst["cost"] / worst["count"]
-            return (
-                f"{mine} {unit} for {verb}, where {least} are enough. "
-                f"Look at line {worst['line']}: {worst['array']} takes {each:.3g} for each of "
-                f"{worst['count']} requests."
-            )
-    return ""

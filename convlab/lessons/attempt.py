@@ -1,0 +1,116 @@
+"""One try of a learner's function on all cases of an exercise: what went in, what came out."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convlab.lessons.exercise import Exercise
+from convlab.lessons.guard import TimeUp, guarded
+
+SECONDS = 7.0  # for all cases together
+_OURS = Path(__file__).parents[1]  # a traceback is told in lines of the learner's
+
+
+@dataclass
+class Outcome:
+    """What came of one case.
+
+    Attributes
+    ----------
+    arguments : tuple
+        What went in, as it was before.
+    expected, got : object
+        What the oracle says, and what the function returned.
+    error : BaseException or None
+        What it raised instead; `TimeUp` if it did not return in time.
+    printed : str
+        The first lines that it printed.
+    changed : bool
+        Whether it changed its input.
+    """
+
+    arguments: tuple
+    expected: Any
+    got: Any = None
+    error: BaseException | None = None
+    printed: str = ""
+    changed: bool = False
+
+
+def not_a_function(function: Any, exercise: Exercise) -> str:
+    """Say why this cannot be tried at all, or nothing if it can."""
+    name = getattr(function, "__name__", "it")
+    if not callable(function):
+        return "Hand over the function itself, without calling it."
+    if inspect.isclass(function):
+        return f"{name} is a class; write a function."
+    if inspect.iscoroutinefunction(function):
+        return f"{name} is a coroutine: calling it computes nothing. Write `def` without `async`."
+    if inspect.isgeneratorfunction(function):
+        return f"{name} is a generator, because it has a `yield`. Collect the numbers and `return` them."
+    wanted = exercise.arguments
+    try:
+        inspect.signature(function).bind(*wanted)
+    except TypeError:
+        own = ", ".join(inspect.signature(function).parameters)
+        return f"It is called with ({', '.join(wanted)}); yours takes ({own})."
+    except ValueError:  # a function in C has no signature that can be read
+        pass
+    return ""
+
+
+def attempt(function: Callable[..., Any], exercise: Exercise, seconds: float = SECONDS) -> list[Outcome]:
+    """Try a function on all cases; the last outcome is the one in which the time was up, if it was.
+
+    Only the first lines of what is printed are kept, and the memory is limited, see `guarded`.
+    """
+    outcomes = []
+    until = time.monotonic() + seconds
+    for arguments in exercise.cases():
+        outcome = Outcome(copy.deepcopy(arguments), exercise.answer(*arguments))
+        outcomes.append(outcome)
+        try:
+            with guarded(until - time.monotonic()) as printed:
+                got = function(*arguments)
+                # A copy: it may return its input, or the same array every time.
+                outcome.got = got.copy() if isinstance(got, np.ndarray) else got
+        except TimeUp as error:
+            outcome.error = error
+            break
+        except (Exception, SystemExit) as error:  # a learner's own bug: say it, do not crash
+            outcome.error = error
+        finally:
+            outcome.printed = str(printed)
+        outcome.changed = not _same(arguments, outcome.arguments)
+    return outcomes
+
+
+def said_of_error(error: BaseException, seconds: float = SECONDS) -> str:
+    """Say what was raised, and on which line of the learner's code."""
+    said = f"{type(error).__name__}: {str(error)[:400]}"
+    if isinstance(error, TimeUp):
+        said = f"It had not returned after {seconds:g} s, and was stopped."
+    elif isinstance(error, MemoryError):
+        said = f"It wanted too much memory. {said}"
+    elif isinstance(error, RecursionError):
+        said = f"It calls itself without end. {said}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "site-packages" not in f.filename and _OURS not in Path(f.filename).parents]
+    return f"{said}\nin line {own[-1].lineno}: {own[-1].line}" if own else said
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, tuple):
+        return all(_same(x, y) for x, y in zip(a, b, strict=True))
+    return a == b

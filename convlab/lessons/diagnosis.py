@@ -1,0 +1,54 @@
+"""Which mistake a wrong answer behaves like: the exercise's bank of wrong answers runs beside it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+from convlab.lessons.attempt import Outcome
+from convlab.lessons.clues import clue
+from convlab.lessons.difference import same
+from convlab.lessons.exercise import Exercise
+
+Results = list[tuple[Any, bool]]  # of each case: what came out, and whether it raised instead
+
+
+def diagnosis(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
+    """Say which mistake an answer behaves like, in all cases: a known one, two at once, or what numbers tell.
+
+    Returns
+    -------
+    str
+        A few sentences, or "" if nothing is recognised.
+    """
+    mine: Results = [(o.got, o.error is not None) for o in outcomes]
+    cases = [o.arguments for o in outcomes]
+    for mistake in exercise.mistakes:
+        wrong = exercise.wrong(mistake)
+        if wrong and _alike(mine, cases, wrong):
+            return str(mistake)
+    for pair in combinations(exercise.mistakes, 2):
+        wrong = exercise.wrong(*pair)
+        if wrong and _alike(mine, cases, wrong):
+            one, two = pair
+            return (
+                f"Two things at once: yours behaves like one that {one.name}, and {two.name}. "
+                f"{one.meaning} {two.meaning}"
+            )
+    return clue(exercise, outcomes)
+
+
+def _alike(mine: Results, cases: Sequence[tuple], wrong: Callable[..., Any]) -> bool:
+    """Return whether a wrong answer does in every case what the learner's did."""
+    for (got, raised), arguments in zip(mine, cases, strict=True):
+        try:
+            its = wrong(*copy.deepcopy(arguments))
+        except Exception:  # a wrong answer may well fail
+            if not raised:
+                return False
+        else:
+            if raised or not same(got, its):
+                return False
+    return True

@@ -1,0 +1,72 @@
+"""Whether a result is the expected one, and in words how it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+READABLE = 40  # numbers; arrays up to this size are printed
+
+
+def numbers(value: Any) -> np.ndarray | None:
+    """Return a result as an array of float64, or None if it is not made of real numbers."""
+    try:
+        given = np.asarray(value)
+        return given.astype(np.float64) if given.dtype.kind in "biuf" else None
+    except (TypeError, ValueError):  # a ragged list, for instance
+        return None
+
+
+def wrong_cells(expected: Any, got: np.ndarray) -> np.ndarray:
+    """Return True where numbers of the same shape differ by more than rounding can explain."""
+    expected = np.asarray(expected, np.float64)
+    if not expected.ndim:
+        return ~np.isclose(got, expected, rtol=1e-9, atol=0)
+    # A sum may come close to zero: its rounding is that of what was added up.
+    largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
+    return ~np.isclose(got, expected, rtol=1e-4, atol=1e-6 * largest)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Return whether two results are the same up to rounding."""
+    first, second = numbers(a), numbers(b)
+    if first is None or second is None or first.shape != second.shape:
+        return False
+    both = np.isnan(first) & np.isnan(second)
+    return not (wrong_cells(first, second) & ~both).any()
+
+
+def difference(expected: Any, got: Any) -> str:
+    """Return in words how `got` differs from `expected`, or nothing if it does not."""
+    found = numbers(got)
+    if found is None:
+        return f"expected {_kind(expected)}\ngot      {_odd(got)}"
+    if found.shape != np.shape(expected):
+        return f"expected {_kind(expected)}\ngot      {_kind(found)}"
+    wrong = wrong_cells(expected, found)
+    if not wrong.any():
+        return ""
+    if not found.ndim:
+        return f"expected {_plain(expected)}\ngot      {_plain(got)}"
+    first = tuple(int(i) for i in np.argwhere(wrong)[0])
+    lines = [f"{wrong.sum()} of {wrong.size} numbers differ; the first is at {list(first)}:"]
+    lines += [f"expected {expected[first]:g}", f"got      {found[first]:g}"]
+    return "\n".join(lines)
+
+
+def _odd(got: Any) -> str:
+    if isinstance(got, (complex, np.complexfloating)) or getattr(got, "dtype", np.dtype("f")).kind == "c":
+        small = np.abs(np.imag(got)).max(initial=0) < 1e-6 * np.abs(got).max(initial=0)
+        of = "; their imaginary parts are rounding alone: `.real` leaves them out" if small else ""
+        return f"complex numbers{of}"
+    return f"a {type(got).__name__}: {str(got)[:80]}"
+
+
+def _kind(value: Any) -> str:
+    return f"an array of shape {np.shape(value)}" if np.ndim(value) else f"a number, {_plain(value)}"
+
+
+def _plain(value: Any) -> str:
+    """Write a number without its NumPy type."""
+    return repr(value.item()) if isinstance(value, (np.generic, np.ndarray)) else repr(value)

@@ -1,0 +1,20 @@
+"""All exercises, in the order of the course: a file each, which has everything that is known of it."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from convlab.lessons.exercise import Exercise
+from convlab.lessons.exercises import blocked_product, convolve, filter_tile, flip, output_size
+from convlab.lessons.kernel_exercise import KernelExercise
+
+_FILES: tuple[ModuleType, ...] = (
+    flip,
+    *(output_size, convolve),
+    *(blocked_product,),
+    *(filter_tile,),
+)
+
+EXERCISES: dict[str, Exercise | KernelExercise] = {
+    file.__name__.rpartition(".")[2]: file.EXERCISE for file in _FILES
+}

@@ -1,0 +1,120 @@
+"""Notebook 03: a product of matrices, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from convlab.lessons.cases import filled
+from convlab.lessons.exercise import Exercise, Mistake
+from convlab.lessons.watch import Log, watched
+
+
+def blocked_product(a, b, size):
+    """Return a @ b, from blocks of at most size x size."""
+    # your code here
+    (M, K), N = a.shape, b.shape[1]
+    y = np.zeros((M, N), a.dtype)
+    for m in range(0, M, size):
+        for n in range(0, N, size):
+            for k in range(0, K, size):
+                block = a[m : m + size, k : k + size] @ b[k : k + size, n : n + size]
+                y[m : m + size, n : n + size] += block
+    return y
+
+
+_SHAPES = ((2, 2, 2, 2), (2, 2, 4, 2), (4, 2, 2, 2), (3, 3, 3, 2), (5, 7, 6, 3), (4, 4, 4, 9), (7, 5, 9, 4))
+
+
+def _cases() -> Iterator[tuple]:
+    """(a, b, size)"""
+    rng = np.random.default_rng(5)
+    for number, (M, N, K, size) in enumerate(_SHAPES, 1):
+        whole = number < len(_SHAPES)
+        yield filled(rng, M, K, whole=whole), filled(rng, K, N, whole=whole), size
+
+
+def _in_blocks(function: Callable) -> str:
+    """Look at the products that are made: none may have a side longer than a block's."""
+    M, N, K, size = 5, 7, 6, 3
+    log, rng = Log(), np.random.default_rng(6)
+    function(*watched(log, a=filled(rng, M, K), b=filled(rng, K, N)), size)
+    for (one, two), _ in log.products:
+        if max((*one, *two), default=1) > size:
+            shapes = " by ".join(" x ".join(map(str, shape)) or "one number" for shape in (one, two))
+            return (
+                f"With size = {size} it multiplies {shapes}: no block may have more than {size} rows or "
+                "columns. Cut a and b into blocks, multiply block by block, and add up what belongs together."
+            )
+    parts = [shape for shapes in log.read.values() for shape in shapes]
+    if not log.products and not any(0 < max(shape, default=1) <= size for shape in parts):
+        return "It takes no blocks out of a and b. Multiply slices of them: a[m : m + size, k : k + size]."
+    return ""
+
+
+EXERCISE = Exercise(
+    notebook="03",
+    statement="blocked_product(a, b, size) returns a @ b, computed block by block: no block has more than "
+    "`size` rows or columns.",
+    solution=blocked_product,
+    why="Three loops walk over blocks as the three loops of a product walk over numbers. A slice that runs "
+    "past the edge is simply shorter, so the last blocks need no case of their own.",
+    hints=(
+        "Write the product of matrices with three loops over numbers. Then let each take steps of `size`.",
+        "For a block of y, rows m to m + size and columns n to n + size, add up the products of a's blocks "
+        "in these rows and b's blocks in these columns.",
+        "y[m:m+size, n:n+size] += a[m:m+size, k:k+size] @ b[k:k+size, n:n+size], in loops over m, n and k in "
+        "steps of `size`. Slices that run over the edge are cut off by NumPy.",
+    ),
+    cases=_cases,
+    answer=lambda a, b, size: a.astype(np.float64) @ b,
+    shapes={"a": "MK", "b": "KN", "return": "MN"},
+    method=_in_blocks,
+    mistakes=(
+        Mistake(
+            "leaves out what does not fill a block",
+            {
+                "range(0, M, size)": "range(0, M - size + 1, size)",
+                "range(0, N, size)": "range(0, N - size + 1, size)",
+                "range(0, K, size)": "range(0, K - size + 1, size)",
+            },
+            "The sizes need not divide: the last block of each row and column is smaller, and counts.",
+        ),
+        Mistake(
+            "leaves out the rows of a that do not fill a block",
+            {"range(0, M, size)": "range(0, M - size + 1, size)"},
+            "The last block of rows is smaller, and counts.",
+        ),
+        Mistake(
+            "leaves out the columns of b that do not fill a block",
+            {"range(0, N, size)": "range(0, N - size + 1, size)"},
+            "The last block of columns is smaller, and counts.",
+        ),
+        Mistake(
+            "does not add up along k",
+            {"+= block": "= block"},
+            "A block of y is a sum over all blocks along k; each overwrites the one before.",
+        ),
+        Mistake(
+            "multiplies the first block of k only",
+            {"range(0, K, size)": "range(0, min(K, size), size)"},
+            "The sum goes over all of K, in steps of `size`.",
+        ),
+        Mistake(
+            "multiplies number by number",
+            {"] @ b[k : k + size, n : n + size]": "] * b[k : k + size, n : n + size]"},
+            "`*` multiplies the numbers at the same place; `@` is the product of matrices.",
+        ),
+        Mistake(
+            "stops at the shorter side of a",
+            {"range(0, K, size)": "range(0, min(M, K), size)"},
+            "The loop over k goes over the columns of a, which are K, not over its rows.",
+        ),
+        Mistake(
+            "writes into whole numbers",
+            {"a.dtype": "int", "+= block": "+= block.astype(int)"},
+            "An array of integers drops the fraction of everything that is written into it.",
+        ),
+    ),
+)

@@ -1,0 +1,125 @@
+"""Running somebody else's function: it may never return, print without end, or take all the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+
+_AGAIN = 0.2  # seconds; a bare `except:` may swallow the first alarm
+_MEMORY = 2 << 30  # bytes that a function may take
+_LINES, _LINE = 20, 200  # lines that are kept of what it prints, and characters of each
+
+
+class TimeUp(BaseException):
+    """The time is over. No `Exception`, so that a learner's `except Exception` lets it pass."""
+
+
+class Printed(io.TextIOBase):
+    """Keeps the first lines of what is printed, and counts the others."""
+
+    def __init__(self) -> None:
+        self.kept, self.lines = [""], 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        first, *more = text.split("\n")
+        self._add(first)
+        for line in more:
+            self.lines += 1
+            if self.lines < _LINES:
+                self.kept.append("")
+            self._add(line)
+        return len(text)
+
+    def _add(self, text: str) -> None:
+        if self.lines < _LINES and text:
+            self.kept[-1] = (self.kept[-1] + text)[:_LINE]
+
+    def __str__(self) -> str:
+        rest = self.lines - len([line for line in self.kept if line])
+        return "\n".join(self.kept).rstrip() + (f"\n... and {rest:,} more lines" if rest > 0 else "")
+
+
+@contextlib.contextmanager
+def guarded(seconds: float) -> Iterator[Printed]:
+    """Run what is below `with` for at most so many seconds; what it prints is kept back.
+
+    Parameters
+    ----------
+    seconds : float
+        After this time `TimeUp` is raised in it. What runs in C alone, as one large NumPy product does, comes
+        to its end first.
+
+    Yields
+    ------
+    Printed
+        What was printed.
+    """
+    printed = Printed()
+    with _memory_limit(), contextlib.redirect_stdout(printed), _alarm(seconds):
+        yield printed
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        with _alarm_by_thread(seconds):
+            yield
+        return
+
+    def ring(*_: object) -> None:
+        raise TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _alarm_by_thread(seconds: float) -> Iterator[None]:
+    """Do the same where there are no timers that signal: on Windows, and in a thread beside the main one."""
+    runs, over = ctypes.c_ulong(threading.get_ident()), threading.Event()
+
+    def watch() -> None:
+        wait = seconds
+        while not over.wait(wait):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(runs, ctypes.py_object(TimeUp))
+            wait = _AGAIN
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+@contextlib.contextmanager
+def _memory_limit() -> Iterator[None]:
+    """Let the process grow by 2 GiB and no further, where the system can be told so."""
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    with open("/proc/self/statm") as sizes:
+        taken = int(sizes.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = taken + _MEMORY if soft == resource.RLIM_INFINITY else min(soft, taken + _MEMORY)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

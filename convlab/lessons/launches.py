@@ -1,0 +1,22 @@
+"""Launches to try a kernel on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.lessons.cases import filled
+from convlab.lessons.kernel_exercise import Launch
+from convlab.oracle import reference
+from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
+
+
+def filter_launch(P: int, Q: int, R: int, S: int, block: tuple[int, int]) -> Launch:
+    """Return a launch that covers P x Q outputs of a filter with blocks; whole numbers, so sums are exact."""
+    rng = np.random.default_rng(12)
+    H, W = P + R - 1, Q + S - 1
+    x, w = filled(rng, H, W), filled(rng, R, S)
+    problem = ConvProblem(1, H, W, 1, 1, R, S)
+    y = reference(x[None, :, :, None], w[None, :, :, None], problem)[0, :, :, 0].astype(np.float32)
+    grid = (ceil_div(Q, block[0]), ceil_div(P, block[1]))
+    return Launch(grid, block, {"x": x, "w": w, "y": None}, y)

@@ -1,0 +1,76 @@
+"""Every exercise proves itself: what is right passes, what is wrong is rejected and called by its name."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from right_answers import RIGHT
+
+from convlab.lessons import EXERCISES, check
+from convlab.lessons.exercise import MARK
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+MISTAKES = [(name, mistake) for name, exercise in EXERCISES.items() for mistake in exercise.mistakes]
+
+
+def cells(number):
+    (file,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
+    return ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_solution_passes(name):
+    note = check(name, EXERCISES[name].solution)
+    assert note.good, note
+    assert not note.diagnosis
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_right_answer_written_another_way_passes(name):
+    note = check(name, RIGHT[name])
+    assert note.good, note
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[f"{n}: {m.name}" for n, m in MISTAKES])
+def test_each_mistake_is_rejected_and_called_by_its_own_name(name, mistake):
+    exercise = EXERCISES[name]
+    wrong = exercise.wrong(mistake)
+    assert wrong is not None, "the solution's text has no such piece"
+    note = check(name, wrong)
+    assert note.good is False
+    assert note.diagnosis == str(mistake)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_an_exercise_is_complete(name):
+    exercise = EXERCISES[name]
+    assert len(exercise.mistakes) >= 6
+    assert len(set(exercise.hints)) == 3
+    assert exercise.source.count(MARK) == 1
+    assert MARK not in exercise.solved
+    ast.parse(exercise.solved)
+    for mistake in exercise.mistakes:
+        assert mistake.meaning.endswith((".", "?")), mistake.name
+        assert mistake.name[0].islower() or mistake.name.split()[0].isupper(), mistake.name
+        if not callable(mistake.edits):
+            for old in mistake.edits:
+                assert old in exercise.source, f"{mistake.name}: {old!r}"
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_notebook_hands_out_the_skeleton(name):
+    exercise = EXERCISES[name]
+    asked = [cell for cell in cells(exercise.notebook) if f'check("{name}"' in cell]
+    assert len(asked) == 1
+    assert exercise.skeleton in asked[0]
+
+
+def test_every_file_is_in_the_table():
+    folder = Path(__file__).parents[1] / "convlab/lessons/exercises"
+    assert set(EXERCISES) == {f.stem for f in folder.glob("*.py")} - {"__init__"}
+
+
+def test_the_table_is_in_the_order_of_the_course():
+    numbers = [exercise.notebook for exercise in EXERCISES.values()]
+    assert numbers == sorted(numbers)
