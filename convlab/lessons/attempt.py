@@ -68,13 +68,13 @@ def not_a_function(function: Any, exercise: Exercise) -> str:
     return ""
 
 
-def attempt(function: Callable[..., Any], exercise: Exercise, seconds: float = SECONDS) -> list[Outcome]:
+def attempt(function: Callable[..., Any], exercise: Exercise) -> list[Outcome]:
     """Try a function on all cases; the last outcome is the one in which the time was up, if it was.
 
     Only the first lines of what is printed are kept, and the memory is limited, see `guarded`.
     """
     outcomes = []
-    until = time.monotonic() + seconds
+    until = time.monotonic() + SECONDS
     for arguments in exercise.cases():
         outcome = Outcome(copy.deepcopy(arguments), exercise.answer(*arguments))
         outcomes.append(outcome)

@@ -139,11 +139,18 @@ def _call(function: Any, names: Sequence[str], values: Sequence[Any]) -> str:
     name = getattr(function, "__name__", "your function")
     call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in zip(names, values, strict=True))})"
     arrays = [
-        f"{n} =\n{np.array2string(v, separator=', ')}"
+        _written(n, v)
         for n, v in zip(names, values, strict=True)
         if isinstance(v, np.ndarray) and v.size <= READABLE
     ]
     return "\n".join([call, *arrays])
+
+
+def _written(name: str, array: np.ndarray) -> str:
+    """Write a small array; of a long shape only the axes that have more than one entry."""
+    long = array.ndim > 2 and 1 in array.shape
+    part = f"[{', '.join('0' if size == 1 else ':' for size in array.shape)}]" if long else ""
+    return f"{name}{part} =\n{np.array2string(np.squeeze(array) if long else array, separator=', ')}"
 
 
 def _brief(value: Any) -> str:

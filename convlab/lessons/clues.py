@@ -37,96 +37,90 @@ def clue(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
 
 
 def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[Outcome]) -> Iterator[str]:
-    """Yield what the first wrong arrays tell: one clue must fit all wrong cases that have numbers at all."""
+    """Yield what holds of the arrays of every wrong case."""
     arrays = [(np.asarray(o.expected, np.float64), numbers(o.got)) for o in wrong]
     pairs = [(e, g) for e, g in arrays if g is not None and e.ndim]
     if not pairs or len(pairs) < len(wrong):
         return
     letters = exercise.shapes.get("return", "")
     for look in (_empty, _whole, _unordered, _turned, _sized, _shifted, _placed):
-        said = [look(e, g, letters if len(letters) == e.ndim else "") for e, g in pairs]
-        if said[0] and all(s for s in said):
-            yield said[0]
+        each = [list(look(e, g, letters if len(letters) == e.ndim else "")) for e, g in pairs]
+        yield from (sentence for sentence in each[0] if all(sentence in other for other in each))
 
 
 def _clues_of_all(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[Outcome]) -> Iterator[str]:
+    if len(all_) > 2 and all(o.got is not None and same(o.got, all_[0].got) for o in all_):
+        yield "It returns the same in every case: what does the result depend on?"
     yield from filter(None, (_factor(exercise, all_), _offset(exercise, all_), _where(exercise, all_, wrong)))
 
 
-# -- one array beside another --------------------------------------------------------------------------------
+# -- one array beside another: all that may be said of it -----------------------------------------------------
 
 
-def _empty(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _empty(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     if np.isnan(got).any():
-        return "There are NaN among your numbers: 0/0, or something that was read before it was written."
-    if not got.any():
-        return "Everything that you return is 0: are the sums written into what you return?"
-    return ""
+        yield "There are NaN among your numbers: 0/0, or something that was read before it was written."
+    elif not got.any():
+        yield "Everything that you return is 0: are the sums written into what you return?"
 
 
-def _whole(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _whole(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     if got.shape != expected.shape or (got != np.trunc(got)).any() or (expected == np.trunc(expected)).all():
-        return ""
+        return
     if (np.abs(got - expected) <= 1 + 1e-3 * np.abs(expected)).all():
-        return "Your numbers lost their fractions: of what type is the array that they are written into?"
-    return ""
+        yield "Your numbers lost their fractions: of what type is the array that they are written into?"
 
 
-def _unordered(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _unordered(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     """Find the right numbers at other places."""
     if got.size != expected.size or not np.allclose(np.sort(got, None), np.sort(expected, None), rtol=1e-4):
-        return ""
+        return
     for axes in permutations(range(expected.ndim)):
         if same(expected.transpose(axes), got) and axes != tuple(range(expected.ndim)):
             order = ", ".join(letters[a] for a in axes) if letters else str(axes)
-            return f"The numbers are right, but their axes lie in another order: yours is ({order})."
+            yield f"The numbers are right, but their axes lie in another order: yours is ({order})."
     for axes in _subsets(expected.ndim):
         if got.shape == expected.shape and same(np.flip(expected, axes), got):
-            return f"The numbers are right, but back to front along {_axes(axes, letters)}."
+            yield f"The numbers are right, but back to front along {_axes(axes, letters)}."
     if got.shape != expected.shape:
-        return f"The numbers are right, but in the shape {got.shape}, not {expected.shape}."
-    return "These are the right numbers in another order: look at the order of the axes."
+        yield "The numbers are right, but in an array of another shape."
+    yield "These are the right numbers in another order: look at the order of the axes."
 
 
-def _turned(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _turned(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     if expected.shape == got.shape and same(expected, -got):
-        return "All signs are turned around."
-    return ""
+        yield "All signs are turned around."
 
 
-def _sized(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _sized(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     """Find the right numbers in an array of another size."""
     if got.ndim != expected.ndim or got.shape == expected.shape:
-        return ""
+        return
     common = tuple(slice(0, min(a, b)) for a, b in zip(expected.shape, got.shape, strict=True))
     off = [a for a in range(got.ndim) if got.shape[a] != expected.shape[a]]
     more = all(got.shape[a] > expected.shape[a] for a in off)
     fewer = all(got.shape[a] < expected.shape[a] for a in off)
     if (more or fewer) and same(expected[common], got[common]):
-        return (
-            f"What is there is right, but there is too {'much' if more else 'little'} of it "
-            f"along {_axes(off, letters)}: {got.shape}, not {expected.shape}."
-        )
-    return ""
+        amount = "much" if more else "little"
+        yield f"What is there is right, but there is too {amount} of it along {_axes(off, letters)}."
 
 
-def _shifted(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _shifted(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     if got.shape != expected.shape:
-        return ""
+        return
     for axis, step in product(range(got.ndim), (1, 2)):
         if got.shape[axis] <= step + 1:
             continue
         late, early = (_cut(axis, slice(*ends)) for ends in ((step, None), (None, -step)))
         for ours, theirs, where in ((late, early, "late"), (early, late, "early")):
             if same(expected[theirs], got[ours]) and expected[theirs].any():
-                return f"The numbers are right, but {step} too {where} along {_axes([axis], letters)}."
-    return ""
+                yield f"The numbers are right, but {step} too {where} along {_axes([axis], letters)}."
 
 
-def _placed(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
+def _placed(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
     """Say where in the array the wrong numbers are, if that is a place that has a name."""
     if got.shape != expected.shape:
-        return ""
+        return
     wrong = wrong_cells(expected, got)
     for axis, size in enumerate(wrong.shape):
         if size == 1:
@@ -134,16 +128,15 @@ def _placed(expected: np.ndarray, got: np.ndarray, letters: str) -> str:
         each = np.moveaxis(wrong, axis, 0).reshape(size, -1).any(axis=1)
         name = AXES.get(letters[axis], letters[axis]) if letters else f"entry along axis {axis}"
         if not each[0] and each[1:].all():
-            return f"Only the first {name} is right."
+            yield f"Only the first {name} is right."
         if each[-1] and not each[:-1].any():
-            return f"Only the last {name} is wrong: what is different about it?"
+            yield f"Only the last {name} is wrong: what is different about it?"
         if each[0] and not each[1:].any():
-            return f"Only the first {name} is wrong: what is different about it?"
+            yield f"Only the first {name} is wrong: what is different about it?"
     long = [axis for axis, size in enumerate(wrong.shape) if size > 2]
     inside = tuple(slice(1, -1) if axis in long else slice(None) for axis in range(wrong.ndim))
     if long and not wrong[inside].any():
-        return "Only the border is wrong: what lies beside the first and the last window?"
-    return ""
+        yield "Only the border is wrong: what lies beside the first and the last window?"
 
 
 # -- all cases together --------------------------------------------------------------------------------------
@@ -204,20 +197,19 @@ def _where(exercise: Exercise, outcomes: Sequence[Outcome], wrong: Sequence[Outc
         return ""
     verb = "raises an error" if all(o.error for o in wrong) else "is wrong"
     features = _features(exercise, outcomes)
+    plain = {name: 0 if "padding" in name else 1 for name in features}  # what changes nothing
     for name, values in features.items():
-        for plain in (0, 1):
-            other = [v != plain for v in values]
-            if other == bad:
-                return f"It is right wherever {name} is {plain}, and {verb} in every case where it is not."
+        if [v != plain[name] for v in values] == bad:
+            return f"It is right wherever {name} is {plain[name]}, and {verb} in every case where it is not."
     for a, b in (("H", "W"), ("R", "S"), ("P", "Q")):
         if not {a, b} <= set(features):
             continue
         if [x != y for x, y in zip(features[a], features[b], strict=True)] == bad:
             return f"It is right wherever {a} and {b} are equal, and {verb} wherever they are not."
     for name, values in features.items():
-        for plain in (0, 1):
-            if all(v != plain for v, is_bad in zip(values, bad, strict=True) if is_bad) and plain in values:
-                return f"It {verb} only where {name} is not {plain}."
+        usual = [is_bad for v, is_bad in zip(values, bad, strict=True) if v == plain[name]]
+        if len(usual) > 1 and not any(usual):
+            return f"It {verb} only where {name} is not {plain[name]}."
     return ""
 
 

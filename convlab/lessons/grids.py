@@ -27,21 +27,21 @@ def grids(exercise: Exercise, outcome: Outcome) -> str:
     argument it is made from, that argument is shown too, with these outlined.
     """
     expected, got = np.asarray(outcome.expected), numbers(outcome.got)
-    if got is None or not expected.ndim or got.shape != expected.shape:
+    if got is None or not expected.ndim or got.ndim != expected.ndim or not got.size:
         return ""
     expected = expected.astype(np.float64)
-    wrong = wrong_cells(expected, got)
-    first = tuple(int(i) for i in np.argwhere(wrong)[0])
+    alike = got.shape == expected.shape
+    wrong = wrong_cells(expected, got) if alike else np.zeros(expected.shape, bool)
+    first = tuple(int(i) for i in np.unravel_index(wrong.argmax(), wrong.shape))
+    outlined = {first} if alike else set()
     letters = exercise.shapes.get("return", "")
     plane = _Plane(first, letters if len(letters) == expected.ndim else "", expected.shape)
-    off = np.where(wrong, got - expected, 0)
     of = f" {plane.name}" if expected.ndim > 2 else ""
-    tables = [
-        plane.table(expected, f"expected{of}", {first}),
-        plane.table(got, f"yours{of}", {first}),
-        plane.table(off, "yours - expected", {first}, signed=True),
-    ]
-    if exercise.window is not None:
+    tables = [plane.table(expected, f"expected{of}", outlined), plane.table(got, f"yours{of}", outlined)]
+    if alike:
+        off = np.where(wrong, got - expected, 0)
+        tables.append(plane.table(off, "yours - expected", {first}, signed=True))
+    if alike and exercise.window is not None:
         tables.insert(0, _read(exercise, outcome, first))
     return f'<div style="display:flex;flex-wrap:wrap;gap:.6em 1.6em;margin-top:.6em">{"".join(tables)}</div>'
 

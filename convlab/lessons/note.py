@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+_CODE = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
 _COLOURS = {True: "#009E73", False: "#D55E00", None: "#9AA0A6"}
 
 
@@ -41,12 +42,12 @@ class Note:
     def _repr_html_(self) -> str:
         parts = [f"<strong>{_marked(self.title)}</strong>"]
         if self.diagnosis:
-            parts.append(f'<div style="margin:.4em 0 0;max-width:46em">{_marked(self.diagnosis)}</div>')
+            parts.append(_block(_marked(self.diagnosis), "max-width:46em"))
         if self.body:
             # A case with its arrays, whose columns must stand below each other, is set as code is.
-            parts.append(_pre(_marked(self.body), mono="\n" in self.body))
+            parts.append(_block(_marked(self.body), _CODE if "\n" in self.body else "max-width:46em"))
         if self.code:
-            parts.append(_pre(html.escape(self.code), mono=True))
+            parts.append(_block(html.escape(self.code), f"{_CODE};white-space:pre;overflow-x:auto"))
         parts.append(self.picture)
         return (
             f'<div class="convlab-note" style="border-left:4px solid {_COLOURS[self.good]};'
@@ -58,13 +59,12 @@ class Note:
 
 
 def _marked(text: str) -> str:
-    """Return text as HTML, with what stands between backticks set as code."""
-    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
+    """Return text as HTML: what stands between backticks is code, between asterisks it is stressed."""
+    text = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
+    return re.sub(r"(?<=\s)\*(\S[^*\n]*)\*(?=[\s.,:;?])", r"<em>\1</em>", text)
 
 
-def _pre(page: str, mono: bool) -> str:
+def _block(page: str, style: str) -> str:
     # Long lines break between words; Jupyter lets a <pre> break anywhere.
-    style = "margin:.4em 0 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
-    if mono:
-        style += ";font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
-    return f'<pre style="{style}">{page}</pre>'
+    kept = "margin:.4em 0 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+    return f'<div style="{kept};{style}">{page}</div>'

@@ -1,0 +1,102 @@
+"""What the numbers tell of a mistake that has no name: each clue is found where it is so, not elsewhere."""
+
+import numpy as np
+import pytest
+
+from convlab.lessons.attempt import attempt
+from convlab.lessons.clues import clue
+from convlab.lessons.exercises import EXERCISES
+from convlab.oracle import reference
+from convlab.problem import ConvProblem
+
+
+def right(x, w, stride, padding):
+    return reference(x, w, ConvProblem.of(x, w, stride=stride, padding=padding))
+
+
+def said(name, function):
+    exercise = EXERCISES[name]
+    return clue(exercise, attempt(function, exercise))
+
+
+def with_(change):
+    def answer(*arguments):
+        y = right(*arguments).copy()
+        return change(y, *arguments)
+
+    return answer
+
+
+def put(y, where, value):
+    y[where] = value
+    return y
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda y, *a: y * np.nan, "NaN"),
+        (lambda y, *a: y * 0, "Everything that you return is 0"),
+        (lambda y, *a: y.transpose(0, 3, 1, 2), "another order: yours is (N, K, P, Q)"),
+        (lambda y, *a: y[:, ::-1], "back to front along P"),
+        (lambda y, *a: y[:, ::-1, ::-1], "back to front along P and Q"),
+        (lambda y, *a: -y, "signs"),
+        (lambda y, *a: y.reshape(-1), "in the shape"),
+        (lambda y, *a: y[:, :-1], "too little of it along P"),
+        (lambda y, *a: np.pad(y, ((0, 0), (0, 1), (0, 1), (0, 0))), "too much of it along P and Q"),
+        (lambda y, *a: 2 * y, "2 times too large"),
+        (lambda y, *a: y / 4, "4 times too small"),
+        (lambda y, *a: y + 3, "3 too large"),
+        (lambda y, x, w, s, p: y * w.shape[1], "multiplied by R"),
+        (lambda y, x, w, s, p: y / x.shape[3], "divided by C"),
+        (lambda y, *a: put(y, np.s_[:, 0], 99), "first row is wrong"),
+        (lambda y, *a: put(y, np.s_[:, -1], 99), "last row is wrong"),
+        (lambda y, x, w, s, p: y if s == 1 else y * 1.5, "wherever stride is 1"),
+        (lambda y, x, w, s, p: y if p == 0 else y + x.size, "wherever padding is 0"),
+        (lambda y, x, w, s, p: y if len(x) == 1 else y[::-1] + y.max(), "wherever N is 1"),
+        (lambda y, x, w, s, p: y if w.shape[1] == w.shape[2] else y + x.size * y, "R and S are equal"),
+    ],
+)  # fmt: skip
+def test_a_clue_is_found(change, words):
+    assert words in said("convolve", with_(change))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda H, R, s, p, d: 5, "the same in every case"),
+        (lambda *a: EXERCISES["output_size"].answer(*a) + 1, "1 too large"),
+        (lambda *a: EXERCISES["output_size"].answer(*a) * a[0], "multiplied by H"),
+        (lambda *a: EXERCISES["output_size"].answer(*a) - a[3] if a[3] else 1 / 0, ""),
+    ],
+)
+def test_clues_of_numbers(function, words):
+    assert words in said("output_size", function)
+
+
+def test_fractions_that_are_lost():
+    exercise = EXERCISES["convolve"]
+    last = list(exercise.cases())[-1]
+    assert (last[0] != np.trunc(last[0])).any()
+    assert "fractions" in said("convolve", with_(lambda y, *a: np.trunc(y)))
+
+
+def test_a_right_answer_has_no_clue():
+    assert said("convolve", right) == ""
+
+
+def test_noise_has_no_clue():
+    rng = np.random.default_rng(1)
+    assert said("convolve", with_(lambda y, *a: y + rng.standard_normal(y.shape))) == ""
+
+
+def test_two_mistakes_at_once_are_named():
+    from convlab.lessons import check
+
+    def neither(x, w, stride, padding):
+        return right(x, w[:, ::-1, ::-1], stride, 0)
+
+    said = check("convolve", neither).diagnosis
+    assert "Two things at once" in said
+    assert "flips the filter" in said
+    assert "ignores the padding" in said
