@@ -54,7 +54,7 @@ def _clues_of_all(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[O
     yield from filter(None, (_factor(exercise, all_), _offset(exercise, all_), _where(exercise, all_, wrong)))
 
 
-# -- one array beside another: all that may be said of it -----------------------------------------------------
+# -- one array beside another: all that may be said of it --------------------------------------------------
 
 
 def _empty(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
