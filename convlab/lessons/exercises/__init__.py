@@ -5,13 +5,25 @@ from __future__ import annotations
 from types import ModuleType
 
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.exercises import blocked_product, convolve, filter_tile, flip, output_size
+from convlab.lessons.exercises import (
+    blocked_product,
+    buffer,
+    convolve,
+    filter_tile,
+    flip,
+    output_size,
+    pack,
+    places,
+    registers,
+    through_the_buffer,
+)
 from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES: tuple[ModuleType, ...] = (
     flip,
     *(output_size, convolve),
-    *(blocked_product,),
+    *(pack, blocked_product, registers),
+    *(buffer, places, through_the_buffer),
     *(filter_tile,),
 )
 
