@@ -8,13 +8,19 @@ from convlab.lessons.exercise import Exercise
 from convlab.lessons.exercises import (
     blocked_product,
     buffer,
+    cheapest_chain,
     convolve,
     filter_tile,
     flip,
+    layer_intensity,
     output_size,
     pack,
+    phase_seconds,
     places,
     registers,
+    regret,
+    roof_share,
+    smallest_batch,
     through_the_buffer,
 )
 from convlab.lessons.kernel_exercise import KernelExercise
@@ -25,6 +31,8 @@ _FILES: tuple[ModuleType, ...] = (
     *(pack, blocked_product, registers),
     *(buffer, places, through_the_buffer),
     *(filter_tile,),
+    *(layer_intensity, smallest_batch, roof_share),
+    *(phase_seconds, regret, cheapest_chain),
 )
 
 EXERCISES: dict[str, Exercise | KernelExercise] = {
