@@ -9,7 +9,7 @@ def layer_intensity(N, H, W, C, K, R, S):
 
 def smallest_batch(C, K, ridge):
     """Double until it is enough, then halve the gap."""
-    enough = lambda N: N * C * K / (N * C + C * K + N * K) >= 2 * ridge  # noqa: E731
+    enough = lambda N: 2 * ridge <= N * C * K / (N * C + C * K + N * K)  # noqa: E731
     most = 1
     while not enough(most):
         most *= 2
