@@ -487,6 +487,8 @@ def rows() -> dict[str, Call]:
         because="",
         right={"guess": set(VALUES), "actual": NUMBER - {"-1", "0"}},
     )  # fmt: skip  a note asks for a number
+    row("lessons.tutor.hint", name="output_size", named={"name": "exercise"})
+    row("lessons.tutor.solution", name="output_size", named={"name": "exercise"})
     launch = {"kernel": access_patterns.side_by_side, "grid": 1, "block": 32}
     row(
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}
