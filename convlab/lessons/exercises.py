@@ -5,8 +5,6 @@ from __future__ import annotations
 from convlab.lessons import (
     choosing,
     depthwise,
-    gpu_kernels,
-    gpu_lanes,
     gpu_products,
     index_maps,
     indirection,
@@ -22,7 +20,7 @@ from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES = (
     *(sliding, unrolling, multiplying, indirection, index_maps, winograd, spectra, depthwise),
-    *(gpu_lanes, gpu_kernels, gpu_products, rooflines, choosing),
+    *(gpu_products, rooflines, choosing),
 )
 
 EXERCISES: dict[str, Exercise | KernelExercise] = {
