@@ -22,18 +22,6 @@ def test_the_librarys_own_answer_passes(name):
     assert note.good, note
 
 
-def _windows(x, R, S, stride, padding, order="rsc"):
-    x = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
-    P, Q = (x.shape[1] - R) // stride + 1, (x.shape[2] - S) // stride + 1
-    rows = [
-        x[n, p * stride : p * stride + R, q * stride : q * stride + S]
-        for n in range(len(x))
-        for p in range(P)
-        for q in range(Q)
-    ]
-    return np.array([r.ravel() if order == "rsc" else r.transpose(2, 0, 1).ravel() for r in rows])
-
-
 def _changes_input(x, w, stride, padding):
     y = conv2d(x, w, stride=stride, padding=padding)
     x += 1
@@ -97,25 +85,6 @@ WRONG = {
         "flips the filters too": lambda w: w[::-1, ::-1, ::-1],
         "transposes": lambda w: w.swapaxes(1, 2),
         "flips the channels too": lambda w: w[:, ::-1, ::-1, ::-1],
-    },
-    "im2row": {
-        "the other order": lambda *a: _windows(*a, order="crs"),
-        "the other way": lambda *a: _windows(*a).T,
-        "ignores the stride": lambda x, R, S, s, p: _windows(x, R, S, 1, p),
-        "ignores the padding": lambda x, R, S, s, p: _windows(x, R, S, s, 0),
-        "first image only": lambda x, *a: _windows(x[:1], *a),
-    },
-    "im2col": {
-        "the im2row order": lambda *a: _windows(*a).T,
-        "the other way": lambda *a: _windows(*a, order="crs"),
-        "swaps R and S": lambda x, R, S, s, p: _windows(x, S, R, s, p, order="crs").T,
-    },
-    "largest_batch": {
-        "counts in elements": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * C),
-        "forgets the channels": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * 4),
-        "uses the input's size": lambda H, W, C, R, S, s, p, b: b // (H * W * R * S * C * 4),
-        "swaps R and S": lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, S, R, s, p) * R * S * C * 4),
-        "rounds up": lambda H, W, C, R, S, s, p, b: -(-b // (_pq(H, W, R, S, s, p) * R * S * C * 4)),
     },
     "index_map": {
         "undoes heights with the width's extents": lambda *a: _undone(*a, swapped=True),
@@ -452,10 +421,6 @@ def _rest(n, factors):
     return n - 1
 
 
-def _pq(H, W, R, S, s, p):
-    return ((H + 2 * p - R) // s + 1) * ((W + 2 * p - S) // s + 1)
-
-
 WRONG |= product_mistakes.WRONG | roofline_mistakes.WRONG
 KERNELS |= product_mistakes.KERNELS
 
@@ -500,13 +465,9 @@ def test_a_kernel_that_is_not_started():
 
 def test_right_answers_written_another_way():
     """The library's own answers are held against answers that share no code with them."""
-    assert check("im2row", _windows).good
-    assert check("im2col", lambda *a: _windows(*a, order="crs").T).good
     assert check("convolve", lambda x, w, s, p: conv2d(x, w, stride=s, padding=p)).good
     assert check("flip", lambda w: np.rot90(w, 2, axes=(1, 2))).good
     assert check("output_size", lambda H, R, s, p, d: len(range(0, H + 2 * p - d * (R - 1), s))).good
-    fits = lambda H, W, C, R, S, s, p, b: b // (_pq(H, W, R, S, s, p) * R * S * C * 4)  # noqa: E731
-    assert check("largest_batch", fits).good
     assert check("index_map", _undone).good
     assert check("tap_mask", _hits).good
     assert check("deltas", _moves).good
@@ -578,12 +539,6 @@ def test_the_arguments_are_those_of_the_statement_and_of_every_case(name):
 def test_a_statement_in_other_words_changes_no_check(monkeypatch):
     monkeypatch.setitem(EXERCISES, "flip", replace(EXERCISES["flip"], statement="Turn the filters (all)."))
     assert "w=<array" in check("flip", lambda w: w).body
-
-
-def test_check_recognises_another_order():
-    said = repr(check("im2row", WRONG["im2row"]["the other order"]))
-    assert said.startswith("Not yet.\nCase 2 of")  # the second case has two channels
-    assert "right numbers in another order" in said
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,9 @@ class Exercise(Task):
         from S, N from 1, and have inputs that are no whole numbers.
     answer : callable
         The oracle: what is right for one tuple of arguments. It shares no code with the solution.
-    shapes : dict of str to str
+    shapes : dict of str to str or tuple of str
         The letters of each array among the arguments, e.g. {"x": "NHWC"}; "return" has those of the result.
-        What is wrong is said in them.
+        What is wrong is said in them. An axis that is made of several is a string in a tuple: ("NPQ", "RSC").
     window : callable, optional
         ``window(index, *arguments)`` returns the argument that number `index` of the result is made from, as
         (its name, the indices that are read).
@@ -135,6 +135,6 @@ class Exercise(Task):
 
     cases: Callable[[], Iterable[tuple]]
     answer: Callable[..., Any]
-    shapes: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     window: Callable[..., tuple[str, list[tuple[int, ...]]]] | None = None
     method: Callable[[Callable[..., Any]], str] | None = None

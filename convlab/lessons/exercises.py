@@ -14,14 +14,13 @@ from convlab.lessons import (
     rooflines,
     sliding,
     spectra,
-    unrolling,
     winograd,
 )
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES = (
-    *(sliding, unrolling, multiplying, indirection, index_maps, winograd, spectra, depthwise),
+    *(sliding, multiplying, indirection, index_maps, winograd, spectra, depthwise),
     *(gpu_lanes, gpu_kernels, gpu_products, rooflines, choosing),
 )
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from types import ModuleType
 
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.exercises import blocked_product, convolve, filter_tile, flip, output_size
+from convlab.lessons.exercises import (
+    blocked_product,
+    convolve,
+    filter_tile,
+    flip,
+    im2col,
+    im2row,
+    largest_batch,
+    output_size,
+)
 from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES: tuple[ModuleType, ...] = (
     flip,
     *(output_size, convolve),
+    *(largest_batch, im2row, im2col),
     *(blocked_product,),
     *(filter_tile,),
 )
