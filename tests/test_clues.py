@@ -40,6 +40,7 @@ def put(y, where, value):
         (lambda y, *a: y.transpose(0, 3, 1, 2), "another order: yours is (N, K, P, Q)"),
         (lambda y, *a: y[:, ::-1], "back to front along P"),
         (lambda y, *a: y[:, ::-1, ::-1], "back to front along P and Q"),
+        (lambda y, *a: np.roll(y, 1, axis=2), "in another order along Q"),
         (lambda y, *a: -y, "signs"),
         (lambda y, *a: y.reshape(-1), "of another shape"),
         (lambda y, *a: y[:, :-1], "too little of it along P"),
@@ -100,3 +101,11 @@ def test_two_mistakes_at_once_are_named():
     assert "Two things at once" in said
     assert "flips the filter" in said
     assert "ignores the padding" in said
+
+
+def test_an_axis_that_is_made_of_several_has_a_name_too():
+    def swapped(x, R, S, stride, padding):
+        rows = EXERCISES["im2row"].answer(x, R, S, stride, padding).reshape(-1, R, S, x.shape[3])
+        return rows.transpose(0, 1, 3, 2).reshape(len(rows), -1)
+
+    assert "in another order along RSC" in said("im2row", swapped)

@@ -87,6 +87,9 @@ def _unordered(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Itera
     for axes in _subsets(expected.ndim):
         if got.shape == expected.shape and same(np.flip(expected, axes), got):
             yield f"The numbers are right, but back to front along {_axes(axes, letters)}."
+    for axis in range(expected.ndim):
+        if got.shape == expected.shape and same(np.sort(expected, axis), np.sort(got, axis)):
+            yield f"The numbers are right, but they lie in another order along {_axes([axis], letters)}."
     if got.shape != expected.shape:
         yield "The numbers are right, but in an array of another shape."
     yield "These are the right numbers in another order: look at the order of the axes."

@@ -8,12 +8,15 @@ from convlab.lessons.exercise import Exercise
 from convlab.lessons.exercises import (
     blocked_product,
     convolve,
+    deltas,
     filter_tile,
     flip,
     im2col,
     im2row,
+    index_map,
     largest_batch,
     output_size,
+    tap_mask,
 )
 from convlab.lessons.kernel_exercise import KernelExercise
 
@@ -22,6 +25,7 @@ _FILES: tuple[ModuleType, ...] = (
     *(output_size, convolve),
     *(largest_batch, im2row, im2col),
     *(blocked_product,),
+    *(index_map, deltas, tap_mask),
     *(filter_tile,),
 )
 

@@ -87,6 +87,11 @@ EXERCISE = Exercise(
             "transpose.",
         ),
         Mistake(
+            "has the matrices of all pictures one below the other, cut anew",
+            {"return cols": "return cols.transpose(3, 0, 1, 2, 4, 5)"},
+            "Each picture's matrix has its columns beside those of the one before: N counts columns here.",
+        ),
+        Mistake(
             "reshapes the shifted pictures where it should turn them",
             {"shifted.transpose(3, 0, 1, 2)": "shifted.reshape(C, N, P, Q)"},
             "`reshape` does not bring the channels to the front: it cuts the same run of numbers otherwise.",

@@ -96,9 +96,14 @@ EXERCISE = Exercise(
             "`sliding_window_view` moves the window by one pixel; only every `stride`-th place counts.",
         ),
         Mistake(
-            "strides down, but not across",
-            {"::stride, ::stride": "::stride"},
-            "The window moves on by `stride` in both directions.",
+            "moves the window by one pixel, whatever the stride",
+            {"::stride, ::stride": ": -(-every.shape[1] // stride), : -(-every.shape[2] // stride)"},
+            "Output (p, q) looks at the window whose corner is at (p * stride, q * stride).",
+        ),
+        Mistake(
+            "lays the windows side by side",
+            {"::stride, ::stride": "::R, ::S"},
+            "From one window to the next it is `stride` pixels, not a whole window: they overlap.",
         ),
         Mistake(
             "steps the taps by the stride",
@@ -124,11 +129,6 @@ EXERCISE = Exercise(
             "One number for `np.pad` means all axes. Pictures and channels get no border.",
         ),
         Mistake(
-            "puts copies of the edge beside the picture",
-            {_PAD: f'{_PAD}, "edge"'},
-            "What lies outside of the picture counts as zero.",
-        ),
-        Mistake(
             "unrolls the first picture only",
             {"N, P, Q, C, _, _ =": "view = view[:1]\n    N, P, Q, C, _, _ ="},
             "Every picture of the batch has windows of its own, and rows in the matrix.",
@@ -139,9 +139,14 @@ EXERCISE = Exercise(
             "R counts the rows of a window and S its columns.",
         ),
         Mistake(
-            "leaves out the last row and column of windows",
+            "counts the steps of the window, not its places",
             {"[:, ::stride, ::stride]": "[:, ::stride, ::stride][:, :-1, :-1]"},
             "From the first place to the last there is one step fewer than there are places.",
+        ),
+        Mistake(
+            "stops one place too early",
+            {"::stride, ::stride": ":-1:stride, :-1:stride"},
+            "The last place of a window of R rows is H - R, on the padded picture, and it counts.",
         ),
     ),
 )

@@ -97,6 +97,22 @@ EXERCISE = Exercise(
             "From the first place of the window to the last there is one step fewer than there are places.",
         ),
         Mistake(
+            "lets windows hang over the edge",
+            {
+                "(H + 2 * padding - R) // stride": "-(-(H + 2 * padding - R) // stride)",
+                "(W + 2 * padding - S) // stride": "-(-(W + 2 * padding - S) // stride)",
+            },
+            "A window that does not fit on the padded picture is no window.",
+        ),
+        Mistake(
+            "divides the size of the picture by the stride, and that is all",
+            {
+                "(H + 2 * padding - R) // stride + 1": "H // stride",
+                "(W + 2 * padding - S) // stride + 1": "W // stride",
+            },
+            "That is so only where the padding makes up for the size of the window.",
+        ),
+        Mistake(
             "swaps R and S",
             {"padding - R": "padding - S", "padding - S": "padding - R"},
             "R goes with H and S with W.",
@@ -104,6 +120,16 @@ EXERCISE = Exercise(
         Mistake(
             "rounds up",
             {"budget // (4 * numbers)": "-(-budget // (4 * numbers))"},
+            "A batch that takes a little more than there is does not fit.",
+        ),
+        Mistake(
+            "stops at the first batch that does not fit",
+            {"budget // (4 * numbers)": "budget // (4 * numbers) + 1"},
+            "The one before it was the largest that does.",
+        ),
+        Mistake(
+            "rounds to the nearest",
+            {"budget // (4 * numbers)": "round(budget / (4 * numbers))"},
             "A batch that takes a little more than there is does not fit.",
         ),
         Mistake(
