@@ -262,6 +262,12 @@ def test_tries_are_remembered(memory):
     assert "rows only" in first.detail["diagnosis"]
 
 
+def test_two_pieces_can_change_places():
+    exercise = EXERCISES["output_size"]
+    swapped = Mistake("swaps H and R", {"H + ": "R + ", "(R - 1)": "(H - 1)"}, "H is the picture's.")
+    assert exercise.wrong(swapped)(3, 5, 1, 0, 1) == 3
+
+
 def test_a_mistake_that_cannot_be_made_is_none():
     assert EXERCISES["flip"].wrong(Mistake("does what is not there", {"no such text": ""}, "No.")) is None
 

@@ -69,10 +69,11 @@ def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
             slow = isinstance(outcome.error, TimeUp)
             title = "Your function takes too long." if slow else "Your function raised an error."
             return Note(False, title, body, diagnosis="" if slow else diagnosis(exercise, outcomes))
-        if problem := difference(outcome.expected, outcome.got):
+        if problem := difference(outcome.expected, outcome.got, exercise.parts):
             body = f"{where}\n{problem}{printed}"
             said = diagnosis(exercise, outcomes)
-            return Note(False, "Not yet.", body, diagnosis=said, picture=grids(exercise, outcome))
+            picture = "" if exercise.parts else grids(exercise, outcome)
+            return Note(False, "Not yet.", body, diagnosis=said, picture=picture)
         if outcome.changed:
             return Note(
                 False,

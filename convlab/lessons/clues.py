@@ -15,6 +15,7 @@ import numpy as np
 from convlab.lessons.attempt import Outcome
 from convlab.lessons.difference import numbers, same, wrong_cells
 from convlab.lessons.exercise import Exercise
+from convlab.lessons.parts import clues_of_parts
 
 AXES = {
     "N": "picture",
@@ -37,8 +38,16 @@ Letters = str | tuple[str, ...]
 def clue(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Return the first clue that fits, or ""."""
     wrong = [o for o in outcomes if not same(o.expected, o.got)]
-    found = (said for one in (_clues_of_a_case, _clues_of_all) for said in one(exercise, outcomes, wrong))
+    kinds = (_clues_of_parts, _clues_of_a_case, _clues_of_all)
+    found = (said for kind in kinds for said in kind(exercise, outcomes, wrong))
     return next(found, "") if wrong else ""
+
+
+def _clues_of_parts(exercise: Exercise, all_: Sequence[Outcome], _: Sequence[Outcome]) -> Iterator[str]:
+    def look(each: Sequence[Outcome]) -> Iterator[str]:
+        return _clues_of_all(exercise, each, [o for o in each if not same(o.expected, o.got)])
+
+    return clues_of_parts(exercise.parts, all_, look) if exercise.parts else iter(())
 
 
 def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[Outcome]) -> Iterator[str]:

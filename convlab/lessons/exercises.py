@@ -8,7 +8,6 @@ from convlab.lessons import (
     gpu_kernels,
     gpu_lanes,
     gpu_products,
-    index_maps,
     indirection,
     multiplying,
     rooflines,
@@ -20,7 +19,7 @@ from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES = (
-    *(sliding, multiplying, indirection, index_maps, winograd, spectra, depthwise),
+    *(sliding, multiplying, indirection, winograd, spectra, depthwise),
     *(gpu_lanes, gpu_kernels, gpu_products, rooflines, choosing),
 )
 
