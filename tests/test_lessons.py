@@ -86,35 +86,6 @@ WRONG = {
         "transposes": lambda w: w.swapaxes(1, 2),
         "flips the channels too": lambda w: w[:, ::-1, ::-1, ::-1],
     },
-    "winograd_products": {
-        "drops the last tiles": lambda P, Q, C, K, m: P // m * (Q // m) * (m + 2) ** 2 * C * K,
-        "forgets the overlap": lambda P, Q, C, K, m: _tiles_of(P, Q, m + 2) * (m + 2) ** 2 * C * K,
-        "counts one dimension": lambda P, Q, C, K, m: _tiles_of(P, Q, m) * (m + 2) * C * K,
-        "counts the outputs": lambda P, Q, C, K, m: _tiles_of(P, Q, m) * m * m * C * K,
-        "counts the definition": lambda P, Q, C, K, m: 9 * P * Q * C * K,
-        "takes the ratio": lambda P, Q, C, K, m: P * Q * C * K * (m + 2) ** 2 / m**2,
-        "forgets the filters": lambda P, Q, C, K, m: _tiles_of(P, Q, m) * (m + 2) ** 2 * C,
-    },
-    "winograd_tile": {
-        "transposes G": lambda d, g, AT, G, BT: AT @ ((G.T @ g @ G) * (BT @ d @ BT.T)) @ AT.T,
-        "transposes the filter": lambda d, g, AT, G, BT: AT @ ((G @ g.T @ G.T) * (BT @ d @ BT.T)) @ AT.T,
-        "multiplies matrices": lambda d, g, AT, G, BT: AT @ ((G @ g @ G.T) @ (BT @ d @ BT.T)) @ AT.T,
-        "transforms one side": lambda d, g, AT, G, BT: AT @ ((G @ g @ G.T) * (BT @ d)) @ AT.T,
-        "uses B for its transpose": lambda d, g, AT, G, BT: AT @ ((G @ g @ G.T) * (BT.T @ d @ BT)) @ AT.T,
-        "never comes back": lambda d, g, AT, G, BT: (G @ g @ G.T) * (BT @ d @ BT.T),
-        "flips the filter": lambda d, g, AT, G, BT: AT @ ((G @ g[::-1, ::-1] @ G.T) * (BT @ d @ BT.T)) @ AT.T,
-    },
-    "winograd_picture": {
-        "forgets the overlap": lambda x, g, m, *a: _in_tiles(x, g, m, *a, step=m + 2),
-        "drops the last tiles": lambda x, g, m, *a: _in_tiles(x, g, m, *a)[
-            : (x.shape[0] - 2) // m * m, : (x.shape[1] - 2) // m * m
-        ],
-        "leaves what hangs over": lambda x, g, m, *a: _in_tiles(x, g, m, *a, whole=True),
-        "swaps rows and columns": lambda x, g, m, *a: _in_tiles(x.T, g, m, *a).T,
-        "one tile for all": lambda x, g, m, *a: np.tile(
-            _in_tiles(x[: m + 2, : m + 2], g, m, *a), (-(-x.shape[0] // m), -(-x.shape[1] // m))
-        )[: x.shape[0] - 2, : x.shape[1] - 2],
-    },
     "depthwise": {
         "ignores the channel multiplier": lambda x, w, s, p: _per_channel(x, w[: x.shape[3]], s, p),
         "sums over channels": lambda x, w, s, p: _per_channel(x, w, s, p).sum(axis=3, keepdims=True),
@@ -246,25 +217,6 @@ WRONG = {
         "adds one always": lambda P, R, tile: P // (tile - R + 1) + 1,
     },
 }  # fmt: skip
-
-
-def _tiles_of(P, Q, m):
-    return -(-P // m) * -(-Q // m)
-
-
-def _in_tiles(x, g, m, AT, G, BT, step=None, whole=False):
-    """Winograd's convolution of one picture; reads a window every `step` pixels, m if it is right."""
-    P, Q = (size - 2 for size in x.shape)
-    down, across = -(-P // m), -(-Q // m)
-    padded = np.pad(x, ((0, m * 9), (0, m * 9)))
-    y = np.zeros((down * m, across * m))
-    for p in range(down):
-        for q in range(across):
-            row, col = p * (step or m), q * (step or m)
-            d = padded[row : row + m + 2, col : col + m + 2]
-            tile = AT @ ((G @ g @ G.T) * (BT @ d @ BT.T)) @ AT.T
-            y[p * m : (p + 1) * m, q * m : (q + 1) * m] = tile
-    return y if whole else y[:P, :Q]
 
 
 def _per_channel(x, w, s, p, channel=lambda k, m: k // m):
@@ -402,11 +354,6 @@ def test_right_answers_written_another_way():
     assert check("convolve", lambda x, w, s, p: conv2d(x, w, stride=s, padding=p)).good
     assert check("flip", lambda w: np.rot90(w, 2, axes=(1, 2))).good
     assert check("output_size", lambda H, R, s, p, d: len(range(0, H + 2 * p - d * (R - 1), s))).good
-    tile = lambda d, g, AT, G, BT: AT @ ((G @ g @ G.T) * (BT @ d @ BT.T)) @ AT.T  # noqa: E731
-    assert check("winograd_tile", tile).good
-    assert check("winograd_picture", _in_tiles).good
-    products = lambda P, Q, C, K, m: len(range(0, P, m)) * len(range(0, Q, m)) * C * K * (m + 2) ** 2  # noqa: E731
-    assert check("winograd_products", products).good
     assert check("depthwise", _per_channel).good
     assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
     assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good

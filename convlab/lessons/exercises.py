@@ -13,13 +13,12 @@ from convlab.lessons import (
     rooflines,
     sliding,
     spectra,
-    winograd,
 )
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES = (
-    *(sliding, multiplying, indirection, winograd, spectra, depthwise),
+    *(sliding, multiplying, indirection, spectra, depthwise),
     *(gpu_lanes, gpu_kernels, gpu_products, rooflines, choosing),
 )
 

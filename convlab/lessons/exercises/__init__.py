@@ -17,6 +17,9 @@ from convlab.lessons.exercises import (
     largest_batch,
     output_size,
     tap_mask,
+    winograd_picture,
+    winograd_products,
+    winograd_tile,
 )
 from convlab.lessons.kernel_exercise import KernelExercise
 
@@ -26,6 +29,7 @@ _FILES: tuple[ModuleType, ...] = (
     *(largest_batch, im2row, im2col),
     *(blocked_product,),
     *(index_map, deltas, tap_mask),
+    *(winograd_tile, winograd_picture, winograd_products),
     *(filter_tile,),
 )
 
