@@ -121,7 +121,7 @@ def test_the_picture_says_what_it_shows():
     assert "Roofs of NVIDIA T4, from its datasheet, dashed: multiply-adds 8.14 TFLOP/s" in alt
     assert f"winograd_4x4 90 GFLOP/s at {ours[1].counted:.3g} FLOPs a byte" in alt.replace("90.0", "90")
     many = [replace(ours[0], seconds=n * 1e-3) for n in range(1, 30)]
-    assert "29 points from" in roofline_chart(line, many, title="Many", counted=False).alt
+    assert "29 points from" in roofline_chart(line, many, title="Many").alt
     marks = [mark(name) for name in ALGORITHMS]
     assert len({shape for shape, _ in marks}) == len(ALGORITHMS)  # never by colour alone
 

@@ -441,9 +441,8 @@ def rows() -> dict[str, Call]:
     row("figures.charts.staircase", speeds={1024: 1e9, 2048: 1e9}, **one)
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
-    row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one, role="input")
+    row("figures.images.counts", arrays={"a": np.ones((3, 4), int)}, **one)
     row("figures.mma_cells.mma_layout", lane=9, right={"lane": {"0"}})
-    row("figures.pipeline_chart.pipeline", pieces=2)
     row("cost.layers.cost_of", layers=(problem,))
     row("figures.picture.photograph", size=4)
     picture = figures.tensors(problem)
@@ -464,7 +463,7 @@ def rows() -> dict[str, Call]:
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
     row("figures.model_error_chart.model_error", found=judged)
-    row("figures.roofline_chart.roofline", line=line, points=[], title="A title", beside=[], counted=True,
+    row("figures.roofline_chart.roofline", line=line, points=[], title="A title", beside=[],
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
     row("figures.roofline_chart.rate_text", roof=line.adds)
     row("figures.network_chart.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
@@ -518,8 +517,6 @@ def rows() -> dict[str, Call]:
         dilation=1,
         flip=False,
         step=0,
-        image=None,
-        filter=None,
         right={"step": {"0"}, "padding": {"0", "an array"}, "stride": {"an array"}, "dilation": {"an array"}},
     )
     row("widgets.channel_mixing.ChannelMixing", channels=16, groups=1, size=7, taps=1)
@@ -537,14 +534,12 @@ def rows() -> dict[str, Call]:
         image=0,
         rows=3,
         step=0,
-        was={},
-        right={"step": {"0"}, "padding": {"0"}, "image": {"0"}, "was": {"{}"}},
+        right={"step": {"0"}, "padding": {"0"}, "image": {"0"}},
     )
     row(
         "widgets.memory_blowup.MemoryBlowup",
         network="resnet18",
         layer=0,
-        problem=None,
         batch=1,
         dtype="float32",
         algorithm="im2row",
