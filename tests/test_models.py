@@ -20,11 +20,11 @@ from convlab.benchmark.comparison import Effort
 from convlab.benchmark.layers import Workload
 from convlab.figures import network_profile, photograph
 from convlab.figures.network_chart import bars_of, finding
-from convlab.networks import shared_workspace
+from convlab.networks import ops as ops_numpy
+from convlab.networks import ops_cpu, shared_workspace
 from convlab.networks.fuse import fusable
 from convlab.networks.graph import GraphBuilder
 from convlab.networks.memory_plan import alive, last_reads, share
-from convlab.networks.ops import OPS
 from convlab.support import progress
 from convlab.support.units import bytes_text, time_text
 from tools.network_times import NetworkComparison, whole_networks
@@ -33,6 +33,7 @@ from tools.torch_network import in_torch
 SIZE = (64, 75)  # small, odd and even, and not square
 PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()
 NAMES = networks.model_names()
+OPS = {"numpy": ops_numpy, "cpu": ops_cpu}
 
 
 @cache
