@@ -6,8 +6,9 @@ import ast
 from fractions import Fraction
 from math import ceil, inf, log2
 
-from convlab.cpu.tile_size import heights, rows_computed, tile_for
+from convlab.cpu.tile_size import heights, tile_for
 from convlab.problem import ConvProblem
+from convlab.support.integers import round_up
 
 LETTERS = tuple("NHWCKRSPQGb")
 CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
@@ -37,7 +38,7 @@ def tiled_rows(rows) -> int:
 
     That is the height of `tile_for(rows=...)`. `rows` is any number, a `Fraction` too.
     """
-    return min(rows_computed(rows, height) for height in heights())
+    return min(round_up(rows, height) for height in heights())
 
 
 _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
