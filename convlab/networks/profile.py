@@ -68,16 +68,6 @@ class Profile:
         return tuple(one for one in self.nodes if one.algorithm)
 
     @property
-    def between(self) -> float:
-        """Seconds of all that is no convolution: pooling, sums, copies."""
-        return self.seconds - sum(one.seconds for one in self.layers)
-
-    @property
-    def peak(self) -> NodeProfile:
-        """The node that needs most at once: arrays alive and workspace."""
-        return max(self.nodes, key=lambda one: one.bytes)
-
-    @property
     def peak_bytes(self) -> int:
         """Bytes held while it ran: the arrays between layers, the workspace of all, all packed weights."""
         return sum(self.memory.values())

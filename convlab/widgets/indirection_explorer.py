@@ -21,19 +21,9 @@ _UNTOUCHED = -7  # no offset
 
 
 def rebuilt(old: ConvProblem, new: ConvProblem, rows: int) -> tuple[str, int]:
-    """Return what the library makes anew when a plan is resized, and how many tiles it keeps.
+    """Return what the library makes anew when a plan gets another N, H or W, and how many tiles it keeps.
 
-    Parameters
-    ----------
-    old, new : ConvProblem
-        They differ in N, H and W only.
-    rows : int
-        Output pixels in a tile.
-
-    Returns
-    -------
-    (str, int)
-        "nothing", "part" or "all", and tiles of `new` that were not written.
+    That is "nothing", "part" or "all", and the tiles of `new`, of so many rows, that were not written.
     """
     marked = np.full_like(indirection_buffer(old, rows), _UNTOUCHED)
     workspace, word = resize(old, new, {"offsets": marked})

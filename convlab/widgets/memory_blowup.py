@@ -76,15 +76,7 @@ class MemoryBlowup(Live):
     catalogue = traitlets.List().tag(sync=True)  # the networks and their layers
     refusals = traitlets.Dict().tag(sync=True)  # reasons, by dtype, network and layer
 
-    def __init__(
-        self,
-        network="resnet18",
-        layer=None,
-        *,
-        batch=1,
-        dtype="float32",
-        algorithm="im2row",
-    ):
+    def __init__(self, network="resnet18", layer=None, *, batch=1, dtype="float32", algorithm="im2row"):
         algorithm_named(algorithm)
         loaded = networks.load(network)
         position = _position(loaded, layer, algorithm)

@@ -52,19 +52,7 @@ class SlidingWindow(Live):
     pixels = traitlets.List().tag(sync=True)
     taps = traitlets.List().tag(sync=True)
 
-    def __init__(
-        self,
-        H=6,
-        W=8,
-        R=3,
-        S=3,
-        *,
-        stride=2,
-        padding=1,
-        dilation=1,
-        flip=False,
-        step=4,
-    ):
+    def __init__(self, H=6, W=8, R=3, S=3, *, stride=2, padding=1, dilation=1, flip=False, step=4):
         example = np.random.default_rng(5)
         pixels = example.integers(0, 10, (_SIDE, _SIDE))
         taps = example.integers(-2, 3, (_TAPS, _TAPS))

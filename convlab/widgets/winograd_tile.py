@@ -39,15 +39,7 @@ class Tile(NamedTuple):
 
 
 def tile_of(m: int, dimensions: int) -> Tile:
-    """Return one tile of F(m, 3) or F(m x m, 3x3), all its numbers exact.
-
-    Parameters
-    ----------
-    m : int
-        Outputs of the tile along an axis: 2, 4 or 6.
-    dimensions : int
-        1 or 2.
-    """
+    """Return one tile of F(m, 3), of 1 dimension, or of F(m x m, 3x3), of 2; all its numbers are exact."""
     AT, G, BT = map(np.array, transforms(m))  # of `Fraction`
     n, high = m + 2, (m + 2) ** (dimensions - 1)
     places = 5 * np.arange(high)[:, None] + np.arange(n)
