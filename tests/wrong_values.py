@@ -348,7 +348,7 @@ def rows() -> dict[str, Call]:
     row("algorithms.winograd.transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
     row(
         "algorithms.winograd.error.measured_error",
-        m=2, points=(0, 1, -1), dtype="float32", C=2, K=2, tiles=2, right=points,
+        m=2, points=(0, 1, -1), dtype="float32", C=2, right=points,
     )  # fmt: skip
     row(
         "support.aligned.aligned_empty",
@@ -413,8 +413,7 @@ def rows() -> dict[str, Call]:
         model.tolerance,
         reference=np.ones((1, 512)),
         rounding=1.0,
-        factor=2.0,
-        right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES, "factor": TIMES},
+        right={"reference": {"an array", "a 0-d array"}, "rounding": TIMES},
     )
     row(
         "networks.model.Model.prepare",

@@ -12,7 +12,7 @@ Read in this order:
     model               the front door to a network that runs: its graph, and weights for it
     ops                 what lies between convolutions: bias, ReLU, pooling, sums
     fuse                which of that can wait for the next node
-    memory_plan         which arrays the nodes need, and how few; `shared_workspace`: of the convolutions
+    memory_plan         which arrays the nodes need, and how few; one workspace for all convolutions
     bind, executor      a plan for every layer, and the loop that runs them
     profile             what a run took
 """

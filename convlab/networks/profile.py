@@ -14,7 +14,7 @@ class NodeProfile:
 
     Attributes
     ----------
-    node : Step
+    node : Node
     algorithm : str or None
         Of a convolution.
     seconds : float
