@@ -1,7 +1,7 @@
 """Refuse arguments and arrays that are not what a function expects, in words that say what to change.
 
-Each function raises a `ParameterError`, and of an array an `ArrayError` or a `ShapeError`: the message names the
-argument, its value and what was expected.
+Each function raises a `ParameterError`, and of an array an `ArrayError` or a `ShapeError`: the message names
+the argument, its value and what was expected.
 """
 
 from __future__ import annotations
