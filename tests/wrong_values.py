@@ -367,8 +367,7 @@ def rows() -> dict[str, Call]:
         w=w,
         problem=problem,
         bias=bias,
-        factor=8.0,
-        right={"factor": TIMES, "bias": {"an array"}},
+        right={"bias": {"an array"}},
     )
     row("support.files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
     a = np.ones((4, 8), np.float32)

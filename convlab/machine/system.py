@@ -123,13 +123,10 @@ def blas() -> str | None:
         from threadpoolctl import threadpool_info
     except ImportError:
         return None
-    for pool in threadpool_info():
-        if pool["user_api"] == "blas" and "numpy" in pool["filepath"]:
-            break
-    else:
-        pool = next((pool for pool in threadpool_info() if pool["user_api"] == "blas"), None)
-        if pool is None:
-            return None
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    if not pools:
+        return None
+    pool = next((pool for pool in pools if "numpy" in pool["filepath"]), pools[0])
     kernel = f", {pool['architecture']} kernel" if pool.get("architecture") else ""
     name = " ".join(filter(None, (pool["internal_api"], pool["version"])))
     return f"{name}{kernel}, {pool['num_threads']} threads"

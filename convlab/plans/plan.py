@@ -57,9 +57,6 @@ class Plan:
         The arrays allocated beside x, w, y and the packed weights.
     packed
         The weights in the layout the kernel reads.
-    rebuilt : str
-        How much of the workspace had to be made anew by what was done last: "all" after `plan`; after a
-        call "nothing", whatever array it was given; after `resize` what that says.
     """
 
     def __init__(
@@ -84,7 +81,6 @@ class Plan:
             raise _refused_by_the_system(error) from error
         self._idle = [True]  # empty while a call uses the workspace
         self._on_first_x = on_first_x  # told the problem and x by the first call, and by no other
-        self.rebuilt = "all"
 
     @property
     def problem(self) -> ConvProblem:
@@ -148,7 +144,6 @@ class Plan:
         # All at once, at the end: what fails before this leaves the plan as it was. A call that another
         # thread is in goes on with what it began with.
         self._ready = Ready(new, packed, workspace, spares if new == old else [])
-        self.rebuilt = rebuilt
         return rebuilt
 
     def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -185,7 +180,6 @@ class Plan:
             raise _refused_by_the_system(error) from error
         if self.bias is not None:
             out += self.bias
-        self.rebuilt = "nothing"
         return out
 
     def _run(self, ready: Ready, x, y) -> None:
