@@ -25,7 +25,7 @@ from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support import device_arrays
 from convlab.support.checked import Size, checked
-from convlab.support.checks import COMPUTES, check_array, check_out, check_threads, wrong_dtype
+from convlab.support.checks import COMPUTES, check_array, check_form, check_out, check_threads
 
 
 def conv2d(
@@ -229,8 +229,7 @@ def _posed_on_device(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.nd
 
 def _problem_of(x, w, bias, shaping: dict) -> ConvProblem:
     problem = ConvProblem.of(x, w, dtypes=COMPUTES, **shaping)
-    if w.dtype != problem.dtype:
-        raise wrong_dtype("w", w.dtype, (problem.dtype,))
+    check_form("w", w, (problem.dtype,))
     _check_bias(bias, problem)
     return problem
 

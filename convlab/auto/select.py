@@ -46,18 +46,8 @@ def choose(
 ) -> Chosen:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
-    Parameters
-    ----------
-    problem : ConvProblem
-    wanted : str or Algorithm
-    backend : str
-    threads : int
-    memory : Memory
-    w : ndarray, (K, R, S, C/groups)
-    x : ndarray, (N, H, W, C), optional
-        If it is known: "auto" gives no numbers to a transform that would be lost in it.
-    include_packing : bool
-        It will run once: the best is the one that packs the weights and runs in the least time.
+    If x (N, H, W, C) is known, "auto" gives no numbers to a transform that would be lost in it. With
+    `include_packing` it will run once: the best is the one that packs w and runs in the least time.
 
     Raises
     ------

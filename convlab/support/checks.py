@@ -133,10 +133,7 @@ def check_array(
 ) -> None:
     """Refuse what is not a plain NumPy array of one of `dtypes`, and of `shape` if that is given."""
     _check_plain(name, array)
-    if array.dtype not in dtypes:
-        raise wrong_dtype(name, array.dtype, dtypes)
-    if shape is not None and array.shape != shape:
-        raise wrong_shape(name, array.shape, axes, shape)
+    check_form(name, array, dtypes, shape, axes)
 
 
 def _check_plain(name: str, array: Any) -> None:
@@ -151,8 +148,30 @@ def check_numbers(name: str, array: Any, shape: Any = None, axes: str = "") -> N
         raise ArrayError(f"{name} has dtype {array.dtype}; expected real numbers")
     if not array.size:
         raise ShapeError(f"{name} has shape {array.shape}; expected at least one number")
-    if shape is not None and array.shape != shape:
-        raise wrong_shape(name, array.shape, axes, shape)
+    _check_shape_is(name, array.shape, shape, axes)
+
+
+def check_form(name: str, array: Any, dtypes: Sequence[str], shape: Any = None, axes: str = "") -> None:
+    """Refuse what has a dtype and a shape, but none of `dtypes`, or not `shape` if that is given."""
+    if array.dtype not in dtypes:
+        text = array.dtype.name if array.dtype.isnative else f"byte-swapped {array.dtype.name}"
+        raise ArrayError(
+            f"{name} has dtype {text}; expected {' or '.join(dtypes)} "
+            f"(convert it with {name}.astype('{dtypes[0]}'))"
+        )
+    _check_shape_is(name, array.shape, shape, axes)
+
+
+def _check_shape_is(name: str, given: tuple, shape: tuple | None, axes: str) -> None:
+    """Refuse another shape than the one that is asked for, if one is; say which axis differs first."""
+    if shape is None or given == shape:
+        return
+    if len(given) != len(shape):
+        which = f"{len(given)} axes instead of {len(shape)}"
+    else:
+        axis = next(i for i in range(len(shape)) if given[i] != shape[i])
+        which = f"axis {axis} is {given[axis]} instead of {shape[axis]}"
+    raise ShapeError(f"{name} has shape {given}; expected {axes} = {shape}: {which}")
 
 
 def check_axes(name: str, array: Any, axes: str) -> None:
@@ -180,25 +199,6 @@ def check_out(
 def no_array(name: str, given: Any) -> ArrayError:
     """Return the error for what is no plain array."""
     return ArrayError(f"{name} is a {type(given).__name__}; expected a NumPy array{_instead(name, given)}")
-
-
-def wrong_dtype(name: str, given: np.dtype, dtypes: Sequence[str]) -> ArrayError:
-    """Return the error for an array whose numbers are of a type that is not computed with."""
-    text = given.name if given.isnative else f"byte-swapped {given.name}"
-    return ArrayError(
-        f"{name} has dtype {text}; expected {' or '.join(dtypes)} "
-        f"(convert it with {name}.astype('{dtypes[0]}'))"
-    )
-
-
-def wrong_shape(name: str, given: tuple, axes: str, shape: tuple) -> ShapeError:
-    """Return the error for an array of another shape; it names the first axis that differs."""
-    if len(given) != len(shape):
-        which = f"{len(given)} axes instead of {len(shape)}"
-    else:
-        axis = next(i for i in range(len(shape)) if given[i] != shape[i])
-        which = f"axis {axis} is {given[axis]} instead of {shape[axis]}"
-    return ShapeError(f"{name} has shape {given}; expected {axes} = {shape}: {which}")
 
 
 def _instead(name: str, array: Any) -> str:
