@@ -63,14 +63,7 @@ def autotune(
 
 
 def _tune(problem: ConvProblem, threads: int) -> dict[str, float]:
-    medians = {name: median(seconds) for name, seconds in times(problem, threads).items()}
-    found = {name: medians[name] for name in sorted(medians, key=medians.get)}
-    machine_file.keep_tuned(problem, threads, found)
-    return found
-
-
-def times(problem: ConvProblem, threads: int = 1) -> dict[str, list[float]]:
-    """Time the promising algorithms on a layer, and keep nothing; return the seconds of every round."""
+    """Time the promising algorithms on a layer; keep and return their medians, the fastest first."""
     expected, memory = predicted(problem, threads), Memory(output=problem.y_bytes)
     promising = [name for name in expected if expected[name] <= HOPELESS * min(expected.values())]
     x, w, answer, limit = material(problem)
@@ -86,7 +79,10 @@ def times(problem: ConvProblem, threads: int = 1) -> dict[str, list[float]]:
             once[name] = timers[name]()
         rest = 0.0 if threads == 1 else REST
         slow = {name for name in timers if once[name] > SLOW * min(once.values())}
-        found = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
+        seconds = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
         fast = {name: run for name, run in timers.items() if name not in slow}
-        found |= take_turns(fast, ROUNDS, most=MOST, budget=BUDGET, rest=rest)
-    return {name: found[name] for name in promising}
+        seconds |= take_turns(fast, ROUNDS, most=MOST, budget=BUDGET, rest=rest)
+    medians = {name: median(seconds[name]) for name in promising}
+    found = {name: medians[name] for name in sorted(medians, key=medians.get)}
+    machine_file.keep_tuned(problem, threads, found)
+    return found

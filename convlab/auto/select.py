@@ -128,10 +128,5 @@ def rank(
             return rank_on_cpu(problem, threads, include_packing)
         except ConvError as error:  # the files of the course are not whole
             why = f"{why}, for {error}"
-    return _by_rank(backend), why
-
-
-def _by_rank(backend: str) -> list[str]:
-    """Return the names of algorithms in the order of the rule, for where there is no model."""
     ranks = {name: one.forms[backend].rank for name, one in ALGORITHMS.items() if backend in one.forms}
-    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get)
+    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get), why

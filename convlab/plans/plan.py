@@ -240,20 +240,18 @@ class Plan:
         try:
             yield
         except ShapeError as error:
-            raise self._with_hint(error, x.shape, problem) from None
+            raise ShapeError(f"{error}{self._hint(x.shape, problem)}") from None
 
-    def _with_hint(self, error: ShapeError, shape: tuple, problem: ConvProblem) -> ShapeError:
-        """Return the error; where `resize` would make the plan fit that shape, it says so."""
+    def _hint(self, shape: tuple, problem: ConvProblem) -> str:
+        """Return how `resize` would make the plan fit a shape; nothing where it would not."""
         if len(shape) != 4 or shape[3] != problem.C:
-            return error
+            return ""
         N, H, W, _ = shape
         try:
             refused = self.algorithm.supports(replace(problem, N=N, H=H, W=W))
         except ConvError:
-            return error
-        if refused:
-            return error
-        return ShapeError(f"{error}; plan.resize(N={N}, H={H}, W={W}) makes the plan fit")
+            return ""
+        return "" if refused else f"; plan.resize(N={N}, H={H}, W={W}) makes the plan fit"
 
     def _memory(self, output: int = 0) -> Memory:
         """Return what is asked if another size would fit."""
