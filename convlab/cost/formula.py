@@ -46,19 +46,12 @@ _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
     "for (let five = 1; five < best; five *= 5) { for (let three = five; three < best; three *= 3) { "
     "let size = three; while (size < least) size *= 2; best = min(best, size); } } return best; }; "
 )
-
-
-def _ceil(value) -> Fraction:
-    return Fraction(ceil(value))
-
-
-def _log2(value) -> Fraction:
-    return Fraction(log2(value))
-
-
 _ALIKE = {"max": max, "min": min, "fast": fast_size, "tiled": tiled_rows}
 _QUICK = {"__builtins__": {}, "ceil": ceil, "log2": log2} | _ALIKE
-_FUNCTIONS = {"ceil": _ceil, "log2": _log2} | _ALIKE
+_FUNCTIONS = {
+    "ceil": lambda value: Fraction(ceil(value)),
+    "log2": lambda value: Fraction(log2(value)),
+} | _ALIKE
 
 
 class Formula:

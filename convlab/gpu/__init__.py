@@ -17,12 +17,12 @@ multiply, and `simulator` and `assembly`, which look at kernels. `diagnose` says
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.gpu.assembly import assemble
     from convlab.gpu.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.device import current, simulated, using
@@ -41,48 +41,7 @@ if TYPE_CHECKING:
     from convlab.gpu.simulated_gpu import Simulator
     from convlab.gpu.tensor_cores.fragments import one_product
 
-__all__ = [
-    "GPUS",
-    "Simulator",
-    "Tile",
-    "assemble",
-    "choose_tile",
-    "compiler_is_here",
-    "cuda",
-    "current",
-    "device_function",
-    "estimate",
-    "float32",
-    "float64",
-    "gpu_is_here",
-    "implicit_loader",
-    "int32",
-    "kernel",
-    "matrix_loader",
-    "one_product",
-    "outer_products",
-    "simulated",
-    "tiled_product",
-    "uint32",
-    "uint64",
-    "using",
-]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.gpu import (
-        assembly,
-        availability,
-        device,
-        gemm,
-        kernels,
-        numba_cuda,
-        occupancy,
-        simulated_gpu,
-    )
-    from convlab.gpu.tensor_cores import fragments
-
-    return numba_cuda, device, simulated_gpu, kernels, assembly, availability, occupancy, gemm, fragments
-
-
-__getattr__ = door(__name__, __all__, _homes)
+__all__, __getattr__ = door(__name__, _offer)

@@ -19,24 +19,19 @@ Read in this order:
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.networks.layers import Layer, Network, load, names
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.networks.executor import Executor
     from convlab.networks.model import Model, load_model, model_names
     from convlab.networks.profile import Profile
 
-__all__ = ["Executor", "Layer", "Model", "Network", "Profile", "load", "load_model", "model_names", "names"]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.networks import executor, model, profile  # what runs takes Numba
-
-    return model, executor, profile
-
-
-__getattr__ = door(__name__, __all__, _homes)
+_taking_numba, __getattr__ = door(__name__, _offer)
+__all__ = sorted(["Layer", "Network", "load", "names", *_taking_numba])

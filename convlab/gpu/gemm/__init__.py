@@ -14,12 +14,12 @@ Read in this order:
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.gpu.gemm.heuristics import choose_tile, estimate
     from convlab.gpu.gemm.kernel import tiled_product
     from convlab.gpu.gemm.load_implicit import implicit_loader
@@ -27,21 +27,7 @@ if TYPE_CHECKING:
     from convlab.gpu.gemm.outer_product import outer_products
     from convlab.gpu.gemm.tile import Tile
 
-__all__ = [
-    "Tile",
-    "choose_tile",
-    "estimate",
-    "implicit_loader",
-    "matrix_loader",
-    "outer_products",
-    "tiled_product",
-]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.gpu.gemm import heuristics, kernel, load_implicit, load_matrix, outer_product, tile
-
-    return tile, heuristics, load_implicit, load_matrix, outer_product, kernel
-
-
-__getattr__ = door(__name__, __all__, _homes)
+__all__, __getattr__ = door(__name__, _offer)
