@@ -18,28 +18,8 @@ multiply, and `simulator` and `assembly`, which look at kernels. `diagnose` says
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from convlab.support.lazy import door
-
-if TYPE_CHECKING:
-    from convlab.gpu.assembly import assemble
-    from convlab.gpu.availability import compiler_is_here, gpu_is_here
-    from convlab.gpu.device import current, simulated, using
-    from convlab.gpu.gemm import (
-        Tile,
-        choose_tile,
-        estimate,
-        implicit_loader,
-        matrix_loader,
-        outer_products,
-        tiled_product,
-    )
-    from convlab.gpu.kernels import device_function, kernel
-    from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32, uint64
-    from convlab.gpu.occupancy import GPUS
-    from convlab.gpu.simulated_gpu import Simulator
-    from convlab.gpu.tensor_cores.fragments import one_product
 
 __all__ = [
     "GPUS",
@@ -70,19 +50,12 @@ __all__ = [
 
 
 def _homes() -> tuple[ModuleType, ...]:
-    from convlab.gpu import (
-        assembly,
-        availability,
-        device,
-        gemm,
-        kernels,
-        numba_cuda,
-        occupancy,
-        simulated_gpu,
-    )
+    from convlab.gpu import assembly, availability, device, kernels, numba_cuda, occupancy, simulated_gpu
+    from convlab.gpu.gemm import heuristics, kernel, load_implicit, load_matrix, outer_product, tile
     from convlab.gpu.tensor_cores import fragments
 
-    return numba_cuda, device, simulated_gpu, kernels, assembly, availability, occupancy, gemm, fragments
+    gemm = tile, heuristics, load_implicit, load_matrix, outer_product, kernel
+    return numba_cuda, device, simulated_gpu, kernels, assembly, availability, occupancy, *gemm, fragments
 
 
 __getattr__ = door(__name__, __all__, _homes)

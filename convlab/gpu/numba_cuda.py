@@ -33,20 +33,6 @@ except Exception as error:  # without the toolkit's libraries numba-cuda raises 
 # A small grid is no news to a learner: pictures and tests are made of small ones.
 cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
-__all__ = [
-    "cuda",
-    "float32",
-    "float64",
-    "int32",
-    "kernel_options",
-    "launch_bounds",
-    "number_type",
-    "ptx_of",
-    "type_of",
-    "uint32",
-    "uint64",
-]
-
 
 def number_type(dtype: str):
     """Return Numba's type of a number by its name: float32 for "float32"."""

@@ -14,17 +14,8 @@ Read in this order:
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from convlab.support.lazy import door
-
-if TYPE_CHECKING:
-    from convlab.algorithms.indirect.gpu import indirect_loader
-    from convlab.algorithms.precomputed_gemm.gpu import precomputed_loader
-    from convlab.inspect.access_patterns import ACCESS_PATTERNS, turned_in_shared
-    from convlab.inspect.launches import last_launch, record_launches
-    from convlab.inspect.tiling import Tiling, tile_traffic
-    from convlab.inspect.traffic import Bus, FirstBlock, first_block, global_traffic, shared_traffic, sites
 
 __all__ = [
     "ACCESS_PATTERNS",
