@@ -110,5 +110,4 @@ class AsyncCopies:
             text += " while cp.async still copies to it"
         text += f", for thread {simulation.thread_index(copy.thread)}: wait for the copy first"
         begun = simulation.place(simulation.paths.nodes[copy.path], copy.instruction)
-        who = simulation.block_index, thread
-        simulation.mistakes.add(Mistake(errors.IN_FLIGHT, text, place, begun, array.name, index, *who))
+        simulation.mistakes.add(Mistake(errors.IN_FLIGHT, text, place, begun, array.name))

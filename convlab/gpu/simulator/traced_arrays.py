@@ -147,7 +147,7 @@ class TracedArray:
         else:
             text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
             text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
-        self.simulation.note(errors.ROW, text, self.name, index)
+        self.simulation.note(errors.ROW, text, self.name)
 
     def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:
         """Note an access to elements k, k + 1, ... of `flat`, having looked at where it begins."""
@@ -156,7 +156,7 @@ class TracedArray:
         if address % piece:
             text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
             text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
-            self.simulation.stop(errors.MISALIGNED, text, self.name, self.index(k))
+            self.simulation.stop(errors.MISALIGNED, text, self.name)
         for part in range(size // piece):
             access = self.simulation.log.access(kind, self.whole, piece, part)
             self._record((self.simulation.path.number, instruction, access, address + part * piece))
@@ -201,10 +201,10 @@ class TracedArray:
         name = element(self.name, self.index(k))
         if state == COPYING:
             text = f"{name} is read while cp.async still copies to it: wait for the copy first"
-            self.simulation.note(errors.PENDING, text, self.name, self.index(k))
+            self.simulation.note(errors.PENDING, text, self.name)
         elif state == EMPTY:
             text = f"{name}, in {self.space} memory, is read before anything was written there"
-            self.simulation.note(errors.UNWRITTEN, text, self.name, self.index(k))
+            self.simulation.note(errors.UNWRITTEN, text, self.name)
 
 
 class _Elements(dict):
@@ -237,7 +237,7 @@ def no_whole_number(array, index) -> None:
     if any(isinstance(end, float | np.floating) for end in ends):
         text = f"{element(array.name, indices)}: an index is a whole number, and this is none"
         text += " (/ makes a float, even of 4 / 2; // does not)"
-        array.simulation.stop(errors.FRACTION, text, array.name, indices)
+        array.simulation.stop(errors.FRACTION, text, array.name)
 
 
 def out_of_bounds(array, index) -> None:
@@ -248,10 +248,10 @@ def out_of_bounds(array, index) -> None:
     if wrong < 0:
         text = f"{name}: an index below zero (Numba would count it from the end)"
         array.simulation.watch.beyond(wrong)
-        array.simulation.stop(errors.NEGATIVE, text, array.name, index)
+        array.simulation.stop(errors.NEGATIVE, text, array.name)
     text = f"{name} is outside of {array.name}, whose axis {axis} has {extent} elements"
     for bits in (32, 64):
         if 1 << bits - 1 <= wrong < 1 << bits:
             text += f" ({wrong} is {wrong - (1 << bits)} as a uint{bits})"
             array.simulation.watch.beyond(wrong)
-    array.simulation.stop(errors.BOUNDS, text, array.name, index)
+    array.simulation.stop(errors.BOUNDS, text, array.name)
