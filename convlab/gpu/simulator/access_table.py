@@ -88,8 +88,6 @@ class AccessTable:
 
     def requests(self, site: Site) -> list[Request]:
         """Return the requests of a site."""
-        if site not in self.sites:
-            raise ParameterError("this site is of another trace")
         rows = self._rows_of(self._number[site])
         starts = rows.start + np.flatnonzero(np.diff(self._request[rows], prepend=-1))
         found = [

@@ -161,24 +161,20 @@ class Simulation:
 
     def shared_array(self, shape, dtype, instruction: int):
         """Return the shared array made at a place of the source: the same for all threads of the block."""
-        name = self._name(instruction)
-        self._look_at_shape(name, shape)
+        name = self._name_with_shape(instruction, shape)
         return self.shared.array(shape, dtype, self._spot(instruction)[1], name)
 
     def local_array(self, shape, dtype, instruction: int):
         """Return a new local array."""
-        name = self._name(instruction)
-        self._look_at_shape(name, shape)
-        return LocalArray(self, shape, dtype, name)
+        return LocalArray(self, shape, dtype, self._name_with_shape(instruction, shape))
 
-    def _look_at_shape(self, name: str, shape) -> None:
-        """Stop if a size is no whole number: what was divided by / is none."""
-        if any(
-            isinstance(size, float | np.floating)
-            for size in (shape if isinstance(shape, tuple) else (shape,))
-        ):
+    def _name_with_shape(self, instruction, shape) -> str:
+        """Return an array's name; stop if a size is no whole number: what was divided by / is none."""
+        name, sizes = self._name(instruction), shape if isinstance(shape, tuple) else (shape,)
+        if any(isinstance(size, float | np.floating) for size in sizes):
             text = f"{name} has the shape {shape}: it takes whole numbers (/ makes a float; // does not)"
             self.stop(errors.FRACTION, text, name)
+        return name
 
     def constant(self, array, instruction: int):
         """Return an array in constant memory."""
