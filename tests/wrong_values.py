@@ -153,7 +153,7 @@ _RECORDS = (
     "algorithms.spec.Algorithm",
     "gpu.simulator.errors.Mistake",
     "gpu.simulator.requests.Request",
-    "gpu.simulator.access_site.Site",
+    "gpu.simulator.requests.Site",
     "gpu.simulator.trace.Trace",
     "gpu.simulator.trace.Trace.add",
     "machine.facts.Machine",

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.gpu.simulator.access_log import AccessRows
+from convlab.gpu.simulator.access_log import AccessRows, unique_rows
 from convlab.gpu.simulator.errors import RACE, Mistake, element
-from convlab.gpu.simulator.unique_rows import unique_rows
 
 VERBS = {
     "ld": "read",
