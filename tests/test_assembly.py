@@ -252,12 +252,12 @@ def test_main_loop_may_hold_small_ones():
 @needs_tools
 def test_numbers_that_do_not_fit_into_registers_are_spilled():
     limited = assemble(many_numbers, FLOATS, FLOATS, 5)
-    free = assemble(many_numbers, FLOATS, FLOATS, 5, launch_bounds=(256, 1))
+    free = assemble(cuda.jit(launch_bounds=(256, 1))(many_numbers.py_func), FLOATS, FLOATS, 5)
     assert limited.registers <= 65536 // 1024 < 96 < free.registers
     assert limited.spill_stores > 0 < limited.spill_loads
     assert limited.stack_bytes > 0 < limited.count("LDL")
     assert (free.spill_bytes, free.stack_bytes, free.count("LDL")) == (0, 0, 0)
-    tight = assemble(many_numbers.py_func, FLOATS, FLOATS, 5, max_registers=40)
+    tight = assemble(cuda.jit(max_registers=40)(many_numbers.py_func), FLOATS, FLOATS, 5)
     assert tight.registers <= 40
     assert tight.spill_bytes > limited.spill_bytes
 
@@ -311,7 +311,7 @@ def test_occupancy(arch, threads, registers, shared, blocks, share, limited_by):
 
 @needs_tools
 def test_launch_bounds_give_the_blocks_they_promise():
-    built = assemble(many_numbers, FLOATS, FLOATS, 5, launch_bounds=(256, 3))
+    built = assemble(cuda.jit(launch_bounds=(256, 3))(many_numbers.py_func), FLOATS, FLOATS, 5)
     assert built.occupancy(256).blocks == 3
     assert built.occupancy(256).limited_by == "registers"
     assert built.occupancy(256, dynamic_shared_bytes=120 * 1024).limited_by == "shared memory"

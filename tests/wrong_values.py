@@ -666,11 +666,8 @@ def rows() -> dict[str, Call]:
             kernel=_nothing,
             arguments=kernel_arguments,
             arch="sm_90",
-            launch_bounds=32,
-            fastmath=False,
-            max_registers=32,
             trusted=True,
-            right={"arguments": set(VALUES), "fastmath": {"True", "NumPy's True"}},
+            right={"arguments": set(VALUES)},
         )
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"

@@ -61,21 +61,13 @@ def type_of(argument):
     return typeof(argument)
 
 
-def kernel_options(kernel) -> dict:
-    """Return what `kernel` was given in ``@cuda.jit(...)``, e.g. {"fastmath": True}; only what is set."""
-    options = getattr(kernel, "targetoptions", {})
-    return {
-        name: options[name] for name in ("fastmath", "launch_bounds", "max_registers") if options.get(name)
-    }
-
-
-def ptx_of(kernel, types, capability, *, fastmath: bool, launch_bounds) -> str:
+def ptx_of(kernel, types, capability) -> str:
     """Return the PTX of a kernel for arguments of these types, made without a driver.
 
     `capability` is (9, 0) and the like. Every instruction carries its source line, also those of the
     functions that the kernel calls.
     """
-    function = getattr(kernel, "py_func", kernel)
+    function, options = getattr(kernel, "py_func", kernel), getattr(kernel, "targetoptions", {})
     with _asked_for_lines_only(capability), _called_functions_afresh(function), warnings.catch_warnings():
         # Kernels of a notebook's cell or of the prompt may have no source; that is no news here.
         warnings.simplefilter("ignore")
@@ -86,8 +78,8 @@ def ptx_of(kernel, types, capability, *, fastmath: bool, launch_bounds) -> str:
             abi="numba",
             cc=capability,
             lineinfo=True,
-            fastmath=fastmath,
-            launch_bounds=launch_bounds,
+            fastmath=bool(options.get("fastmath")),
+            launch_bounds=options.get("launch_bounds"),
         )
     return ptx
 

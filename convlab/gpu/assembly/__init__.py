@@ -27,7 +27,7 @@ from convlab.gpu.availability import assembly_fault
 from convlab.gpu.diagnose.driver_errors import too_much_shared
 from convlab.gpu.diagnose.toolkit import find_part
 from convlab.gpu.occupancy import Occupancy, occupancy
-from convlab.support.checked import Count, checked
+from convlab.support.checked import checked
 
 
 @dataclass(frozen=True)
@@ -98,27 +98,18 @@ class Assembly(Code):
 
 
 @checked
-def assemble(
-    kernel: Any,
-    *arguments: Any,
-    arch: str = "sm_90",
-    launch_bounds: Count | tuple[Count, ...] | None = None,
-    fastmath: bool | None = None,
-    max_registers: Count | None = None,
-) -> Assembly:
+def assemble(kernel: Any, *arguments: Any, arch: str = "sm_90") -> Assembly:
     """Compile a kernel for one kind of GPU and read the machine code.
 
     Parameters
     ----------
     kernel : callable
-        What ``@cuda.jit`` made, or the plain function.
+        What ``@cuda.jit`` made, whose options count, or the plain function.
     *arguments
         As for a launch; only their types matter: whole numbers become uint32, arrays are contiguous. A type
         of Numba's may stand for an argument.
     arch : str
         "sm_80", "sm_86", "sm_90", ...
-    launch_bounds, fastmath, max_registers
-        In place of what the kernel was given in ``@cuda.jit(...)``.
 
     Raises
     ------
@@ -134,21 +125,13 @@ def assemble(
     from convlab.gpu.simulator.launch_checks import kernel_function, named
 
     named(kernel_function(kernel), arguments)
-    options = numba_cuda.kernel_options(kernel)
-    launch_bounds = options.get("launch_bounds") if launch_bounds is None else launch_bounds
-    fastmath = options.get("fastmath", False) if fastmath is None else fastmath
-    max_registers = options.get("max_registers") if max_registers is None else max_registers
-    ptx = numba_cuda.ptx_of(
-        kernel,
-        [numba_cuda.type_of(as_launched(argument)) for argument in arguments],
-        _capability(arch),
-        fastmath=fastmath,
-        launch_bounds=launch_bounds,
-    )
+    types = [numba_cuda.type_of(as_launched(argument)) for argument in arguments]
+    ptx = numba_cuda.ptx_of(kernel, types, _capability(arch))
+    most = getattr(kernel, "targetoptions", {}).get("max_registers")
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
-        limit = [f"-maxrregcount={max_registers}"] if max_registers else []
+        limit = [f"-maxrregcount={most}"] if most else []
         report = _run("ptxas", "-v", "-lineinfo", f"-arch={arch}", *limit, source, "-o", binary)[1]
         sass = _run("nvdisasm", "-c", "-g", binary)[0]
     return Assembly(
