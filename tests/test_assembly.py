@@ -1,6 +1,5 @@
-"""The compiler's view of kernels: small ones whose machine code is known, loops, lines, limits."""
+"""The compiler's view of kernels: small ones whose machine code is known, loops, limits."""
 
-import inspect
 import re
 import subprocess
 import tempfile
@@ -90,12 +89,6 @@ def in_shared_memory(y, n):
     y[i] = shared[0, U(i ^ n)]
 
 
-def line_of(kernel, text: str) -> int:
-    """The number of the line that holds `text`, in the file."""
-    source, first = inspect.getsourcelines(kernel.py_func)
-    return first + next(number for number, line in enumerate(source) if text in line)
-
-
 # -- what is counted ---------------------------------------------------------------------------------------
 
 
@@ -128,7 +121,7 @@ def test_compiler_is_the_one_beside_this_python():
 
 
 def linked_for_a_launch(kernel, *arguments, arch: str) -> Code:
-    """The machine code that numba-cuda would launch: without source lines, and made by nvJitLink."""
+    """The machine code that numba-cuda would launch, made by nvJitLink."""
     core = pytest.importorskip("cuda.core")
     intermediate, _ = cuda.compile(
         kernel.py_func,
@@ -163,11 +156,9 @@ def test_what_is_shown_is_what_a_launch_would_run(arch):
 
 
 @needs_tools
-def test_float64_is_found_with_its_line_also_in_a_called_function():
+def test_float64_is_found_also_in_a_called_function():
     built = assemble(tenths, FLOATS, FLOATS, 100)
     assert built.float64 == {"F2F.F64.F32": 1, "DMUL": 1, "F2F.F32.F64": 1}
-    wide = Code(tuple(o for o in built.operations if o.opcode in built.float64))
-    assert built.lines(wide)[line_of(tenth, "0.1")].count("DMUL") == 1
 
 
 @needs_tools
@@ -176,15 +167,6 @@ def test_four_numbers_move_in_one_instruction():
     assert built.memory == {"LDG.E.128": 1, "STG.E.128": 1}
     assert built.count("LDG") == built.count("LDG.E") == built.count("LDG.E.128") == 1
     assert built.count("LD") == built.count("LDG.E.12") == 0
-
-
-@needs_tools
-@pytest.mark.parametrize("arch", ARCHS)
-def test_every_memory_instruction_stands_at_its_source_line(arch):
-    lines = assemble(saxpy, np.float32(2), FLOATS, FLOATS, 100, arch=arch).lines()
-    assert lines[line_of(saxpy, "y[i] =")].memory == {"LDG.E": 2, "STG.E": 1}
-    assert lines[line_of(saxpy, "i < n")].count("EXIT") == 1 or lines[line_of(saxpy, "i < n")].count("ISETP")
-    assert all(not code.memory for line, code in lines.items() if line != line_of(saxpy, "y[i] ="))
 
 
 # -- loops -------------------------------------------------------------------------------------------------
@@ -280,10 +262,9 @@ def test_shared_memory_is_counted_and_more_than_there_is_refused():
 
 
 @needs_tools
-def test_kernel_compiled_for_its_lines_is_compiled_anew_for_a_launch():
+def test_functions_of_a_kernel_are_compiled_anew_for_a_launch():
     assemble(tenths, FLOATS, FLOATS, 100)
     assert not tenth.overloads
-    assert tenth.targetoptions["lineinfo"] is False
 
 
 # By hand: 128 registers are 4096 a warp, 16 warps of 65536; 16,640 + 1024 bytes fit 9, 5 and 13 times.

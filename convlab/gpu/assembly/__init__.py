@@ -48,8 +48,6 @@ class Assembly(Code):
         Static shared memory of a block.
     ptx, sass : str
         What Numba wrote, and nvdisasm's listing.
-    file : str
-        The file that the kernel stands in.
     """
 
     arch: str
@@ -60,7 +58,6 @@ class Assembly(Code):
     shared_bytes: int
     ptx: str
     sass: str
-    file: str
 
     @property
     def spill_bytes(self) -> int:
@@ -84,13 +81,6 @@ class Assembly(Code):
         if not self.loops:
             raise ConvError("the kernel has no loop; the compiler may have unrolled those of its source")
         return main_loop(self.loops)
-
-    def lines(self, code: Code | None = None) -> dict[int, Code]:
-        """Return the instructions of each line of the kernel's own file; of `code` alone, if it is given."""
-        return {line: own for (file, line), own in (code or self).by_line.items() if self._own(file)}
-
-    def _own(self, file: str) -> bool:
-        return file == self.file or file.endswith("/" + self.file)  # the prompt's "<stdin>" is given a folder
 
     def occupancy(self, threads: int, dynamic_shared_bytes: int = 0) -> Occupancy:
         """Return how many blocks of `threads` threads one multiprocessor holds at once, and why no more."""
@@ -132,8 +122,8 @@ def assemble(kernel: Any, *arguments: Any, arch: str = "sm_90") -> Assembly:
         source, binary = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
         limit = [f"-maxrregcount={most}"] if most else []
-        report = _run("ptxas", "-v", "-lineinfo", f"-arch={arch}", *limit, source, "-o", binary)[1]
-        sass = _run("nvdisasm", "-c", "-g", binary)[0]
+        report = _run("ptxas", "-v", f"-arch={arch}", *limit, source, "-o", binary)[1]
+        sass = _run("nvdisasm", "-c", binary)[0]
     return Assembly(
         operations=parse(sass).operations,
         arch=arch,
@@ -144,7 +134,6 @@ def assemble(kernel: Any, *arguments: Any, arch: str = "sm_90") -> Assembly:
         shared_bytes=_number(report, r"(\d+) bytes smem"),
         ptx=ptx,
         sass=sass,
-        file=getattr(kernel, "py_func", kernel).__code__.co_filename,
     )
 
 
