@@ -44,7 +44,7 @@ class AccessTable:
         (paths, instruction, access), inverse = unique_rows(rows.path, rows.instruction, rows.access)
         sites, spots, site, spot = {}, {}, [], []
         for path, f_lasti, number in zip(paths.tolist(), instruction.tolist(), access.tolist(), strict=True):
-            code, use = self._simulation.paths.nodes[path].code, accesses[number]
+            code, use = self._simulation.paths[path].code, accesses[number]
             position = instructions(code)[f_lasti // 2]
             key = (places(code)[position], use.array, use.kind, use.size)
             site.append(sites.setdefault(key, len(sites)))
@@ -95,7 +95,7 @@ class AccessTable:
         return sorted(found, key=lambda one: (one.block[::-1], one.warp, one.iteration))
 
     def _one(self, rows, size):
-        path = self._simulation.paths.nodes[self._rows.path[rows.start]]
+        path = self._simulation.paths[self._rows.path[rows.start]]
         threads, block = self._rows.thread[rows], tuple(self._blocks[self._block[rows.start]])
         warp = int(threads[0]) // WARP
         return Request(block, warp, path.iterations(), threads % WARP, self._address[rows], size)

@@ -28,7 +28,7 @@ from convlab.gpu.simulator.launch_checks import (
     unsigned_names,
 )
 from convlab.gpu.simulator.local_arrays import LocalArray
-from convlab.gpu.simulator.loop_paths import SOME_ROUNDS, Paths
+from convlab.gpu.simulator.loop_paths import SOME_ROUNDS, Path
 from convlab.gpu.simulator.races_between_blocks import RacesBetweenBlocks
 from convlab.gpu.simulator.races_within_block import within_block
 from convlab.gpu.simulator.shared_memory import SharedMemory
@@ -75,7 +75,8 @@ class Simulation:
         self.lane = self.path = self.block_index = None
         given, self.watch = named(self.kernel, arguments), WraparoundChecks(self)
         self.function = Binder(self).bind(self.kernel, unsigned_names(given))
-        self.paths = Paths(self.function.__code__)
+        self.paths: list[Path] = []
+        Path(self.paths, None, self.function.__code__, -1, None)
         self.arguments = [self._argument(*pair) for pair in given]
         self.trace = Trace(self)
 
