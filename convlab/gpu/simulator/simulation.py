@@ -64,12 +64,8 @@ class Simulation:
         self.traced = traced
         self.most_rounds = check_whole("most_rounds", most_rounds, 1, LARGEST)
         self.log, self.memory, self.mistakes = AccessLog(), GlobalMemory(), Mistakes()
-        shared_bytes = check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED)
-        self.order, self.copies, self.shared = (
-            VectorClocks(self),
-            AsyncCopies(self),
-            SharedMemory(self, shared_bytes),
-        )
+        self.order, self.copies = VectorClocks(self), AsyncCopies(self)
+        self.shared = SharedMemory(self, check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED))
         self.constants: dict[int, TracedArray] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
