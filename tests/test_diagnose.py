@@ -219,7 +219,7 @@ def fill(y):
 assert not hasattr(np, "row_stack")
 if __import__("importlib").util.find_spec("numba_cuda"):
     from numba import float32, types
-    ptx = ptx_of(cuda.jit(fill), [types.Array(float32, 1, "C")], (9, 0), fastmath=False, launch_bounds=None)
+    ptx = ptx_of(cuda.jit(fill), [types.Array(float32, 1, "C")], (9, 0))
     assert "fill" in ptx
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True)

@@ -153,7 +153,7 @@ _RECORDS = (
     "algorithms.spec.Algorithm",
     "gpu.simulator.errors.Mistake",
     "gpu.simulator.requests.Request",
-    "gpu.simulator.access_site.Site",
+    "gpu.simulator.requests.Site",
     "gpu.simulator.trace.Trace",
     "gpu.simulator.trace.Trace.add",
     "machine.facts.Machine",
@@ -659,11 +659,8 @@ def rows() -> dict[str, Call]:
             kernel=_nothing,
             arguments=kernel_arguments,
             arch="sm_90",
-            launch_bounds=32,
-            fastmath=False,
-            max_registers=32,
             trusted=True,
-            right={"arguments": set(VALUES), "fastmath": {"True", "NumPy's True"}},
+            right={"arguments": set(VALUES)},
         )
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"

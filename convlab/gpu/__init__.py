@@ -26,15 +26,12 @@ def _offer() -> dict[str, Any]:
     from convlab.gpu.assembly import assemble
     from convlab.gpu.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.device import current, simulated, using
-    from convlab.gpu.gemm import (
-        Tile,
-        choose_tile,
-        estimate,
-        implicit_loader,
-        matrix_loader,
-        outer_products,
-        tiled_product,
-    )
+    from convlab.gpu.gemm.heuristics import choose_tile, estimate
+    from convlab.gpu.gemm.kernel import tiled_product
+    from convlab.gpu.gemm.load_implicit import implicit_loader
+    from convlab.gpu.gemm.load_matrix import matrix_loader
+    from convlab.gpu.gemm.outer_product import outer_products
+    from convlab.gpu.gemm.tile import Tile
     from convlab.gpu.kernels import device_function, kernel
     from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32, uint64
     from convlab.gpu.occupancy import GPUS

@@ -11,23 +11,3 @@ Read in this order:
     launch           the way in; `heuristics` choose the tile
     matrix, batched  one product, or many of one size; `simple` has the first two kernels of the ladder
 """
-
-from __future__ import annotations
-
-from typing import Any
-
-from convlab.support.lazy import door
-
-
-def _offer() -> dict[str, Any]:
-    from convlab.gpu.gemm.heuristics import choose_tile, estimate
-    from convlab.gpu.gemm.kernel import tiled_product
-    from convlab.gpu.gemm.load_implicit import implicit_loader
-    from convlab.gpu.gemm.load_matrix import matrix_loader
-    from convlab.gpu.gemm.outer_product import outer_products
-    from convlab.gpu.gemm.tile import Tile
-
-    return locals()
-
-
-__all__, __getattr__ = door(__name__, _offer)

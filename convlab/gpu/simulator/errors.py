@@ -55,15 +55,11 @@ class Mistake:
     kind : str
         "race", "out of bounds", "divergent barrier" ...
     message : str
-        The first time it happened, in one sentence.
+        The first time it happened, in one sentence: who, and which element.
     place, other : Place
         Where; and where the other party was, if there are two.
     array : str
         Name of the array, or "".
-    index : tuple of int
-        Which element of it.
-    block, thread : tuple of int
-        Who, along x, y and z.
     count : int
         How often.
     """
@@ -73,9 +69,6 @@ class Mistake:
     place: Place
     other: Place | None = None
     array: str = ""
-    index: tuple[int, ...] = ()
-    block: tuple[int, int, int] = (0, 0, 0)
-    thread: tuple[int, int, int] = (0, 0, 0)
     count: int = 1
 
     @property
@@ -113,9 +106,6 @@ class Mistakes:
 
     def __iter__(self) -> Iterator[Mistake]:
         return iter(self._seen.values())
-
-    def __len__(self) -> int:
-        return len(self._seen)
 
 
 def element(array: str, index: Any) -> str:

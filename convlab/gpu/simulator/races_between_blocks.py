@@ -103,13 +103,11 @@ class RacesBetweenBlocks:
     def _note(self, access, kind, rows, row, moment, who, count):
         simulation, block = self._simulation, self._simulation.block_index
         thread, index, did, place = describe_access(simulation, rows, row)
-        path = simulation.paths.nodes[who >> _THREAD + _INSTRUCTION]
+        path = simulation.paths[who >> _THREAD + _INSTRUCTION]
         other = simulation.place(path, who >> _THREAD & (1 << _INSTRUCTION) - 1)
         text = f"{element(access.array.name, index)} is {did} by thread {thread} of block {block}"
         text += f", and {VERBS[kind]} by block {self._block_at(moment)}: blocks run in any order"
         if any(key > ELEMENT for key in simulation.order.clocks[int(rows.turn[row])]):
             text += "; an atomic operation tells of what was written before it, but only if a threadfence()"
             text += " stands between, and what tells is atomic too"
-        simulation.mistakes.add(
-            Mistake(RACE, text, place, other, access.array.name, index, block, thread, count)
-        )
+        simulation.mistakes.add(Mistake(RACE, text, place, other, access.array.name, count))

@@ -47,7 +47,7 @@ class Lane:
         self.simulation, self.hub, self.thread, self.number = simulation, hub, thread, thread % WARP
         self.index = simulation.thread_index(thread)
         self.waits = self.got = None
-        self.path = simulation.paths.root
+        self.path = simulation.paths[0]
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(simulation.function, hub)
         self.greenlet.gr_context = simulation.context
@@ -204,11 +204,8 @@ class ThreadBlock:
             lane.release(values)
 
     def _diverged(self, lane, other, text):
-        block = self.simulation.block_index
-        place, elsewhere = self._place(lane), other and self._place(other)
-        mistake = Mistake(
-            errors.BARRIER, f"{text} (block {block})", place, elsewhere, block=block, thread=lane.index
-        )
+        text += f" (block {self.simulation.block_index})"
+        mistake = Mistake(errors.BARRIER, text, self._place(lane), other and self._place(other))
         self.simulation.mistakes.add(mistake)
 
     def _place(self, lane):
