@@ -110,4 +110,5 @@ class AsyncCopies:
             text += " while cp.async still copies to it"
         text += f", for thread {simulation.thread_index(copy.thread)}: wait for the copy first"
         begun = simulation.place(simulation.paths[copy.path], copy.instruction)
-        simulation.mistakes.add(Mistake(errors.IN_FLIGHT, text, place, begun, array.name))
+        who = simulation.block_index, thread
+        simulation.mistakes.add(Mistake(errors.IN_FLIGHT, text, place, begun, array.name, index, *who))

@@ -55,11 +55,15 @@ class Mistake:
     kind : str
         "race", "out of bounds", "divergent barrier" ...
     message : str
-        The first time it happened, in one sentence: who, and which element.
+        The first time it happened, in one sentence.
     place, other : Place
         Where; and where the other party was, if there are two.
     array : str
         Name of the array, or "".
+    index : tuple of int
+        Which element of it.
+    block, thread : tuple of int
+        Who, along x, y and z.
     count : int
         How often.
     """
@@ -69,6 +73,9 @@ class Mistake:
     place: Place
     other: Place | None = None
     array: str = ""
+    index: tuple[int, ...] = ()
+    block: tuple[int, int, int] = (0, 0, 0)
+    thread: tuple[int, int, int] = (0, 0, 0)
     count: int = 1
 
     @property

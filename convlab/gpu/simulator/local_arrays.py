@@ -42,7 +42,7 @@ class LocalArray(dict):
             return self[index]
         indices = index if isinstance(index, tuple) else (index,)
         text = f"{element(self.name, indices)}, a local array, is read before anything was written there"
-        self.simulation.note(errors.UNWRITTEN, text, self.name)
+        self.simulation.note(errors.UNWRITTEN, text, self.name, indices)
         return self.dtype.type(np.nan) if self.dtype.kind in "fc" else self._cast(-1)
 
     def _index(self, index):

@@ -110,4 +110,6 @@ class RacesBetweenBlocks:
         if any(key > ELEMENT for key in simulation.order.clocks[int(rows.turn[row])]):
             text += "; an atomic operation tells of what was written before it, but only if a threadfence()"
             text += " stands between, and what tells is atomic too"
-        simulation.mistakes.add(Mistake(RACE, text, place, other, access.array.name, count))
+        simulation.mistakes.add(
+            Mistake(RACE, text, place, other, access.array.name, index, block, thread, count)
+        )

@@ -120,7 +120,7 @@ def _note(simulation, rows, first, second):
         text += f" of block {block}, with no barrier between"
         if rows.turn[pair[0]] or rows.turn[pair[1]]:
             text += ", and no syncwarp that both waited at"
-        simulation.mistakes.add(Mistake(RACE, text, place, other, array, count))
+        simulation.mistakes.add(Mistake(RACE, text, place, other, array, index, block, one, count))
 
 
 def describe_access(simulation, rows, row):

@@ -191,17 +191,17 @@ class Simulation:
 
     # -- mistakes --------------------------------------------------------------------------------------------
 
-    def note(
-        self, kind: str, message: str, array: str = "", place: Place | None = None, other: Place | None = None
-    ) -> None:
+    def note(self, kind: str, message: str, array: str = "", index=(), place: Place | None = None) -> None:
         """Keep a mistake the thread that runs made where it is; it goes on."""
         who = f" (thread {self.lane.index}, block {self.block_index})"
         place = place or self.place(self.path, self.instruction())
-        self.mistakes.add(Mistake(kind, message + who, place, other, array))
+        self.mistakes.add(
+            Mistake(kind, message + who, place, None, array, tuple(index), self.block_index, self.lane.index)
+        )
 
-    def stop(self, kind: str, message: str, array: str = "", place: Place | None = None) -> None:
+    def stop(self, kind: str, message: str, array: str = "", index=(), place: Place | None = None) -> None:
         """End the run: the kernel cannot go on from here."""
-        self.note(kind, message, array, place)
+        self.note(kind, message, array, index, place)
         raise KernelError(self.kernel.__name__, reversed(list(self.mistakes)))
 
     def instruction(self) -> int:

@@ -204,8 +204,11 @@ class ThreadBlock:
             lane.release(values)
 
     def _diverged(self, lane, other, text):
-        text += f" (block {self.simulation.block_index})"
-        mistake = Mistake(errors.BARRIER, text, self._place(lane), other and self._place(other))
+        block = self.simulation.block_index
+        place, elsewhere = self._place(lane), other and self._place(other)
+        mistake = Mistake(
+            errors.BARRIER, f"{text} (block {block})", place, elsewhere, block=block, thread=lane.index
+        )
         self.simulation.mistakes.add(mistake)
 
     def _place(self, lane):

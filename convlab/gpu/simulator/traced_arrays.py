@@ -151,7 +151,7 @@ class TracedArray:
         else:
             text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
             text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
-        self.simulation.note(errors.ROW, text, self.name)
+        self.simulation.note(errors.ROW, text, self.name, index)
 
     def mark(self, k: int, count: int, state: int) -> None:
         """Say in which state elements are."""
@@ -193,10 +193,10 @@ class TracedArray:
         name = element(self.name, self.index(k))
         if state == COPYING:
             text = f"{name} is read while cp.async still copies to it: wait for the copy first"
-            self.simulation.note(errors.PENDING, text, self.name)
+            self.simulation.note(errors.PENDING, text, self.name, self.index(k))
         elif state == EMPTY:
             text = f"{name}, in {self.space} memory, is read before anything was written there"
-            self.simulation.note(errors.UNWRITTEN, text, self.name)
+            self.simulation.note(errors.UNWRITTEN, text, self.name, self.index(k))
 
 
 class _Elements(dict):
@@ -229,7 +229,7 @@ def no_whole_number(array, index) -> None:
     if any(isinstance(end, float | np.floating) for end in ends):
         text = f"{element(array.name, indices)}: an index is a whole number, and this is none"
         text += " (/ makes a float, even of 4 / 2; // does not)"
-        array.simulation.stop(errors.FRACTION, text, array.name)
+        array.simulation.stop(errors.FRACTION, text, array.name, indices)
 
 
 def out_of_bounds(array, index) -> None:
@@ -240,10 +240,10 @@ def out_of_bounds(array, index) -> None:
     if wrong < 0:
         text = f"{name}: an index below zero (Numba would count it from the end)"
         array.simulation.watch.beyond(wrong)
-        array.simulation.stop(errors.NEGATIVE, text, array.name)
+        array.simulation.stop(errors.NEGATIVE, text, array.name, index)
     text = f"{name} is outside of {array.name}, whose axis {axis} has {extent} elements"
     for bits in (32, 64):
         if 1 << bits - 1 <= wrong < 1 << bits:
             text += f" ({wrong} is {wrong - (1 << bits)} as a uint{bits})"
             array.simulation.watch.beyond(wrong)
-    array.simulation.stop(errors.BOUNDS, text, array.name)
+    array.simulation.stop(errors.BOUNDS, text, array.name, index)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convlab.gpu.simulator.errors import FRACTION, WRAPPED
+from convlab.gpu.simulator.errors import FRACTION, WRAPPED, Mistake
 
 _WORD, _LONG, _SMALL = (1 << 32) - 1, (1 << 64) - 1, 1 << 31
 
@@ -94,7 +94,9 @@ class WraparoundChecks:
         becomes = f"as an unsigned number it is {wrap.number & _WORD} (of 32 bits)"
         if signed:
             becomes = "a literal makes it a signed number, which no upper bound stops"
-        text = f"{wrap.text} is {wrap.number}: {becomes}, {effect}"
+        who = f"(thread {simulation.lane.index}, block {simulation.block_index})"
+        text = f"{wrap.text} is {wrap.number}: {becomes}, {effect} {who}"
         place = simulation.place(wrap.path, wrap.instruction)
         other = simulation.place(simulation.path, simulation.instruction())
-        simulation.note(WRAPPED, text, "", place, other)
+        where = simulation.block_index, simulation.lane.index
+        simulation.mistakes.add(Mistake(WRAPPED, text, place, other, "", (), *where))
