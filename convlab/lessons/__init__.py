@@ -1,11 +1,13 @@
-"""Exercises and predictions: `check` an answer, `reveal` a number you guessed, make `trial` of a kernel.
+"""Exercises and predictions: `check` an answer, `predict` a number, make `trial` of a kernel.
 
 Read `exercise` (what an exercise is) and `checks` (how an answer is tried) first. `exercises` lists the files
 that hold them, one or two for a notebook. `kernel_exercise` and `kernel_answers`: if the answer is a kernel.
-`progress` is the learner's memory: what was tried and predicted, in a file (`progress_file`) in their folder.
+`predictions`: a number to guess before it shows. `progress` is the learner's memory: what was tried and
+predicted, in a file (`progress_file`) in their folder.
 """
 
 from convlab.lessons.checks import check, reveal, trial
 from convlab.lessons.exercises import EXERCISES
+from convlab.lessons.predictions import predict
 
-__all__ = ["EXERCISES", "check", "reveal", "trial"]
+__all__ = ["EXERCISES", "check", "predict", "reveal", "trial"]
