@@ -28,6 +28,7 @@ from convlab.inspect.tiling import Tiling
 from convlab.support.units import bytes_text, ratio_text, time_text
 from convlab.widgets import (
     ChannelMixing,
+    Guess,
     Im2colFills,
     IndirectionExplorer,
     MemoryBlowup,
@@ -72,6 +73,9 @@ def widget(request):
         (Spectra, {"taps": 16}, "taps=16; expected an integer from 1 to 15"),
         (Spectra, {"zeros": -1}, "zeros=-1"),
         (Spectra, {"forget": 1}, "forget=1; expected True or False"),
+        (Guess, {"question": ""}, "question"),
+        (Guess, {"actual": np.inf}, "actual=inf; expected a number"),
+        (Guess, {"misconceptions": {"4": "no"}}, "a key of misconceptions='4'; expected a number"),
         (Im2colFills, {"C": 4}, "C=4"),
         (Im2colFills, {"layout": "im2both"}, "layout='im2both'; expected one of im2row, im2col"),
         (Im2colFills, {"layout": None}, "layout=None"),
@@ -324,9 +328,9 @@ def test_nothing_is_asked_of_the_network(widget):
 
 def test_page_carries_the_present_state(widget):
     names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k", RooflineExplorer: "K"}
-    names |= {PredictedTimes: "layer"}
+    names |= {PredictedTimes: "layer", Guess: "sure"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
-    value = "4" if name == "split_k" else 3
+    value = {"split_k": "4", "sure": "70"}.get(name, 3)
     setattr(widget, name, value)
     page = widget._repr_mimebundle_()[0]["text/html"]
     state = json.loads(re.search(r"state = (\{.*\});\n", page)[1].replace("<\\/", "</"))

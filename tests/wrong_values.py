@@ -486,6 +486,19 @@ def rows() -> dict[str, Call]:
     )  # fmt: skip  a note asks for a number
     row("lessons.tutor.hint", name="output_size", named={"name": "exercise"})
     row("lessons.tutor.solution", name="output_size", named={"name": "exercise"})
+    prediction = {
+        "name": "a prediction",
+        "question": "How many?",
+        "actual": 3.0,
+        "unit": "times",
+        "because": "So it is.",
+        "misconceptions": {49.0: "The stride!"},
+        "figure": picture,
+    }
+    taken = {"actual": NUMBER, "misconceptions": {"{}"}, **dict.fromkeys(("unit", "because"), TEXT)}
+    taken |= {"name": {"'nonsense'"}, "question": {"'nonsense'"}}
+    row("lessons.predictions.predict", **prediction, right=taken)
+    row("widgets.guess.Guess", **prediction, right=taken | {"name": TEXT})
     launch = {"kernel": access_patterns.side_by_side, "grid": 1, "block": 32}
     row(
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}

@@ -57,6 +57,7 @@ CELLS = (
     "WarpMicroscope()",
     "RooflineExplorer()",
     "PredictedTimes()",
+    "Guess()",
 )
 
 
