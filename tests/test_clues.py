@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from convlab.lessons import check
 from convlab.lessons.attempt import attempt
 from convlab.lessons.clues import clue
 from convlab.lessons.exercises import EXERCISES
@@ -40,6 +41,7 @@ def put(y, where, value):
         (lambda y, *a: y.transpose(0, 3, 1, 2), "another order: yours is (N, K, P, Q)"),
         (lambda y, *a: y[:, ::-1], "back to front along P"),
         (lambda y, *a: y[:, ::-1, ::-1], "back to front along P and Q"),
+        (lambda y, *a: np.roll(y, 1, axis=2), "in another order along Q"),
         (lambda y, *a: -y, "signs"),
         (lambda y, *a: y.reshape(-1), "of another shape"),
         (lambda y, *a: y[:, :-1], "too little of it along P"),
@@ -91,8 +93,6 @@ def test_noise_has_no_clue():
 
 
 def test_two_mistakes_at_once_are_named():
-    from convlab.lessons import check
-
     def neither(x, w, stride, padding):
         return right(x, w[:, ::-1, ::-1], stride, 0)
 
@@ -100,3 +100,34 @@ def test_two_mistakes_at_once_are_named():
     assert "Two things at once" in said
     assert "flips the filter" in said
     assert "ignores the padding" in said
+
+
+def test_an_axis_that_is_made_of_several_has_a_name_too():
+    def swapped(x, R, S, stride, padding):
+        rows = EXERCISES["im2row"].answer(x, R, S, stride, padding).reshape(-1, R, S, x.shape[3])
+        return rows.transpose(0, 1, 3, 2).reshape(len(rows), -1)
+
+    assert "in another order along RSC" in said("im2row", swapped)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda n, h, w, c: (n, w, h, c), "in the order (n, w, h, c)"),
+        (lambda n, h, w, c: (n, h, w, c + 1), "Only c is wrong. Every result is 1 too large."),
+        (lambda n, h, w, c: (n, -7 * h - 1, 5 * w - 3, c), "Only h and w are wrong."),
+        (lambda n, h, w, c: (h, w, c), ""),
+    ],
+)
+def test_parts_that_have_names(change, words):
+    right = EXERCISES["index_map"].answer
+    found = said("index_map", lambda *arguments: change(*right(*arguments)))
+    assert words in found if words else not found
+
+
+def test_parts_are_told_by_their_names():
+    right = EXERCISES["index_map"].answer
+    said = check("index_map", lambda *arguments: right(*arguments) + np.array((0, 0, 3, 0)))
+    assert said.body.endswith("\nw: expected 0, got 3")
+    assert not said.picture
+    assert "expected 4 numbers, (n, h, w, c)" in check("index_map", lambda *arguments: 3).body

@@ -15,6 +15,7 @@ import numpy as np
 from convlab.lessons.attempt import Outcome
 from convlab.lessons.difference import numbers, same, wrong_cells
 from convlab.lessons.exercise import Exercise
+from convlab.lessons.parts import clues_of_parts
 
 AXES = {
     "N": "picture",
@@ -26,14 +27,27 @@ AXES = {
     "Q": "column",
     "R": "row of taps",
     "S": "column of taps",
+    "NPQ": "window",
+    "RSC": "tap and channel",
+    "CRS": "channel and tap",
 }
+
+Letters = str | tuple[str, ...]
 
 
 def clue(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Return the first clue that fits, or ""."""
     wrong = [o for o in outcomes if not same(o.expected, o.got)]
-    found = (said for one in (_clues_of_a_case, _clues_of_all) for said in one(exercise, outcomes, wrong))
+    kinds = (_clues_of_parts, _clues_of_a_case, _clues_of_all)
+    found = (said for kind in kinds for said in kind(exercise, outcomes, wrong))
     return next(found, "") if wrong else ""
+
+
+def _clues_of_parts(exercise: Exercise, all_: Sequence[Outcome], _: Sequence[Outcome]) -> Iterator[str]:
+    def look(each: Sequence[Outcome]) -> Iterator[str]:
+        return _clues_of_all(exercise, each, [o for o in each if not same(o.expected, o.got)])
+
+    return clues_of_parts(exercise.parts, all_, look) if exercise.parts else iter(())
 
 
 def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[Outcome]) -> Iterator[str]:
@@ -57,21 +71,21 @@ def _clues_of_all(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[O
 # -- one array beside another: all that may be said of it --------------------------------------------------
 
 
-def _empty(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _empty(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     if np.isnan(got).any():
         yield "There are NaN among your numbers: 0/0, or something that was read before it was written."
     elif not got.any():
         yield "Everything that you return is 0: are the sums written into what you return?"
 
 
-def _whole(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _whole(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     if got.shape != expected.shape or (got != np.trunc(got)).any() or (expected == np.trunc(expected)).all():
         return
     if (np.abs(got - expected) <= 1 + 1e-3 * np.abs(expected)).all():
         yield "Your numbers lost their fractions: of what type is the array that they are written into?"
 
 
-def _unordered(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _unordered(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     """Find the right numbers at other places."""
     if got.size != expected.size or not np.allclose(np.sort(got, None), np.sort(expected, None), rtol=1e-4):
         return
@@ -82,17 +96,20 @@ def _unordered(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[
     for axes in _subsets(expected.ndim):
         if got.shape == expected.shape and same(np.flip(expected, axes), got):
             yield f"The numbers are right, but back to front along {_axes(axes, letters)}."
+    for axis in range(expected.ndim):
+        if got.shape == expected.shape and same(np.sort(expected, axis), np.sort(got, axis)):
+            yield f"The numbers are right, but they lie in another order along {_axes([axis], letters)}."
     if got.shape != expected.shape:
         yield "The numbers are right, but in an array of another shape."
     yield "These are the right numbers in another order: look at the order of the axes."
 
 
-def _turned(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _turned(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     if expected.shape == got.shape and same(expected, -got):
         yield "All signs are turned around."
 
 
-def _sized(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _sized(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     """Find the right numbers in an array of another size."""
     if got.ndim != expected.ndim or got.shape == expected.shape:
         return
@@ -105,7 +122,7 @@ def _sized(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]
         yield f"What is there is right, but there is too {amount} of it along {_axes(off, letters)}."
 
 
-def _shifted(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _shifted(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     if got.shape != expected.shape:
         return
     for axis, step in product(range(got.ndim), (1, 2)):
@@ -117,7 +134,7 @@ def _shifted(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[st
                 yield f"The numbers are right, but {step} too {where} along {_axes([axis], letters)}."
 
 
-def _placed(expected: np.ndarray, got: np.ndarray, letters: str) -> Iterator[str]:
+def _placed(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
     """Say where in the array the wrong numbers are, if that is a place that has a name."""
     if got.shape != expected.shape:
         return
@@ -231,7 +248,7 @@ def _cut(axis: int, part: slice) -> tuple[slice, ...]:
     return (*[slice(None)] * axis, part)
 
 
-def _axes(axes: Sequence[int], letters: str) -> str:
+def _axes(axes: Sequence[int], letters: Letters) -> str:
     return " and ".join(letters[a] if letters else f"axis {a}" for a in axes)
 
 

@@ -8,20 +8,18 @@ from convlab.lessons import (
     gpu_kernels,
     gpu_lanes,
     gpu_products,
-    index_maps,
     indirection,
     multiplying,
     rooflines,
     sliding,
     spectra,
-    unrolling,
     winograd,
 )
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES = (
-    *(sliding, unrolling, multiplying, indirection, index_maps, winograd, spectra, depthwise),
+    *(sliding, multiplying, indirection, winograd, spectra, depthwise),
     *(gpu_lanes, gpu_kernels, gpu_products, rooflines, choosing),
 )
 

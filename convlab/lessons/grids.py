@@ -63,7 +63,7 @@ def _read(exercise: Exercise, outcome: Outcome, index: tuple[int, ...]) -> str:
 class _Plane:
     """Two axes of an array, and where along the others they are cut."""
 
-    def __init__(self, at: tuple[int, ...], letters: str, shape: tuple[int, ...]) -> None:
+    def __init__(self, at: tuple[int, ...], letters: str | tuple[str, ...], shape: tuple[int, ...]) -> None:
         pair = next((p for p in _PLANES if letters and all(axis in letters for axis in p)), None)
         axes = [letters.index(axis) for axis in pair] if pair else list(range(len(shape)))[-2:]
         self.axes, self.at = axes, at

@@ -10,8 +10,13 @@ from convlab.lessons.exercises import (
     buffer,
     cheapest_chain,
     convolve,
+    deltas,
     filter_tile,
     flip,
+    im2col,
+    im2row,
+    index_map,
+    largest_batch,
     layer_intensity,
     output_size,
     pack,
@@ -21,6 +26,7 @@ from convlab.lessons.exercises import (
     regret,
     roof_share,
     smallest_batch,
+    tap_mask,
     through_the_buffer,
 )
 from convlab.lessons.kernel_exercise import KernelExercise
@@ -28,9 +34,11 @@ from convlab.lessons.kernel_exercise import KernelExercise
 _FILES: tuple[ModuleType, ...] = (
     flip,
     *(output_size, convolve),
+    *(largest_batch, im2row, im2col),
     *(pack, blocked_product, registers),
     *(buffer, places, through_the_buffer),
-    *(filter_tile,),
+    *(index_map, deltas, tap_mask),
+    filter_tile,
     *(layer_intensity, smallest_batch, roof_share),
     *(phase_seconds, regret, cheapest_chain),
 )
