@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from convlab import ConvError
 from convlab.lessons import EXERCISES, check, hint, progress, reveal, solution
+from convlab.lessons.attempt import attempt
+from convlab.lessons.diagnosis import diagnosis
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.note import Note
@@ -47,6 +50,23 @@ def test_the_diagnosis_is_there_or_empty():
     assert check("flip", EXERCISES["flip"].solution).diagnosis == ""
     rng = np.random.default_rng(1)
     assert check("flip", lambda w: rng.standard_normal(w.shape)).diagnosis == ""
+
+
+def test_an_error_of_another_kind_is_no_known_mistake():
+    broken = Mistake("is broken", lambda H, R, s, p, d: 1 / 0, "It divides by zero.")
+    exercise = replace(EXERCISES["output_size"], mistakes=(broken,))
+    outcomes = [
+        attempt(answer, exercise) for answer in (lambda *a: 1 / 0, lambda *a: [][0], lambda *a: 1 % 0)
+    ]
+    assert [bool(diagnosis(exercise, each)) for each in outcomes] == [True, False, False]
+
+
+def test_a_right_answer_that_cannot_be_watched_is_right(monkeypatch):
+    def method(function):
+        raise TypeError("no such array")
+
+    monkeypatch.setitem(EXERCISES, "flip", replace(EXERCISES["flip"], method=method))
+    assert check("flip", EXERCISES["flip"].solution).good
 
 
 def test_not_started():
