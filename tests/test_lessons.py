@@ -10,7 +10,6 @@ import roofline_mistakes
 from kernel_mistakes import KERNELS
 
 from convlab import ConvError, conv2d
-from convlab.cost.formula import fast_size
 from convlab.lessons import EXERCISES, check, reveal
 from convlab.lessons.checks import Note
 from convlab.lessons.exercise import Exercise
@@ -115,35 +114,6 @@ WRONG = {
             _in_tiles(x[: m + 2, : m + 2], g, m, *a), (-(-x.shape[0] // m), -(-x.shape[1] // m))
         )[: x.shape[0] - 2, : x.shape[1] - 2],
     },
-    "depthwise": {
-        "ignores the channel multiplier": lambda x, w, s, p: _per_channel(x, w[: x.shape[3]], s, p),
-        "sums over channels": lambda x, w, s, p: _per_channel(x, w, s, p).sum(axis=3, keepdims=True),
-        "reads all channels": lambda x, w, s, p: conv2d(
-            x, w[..., None].repeat(x.shape[3], 3), stride=s, padding=p
-        ),
-        "swaps k // m and k % m": lambda x, w, s, p: _per_channel(
-            x, w, s, p, lambda k, m: k % m % x.shape[3]
-        ),
-        "takes k % C": lambda x, w, s, p: _per_channel(x, w, s, p, lambda k, m: k % x.shape[3]),
-        "first channel for all": lambda x, w, s, p: _per_channel(x, w, s, p, lambda k, m: 0),
-        "ignores the stride": lambda x, w, s, p: _per_channel(x, w, 1, p),
-        "ignores the padding": lambda x, w, s, p: _per_channel(x, w, s, 0),
-        "flips the filter": lambda x, w, s, p: _per_channel(x, w[:, ::-1, ::-1], s, p),
-    },
-    "separable_saving": {
-        "forgets the pointwise layer": lambda C, K, R, S: K,
-        "forgets the depthwise layer": lambda C, K, R, S: R * S,
-        "is upside down": lambda C, K, R, S: 1 / K + 1 / (R * S),
-        "takes C for K": lambda C, K, R, S: 1 / (1 / C + 1 / (R * S)),
-        "depthwise for every filter": lambda C, K, R, S: R * S * C * K / (R * S * K + C * K),
-    },
-    "depthwise_intensity": {
-        "counts multiply-adds": lambda H, W, C, R, S: _flops(H, W, C, R, S) / 2 / _moved(H, W, C, R, S),
-        "counts numbers, not bytes": lambda H, W, C, R, S: _flops(H, W, C, R, S) / _moved(H, W, C, R, S) * 4,
-        "forgets y": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (_moved(H, W, C, R, S) - 4 * H * W * C),
-        "forgets w": lambda H, W, C, R, S: _flops(H, W, C, R, S) / (8 * H * W * C),
-        "sums over channels": lambda H, W, C, R, S: C * _flops(H, W, C, R, S) / _moved(H, W, C, R, S),
-    },
     "phase_seconds": {
         "adds what happens at once": lambda f, m, p, s, n, e: f / p + m / s + n * e,
         "takes the faster half": lambda f, m, p, s, n, e: min(f / p, m / s) + n * e,
@@ -220,31 +190,6 @@ WRONG = {
         "returns the last tile whole": lambda x, o, w, pixels: _run_through(x, o, w, o.shape[0] * o.shape[2]),
         "reads one channel for all": lambda x, o, w, pixels: _run_through(x, o, w, pixels, channels=1),
     },
-    "correlate": {
-        "forgets the conjugate": lambda x, w: _spectral(x, w, conj=lambda W: W),
-        "adds no zeros, so that windows wrap around": lambda x, w: _spectral(x, w, size=(
-            max(len(x), len(w)), max(x.shape[1], w.shape[1]))),
-        "adds one row too few": lambda x, w: _spectral(x, w, size=(
-            max(len(x) + len(w) - 2, len(w)), x.shape[1] + w.shape[1] - 1)),
-        "crops the wrong corner": lambda x, w: _spectral(x, w, crop=lambda y: y[-len(x) :, -x.shape[1] :]),
-        "does not crop": lambda x, w: _spectral(x, w, crop=lambda y: y),
-        "conjugates the picture": lambda x, w: np.fft.ifft2(
-            np.fft.fft2(x, _full(x, w)).conj() * np.fft.fft2(w, _full(x, w))).real[: len(x), : x.shape[1]],
-        "returns complex numbers": lambda x, w: _spectral(x, w).astype(complex),
-    },
-    "fast_size": {
-        "knows powers of two only": lambda n: 1 << (n - 1).bit_length(),
-        "is larger than n": lambda n: fast_size(n + 1),
-        "allows a factor 7": lambda n: min(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3, 5, 7))),
-        "forgets the factor 5": lambda n: min(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3))),
-        "takes n": lambda n: n,
-    },
-    "tiles": {
-        "forgets that tiles overlap": lambda P, R, tile: -(-P // tile),
-        "overlaps by R": lambda P, R, tile: -(-P // max(tile - R, 1)),
-        "rounds down": lambda P, R, tile: P // (tile - R + 1),
-        "adds one always": lambda P, R, tile: P // (tile - R + 1) + 1,
-    },
 }  # fmt: skip
 
 
@@ -265,22 +210,6 @@ def _in_tiles(x, g, m, AT, G, BT, step=None, whole=False):
             tile = AT @ ((G @ g @ G.T) * (BT @ d @ BT.T)) @ AT.T
             y[p * m : (p + 1) * m, q * m : (q + 1) * m] = tile
     return y if whole else y[:P, :Q]
-
-
-def _per_channel(x, w, s, p, channel=lambda k, m: k // m):
-    m = len(w) // x.shape[3]
-    channels = [channel(k, m) for k in range(len(w))]
-    return np.concatenate(
-        [conv2d(x[..., [c]], w[[k], :, :, None], stride=s, padding=p) for k, c in enumerate(channels)], axis=3
-    )
-
-
-def _flops(H, W, C, R, S):
-    return 2 * H * W * C * R * S
-
-
-def _moved(H, W, C, R, S):
-    return 4 * (2 * H * W * C + C * R * S)
 
 
 def _offsets(
@@ -337,25 +266,11 @@ def _product(a, b, size, tail=True, add=True):
     return y
 
 
-def _full(x, w):
-    return len(x) + len(w) - 1, x.shape[1] + w.shape[1] - 1
+def _pq(H, W, R, S, s, p):
+    return ((H + 2 * p - R) // s + 1) * ((W + 2 * p - S) // s + 1)
 
 
-def _spectral(x, w, size=None, conj=np.conj, crop=None):
-    size = size or _full(x, w)
-    y = np.fft.ifft2(np.fft.fft2(x, size) * conj(np.fft.fft2(w, size))).real
-    return crop(y) if crop else y[: len(x), : x.shape[1]]
-
-
-def _rest(n, factors):
-    """Return n without these factors, or 0 if nothing else is left."""
-    for factor in factors:
-        while n % factor == 0:
-            n //= factor
-    return n - 1
-
-
-WRONG |= product_mistakes.WRONG | roofline_mistakes.WRONG
+WRONG |= roofline_mistakes.WRONG
 KERNELS |= product_mistakes.KERNELS
 
 
@@ -377,7 +292,7 @@ def test_wrong_kernels_are_caught_in_their_own_words(name, mistake):
     assert words in repr(note)
 
 
-@pytest.mark.parametrize(("name", "answer"), (product_mistakes.RIGHT | roofline_mistakes.RIGHT).items())
+@pytest.mark.parametrize(("name", "answer"), roofline_mistakes.RIGHT.items())
 def test_right_answers_in_other_words(name, answer):
     assert check(name, answer).good
 
@@ -407,9 +322,6 @@ def test_right_answers_written_another_way():
     assert check("winograd_picture", _in_tiles).good
     products = lambda P, Q, C, K, m: len(range(0, P, m)) * len(range(0, Q, m)) * C * K * (m + 2) ** 2  # noqa: E731
     assert check("winograd_products", products).good
-    assert check("depthwise", _per_channel).good
-    assert check("separable_saving", lambda C, K, R, S: 1 / (1 / K + 1 / (R * S))).good
-    assert check("depthwise_intensity", lambda *a: _flops(*a) / _moved(*a)).good
     assert check("pack", _pack).good
     assert check("phase_seconds", lambda f, m, p, s, n, e: max(f / p, m / s) + n * e).good
     root = lambda t, c: np.exp(np.mean([np.log(a / min(s.values())) for s, a in _times(t, c)]))  # noqa: E731
@@ -420,10 +332,6 @@ def test_right_answers_written_another_way():
     assert check("places", lambda o, image, size: (o + image * size + 1) * (o >= 0) - 1).good
     assert check("blocked_product", _product).good
     assert check("registers", lambda rows, vectors: (rows + 1) * vectors + 1).good
-    assert check("correlate", _spectral).good
-    smallest = lambda n: next(m for m in range(n, 2 * n + 1) if not _rest(m, (2, 3, 5)))  # noqa: E731
-    assert check("fast_size", smallest).good
-    assert check("tiles", lambda P, R, tile: len(range(0, P, tile - R + 1))).good
 
 
 def test_what_check_says():
