@@ -54,9 +54,12 @@ def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[O
     """Yield what holds of the arrays of every wrong case."""
     arrays = [(np.asarray(o.expected, np.float64), numbers(o.got)) for o in wrong]
     pairs = [(e, g) for e, g in arrays if g is not None and e.ndim]
-    if not pairs or len(pairs) < len(wrong):
-        return
-    letters = exercise.shapes.get("return", "")
+    if pairs and len(pairs) == len(wrong):
+        yield from of_arrays(pairs, exercise.shapes.get("return", ""))
+
+
+def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: str) -> Iterator[str]:
+    """Yield what holds of all pairs of an array that was expected and one that came out; there are some."""
     for look in (_empty, _whole, _unordered, _turned, _sized, _shifted, _placed):
         each = [list(look(e, g, letters if len(letters) == e.ndim else "")) for e, g in pairs]
         yield from (sentence for sentence in each[0] if all(sentence in other for other in each))

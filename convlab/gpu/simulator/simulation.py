@@ -94,8 +94,18 @@ class Simulation:
             self.context = contextvars.copy_context()
             for z, y, x in np.ndindex(self.grid[::-1]):
                 if self.blocks is None or (x, y, z) in self.blocks:
-                    self._run_block(Triple((x, y, z)), between)
+                    try:
+                        self._run_block(Triple((x, y, z)), between)
+                    except KernelError as error:
+                        error.trace = self._so_far()
+                        raise
         self.log.numbers.clear()
+        return self.trace
+
+    def _so_far(self) -> Trace:
+        """Return the trace of a launch that is stopped, with what this block did since its last barrier."""
+        if self.traced:
+            self.trace.add(self.block_index, self.log.take())
         return self.trace
 
     def _run_block(self, index, between):

@@ -5,6 +5,7 @@ Every access is looked at, and written down: it may be part of a request of the 
 
 from __future__ import annotations
 
+import dis
 import sys
 from math import prod
 from operator import index as whole_number
@@ -233,7 +234,8 @@ def no_whole_number(array, index) -> None:
 
 
 def out_of_bounds(array, index) -> None:
-    """Stop: an index is beyond its axis."""
+    """Stop: an index is beyond its axis. What was asked for is noted, where it has an address."""
+    _note_asked(array, index)
     axis = next(a for a, i in enumerate(index) if not 0 <= i < array.shape[a])
     wrong, extent = index[axis], array.shape[axis]
     name = element(array.name, index)
@@ -247,3 +249,17 @@ def out_of_bounds(array, index) -> None:
             text += f" ({wrong} is {wrong - (1 << bits)} as a uint{bits})"
             array.simulation.watch.beyond(wrong)
     array.simulation.stop(errors.BOUNDS, text, array.name, index)
+
+
+def _note_asked(array, index) -> None:
+    """Note an access that goes astray like any other, so that a picture of it can be drawn."""
+    if array.space not in ("global", "shared") or any(isinstance(i, slice) for i in index):
+        return
+    k = array.first + sum(int(i) * step for i, (_, step) in zip(index, array.axes, strict=True))
+    if 0 <= k < 1 << 40:
+        simulation, instruction = array.simulation, array.simulation.instruction()
+        stores = dis.opname[simulation.path.code.co_code[instruction]].startswith("STORE")
+        access = array.st if stores else array.ld
+        simulation.log.numbers.extend(
+            (simulation.path.number, instruction, access, array.base + k * array.itemsize)
+        )
