@@ -11,7 +11,7 @@ import pytest
 
 from convlab import ConvError
 from convlab.lessons import EXERCISES, check, hint, progress, reveal, solution
-from convlab.lessons.attempt import attempt
+from convlab.lessons.attempt import Outcome, attempt
 from convlab.lessons.diagnosis import diagnosis
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.guard import TimeUp, guarded
@@ -68,6 +68,22 @@ def test_a_right_answer_that_cannot_be_watched_is_right():
 
     assert check("blocked_product", flat).good
     assert check("blocked_product", lambda a, b, size: a @ b).good is False
+
+
+def test_a_wrong_answer_of_the_bank_that_never_ends_is_passed_over():
+    def count(n):
+        # your code here
+        left = n
+        while left > 0:
+            left -= 1
+        return n - left
+
+    mistakes = (
+        Mistake("steps by nothing", {"left -= 1": "left -= n - n"}, "?"),
+        Mistake("stops too early", {"left > 0": "left > 1"}, "?"),
+    )
+    exercise = replace(EXERCISES["output_size"], solution=count, mistakes=mistakes)
+    assert "stops too early" in diagnosis(exercise, [Outcome((3,), 3, 2)])
 
 
 def test_not_started():

@@ -74,3 +74,16 @@ def test_every_file_is_in_the_table():
 def test_the_table_is_in_the_order_of_the_course():
     numbers = [exercise.notebook for exercise in EXERCISES.values()]
     assert numbers == sorted(numbers)
+
+
+def test_answers_for_an_interview_are_folded_away():
+    folded = 0
+    for file in NOTEBOOKS.glob("*.ipynb"):
+        for cell in cells(file.name[:2]):
+            _, asked, rest = cell.partition("## What an interviewer asks here")
+            questions = rest.partition("\n## ")[0]
+            if asked:
+                assert questions.count("<summary>") == questions.count("\n</details>") >= 4, file.name
+                assert "\n- " not in questions, file.name
+                folded += 1
+    assert folded >= 15

@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parents[1]
 TEXT = (HERE / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPE = TEXT.partition("## Add a notebook")[2].partition("\n## ")[0]
 FILE = re.compile(r"`(convlab/[\w/.]+)`, [^\n]*\n\n```\w+\n(.*?)```\n", re.DOTALL)
-WRONG = re.compile(r"```python\n(WRONG\[.*?)```\n", re.DOTALL)
+RIGHT = re.compile(r"```python\n([^`]*\nRIGHT = .*?)```\n", re.DOTALL)
 
 pytestmark = [pytest.mark.workshop, pytest.mark.browser]
 
@@ -31,7 +31,7 @@ def copy(tmp_path_factory):
     (folder / "data").symlink_to(HERE / "data")
 
     written = dict(FILE.findall(RECIPE))
-    assert [Path(name).name for name in written] == ["dilated_taps.py", "dilated_taps.js", "dilation.py"]
+    assert [Path(name).name for name in written] == ["dilated_taps.py", "dilated_taps.js", "reach.py"]
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8")
     imported, row = re.search(r"the import `(.*)` and the row `(.*)`", RECIPE).groups()
@@ -40,12 +40,11 @@ def copy(tmp_path_factory):
         "__all__ = [\n", f"{imported}\n\n__all__ = [\n    {row}\n"
     )
     widgets.write_text(text, encoding="utf-8")
-    exercises = folder / "convlab" / "lessons" / "exercises.py"
-    text = exercises.read_text(encoding="utf-8").replace("import (\n", "import (\n    dilation,\n", 1)
-    exercises.write_text(text.replace("_FILES = (\n", "_FILES = (\n    dilation,\n", 1), encoding="utf-8")
-    lessons = folder / "tests" / "test_lessons.py"
-    before, after = lessons.read_text(encoding="utf-8").split("WRONG |= ", 1)
-    lessons.write_text(f"{before}{WRONG.search(RECIPE)[1]}WRONG |= {after}", encoding="utf-8")
+    exercises = folder / "convlab" / "lessons" / "exercises" / "__init__.py"
+    text = exercises.read_text(encoding="utf-8").replace("import (\n", "import (\n    reach,\n", 1)
+    before, after = text.split("    *(copy,", 1)  # the first of notebook 10
+    exercises.write_text(f"{before}    reach,\n    *(copy,{after}", encoding="utf-8")
+    (folder / "tests" / "right_answers" / "n09.py").write_text(RIGHT.search(RECIPE)[1], encoding="utf-8")
     _notebook(folder / "notebooks" / "09_dilation.ipynb")
     return folder
 
@@ -55,13 +54,20 @@ def _notebook(path):
     import nbformat
 
     new = nbformat.v4
-    imports = "from convlab.lessons import check\nfrom convlab.widgets import DilatedTaps"
+    imports = (
+        "from convlab import ConvProblem\nfrom convlab.lessons import check, predict\n"
+        "from convlab.widgets import DilatedTaps"
+    )
+    prediction = re.search(r"```python\n(taps, dilation = .*?)```", RECIPE, re.DOTALL)[1]
     cells = [
         new.new_markdown_cell("# Dilation\n\n**How far does a filter reach?** As far as its holes are wide."),
         new.new_code_cell(imports, metadata={"tags": ["hide-input"]}),
         new.new_code_cell("DilatedTaps(W=12, dilation=3)"),
+        new.new_code_cell(prediction, metadata={"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}),
         new.new_code_cell(
-            'def reach(S, dilation):\n    # your code here\n    pass\n\n\ncheck("reach", reach)'
+            "def reach(S, dilation):\n"
+            '    """Return the pixels that a filter of S taps spans, holes included."""\n'
+            '    # your code here\n\n\ncheck("reach", reach)'
         ),
     ]
     nbformat.write(new.new_notebook(cells=cells), path)
@@ -94,7 +100,7 @@ def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
 
 
 def test_its_tests_pass(copy):
-    tests = ("tests/test_javascript.py", "tests/test_widgets.py", "tests/test_lessons.py")
+    tests = ("tests/test_javascript.py", "tests/test_widgets.py", "tests/test_exercises.py")
     browser = ("tests/browser/test_widgets_page.py", "tests/browser/test_widgets_formulas.py")
     options = ("-q", "-p", "no:cacheprovider", "-n", "0", "-k", "DilatedTaps or reach or belongs or imported")
     said = run(copy, "pytest", *options, *tests, *browser)

@@ -1,5 +1,5 @@
-"""Exercises and predictions: `check` an answer, ask for a `hint` or the `solution`, `reveal` a number you
-guessed, make `trial` of a kernel.
+"""Exercises and predictions: `check` an answer, ask for a `hint` or the `solution`, `predict` a number, make
+`trial` of a kernel.
 
 Read in this order:
 
@@ -8,11 +8,14 @@ Read in this order:
     difference, grids           what is wrong with it, in words and as a picture
     diagnosis, clues, parts     which mistake it behaves like
     watch                       how it computes, where that is the point
-    tutor, progress             hints and solutions; what is remembered of the learner's work
+    tutor                       hints and solutions
+    predictions                 a number to guess before it shows
+    progress, progress_file     what is remembered of the learner's work
 """
 
 from convlab.lessons.checks import check, reveal, trial
 from convlab.lessons.exercises import EXERCISES
+from convlab.lessons.predictions import predict
 from convlab.lessons.tutor import hint, solution
 
-__all__ = ["EXERCISES", "check", "hint", "reveal", "solution", "trial"]
+__all__ = ["EXERCISES", "check", "hint", "predict", "reveal", "solution", "trial"]

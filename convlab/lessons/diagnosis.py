@@ -11,6 +11,9 @@ from convlab.lessons.attempt import Outcome
 from convlab.lessons.clues import clue
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Exercise
+from convlab.lessons.guard import TimeUp, guarded
+
+SECONDS = 0.5  # for one wrong answer in one case: two mistakes together may well run for ever
 
 Results = list[tuple[Any, BaseException | None]]  # of each case: what came out, and what was raised instead
 
@@ -45,7 +48,10 @@ def _alike(mine: Results, cases: Sequence[tuple], wrong: Callable[..., Any]) -> 
     seen = False  # a number that agrees, or an error in the same words: any slip raises one of *some* kind
     for (got, raised), arguments in zip(mine, cases, strict=True):
         try:
-            its = wrong(*copy.deepcopy(arguments))
+            with guarded(SECONDS):
+                its = wrong(*copy.deepcopy(arguments))
+        except TimeUp:
+            return False
         except Exception as error:  # a wrong answer may well fail
             if type(raised) is not type(error):
                 return False

@@ -2,168 +2,125 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+import inspect
 from typing import Any
 
 import numpy as np
 
-from convlab.gpu import simulator
-from convlab.lessons.attempt import said_of_error
-from convlab.lessons.guard import TimeUp, guarded
-from convlab.lessons.kernel_exercise import Costs, KernelExercise, Launch, costs, parameter
+from convlab.lessons.attempt import Outcome, said_of_error
+from convlab.lessons.grids import grids
+from convlab.lessons.guard import TimeUp
+from convlab.lessons.kernel_diagnosis import diagnosis
+from convlab.lessons.kernel_exercise import KernelExercise
+from convlab.lessons.kernel_run import SECONDS, Ran, carried, run_all
+from convlab.lessons.kernel_view import microscope
+from convlab.lessons.kernel_waste import waste
 from convlab.lessons.note import Note
 from convlab.support.checks import said
 
-SECONDS = 8.0  # for all launches together: a lane simulator is slow
-
-
-@dataclass
-class Ran:
-    """What came of one launch."""
-
-    kernel: Any
-    launch: Launch
-    y: np.ndarray | None = None
-    trace: simulator.Trace | None = None
-    error: BaseException | None = None
-
-    @property
-    def mistakes(self) -> tuple[simulator.Mistake, ...]:
-        return self.trace.mistakes if self.trace else getattr(self.error, "mistakes", ())
-
-    @property
-    def right(self) -> bool:
-        return self.y is not None and not self.mistakes and np.allclose(self.y, self.launch.expected, 1e-4, 0)
-
-    @property
-    def costs(self) -> Costs:
-        return costs(self.kernel, self.trace)
-
-    @property
-    def totals(self) -> dict[tuple, int]:
-        """Sectors and passes, in all."""
-        return {key: sum(access["cost"] for access in accesses) for key, accesses in self.costs.items()}
-
-    @property
-    def kinds(self) -> set[tuple]:
-        """What was noted, without the names and the lines, which are the learner's own."""
-        return {(m.kind, parameter(self.kernel, m.array), m.index, m.block, m.thread) for m in self.mistakes}
-
-    def behaves_like(self, other: Ran) -> bool:
-        """Return whether two kernels did the same: the same mistakes, else the same numbers and costs."""
-        if self.mistakes or other.mistakes:
-            return self.kinds == other.kinds
-        if self.error or other.error:
-            return type(self.error) is type(other.error)
-        if not np.allclose(self.y, other.y, 1e-4, 0, equal_nan=True):
-            return False
-        return not self.right or self.totals == other.totals
+ANOTHER_WAY = "Right numbers, but not in the way that was asked for."
 
 
 def check_kernel(exercise: KernelExercise, kernel: Any) -> Note:
     """Try a kernel on all launches and say how it went; see `convlab.lessons.check`."""
-    if not callable(getattr(kernel, "py_func", kernel)):
-        return Note(False, "Hand over the kernel itself.", f"This is {said(kernel)}.")
-    runs = attempt(exercise, kernel)
+    if odd := _not_a_kernel(kernel, exercise):
+        return Note(False, odd, exercise.statement)
+    runs = run_all(exercise, kernel)
     count = len(list(exercise.cases()))
-    for number, ran in enumerate(runs, 1):
-        where = f"Case {number} of {count}: {ran.launch}"
+    if not any(ran.sites or ran.mistakes or ran.error for ran in runs):
+        return Note(None, "Not started: the kernel touches no memory yet.", exercise.statement)
+    for number, ran in enumerate(runs):
+        where = f"Case {number + 1} of {count}: {ran.launch}"
+        printed = f"\n\nprinted:\n{ran.printed}" if ran.printed else ""
         if isinstance(ran.error, TimeUp):
-            return Note(False, "The kernel takes too long.", f"{where}\n{said_of_error(ran.error, SECONDS)}")
-        if ran.error is not None and not ran.mistakes:
-            body = f"{where}\n{said_of_error(ran.error)}"
-            return Note(False, "The kernel cannot be run.", body, diagnosis=_diagnosis(exercise, runs))
-        if ran.mistakes:
-            body = "\n".join([where, *map(str, ran.mistakes)])
-            title = "The lane simulator found a mistake."
-            return Note(False, title, body, diagnosis=_diagnosis(exercise, runs))
-        used = ran.costs
-        if number == 1 and not used:
-            return Note(None, "Not started: the kernel touches no memory yet.", exercise.statement)
-        if wrong := _difference(ran.launch.expected, ran.y):
-            return Note(False, "Not yet.", f"{where}\n{wrong}", diagnosis=_diagnosis(exercise, runs))
-        spaces = {space for space, *_ in used}
-        if missing := [space for space in exercise.needs if space not in spaces]:
-            body = (
-                f"{where}\nThe kernel never touches {' or '.join(missing)} memory, which is the point here."
+            body = f"{where}\n{said_of_error(ran.error, SECONDS)}{printed}"
+            return Note(False, "The kernel takes too long.", body)
+        title, body = _verdict(exercise, number, ran)
+        if title:
+            return Note(
+                False,
+                title,
+                f"{where}\n{body}{printed}" if body else where,
+                diagnosis=diagnosis(exercise, runs),
+                picture=_grids(exercise, ran),
+                widget=microscope(exercise, number, ran),
             )
-            title = "Right numbers, but not in the way that was asked for."
-            return Note(False, title, body, diagnosis=_diagnosis(exercise, runs))
-        best = attempt(exercise, exercise.solution, only=number)[-1]
-        if waste := _waste(used, best.costs, exercise.generous):
-            title = "Right numbers, but at too high a price."
-            return Note(False, title, f"{where}\n{waste}", diagnosis=_diagnosis(exercise, runs))
     return Note(True, f"Right, in all {count} cases, with no race and no waste.")
 
 
-def attempt(exercise: KernelExercise, kernel: Any, only: int | None = None) -> list[Ran]:
-    """Run a kernel on all launches, or on launch number `only`; the last is the one that failed to end."""
-    runs = []
-    until = time.monotonic() + SECONDS
-    for number, launch in enumerate(exercise.cases(), 1):
-        if only not in (None, number):
-            continue
-        runs.append(ran := Ran(kernel, launch))
-        try:
-            with guarded(until - time.monotonic()):
-                ran.y, ran.trace = launch.run(kernel)
-        except TimeUp as error:
-            ran.error = error
-            break
-        except Exception as error:  # a learner's own bug: say it, do not crash
-            ran.error = error
-    return runs
-
-
-def _diagnosis(exercise: KernelExercise, runs: Sequence[Ran]) -> str:
-    """Say which known mistake a kernel behaves like, or ""."""
-    for mistake in exercise.mistakes:
-        wrong = exercise.wrong(mistake)
-        if all(ran.behaves_like(_run(ran.launch, wrong)) for ran in runs):
-            return str(mistake)
+def _not_a_kernel(kernel: Any, exercise: KernelExercise) -> str:
+    """Say why this cannot be launched at all, or nothing if it can."""
+    function = getattr(kernel, "py_func", kernel)
+    name = getattr(function, "__name__", "it")
+    if inspect.isclass(kernel):
+        return f"{name} is a class; a kernel is a function with `@cuda.jit` above it."
+    if type(kernel).__name__.endswith("LaunchConfiguration"):
+        return "Hand over the kernel itself, without the launch in square brackets: `check` launches it."
+    if not inspect.isfunction(function):
+        return f"Hand over the kernel itself, without calling it. This is {said(kernel)}."
+    if function.__name__ == "<lambda>":
+        return "A kernel is written with `def`, and `@cuda.jit` above it."
+    if kernel is function:
+        return f"{name} is a plain function: `@cuda.jit` above it makes it a kernel."
+    options = getattr(kernel, "targetoptions", {})
+    if options.get("device"):
+        return f"{name} is a function for kernels to call, with `device=True`: write `@cuda.jit` alone."
+    if "nopython" in options:
+        return f"{name} is compiled for the processor: a kernel has `@cuda.jit` above it."
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        return f"{name} is not a plain `def`: a kernel has no `yield` and no `async`, it writes into y."
+    wanted = exercise.arguments
+    try:
+        inspect.signature(function).bind(*wanted)
+    except TypeError:
+        own = ", ".join(inspect.signature(function).parameters)
+        return f"It is launched with ({', '.join(wanted)}); yours takes ({own})."
     return ""
 
 
-def _run(launch: Launch, kernel: Any) -> Ran:
-    try:
-        return Ran(kernel, launch, *launch.run(kernel))
-    except Exception as error:  # a wrong kernel may well fail
-        return Ran(kernel, launch, error=error)
-
-
-def _difference(expected: np.ndarray, y: np.ndarray) -> str:
-    unwritten = np.isnan(y)
-    if unwritten.any():
-        first = tuple(int(i) for i in np.argwhere(unwritten)[0])
+def _verdict(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:
+    """Return a title and what there is to say of a launch that went wrong; two empty texts if none did."""
+    if ran.mistakes:
+        return "The lane simulator found a mistake.", "\n".join(map(str, ran.mistakes))
+    if ran.error is not None:
+        return "The kernel cannot be run.", said_of_error(ran.error)
+    if wrong := _difference(ran):
+        return "Not yet.", wrong
+    if exercise.carries and not carried(ran):
         return (
-            f"{unwritten.sum()} of {y.size} numbers of y were not written, or computed from numbers that "
-            f"were not; the first is y{list(first)}."
+            ANOTHER_WAY,
+            "No thread reads in shared memory what another put there, and that is the point.",
         )
-    wrong = ~np.isclose(y, expected, rtol=1e-4, atol=0)
-    if not wrong.any():
+    if exercise.method is not None and (missing := exercise.method(ran)):
+        return ANOTHER_WAY, missing
+    if wasted := waste(exercise, number, ran):
+        return "Right numbers, but at too high a price.", wasted
+    return "", ""
+
+
+def _grids(exercise: KernelExercise, ran: Ran) -> str:
+    """Return y beside what it must be, where it came to numbers and some of them are wrong."""
+    if ran.y is None or ran.mistakes or not ran.wrong.any():
         return ""
-    first = tuple(int(i) for i in np.argwhere(wrong)[0])
+    y = np.where(ran.unwritten, np.nan, ran.y)
+    return grids(exercise, Outcome((), ran.launch.expected, y))
+
+
+def _difference(ran: Ran) -> str:
+    expected = ran.launch.expected
+    if not ran.wrong.any():
+        return ""
+    if ran.unwritten.any():
+        first = _index(ran.unwritten)
+        return (
+            f"{ran.unwritten.sum()} of {expected.size} numbers of y were not written; the first is y{first}."
+        )
+    first = _index(ran.wrong)
     return (
-        f"{wrong.sum()} of {y.size} numbers differ; the first is y{list(first)}:\n"
-        f"expected {expected[first]:g}\ngot      {y[first]:g}"
+        f"{ran.wrong.sum()} of {expected.size} numbers differ; the first is y{first}:\n"
+        f"expected {expected[tuple(first)]:g}\ngot      {ran.y[tuple(first)]:g}"
     )
 
 
-def _waste(used: Costs, best: Costs, generous: float) -> str:
-    """Say where a kernel asks for much more than the solution does, or nothing if it does not."""
-    for (space, kind, which), accesses in used.items():
-        mine = sum(access["cost"] for access in accesses)
-        least = sum(access["cost"] for access in best.get((space, kind, which), ()))
-        if mine > generous * least:
-            worst = max(accesses, key=lambda access: access["cost"])
-            unit = "sectors" if space == "global" else "passes over shared memory"
-            verb = "reading" if kind == "ld" else "writing"
-            each = worst["cost"] / worst["count"]
-            return (
-                f"{mine} {unit} for {verb}, where {least} are enough. "
-                f"Look at line {worst['line']}: {worst['array']} takes {each:.3g} for each of "
-                f"{worst['count']} requests."
-            )
-    return ""
+def _index(where: np.ndarray) -> list[int]:
+    return [int(i) for i in np.argwhere(where)[0]]

@@ -5,19 +5,14 @@ Not only what comes out is held against the worked solution, but also what was a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from convlab.gpu import simulator
-from convlab.inspect.trace_view import trace_as_dict
 from convlab.lessons.exercise import Task
-
-# The accesses of a trace by space, kind, and which parameter it was (-1: an array of the kernel's own).
-Costs = dict[tuple[str, str, int], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -63,29 +58,23 @@ class KernelExercise(Task):
     ----------
     cases : callable
         Returns the launches to try, the smallest first.
-    needs : tuple of str
-        Kinds of memory that the kernel must make use of, because they are the point: "shared", "local".
+    shapes : dict of str to str
+        The letters of the axes of y, as {"return": "PQ"}.
+    carries : bool
+        Whether shared memory is the point: threads must find there what others have put there.
     generous : float
-        A kernel that asks for more than this many times the solution's sectors of an array, or passes over
-        shared memory, is told so.
-        There is more than one good way to stage a tile: the bound leaves room for the others.
+        A kernel that asks for more than this many times the solution's sectors of an array is told so. There
+        is more than one good way to walk over it: the bound leaves room for the others.
+    conflicts : float
+        The same for passes over shared memory, over those that a kernel's own accesses would take at best.
+    method : callable, optional
+        ``method(ran)`` looks at *how* a right kernel works, see `kernel_run.Ran`: what is missing, or "".
     """
 
     cases: Callable[[], Iterable[Launch]]
-    needs: tuple[str, ...] = ()
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    carries: bool = False
     generous: float = 1.3
-
-
-def parameter(kernel: Any, array: str) -> int:
-    """Return which parameter of a kernel an array is; -1 if it is one of its own. Names are the learner's."""
-    names = list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)
-    return names.index(array) if array in names else -1
-
-
-def costs(kernel: Any, trace: simulator.Trace) -> Costs:
-    """Return the accesses of a trace."""
-    found: Costs = {}
-    for access in trace_as_dict("", trace)["accesses"]:
-        key = access["space"], access["kind"], parameter(kernel, access["array"])
-        found.setdefault(key, []).append(access)
-    return found
+    conflicts: float = 2.0
+    method: Callable[[Any], str] | None = None
+    window: ClassVar[None] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Any
 
 _CODE = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px)"
 _COLOURS = {True: "#009E73", False: "#D55E00", None: "#9AA0A6"}
@@ -24,6 +25,8 @@ class Note:
         Python that is shown below the words.
     picture : str
         HTML that is shown below all this: arrays side by side.
+    widget : Live or None
+        A figure that moves, which stands below the words.
     """
 
     def __init__(
@@ -35,9 +38,20 @@ class Note:
         diagnosis: str = "",
         code: str = "",
         picture: str = "",
+        widget: Any = None,
     ) -> None:
         self.good, self.title, self.body = good, title, body
         self.diagnosis, self.code, self.picture = diagnosis, code, picture
+        self.widget = widget
+
+    def _ipython_display_(self) -> None:
+        """Show the words, and the figure below them. A note with no figure is shown as anything else is."""
+        if self.widget is None:
+            raise NotImplementedError
+        from IPython.display import display
+
+        display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
+        display(self.widget)
 
     def _repr_html_(self) -> str:
         parts = [f"<strong>{_marked(self.title)}</strong>"]

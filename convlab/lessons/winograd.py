@@ -33,8 +33,8 @@ def missing(answer: Answer, m: int, down: int, across: int, spare: int = 0) -> s
     spare : int
         Tiles more than needed that it may compute in each direction.
     """
-    x, g, *others = _trial(m, down * m + 2, across * m + 2)
-    got, log, cells = np.asarray(answer(x, g, *others)), Log(), (m + 2) ** 2
+    x, g, AT, G, BT = _trial(m, down * m + 2, across * m + 2)
+    got, log, cells = np.asarray(answer(x, g, AT, G, BT)), Log(), (m + 2) ** 2
     answer(*watched(log, x=x, g=g), *matrices(m))
     counted = (
         f"Numbers from the pixels meet numbers from the filter in {log.count} products; "
@@ -48,8 +48,8 @@ def missing(answer: Answer, m: int, down: int, across: int, spare: int = 0) -> s
             "cell by cell, and come back with AT."
         )
         return f"{said} {counted}" if more else said
-    right = same(_in_tiles(x, g, *others), got)
-    if not right and (said := _one_way(x, g, *others, got)):
+    right = same(_in_tiles(x, g, AT, G, BT), got)
+    if not right and (said := _one_way(x, g, AT, G, BT, got)):
         return said
     if more:
         return (

@@ -112,6 +112,10 @@ class _Renderer(IPythonRenderer):
             url = path.removesuffix(".ipynb") + ".html" + mark + place
         return super().link(text, url, title)
 
+    def block_html(self, html: str) -> str:
+        # To find pictures in it, nbconvert would close what is opened here and is closed further down.
+        return super().block_html(html) if "<img" in html else html
+
     def inline_math(self, body: str) -> str:
         return _formula(body, as_block=False)
 

@@ -18,4 +18,14 @@ def blocked_product(a, b, size):
     return y
 
 
-RIGHT = {"blocked_product": blocked_product}
+def pack(b, cols):
+    """Fill up first, then cut."""
+    wide = np.pad(b, ((0, 0), (0, -b.shape[1] % cols)))
+    return np.stack(np.split(wide, wide.shape[1] // cols, axis=1))
+
+
+RIGHT = {
+    "pack": pack,
+    "blocked_product": blocked_product,
+    "registers": lambda rows, vectors: (rows + 1) * vectors + 1,
+}

@@ -4,6 +4,37 @@ from convlab.gpu.numba_cuda import cuda, float32
 
 
 @cuda.jit
+def filter_naive(x, w, y):
+    """Early return, and the taps in the other order: nobody waits here."""
+    row = cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
+    col = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if row >= y.shape[0] or col >= y.shape[1]:
+        return
+    acc = 0.0
+    for s in range(w.shape[1]):
+        for r in range(w.shape[0]):
+            acc += w[r, s] * x[row + r, col + s]
+    y[row, col] = acc
+
+
+@cuda.jit
+def tail(x, y):
+    """Turned at the write, and what is missing is filled up: nobody asks twice."""
+    buffer = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    first = cuda.blockIdx.x * cuda.blockDim.x
+    end = min(first + cuda.blockDim.x, x.shape[0])
+    place = end - 1 - first - t
+    if place >= 0:
+        buffer[place] = x[first + t]
+    else:
+        buffer[t] = float32(0)
+    cuda.syncthreads()
+    if first + t < end:
+        y[first + t] = buffer[t]
+
+
+@cuda.jit
 def filter_tile(x, w, y):
     """Stage row by row: nested loops, a thread for each column."""
     tile = cuda.shared.array((10, 34), float32)
@@ -22,4 +53,4 @@ def filter_tile(x, w, y):
         y[top + ty, left + tx] = acc
 
 
-RIGHT = {"filter_tile": filter_tile}
+RIGHT = {"filter_naive": filter_naive, "tail": tail, "filter_tile": filter_tile}

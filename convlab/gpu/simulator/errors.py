@@ -90,10 +90,18 @@ class Mistake:
 
 
 class KernelError(ConvError):
-    """A kernel did what no kernel may; `mistakes` has all that was seen."""
+    """A kernel did what no kernel may.
 
-    def __init__(self, kernel: str, mistakes: Iterable[Mistake]) -> None:
-        self.mistakes = tuple(mistakes)
+    Attributes
+    ----------
+    mistakes : tuple of Mistake
+        All that was seen.
+    trace : Trace or None
+        What the launch had asked of the memory so far, if it was stopped on its way.
+    """
+
+    def __init__(self, kernel: str, mistakes: Iterable[Mistake], trace: Any = None) -> None:
+        self.mistakes, self.trace = tuple(mistakes), trace
         super().__init__("\n".join([f"kernel {kernel} is wrong", *map(str, self.mistakes)]))
 
 
@@ -113,9 +121,6 @@ class Mistakes:
 
     def __iter__(self) -> Iterator[Mistake]:
         return iter(self._seen.values())
-
-    def __len__(self) -> int:
-        return len(self._seen)
 
 
 def element(array: str, index: Any) -> str:

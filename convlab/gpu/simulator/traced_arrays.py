@@ -5,6 +5,7 @@ Every access is looked at, and written down: it may be part of a request of the 
 
 from __future__ import annotations
 
+import dis
 import sys
 from math import prod
 from operator import index as whole_number
@@ -98,10 +99,6 @@ class TracedArray:
             byte = k * self.itemsize
             self.states[byte : byte + self.itemsize] = _ONES[self.itemsize]
 
-    def get(self, k: int):
-        """Return element k, unnoticed."""
-        return self._get(k)
-
     def locate(self, index) -> int:
         """Return which element of `flat` an index means."""
         try:
@@ -120,9 +117,9 @@ class TracedArray:
                     break
         return tuple(self.flat[k : k + count].tolist() if self._cast else self.flat[k : k + count])
 
-    def store(self, index, values, instruction: int, kind: str = "st") -> None:
+    def store(self, index, values, instruction: int) -> None:
         """Write elements that lie side by side, at once."""
-        k = self.run(index, len(values), instruction, kind)
+        k = self.run(index, len(values), instruction, "st")
         for i, value in enumerate(values):
             self.put(k + i, value)
 
@@ -134,7 +131,15 @@ class TracedArray:
             out_of_bounds(self, last)
         if self.row and count > 1 and index[-1] + count > self.row:
             self._leaves_row(index, count)
-        self.run_flat(k, count, instruction, kind)
+        size, address = count * self.itemsize, self.base + k * self.itemsize
+        piece = min(size, WIDEST)
+        if address % piece:
+            text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
+            text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
+            self.simulation.stop(errors.MISALIGNED, text, self.name)
+        for part in range(size // piece):
+            access = self.simulation.log.access(kind, self.whole, piece, part)
+            self._record((self.simulation.path.number, instruction, access, address + part * piece))
         return k
 
     def _leaves_row(self, index, count):
@@ -148,18 +153,6 @@ class TracedArray:
             text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
             text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
         self.simulation.note(errors.ROW, text, self.name, index)
-
-    def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:
-        """Note an access to elements k, k + 1, ... of `flat`, having looked at where it begins."""
-        size, address = count * self.itemsize, self.base + k * self.itemsize
-        piece = min(size, WIDEST)
-        if address % piece:
-            text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
-            text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
-            self.simulation.stop(errors.MISALIGNED, text, self.name, self.index(k))
-        for part in range(size // piece):
-            access = self.simulation.log.access(kind, self.whole, piece, part)
-            self._record((self.simulation.path.number, instruction, access, address + part * piece))
 
     def mark(self, k: int, count: int, state: int) -> None:
         """Say in which state elements are."""
@@ -241,7 +234,8 @@ def no_whole_number(array, index) -> None:
 
 
 def out_of_bounds(array, index) -> None:
-    """Stop: an index is beyond its axis."""
+    """Stop: an index is beyond its axis. What was asked for is noted, where it has an address."""
+    _note_asked(array, index)
     axis = next(a for a, i in enumerate(index) if not 0 <= i < array.shape[a])
     wrong, extent = index[axis], array.shape[axis]
     name = element(array.name, index)
@@ -255,3 +249,17 @@ def out_of_bounds(array, index) -> None:
             text += f" ({wrong} is {wrong - (1 << bits)} as a uint{bits})"
             array.simulation.watch.beyond(wrong)
     array.simulation.stop(errors.BOUNDS, text, array.name, index)
+
+
+def _note_asked(array, index) -> None:
+    """Note an access that goes astray like any other, so that a picture of it can be drawn."""
+    if array.space not in ("global", "shared") or any(isinstance(i, slice) for i in index):
+        return
+    k = array.first + sum(int(i) * step for i, (_, step) in zip(index, array.axes, strict=True))
+    if 0 <= k < 1 << 40:
+        simulation, instruction = array.simulation, array.simulation.instruction()
+        stores = dis.opname[simulation.path.code.co_code[instruction]].startswith("STORE")
+        access = array.st if stores else array.ld
+        simulation.log.numbers.extend(
+            (simulation.path.number, instruction, access, array.base + k * array.itemsize)
+        )

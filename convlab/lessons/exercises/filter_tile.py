@@ -50,7 +50,8 @@ EXERCISE = KernelExercise(
         "load by the shape of x, and the sums by the shape of y; the barrier stands outside of every `if`.",
     ),
     cases=_cases,
-    needs=("shared",),
+    shapes={"return": "PQ"},
+    carries=True,
     generous=2.5,  # rows staged one by one, or a halo by itself, ask for more; no staging asks for nine times
     mistakes=(
         Mistake(

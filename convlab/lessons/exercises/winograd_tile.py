@@ -32,8 +32,8 @@ def _cases() -> Iterator[tuple]:
 
 def outputs(x, g) -> np.ndarray:
     """Return the sums of nine products of a picture (H, W) and a filter (3, 3)."""
-    problem = ConvProblem(1, *x.shape, 1, 1, *g.shape)
-    return reference(x[None, :, :, None], g[None, :, :, None], problem)[0, :, :, 0]
+    pictures, filters = x[None, :, :, None], g[None, :, :, None]
+    return reference(pictures, filters, ConvProblem.of(pictures, filters))[0, :, :, 0]
 
 
 def _its_way(function: Callable) -> str:

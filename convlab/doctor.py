@@ -1,0 +1,216 @@
+"""What works here, what is missing, what could be added and what for, and the command that installs it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+from packaging.requirements import Requirement
+
+from convlab.errors import ConvError
+from convlab.gpu.availability import PROGRAMS, numba_cuda_fault
+from convlab.gpu.diagnose import faults, toolkit
+from convlab.gpu.diagnose.faults import Fault
+from convlab.machine.facts import Machine, version
+from convlab.support.install import declared, install_command, install_extra
+from convlab.workspace.notebooks import course_notebooks
+
+# What the course shows with a library that it can do without.
+ADDS = {
+    "scipy": "a second, independent opinion on every result, in the tests",
+    "torch": "PyTorch as a baseline in the benchmarks, and as another opinion on every result",
+}
+_COMPILED = "compiles the GPU kernels, and runs them where there is an NVIDIA GPU"
+_ONE_VERSION = "one version of all parts of CUDA: each can read what the one before it writes"
+_GPU = "runs and times the GPU kernels here; without one they run lane by lane, beside saved measurements"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for: whether it is here, what it is for, and what installs it.
+
+    Attributes
+    ----------
+    name : str
+    required : bool
+        Whether the course cannot run without it.
+    found : str or None
+        Its version or place; None if it is missing.
+    adds : str
+        What it is for.
+    command : str or None
+        Installs it; None where it is there, or where no command can.
+    """
+
+    name: str
+    required: bool
+    found: str | None
+    adds: str = ""
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The machine, what was looked for on it, and what is kept there: its speeds, its kernels."""
+
+    machine: Machine
+    findings: tuple[Finding, ...]
+    speeds_at: str | None
+    kernels: str
+    speeds_trouble: str | None = None
+
+    @cached_property
+    def can_run(self) -> bool:
+        """Whether everything the course requires is there."""
+        return all(finding.found for finding in self.findings if finding.required)
+
+    @property
+    def speeds(self) -> str:
+        """What is known of the speeds by which "auto" chooses, in words."""
+        if self.speeds_at is None:
+            return f"not measured yet: {_model()}; convlab bench speeds measures this machine"
+        return f"measured {self.speeds_at}; convlab bench speeds measures them anew"
+
+    def describe(self) -> str:
+        """Return the diagnosis as text: the machine, what is here, what is missing, what could be added."""
+        lines = [self.machine.describe(), ""]
+        here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
+        lines += [f"here           {here}"]
+        lines += [f"speeds         {self.speeds}"]
+        lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
+        lines += [f"kernels        {self.kernels}"]
+        absent = [finding for finding in self.findings if not finding.found]
+        for finding in sorted(absent, key=lambda finding: not finding.required):
+            kind = "missing" if finding.required else "optional"
+            lines += ["", f"{kind:<15}{finding.name}: {finding.adds}"]
+            lines += [f"               {finding.command}"] if finding.command else []
+        verdict = "The course can run here." if self.can_run else "It needs what is missing: see above."
+        return "\n".join([*lines, "", verdict])
+
+    def as_dict(self) -> dict:
+        """Return everything as plain values, ready for JSON."""
+        return {
+            "can_run": self.can_run,
+            "machine": self.machine.as_dict(),
+            "findings": [asdict(finding) for finding in self.findings],
+            "speeds_at": self.speeds_at,
+            "speeds_trouble": self.speeds_trouble,
+            "kernels": self.kernels,
+        }
+
+
+def examine() -> Diagnosis:
+    """Look at everything the course uses; installs and changes nothing."""
+    from convlab.auto import machine_file
+
+    machine = Machine.here()
+    findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
+    findings += [_library(name) for name in ADDS]
+    findings += _gpu(machine)
+    return Diagnosis(machine, tuple(findings), machine_file.measured_at(), _kernels(), machine_file.trouble())
+
+
+def required() -> list[str]:
+    """Return convlab's own requirements as pip writes them, e.g. "numpy>=2.1"."""
+    return declared()[""]
+
+
+# -- one finding each --------------------------------------------------------------------------------------
+
+
+def _requirement(line: str) -> Finding:
+    requirement = Requirement(line)
+    there = version(requirement.name)
+    if there and requirement.specifier.contains(there, prereleases=True):
+        return Finding(requirement.name, True, there)
+    why = f"version {there} is here, {requirement.specifier} is needed" if there else "the course needs it"
+    return Finding(requirement.name, True, None, why, install_command(line))
+
+
+def _numba_imports() -> Finding:
+    """Numba refuses NumPy versions it does not know, and only an import shows it."""
+    try:
+        import numba
+    except Exception as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        return Finding("Numba's start", True, None, reason[0], install_command(*required()))
+    return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
+
+
+def _model() -> str:
+    """Return by whose speeds "auto" chooses while this machine's are not known, in words."""
+    from convlab.auto.shipped import shipped_speeds
+
+    try:
+        return f'"auto" goes by {shipped_speeds().model}'
+    except Exception as error:  # without Numba there is no class; `_numba_imports` says why
+        return f'"auto" has no model here ({error})'
+
+
+def _kernels() -> str:
+    """Return where compiled kernels are kept, and whether that works, in words."""
+    try:
+        from convlab.cpu import kernel_cache
+    except Exception:  # `_numba_imports` says why
+        return "none are compiled: Numba does not start"
+    return kernel_cache.describe()
+
+
+def _notebooks() -> Finding:
+    try:
+        return Finding("notebooks", True, str(len(course_notebooks())))
+    except ConvError as error:
+        return Finding("notebooks", True, None, str(error))
+
+
+def _library(name: str) -> Finding:
+    there = version(name)
+    if there:
+        return Finding(name, False, there, ADDS[name])
+    extra = next(
+        extra for extra, lines in declared().items() if any(Requirement(line).name == name for line in lines)
+    )
+    return Finding(name, False, None, ADDS[name], install_extra(extra))
+
+
+# -- what compiles kernels for NVIDIA GPUs, reads their code, and runs them --------------------------------
+
+
+def _gpu(machine: Machine) -> list[Finding]:
+    """Return what was found: numba-cuda, the parts of CUDA's toolkit and whether they fit, driver and GPU."""
+    found = [_numba_cuda(), *map(_part, toolkit.PARTS)]
+    if all(finding.found for finding in found):
+        compiler = toolkit.part_version("libnvvm")
+        fits = "of one version" if compiler else "not known"
+        found.append(_judged("parts of CUDA", fits, _ONE_VERSION, faults.versions_fault(*PROGRAMS)))
+    gpus = ", ".join(gpu.describe() for gpu in machine.gpus) or "without a name"
+    found.append(_judged("NVIDIA GPU and driver", gpus, _GPU, faults.machine_fault()))
+    return found
+
+
+def _judged(name: str, found: str, adds: str, wrong: Fault | None) -> Finding:
+    """Return a finding whose reason, if it is missing, is the very sentence that errors end with."""
+    if wrong is None:
+        return Finding(name, False, found, adds)
+    return Finding(name, False, None, f"{adds}; {wrong.what}", wrong.command)
+
+
+def _numba_cuda() -> Finding:
+    there = version("numba-cuda")
+    if there is None:
+        return _absent("numba-cuda", _COMPILED)
+    return _judged("numba-cuda", there, _COMPILED, numba_cuda_fault())
+
+
+def _part(name: str) -> Finding:
+    place, what = toolkit.find_part(name), toolkit.PARTS[name]
+    if place is None:
+        return _absent(name, what)
+    return Finding(name, False, " ".join(filter(None, (toolkit.full_version(name), f"({place})"))), what)
+
+
+def _absent(name: str, adds: str) -> Finding:
+    system = faults.system_fault()
+    if system:
+        return Finding(name, False, None, f"{adds}; {system.what}")
+    return Finding(name, False, None, adds, install_extra("gpu"))

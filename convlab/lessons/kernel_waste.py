@@ -1,0 +1,64 @@
+"""What a right kernel pays too much for: sectors of an array, or passes over shared memory.
+
+Sectors are held against the worked solution's, with room for other ways to walk over an array. Passes over
+shared memory are held against what the kernel's own accesses would take without a conflict: how much it does
+there is its own affair.
+"""
+
+from __future__ import annotations
+
+from convlab.gpu.simulator import Site
+from convlab.lessons.kernel_exercise import KernelExercise
+from convlab.lessons.kernel_run import Access, Cost, Ran, cost_of, run
+
+_BEST: dict[tuple, dict[Access, Cost]] = {}
+
+
+def wasteful(exercise: KernelExercise, number: int, ran: Ran) -> list[Access]:
+    """Return what launch `number` asks too much of, the worst first."""
+    best = _best(exercise, number)
+    over = {}
+    for key, cost in ran.costs.items():
+        enough, most = _enough(key, cost, best), _most(exercise, key)
+        if cost.cost > most * enough:
+            over[key] = cost.cost / max(enough, 1)
+    return sorted(over, key=lambda key: -over[key])
+
+
+def waste(exercise: KernelExercise, number: int, ran: Ran) -> str:
+    """Say where a kernel asks for much more than is needed, or nothing if it does not."""
+    for key in wasteful(exercise, number, ran):
+        site, (space, kind, _) = worst_site(ran, key), key
+        mine = ran.costs[key]
+        least = _enough(key, mine, _best(exercise, number))
+        unit = "sectors" if space == "global" else "passes over shared memory"
+        verb = {"ld": "reading", "st": "writing"}.get(kind, "atomic operations")
+        each = cost_of(site)[0] / site.requests
+        enough = f"where {least} are enough" if least else "where none are needed"
+        return (
+            f"{mine.cost} {unit} for {verb}, {enough}. Look at line {site.line}: {site.array} takes "
+            f"{each:.3g} for each of {site.requests} requests."
+        )
+    return ""
+
+
+def worst_site(ran: Ran, key: Access) -> Site:
+    """Return the place at which the most is paid of accesses of one sort."""
+    mine = [site for site in ran.sites if (site.space, site.kind, ran.parameter(site.array)) == key]
+    return max(mine, key=lambda site: cost_of(site)[0])
+
+
+def _enough(key: Access, cost: Cost, best: dict[Access, Cost]) -> int:
+    return cost.least if key[0] == "shared" else best.get(key, Cost()).cost
+
+
+def _most(exercise: KernelExercise, key: Access) -> float:
+    return exercise.conflicts if key[0] == "shared" else exercise.generous
+
+
+def _best(exercise: KernelExercise, number: int) -> dict[Access, Cost]:
+    """Return what the solution pays in launch `number`; worked out once."""
+    key = exercise.solution, number
+    if key not in _BEST:
+        _BEST[key] = run(list(exercise.cases())[number], exercise.solution).costs
+    return _BEST[key]
