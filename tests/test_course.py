@@ -82,7 +82,7 @@ def test_the_map_as_text_and_as_a_page():
     assert repr(shown).endswith("The file was damaged.")
     page = shown._repr_html_()
     assert '<a class="cl-notebook" href="02_im2col.ipynb">im2col &amp; co</a>' in page
-    assert '<span class="cl-mark cl-done"><span role="img" aria-label="done:">●</span> largest_batch' in page
+    assert '<span class="cl-task cl-done"><span role="img" aria-label="done:">●</span> largest_batch' in page
     assert 'aria-label="not seen:">○</span> im2row' in page
     assert "a &lt;b&gt;" in page
     assert "a <b>" not in page

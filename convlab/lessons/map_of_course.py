@@ -53,9 +53,10 @@ class CourseMap:
         guesses = list(self.standing.guesses.values())
         chart = calibration(guesses)._repr_html_() if guesses else ""
         rules = files("convlab.lessons").joinpath("map_of_course.css").read_text(encoding="utf-8")
+        colours = style.css().replace(".convlab", ".cl-course")
         return (
-            f'<style>{style.css()}{rules}</style><div class="convlab cl-course">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            f'<style>{colours}{rules}</style><div class="cl-course">'
+            f'<table class="cl-map"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
             f'<p class="cl-key">{key}</p><p>{escape(said)}</p>{chart}'
             + (f"<p>{escape(self.trouble)}</p>" if self.trouble else "")
             + "</div>"
@@ -79,6 +80,6 @@ def course_map() -> CourseMap:
 def _mark(name: str, state: str) -> str:
     kind = state.replace(" ", "-")
     return (
-        f'<span class="cl-mark cl-{kind}"><span role="img" aria-label="{state}:">{STATES[state]}</span> '
+        f'<span class="cl-task cl-{kind}"><span role="img" aria-label="{state}:">{STATES[state]}</span> '
         f"{escape(name)}</span>"
     )
