@@ -51,6 +51,11 @@ EXERCISE = Exercise(
             "between them.",
         ),
         Mistake(
+            "takes P for the rows of the input",
+            {"P // rows": "(P - R + 1) // rows"},
+            "P counts rows of *output* already: it is all of them that have to be computed.",
+        ),
+        Mistake(
             "divides the rows of the input by those of the output",
             {"P // rows": "(P + R - 1) // rows"},
             "A tile's share is counted in rows of output, so it is the P rows of output that are shared out.",
