@@ -99,6 +99,10 @@ def test_wrong_only_where_is_said_of_what_explains_most():
     assert said_of == "It is wrong only where padding is not 0."
 
 
+def test_a_place_has_no_value_that_changes_nothing():
+    assert said("holder", lambda row, column: row % 4 * 4 + column // 2 + column) == ""
+
+
 def test_fractions_that_are_lost():
     exercise = EXERCISES["convolve"]
     last = list(exercise.cases())[-1]

@@ -245,7 +245,8 @@ def _where(exercise: Exercise, outcomes: Sequence[Outcome], wrong: Sequence[Outc
         usual, others = (
             [b for v, b in zip(values, bad, strict=True) if (v == plain[name]) is so] for so in (True, False)
         )
-        if len(usual) > 1 and not any(usual):
+        is_size = name.isupper() or name in ("stride", "padding", "dilation", "groups")
+        if is_size and len(usual) > 1 and not any(usual):
             wrong_beside[name] = sum(others) / len(others)
     name = max(wrong_beside, key=wrong_beside.__getitem__, default="")
     if name and wrong_beside[name] > 0.6:

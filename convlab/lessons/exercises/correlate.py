@@ -111,14 +111,15 @@ EXERCISE = Exercise(
             "other edge, unless zeros lie between.",
         ),
         Mistake(
+            "transforms the filter at its own size",
+            {"np.fft.fft2(w, size)": "np.fft.fft2(w)"},
+            "Frequencies can be multiplied one by one only if both have the same: the filter, too, is filled "
+            "up with zeros.",
+        ),
+        Mistake(
             "adds one row and one column of zeros too few",
             {"H + R - 1, W + S - 1": "H + R - 2, W + S - 2"},
             "Output row p reads the input rows p to p + R - 1. Up to which row does the last one reach?",
-        ),
-        Mistake(
-            "exchanges rows and columns of the size",
-            {"H + R - 1, W + S - 1": "W + S - 1, H + R - 1"},
-            "Rows come first, in a size as in a shape.",
         ),
         Mistake(
             "returns the zeros as well",

@@ -52,6 +52,12 @@ EXERCISE = Exercise(
             "Rows and columns that are left over at the edges need blocks as well.",
         ),
         Mistake(
+            "leaves out the blocks that hang over",
+            {"first + second": "(M // block_m) * (N // block_n) * (block_m + block_n) * K"},
+            "Rows and columns that are left over at the edges need blocks as well, which fetch what is "
+            "there.",
+        ),
+        Mistake(
             "divides with a fraction",
             {"-(-N // block_n)": "N / block_n", "-(-M // block_m)": "M / block_m"},
             "A block that hangs over is a block, and fetches all rows or columns that it shares.",
@@ -122,6 +128,11 @@ EXERCISE = Exercise(
             "fetches two numbers for every multiply-add",
             {"across": "N", "down": "M"},
             "That is the naive kernel. A block fetches a number once for all its threads.",
+        ),
+        Mistake(
+            "multiplies what both matrices cost",
+            {"first + second": "first * second"},
+            "Every block fetches from the one matrix *and* from the other: that is a sum.",
         ),
         Mistake(
             "counts the outputs, too",
