@@ -61,12 +61,13 @@ def test_an_error_of_another_kind_is_no_known_mistake():
     assert [bool(diagnosis(exercise, each)) for each in outcomes] == [True, False, False]
 
 
-def test_a_right_answer_that_cannot_be_watched_is_right(monkeypatch):
-    def method(function):
-        raise TypeError("no such array")
+def test_a_right_answer_that_cannot_be_watched_is_right():
+    def flat(a, b, size):
+        assert type(a) is np.ndarray
+        return a @ b
 
-    monkeypatch.setitem(EXERCISES, "flip", replace(EXERCISES["flip"], method=method))
-    assert check("flip", EXERCISES["flip"].solution).good
+    assert check("blocked_product", flat).good
+    assert check("blocked_product", lambda a, b, size: a @ b).good is False
 
 
 def test_a_wrong_answer_of_the_bank_that_never_ends_is_passed_over():

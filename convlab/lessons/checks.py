@@ -62,7 +62,7 @@ def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
         return Note(None, "Not started: the function returns nothing yet.", exercise.statement)
     count = sum(1 for _ in exercise.cases())
     for number, outcome in enumerate(outcomes, 1):
-        where = f"Case {number} of {count}: {_call(function, exercise.arguments, outcome.arguments)}"
+        where = f"Case {number} of {count}: {_call(function, exercise, outcome.arguments)}"
         printed = f"\n\nprinted:\n{outcome.printed}" if outcome.printed else ""
         if outcome.error is not None:
             body = f"{where}\n{said_of_error(outcome.error)}{printed}"
@@ -89,14 +89,25 @@ def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
     )
 
 
+class _Unwatchable(Exception):
+    """A right answer that fails on arrays that watch it: that is not its fault."""
+
+
 def _missing(exercise: Exercise, function: Callable) -> str:
-    """Say what is missing in how a right function works; if the arrays that watch it break it, nothing is."""
+    """Say what is missing in how a right function works; nothing, where that cannot be seen."""
+
+    def answer(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except (Exception, SystemExit) as error:
+            raise _Unwatchable from error
+
     if exercise.method is None:
         return ""
     try:
         with guarded(SECONDS):
-            return exercise.method(function)
-    except (Exception, SystemExit, TimeUp):
+            return exercise.method(answer)
+    except (_Unwatchable, TimeUp):
         return ""
 
 
@@ -146,14 +157,15 @@ def trial(kernel: Any, grid: Any, block: Any, *arguments: Any) -> Note:
     return Note(True, "No mistake: no race, nothing out of bounds, nothing read before it was written.")
 
 
-def _call(function: Any, names: Sequence[str], values: Sequence[Any]) -> str:
+def _call(function: Any, exercise: Exercise, values: Sequence[Any]) -> str:
     """Write the call as the learner could type it, with small arrays below."""
     name = getattr(function, "__name__", "your function")
-    call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in zip(names, values, strict=True))})"
+    named = dict(zip(exercise.arguments, values, strict=True))
+    call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in named.items())})"
     arrays = [
         _written(n, v)
-        for n, v in zip(names, values, strict=True)
-        if isinstance(v, np.ndarray) and v.size <= READABLE
+        for n, v in named.items()
+        if isinstance(v, np.ndarray) and v.size <= READABLE and n not in exercise.unprinted
     ]
     return "\n".join([call, *arrays])
 

@@ -58,7 +58,7 @@ def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[O
         yield from of_arrays(pairs, exercise.shapes.get("return", ""))
 
 
-def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: str) -> Iterator[str]:
+def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: Letters) -> Iterator[str]:
     """Yield what holds of all pairs of an array that was expected and one that came out; there are some."""
     for look in (_empty, _whole, _unordered, _turned, _sized, _shifted, _placed):
         each = [list(look(e, g, letters if len(letters) == e.ndim else "")) for e, g in pairs]
@@ -146,13 +146,13 @@ def _placed(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator
     for axis, size in enumerate(wrong.shape):
         if size == 1:
             continue
-        each = np.moveaxis(wrong, axis, 0).reshape(size, -1).any(axis=1)
+        each = [bool(part.any()) for part in np.moveaxis(wrong, axis, 0)]
         name = AXES.get(letters[axis], letters[axis]) if letters else f"entry along axis {axis}"
-        if not each[0] and each[1:].all():
+        if not each[0] and all(each[1:]):
             yield f"Only the first {name} is right."
-        if each[-1] and not each[:-1].any():
+        if each[-1] and not any(each[:-1]):
             yield f"Only the last {name} is wrong: what is different about it?"
-        if each[0] and not each[1:].any():
+        if each[0] and not any(each[1:]):
             yield f"Only the first {name} is wrong: what is different about it?"
     long = [axis for axis, size in enumerate(wrong.shape) if size > 2]
     inside = tuple(slice(1, -1) if axis in long else slice(None) for axis in range(wrong.ndim))
@@ -175,8 +175,8 @@ def _rounded(outcomes: Sequence[Outcome]) -> str:
 
 def _factor(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Find that all results are the right ones times an argument or a simple number."""
-    ratios = [_one_ratio(o) for o in outcomes]
-    if any(r is None for r in ratios) or np.allclose(ratios, 1):
+    ratios = [ratio for o in outcomes if (ratio := _one_ratio(o)) is not None]
+    if len(ratios) < len(outcomes) or np.allclose(ratios, 1):
         return ""
     plain = {1 / n: f"{n:g} times too small" for n in (2, 3, 4, 8, 16, 100, 1000, 1024, 1e6)}
     plain |= {1 / r: said.replace("small", "large") for r, said in plain.items()}
