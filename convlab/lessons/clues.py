@@ -7,7 +7,7 @@ They are asked from the most particular to the most general.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,8 @@ def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: Letters) 
 def _clues_of_all(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[Outcome]) -> Iterator[str]:
     if len(all_) > 2 and all(o.got is not None and same(o.got, all_[0].got) for o in all_):
         yield "It returns the same in every case: what does the result depend on?"
-    yield from filter(None, (_factor(exercise, all_), _offset(exercise, all_), _where(exercise, all_, wrong)))
+    yield from filter(None, (_rounded(all_), _factor(exercise, all_), _offset(exercise, all_)))
+    yield from filter(None, (_where(exercise, all_, wrong),))
 
 
 # -- one array beside another: all that may be said of it --------------------------------------------------
@@ -162,17 +163,29 @@ def _placed(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator
 # -- all cases together --------------------------------------------------------------------------------------
 
 
+def _rounded(outcomes: Sequence[Outcome]) -> str:
+    """Find single numbers that have lost the digits behind the first few."""
+    if any(np.ndim(o.expected) or not isinstance(o.got, (int, float, np.number)) for o in outcomes):
+        return ""
+    for digits in range(5):
+        if all(np.isclose(o.got, np.round(o.expected, digits), rtol=1e-12, atol=0) for o in outcomes):
+            return f"Your results are rounded to {digits} digits behind the point: return them as they are."
+    return ""
+
+
 def _factor(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Find that all results are the right ones times an argument or a simple number."""
     ratios = [ratio for o in outcomes if (ratio := _one_ratio(o)) is not None]
     if len(ratios) < len(outcomes) or np.allclose(ratios, 1):
         return ""
-    plain = {1 / n: f"{n:g} times too small" for n in (2, 3, 4, 8, 16, 1000, 1e6)}
+    plain = {1 / n: f"{n:g} times too small" for n in (2, 3, 4, 8, 16, 100, 1000, 1024, 1e6)}
     plain |= {1 / r: said.replace("small", "large") for r, said in plain.items()}
     for ratio, said in plain.items():
         if np.allclose(ratios, ratio, rtol=1e-4):
             return f"Every result is {said}."
-    for name, values in _features(exercise, outcomes).items():
+    features = _features(exercise, outcomes)
+    both = {f"{a} and by {b}": np.multiply(features[a], features[b]) for a, b in combinations(features, 2)}
+    for name, values in (features | both).items():
         if all(v > 0 for v in values):
             for power, said in ((1, "large: it is multiplied"), (-1, "small: it is divided")):
                 for extra in (1, *plain):
@@ -218,18 +231,26 @@ def _where(exercise: Exercise, outcomes: Sequence[Outcome], wrong: Sequence[Outc
     verb = "raises an error" if all(o.error for o in wrong) else "is wrong"
     features = _features(exercise, outcomes)
     plain = {name: 0 if "padding" in name else 1 for name in features}  # what changes nothing
+    few = bad.count(False) < 2  # one case says nothing of what others have in common with it
     for name, values in features.items():
-        if [v != plain[name] for v in values] == bad:
+        if [v != plain[name] for v in values] == bad and not few:
             return f"It is right wherever {name} is {plain[name]}, and {verb} in every case where it is not."
-    for a, b in (("H", "W"), ("R", "S"), ("P", "Q")):
-        if not {a, b} <= set(features):
+    for a, b in (("H", "W"), ("R", "S"), ("P", "Q"), ("C", "K"), ("M", "N")):
+        if few or not {a, b} <= set(features):
             continue
         if [x != y for x, y in zip(features[a], features[b], strict=True)] == bad:
             return f"It is right wherever {a} and {b} are equal, and {verb} wherever they are not."
+    wrong_beside = {}  # how often it is wrong where a number is not the usual one, if it is right where it is
     for name, values in features.items():
-        usual = [is_bad for v, is_bad in zip(values, bad, strict=True) if v == plain[name]]
-        if len(usual) > 1 and not any(usual):
-            return f"It {verb} only where {name} is not {plain[name]}."
+        usual, others = (
+            [b for v, b in zip(values, bad, strict=True) if (v == plain[name]) is so] for so in (True, False)
+        )
+        is_size = name.isupper() or name in ("stride", "padding", "dilation", "groups")
+        if is_size and len(usual) > 1 and not any(usual):
+            wrong_beside[name] = sum(others) / len(others)
+    name = max(wrong_beside, key=wrong_beside.__getitem__, default="")
+    if name and wrong_beside[name] > 0.6:
+        return f"It {verb} only where {name} is not {plain[name]}."
     return ""
 
 
