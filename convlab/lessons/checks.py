@@ -50,6 +50,7 @@ def check(name: str, function: Callable) -> Note:
         note = _check_function(name, exercise, function)
     if note.good is not None:
         progress.record("try", name, good=note.good, diagnosis=note.diagnosis)
+    note.aside = progress.trouble()
     return note
 
 
