@@ -297,3 +297,15 @@ def test_reveal():
         assert reveal(odd, 3, "times").good is None
     assert reveal("3", 3, "times").good
     assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()
+
+
+def test_a_note_says_once_that_nothing_can_be_remembered(monkeypatch, tmp_path):
+    (tmp_path / progress.NAME).write_bytes(b"no database at all, but something else" * 50)
+    monkeypatch.setenv(progress.NAMED, str(tmp_path))
+    progress.here.cache_clear()
+    first, second = hint("flip"), check("flip", EXERCISES["flip"].solution)
+    progress.here.cache_clear()
+    assert "progress" in first.aside
+    assert first.aside in repr(first)
+    assert second.aside == ""
+    assert len(list(tmp_path.glob("*"))) == 2  # what was damaged is kept beside the new one
