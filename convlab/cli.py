@@ -1,4 +1,4 @@
-"""The command line: ``convlab lab | start | run | doctor | algorithms | networks | bench``.
+"""The command line: ``convlab lab | start | run | progress | doctor | algorithms | networks | bench``.
 
 Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
 """
@@ -155,6 +155,22 @@ def doctor(
     print(json.dumps(diagnosis.as_dict(), indent=2) if as_json else diagnosis.describe())
     if not diagnosis.can_run:
         raise typer.Exit(1)
+
+
+@app.command()
+def progress(work: Work = None) -> None:
+    """Say how far you are: exercises and predictions of each notebook, and how good your guesses were."""
+    from convlab.lessons import progress as memory
+    from convlab.lessons.course import Standing, chapters
+    from convlab.lessons.map_of_course import CourseMap
+    from convlab.workspace import notebooks
+
+    kept = memory.of(work) if work else memory.here()
+    if kept.path is None:  # called outside of the learner's folder: the one that `convlab lab` would open
+        kept = memory.of(notebooks.ROOT / "work")
+    print(CourseMap(chapters(), Standing(kept.events())))
+    if trouble := kept.trouble():
+        print(f"convlab: {trouble}", file=sys.stderr)
 
 
 @app.command()

@@ -11,11 +11,13 @@ Read in this order:
     tutor                       hints and solutions
     predictions                 a number to guess before it shows
     progress, progress_file     what is remembered of the learner's work
+    course, map_of_course       how far that is
 """
 
 from convlab.lessons.checks import check, reveal, trial
 from convlab.lessons.exercises import EXERCISES
+from convlab.lessons.map_of_course import course_map
 from convlab.lessons.predictions import predict
 from convlab.lessons.tutor import hint, solution
 
-__all__ = ["EXERCISES", "check", "hint", "predict", "reveal", "solution", "trial"]
+__all__ = ["EXERCISES", "check", "course_map", "hint", "predict", "reveal", "solution", "trial"]
