@@ -99,6 +99,12 @@ def test_wrong_only_where_is_said_of_what_explains_most():
     assert said_of == "It is wrong only where padding is not 0."
 
 
+def test_arrays_that_do_not_fit():
+    differ = lambda x, w: np.fft.fft2(x) * np.fft.fft2(w)  # noqa: E731
+    assert "the shape (3,4) with one of the shape (2,1)" in said("correlate", differ)
+    assert said("correlate", lambda x, w: differ(x, w) if len(x) > 3 else np.linalg.inv(w)) == ""
+
+
 def test_a_place_has_no_value_that_changes_nothing():
     assert said("holder", lambda row, column: row % 4 * 4 + column // 2 + column) == ""
 

@@ -6,7 +6,7 @@ Read in this order:
     exercise, kernel_exercise   what an exercise is; `exercises/` has a file for each
     checks, kernel_checks       how an answer is tried: `attempt`, watched over by `guard`
     difference, grids           what is wrong with it, in words and as a picture
-    diagnosis, clues, parts     which mistake it behaves like
+    diagnosis, clues            which mistake it behaves like: `across` all cases, in `parts` of a result
     watch                       how it computes, where that is the point
     tutor                       hints and solutions
     predictions                 a number to guess before it shows
