@@ -1,4 +1,4 @@
-"""The command line: ``convlab lab | start | run | doctor | algorithms | networks | bench``.
+"""The command line: ``convlab lab | start | run | progress | doctor | algorithms | networks | bench``.
 
 Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
 """
@@ -158,6 +158,22 @@ def doctor(
 
 
 @app.command()
+def progress(work: Work = None) -> None:
+    """Say how far you are: exercises and predictions of each notebook, and how good your guesses were."""
+    from convlab.lessons import progress as memory
+    from convlab.lessons.course import Standing, chapters
+    from convlab.lessons.map_of_course import CourseMap
+    from convlab.workspace import notebooks
+
+    kept = memory.of(work) if work else memory.here()
+    if kept.path is None:  # called outside of the learner's folder: the one that `convlab lab` would open
+        kept = memory.of(notebooks.ROOT / "work")
+    print(CourseMap(chapters(), Standing(kept.events())))
+    if trouble := kept.trouble():
+        print(f"convlab: {trouble}", file=sys.stderr)
+
+
+@app.command()
 def algorithms() -> None:
     """List the algorithms and the backends that run them."""
     from convlab.algorithms import ALGORITHMS
@@ -184,11 +200,9 @@ def networks(
     rows = []
     for layer in table.load(name):
         p = layer.problem
-        rows.append((layer.name, f"{p.H}×{p.W}×{p.C}", f"{p.K}×{p.R}×{p.S}", f"{p.P}×{p.Q}×{p.K}", p))
-    _table(
-        ("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"),
-        [(*row[:-1], f"{count_text(row[-1].macs)}MAC") for row in rows],
-    )
+        sizes = f"{p.H}×{p.W}×{p.C}", f"{p.K}×{p.R}×{p.S}", f"{p.P}×{p.Q}×{p.K}"
+        rows.append((layer.name, *sizes, f"{count_text(p.macs)}MAC"))
+    _table(("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"), rows)
 
 
 bench = typer.Typer(help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)

@@ -91,9 +91,6 @@ def fft_over(taps: int, fewer: int) -> float:
 SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
     "README": {
         "a photograph of 588 KiB.": lambda: f"a photograph of {bytes_text(FIRST.x_bytes)}.",
-        "a matrix of 7.03 MiB.": lambda: (
-            f"a matrix of {bytes_text(ALGORITHMS['im2col'].workspace_bytes(FIRST))}."
-        ),
         "(162 MB to download, 511 MB on the disk)": lambda: f"({weight('requirements.txt')})",
         "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
     },
@@ -113,12 +110,8 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
             "copied {0} times comes back {0} times as large".format(word(SECOND.R * SECOND.S))
         ),
         "half as much again": Given("the cell below asks for it"),
-        "writes nine times the input": lambda: (
-            f"writes {word(ALGORITHMS['im2row'].workspace_bytes(SECOND) / SECOND.x_bytes)} times the input"
-        ),
     },
     "03": {
-        "Say 90 percent of the roof": Given("how busy is busy"),
         "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
     },
     "04": {

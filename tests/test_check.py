@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from convlab import ConvError
 from convlab.lessons import EXERCISES, check, hint, progress, reveal, solution
+from convlab.lessons.attempt import Outcome, attempt
+from convlab.lessons.diagnosis import diagnosis
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.note import Note
@@ -47,6 +50,40 @@ def test_the_diagnosis_is_there_or_empty():
     assert check("flip", EXERCISES["flip"].solution).diagnosis == ""
     rng = np.random.default_rng(1)
     assert check("flip", lambda w: rng.standard_normal(w.shape)).diagnosis == ""
+
+
+def test_an_error_of_another_kind_is_no_known_mistake():
+    broken = Mistake("is broken", lambda H, R, s, p, d: 1 / 0, "It divides by zero.")
+    exercise = replace(EXERCISES["output_size"], mistakes=(broken,))
+    outcomes = [
+        attempt(answer, exercise) for answer in (lambda *a: 1 / 0, lambda *a: [][0], lambda *a: 1 % 0)
+    ]
+    assert [bool(diagnosis(exercise, each)) for each in outcomes] == [True, False, False]
+
+
+def test_a_right_answer_that_cannot_be_watched_is_right():
+    def flat(a, b, size):
+        assert type(a) is np.ndarray
+        return a @ b
+
+    assert check("blocked_product", flat).good
+    assert check("blocked_product", lambda a, b, size: a @ b).good is False
+
+
+def test_a_wrong_answer_of_the_bank_that_never_ends_is_passed_over():
+    def count(n):
+        # your code here
+        left = n
+        while left > 0:
+            left -= 1
+        return n - left
+
+    mistakes = (
+        Mistake("steps by nothing", {"left -= 1": "left -= n - n"}, "?"),
+        Mistake("stops too early", {"left > 0": "left > 1"}, "?"),
+    )
+    exercise = replace(EXERCISES["output_size"], solution=count, mistakes=mistakes)
+    assert "stops too early" in diagnosis(exercise, [Outcome((3,), 3, 2)])
 
 
 def test_not_started():
@@ -242,6 +279,12 @@ def test_tries_are_remembered(memory):
     assert "rows only" in first.detail["diagnosis"]
 
 
+def test_two_pieces_can_change_places():
+    exercise = EXERCISES["output_size"]
+    swapped = Mistake("swaps H and R", {"H + ": "R + ", "(R - 1)": "(H - 1)"}, "H is the picture's.")
+    assert exercise.wrong(swapped)(3, 5, 1, 0, 1) == 3
+
+
 def test_a_mistake_that_cannot_be_made_is_none():
     assert EXERCISES["flip"].wrong(Mistake("does what is not there", {"no such text": ""}, "No.")) is None
 
@@ -254,3 +297,15 @@ def test_reveal():
         assert reveal(odd, 3, "times").good is None
     assert reveal("3", 3, "times").good
     assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()
+
+
+def test_a_note_says_once_that_nothing_can_be_remembered(monkeypatch, tmp_path):
+    (tmp_path / progress.NAME).write_bytes(b"no database at all, but something else" * 50)
+    monkeypatch.setenv(progress.NAMED, str(tmp_path))
+    progress.here.cache_clear()
+    first, second = hint("flip"), check("flip", EXERCISES["flip"].solution)
+    progress.here.cache_clear()
+    assert "progress" in first.aside
+    assert first.aside in repr(first)
+    assert second.aside == ""
+    assert len(list(tmp_path.glob("*damaged*"))) == 1  # it is kept beside the new one

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from convlab.lessons import check
 from convlab.lessons.attempt import attempt
 from convlab.lessons.clues import clue
 from convlab.lessons.exercises import EXERCISES
@@ -40,6 +41,7 @@ def put(y, where, value):
         (lambda y, *a: y.transpose(0, 3, 1, 2), "another order: yours is (N, K, P, Q)"),
         (lambda y, *a: y[:, ::-1], "back to front along P"),
         (lambda y, *a: y[:, ::-1, ::-1], "back to front along P and Q"),
+        (lambda y, *a: np.roll(y, 1, axis=2), "in another order along Q"),
         (lambda y, *a: -y, "signs"),
         (lambda y, *a: y.reshape(-1), "of another shape"),
         (lambda y, *a: y[:, :-1], "too little of it along P"),
@@ -49,6 +51,8 @@ def put(y, where, value):
         (lambda y, *a: y + 3, "3 too large"),
         (lambda y, x, w, s, p: y * w.shape[1], "multiplied by R"),
         (lambda y, x, w, s, p: y / x.shape[3], "divided by C"),
+        (lambda y, x, w, s, p: y / w[0, ..., 0].size, "divided by R and by S"),
+        (lambda y, *a: 100 * y, "100 times too large"),
         (lambda y, *a: put(y, np.s_[:, 0], 99), "first row is wrong"),
         (lambda y, *a: put(y, np.s_[:, -1], 99), "last row is wrong"),
         (lambda y, x, w, s, p: y if s == 1 else y * 1.5, "wherever stride is 1"),
@@ -74,6 +78,37 @@ def test_clues_of_numbers(function, words):
     assert words in said("output_size", function)
 
 
+def test_results_that_are_rounded():
+    right = EXERCISES["separable_saving"].answer
+    assert "rounded to 2 digits" in said("separable_saving", lambda *a: round(right(*a), 2))
+    assert said("separable_saving", lambda *a: round(right(*a), 2) + 0.001 * a[0]) == ""
+
+
+def test_what_a_single_right_case_has_in_common_with_itself_is_no_clue():
+    from convlab.lessons import check
+
+    right = EXERCISES["separable_saving"].answer
+    alone = lambda C, K, R, S: right(C, K, R, S) + (C - 1) * (K + S)  # noqa: E731
+    assert [case for case in EXERCISES["separable_saving"].cases() if case[0] == 1] == [(1, 1, 1, 1)]
+    assert check("separable_saving", alone).diagnosis == ""
+
+
+def test_wrong_only_where_is_said_of_what_explains_most():
+    right = EXERCISES["output_size"].answer
+    said_of = said("output_size", lambda H, R, s, p, d: right(H, R, s, p, d) + (H if p > 1 and R > 1 else 0))
+    assert said_of == "It is wrong only where padding is not 0."
+
+
+def test_arrays_that_do_not_fit():
+    differ = lambda x, w: np.fft.fft2(x) * np.fft.fft2(w)  # noqa: E731
+    assert "the shape (3,4) with one of the shape (2,1)" in said("correlate", differ)
+    assert said("correlate", lambda x, w: differ(x, w) if len(x) > 3 else np.linalg.inv(w)) == ""
+
+
+def test_a_place_has_no_value_that_changes_nothing():
+    assert said("holder", lambda row, column: row % 4 * 4 + column // 2 + column) == ""
+
+
 def test_fractions_that_are_lost():
     exercise = EXERCISES["convolve"]
     last = list(exercise.cases())[-1]
@@ -91,8 +126,6 @@ def test_noise_has_no_clue():
 
 
 def test_two_mistakes_at_once_are_named():
-    from convlab.lessons import check
-
     def neither(x, w, stride, padding):
         return right(x, w[:, ::-1, ::-1], stride, 0)
 
@@ -100,3 +133,34 @@ def test_two_mistakes_at_once_are_named():
     assert "Two things at once" in said
     assert "flips the filter" in said
     assert "ignores the padding" in said
+
+
+def test_an_axis_that_is_made_of_several_has_a_name_too():
+    def swapped(x, R, S, stride, padding):
+        rows = EXERCISES["im2row"].answer(x, R, S, stride, padding).reshape(-1, R, S, x.shape[3])
+        return rows.transpose(0, 1, 3, 2).reshape(len(rows), -1)
+
+    assert "in another order along RSC" in said("im2row", swapped)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda n, h, w, c: (n, w, h, c), "in the order (n, w, h, c)"),
+        (lambda n, h, w, c: (n, h, w, c + 1), "Only c is wrong. Every result is 1 too large."),
+        (lambda n, h, w, c: (n, -7 * h - 1, 5 * w - 3, c), "Only h and w are wrong."),
+        (lambda n, h, w, c: (h, w, c), ""),
+    ],
+)
+def test_parts_that_have_names(change, words):
+    right = EXERCISES["index_map"].answer
+    found = said("index_map", lambda *arguments: change(*right(*arguments)))
+    assert words in found if words else not found
+
+
+def test_parts_are_told_by_their_names():
+    right = EXERCISES["index_map"].answer
+    said = check("index_map", lambda *arguments: right(*arguments) + np.array((0, 0, 3, 0)))
+    assert said.body.endswith("\nw: expected 0, got 3")
+    assert not said.picture
+    assert "expected 4 numbers, (n, h, w, c)" in check("index_map", lambda *arguments: 3).body

@@ -54,11 +54,16 @@ def _notebook(path):
     import nbformat
 
     new = nbformat.v4
-    imports = "from convlab.lessons import check\nfrom convlab.widgets import DilatedTaps"
+    imports = (
+        "from convlab import ConvProblem\nfrom convlab.lessons import check, predict\n"
+        "from convlab.widgets import DilatedTaps"
+    )
+    prediction = re.search(r"```python\n(taps, dilation = .*?)```", RECIPE, re.DOTALL)[1]
     cells = [
         new.new_markdown_cell("# Dilation\n\n**How far does a filter reach?** As far as its holes are wide."),
         new.new_code_cell(imports, metadata={"tags": ["hide-input"]}),
         new.new_code_cell("DilatedTaps(W=12, dilation=3)"),
+        new.new_code_cell(prediction, metadata={"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}),
         new.new_code_cell(
             "def reach(S, dilation):\n"
             '    """Return the pixels that a filter of S taps spans, holes included."""\n'

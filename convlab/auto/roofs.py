@@ -18,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from convlab.auto.timing import timer
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit
 from convlab.cpu.register_tile import VectorTile, accumulate, spaced, store, tile_for, zeros
@@ -170,10 +171,8 @@ def copy_speed(size: int, rounds: int = 7, ways: Collection[Copy] | None = None)
     best = np.inf
     for way in ways or (_copy, _scale):
         way(target, source, 1)
-        for _ in range(rounds):
-            start = time.perf_counter()
-            way(target, source, times)
-            best = min(best, time.perf_counter() - start)
+        seconds = timer(partial(way, target, source, times), warm=0)
+        best = min(best, *(seconds() for _ in range(rounds)))
     return 2 * source.nbytes * times / best
 
 

@@ -21,7 +21,7 @@ from convlab.machine import cores
 from convlab.oracle import reference, tolerance
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Count, Filled, NotNegative, Threads, checked, kept
+from convlab.support.checked import Count, Filled, NotNegative, checked, kept
 from convlab.support.units import time_text
 
 REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
@@ -49,9 +49,8 @@ def compare(
     limit: NotNegative = 0.0,
     rounds: Count = 11,
     warm: int = 2,
-    threads: Threads = 1,
 ) -> dict[str, Timing]:
-    """Time several ways to do one thing, interleaved in random order.
+    """Time several ways to do one thing, on one thread, interleaved in random order.
 
     Parameters
     ----------
@@ -61,8 +60,6 @@ def compare(
         Every output must be within `limit` of `expected`, else nothing is timed.
     rounds, warm : int
         Timed calls of each candidate, and untimed calls before each of them.
-    threads : int
-        Threads that BLAS and Numba may use.
 
     Returns
     -------
@@ -73,7 +70,7 @@ def compare(
     ConvError
         If an output is wrong; the message names the candidate and its error.
     """
-    with limited_to(threads):
+    with limited_to(1):
         for name, run in candidates.items():
             output = run()  # compiles, too
             if expected is not None:

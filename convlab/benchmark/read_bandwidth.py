@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import numpy as np
 
+from convlab.auto.timing import timer
 from convlab.cpu.jit import njit
 from convlab.support.checked import Count, checked
 
@@ -42,13 +43,7 @@ def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: C
         array = np.ones(size // 4, np.float32)
         times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
         _read(array, times)
-        best = min(_seconds(array, times) for _ in range(rounds))
-        speeds[size] = size * times / best
+        seconds = timer(partial(_read, array, times), warm=0)
+        speeds[size] = size * times / min(seconds() for _ in range(rounds))
         size *= 2
     return speeds
-
-
-def _seconds(array, times) -> float:
-    start = time.perf_counter()
-    _read(array, times)
-    return time.perf_counter() - start

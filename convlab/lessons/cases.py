@@ -6,6 +6,7 @@ worked out on paper. The last are of fractions: no answer in integers comes thro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -40,6 +41,22 @@ def convolutions() -> Iterator[tuple]:
         ((2, 6, 5, 2, 2, 3, 1), 1, 1),
         ((2, 7, 6, 3, 4, 3, 2), 2, 1),
     )
+
+
+def windows() -> Iterator[tuple]:
+    """Yield (x, R, S, stride, padding): the numbers of x count on, so that each says where it stood."""
+    sizes = (
+        ((1, 3, 4, 1), 2, 2, 1, 0),
+        ((1, 4, 3, 1), 2, 2, 1, 1),
+        ((1, 3, 3, 2), 2, 2, 1, 0),
+        ((1, 5, 7, 1), 3, 2, 2, 0),
+        ((1, 5, 4, 3), 2, 3, 1, 0),
+        ((2, 3, 4, 1), 2, 2, 1, 0),
+        ((2, 8, 5, 2), 3, 2, 3, 1),
+    )
+    for shape, *others in sizes:
+        yield np.arange(1, 1 + math.prod(shape), dtype=np.float32).reshape(shape), *others
+    yield filled(np.random.default_rng(7), 2, 6, 8, 3, whole=False), 3, 4, 2, 2
 
 
 def taps_of(index: tuple[int, ...], x, w, stride: int, padding: int) -> tuple[str, list[tuple[int, ...]]]:

@@ -11,8 +11,11 @@ from convlab.lessons.attempt import Outcome
 from convlab.lessons.clues import clue
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Exercise
+from convlab.lessons.guard import TimeUp, guarded
 
-Results = list[tuple[Any, bool]]  # of each case: what came out, and whether it raised instead
+SECONDS = 0.5  # for one wrong answer in one case: two mistakes together may well run for ever
+
+Results = list[tuple[Any, BaseException | None]]  # of each case: what came out, and what was raised instead
 
 
 def diagnosis(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
@@ -23,7 +26,7 @@ def diagnosis(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     str
         A few sentences, or "" if nothing is recognised.
     """
-    mine: Results = [(o.got, o.error is not None) for o in outcomes]
+    mine: Results = [(o.got, o.error) for o in outcomes]
     cases = [o.arguments for o in outcomes]
     for mistake in exercise.mistakes:
         wrong = exercise.wrong(mistake)
@@ -42,13 +45,19 @@ def diagnosis(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
 
 def _alike(mine: Results, cases: Sequence[tuple], wrong: Callable[..., Any]) -> bool:
     """Return whether a wrong answer does in every case what the learner's did."""
+    seen = False  # a number that agrees, or an error in the same words: any slip raises one of *some* kind
     for (got, raised), arguments in zip(mine, cases, strict=True):
         try:
-            its = wrong(*copy.deepcopy(arguments))
-        except Exception:  # a wrong answer may well fail
-            if not raised:
+            with guarded(SECONDS):
+                its = wrong(*copy.deepcopy(arguments))
+        except TimeUp:
+            return False
+        except Exception as error:  # a wrong answer may well fail
+            if type(raised) is not type(error):
                 return False
+            seen |= str(raised) == str(error)
         else:
             if raised or not same(got, its):
                 return False
-    return True
+            seen = True
+    return seen

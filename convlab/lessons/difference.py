@@ -37,9 +37,20 @@ def same(a: Any, b: Any) -> bool:
     return not (wrong_cells(first, second) & ~both).any()
 
 
-def difference(expected: Any, got: Any) -> str:
-    """Return in words how `got` differs from `expected`, or nothing if it does not."""
+def difference(expected: Any, got: Any, parts: tuple[str, ...] = ()) -> str:
+    """Return in words how `got` differs from `expected`, or nothing if it does not.
+
+    Parameters
+    ----------
+    expected, got : object
+        The right result and the learner's.
+    parts : tuple of str, optional
+        What the numbers are called that a result consists of.
+    """
     found = numbers(got)
+    if parts and (found is None or found.shape != (len(parts),)):
+        mine = _odd(got) if found is None else _kind(found)
+        return f"expected {len(parts)} numbers, ({', '.join(parts)})\ngot      {mine}"
     if found is None:
         return f"expected {_kind(expected)}\ngot      {_odd(got)}"
     if found.shape != np.shape(expected):
@@ -49,6 +60,9 @@ def difference(expected: Any, got: Any) -> str:
         return ""
     if not found.ndim:
         return f"expected {_plain(expected)}\ngot      {_plain(got)}"
+    if parts:
+        each = zip(parts, np.asarray(expected), found, wrong, strict=True)
+        return "\n".join(f"{name}: expected {e:g}, got {g:g}" for name, e, g, off in each if off)
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     lines = [f"{wrong.sum()} of {wrong.size} numbers differ; the first is at {list(first)}:"]
     lines += [f"expected {expected[first]:g}", f"got      {found[first]:g}"]

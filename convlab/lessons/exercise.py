@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,10 +97,10 @@ class Task:
             return mistakes[0].edits
         text = self.source
         for mistake in mistakes:
-            for old, new in {} if callable(mistake.edits) else mistake.edits.items():
-                if old not in text:
-                    return None
-                text = text.replace(old, new)
+            edits = {} if callable(mistake.edits) else mistake.edits
+            if any(old not in text for old in edits):
+                return None
+            text = _edited(text, edits)
         return None if any(callable(m.edits) for m in mistakes) else self._compiled(text, mistakes)
 
     def _compiled(self, text: str, mistakes: Iterable[Mistake]) -> Callable[..., Any]:
@@ -110,6 +111,12 @@ class Task:
         names: dict[str, Any] = dict(plain.__globals__)
         exec(compile(text, file, "exec"), names)
         return names[plain.__name__]
+
+
+def _edited(text: str, edits: Mapping[str, str]) -> str:
+    """Put other pieces in place of some, all at once: two of them may change places."""
+    pieces = "|".join(map(re.escape, edits))
+    return re.sub(pieces, lambda found: edits[found[0]], text) if edits else text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,18 +130,24 @@ class Exercise(Task):
         from S, N from 1, and have inputs that are no whole numbers.
     answer : callable
         The oracle: what is right for one tuple of arguments. It shares no code with the solution.
-    shapes : dict of str to str
+    shapes : dict of str to str or tuple of str
         The letters of each array among the arguments, e.g. {"x": "NHWC"}; "return" has those of the result.
-        What is wrong is said in them.
+        What is wrong is said in them. An axis that is made of several is a string in a tuple: ("NPQ", "RSC").
     window : callable, optional
         ``window(index, *arguments)`` returns the argument that number `index` of the result is made from, as
         (its name, the indices that are read).
+    unprinted : tuple of str
+        Arguments that would say nothing if they were printed.
+    parts : tuple of str
+        If the result is several numbers, what each of them is called.
     method : callable, optional
         ``method(function)`` looks at *how* a right function works: what is missing, in words, or "".
     """
 
     cases: Callable[[], Iterable[tuple]]
     answer: Callable[..., Any]
-    shapes: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     window: Callable[..., tuple[str, list[tuple[int, ...]]]] | None = None
+    unprinted: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     method: Callable[[Callable[..., Any]], str] | None = None

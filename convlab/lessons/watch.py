@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-_PRODUCTS = ("dot", "inner", "outer", "tensordot", "einsum", "convolve", "correlate", "matmul", "vdot")
+_PRODUCTS = ("dot", "inner", "outer", "tensordot", "convolve", "correlate", "vdot")
 
 
 @dataclass
@@ -53,6 +53,10 @@ class Watched(np.ndarray):
                 self.log.read.setdefault(name, []).append(np.shape(part))
         return part if isinstance(part, np.ndarray) else _watched(part, self.names, self.log)
 
+    def dot(self, other: Any, out: Any = None) -> Any:
+        """Go the way that is watched."""
+        return np.dot(self, other, out)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is not None:
             kwargs["out"] = tuple(_plain(o) for o in out)
@@ -71,8 +75,10 @@ class Watched(np.ndarray):
         found = list(_arrays((args, kwargs)))
         names, log = _origin(found)
         result = function(*_stripped(args), **_stripped(kwargs))
-        if log is not None and function.__name__ in _PRODUCTS:
-            _note(log, found[:2], _scalars_of(function, args, found, result))
+        if log is not None and function is np.einsum:
+            _note_einsum(log, args, kwargs)
+        elif log is not None and function.__name__ in _PRODUCTS:
+            _note(log, found[:2], _scalars_of(function, found, result))
         return _watched(result, names, log)
 
 
@@ -82,7 +88,7 @@ def watched(log: Log, **arrays: np.ndarray) -> list[Watched]:
 
 
 def _note(log: Log, factors: Any, count: int) -> None:
-    one, two = (getattr(f, "names", frozenset()) for f in factors)
+    one, two = (f.names if isinstance(f, Watched) else frozenset() for f in factors)
     if one and two and one != two:
         log.products.append(((np.shape(factors[0]), np.shape(factors[1])), count))
 
@@ -92,15 +98,19 @@ def _scalars(ufunc: Any, method: str, inputs: Any, result: Any) -> int:
     return math.prod(np.shape(result)) * (np.shape(inputs[0])[-1] if ufunc is np.matmul else 1)
 
 
-def _scalars_of(function: Any, args: Any, found: Any, result: Any) -> int:
-    if function is np.einsum:
-        terms = args[0].replace(" ", "").partition("->")[0].split(",") if isinstance(args[0], str) else []
-        sizes = {
-            i: size
-            for term, f in zip(terms, found, strict=False)
-            for i, size in zip(term, f.shape, strict=False)
-        }
-        return math.prod(sizes.values())
+def _note_einsum(log: Log, args: Any, kwargs: Any) -> None:
+    """Note how many numbers of one factor meet numbers of another, however many stand beside them."""
+    terms, factors = args[0], args[1:]
+    if not isinstance(terms, str) or "." in terms or (len(factors) > 2 and kwargs.get("optimize")):
+        return  # indices in another notation; products in an order that NumPy chooses
+    letters = terms.replace(" ", "").partition("->")[0].split(",")
+    own = [(i, f) for i, f in zip(letters, factors, strict=True) if getattr(f, "names", None)]
+    if len({f.names for _, f in own}) > 1:
+        sizes = {letter: size for i, f in own for letter, size in zip(i, f.shape, strict=True)}
+        log.products.append(((own[0][1].shape, own[1][1].shape), math.prod(sizes.values())))
+
+
+def _scalars_of(function: Any, found: Any, result: Any) -> int:
     if function.__name__ in ("convolve", "correlate", "outer"):
         return math.prod(f.size for f in found[:2])
     # dot, inner, tensordot: what is summed over is missing in the result.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context
+from math import inf, isinf
 
 from convlab.support.checked import checked
 
@@ -43,6 +45,32 @@ def plural(count: int, one: str, many: str = "") -> str:
 def ratio_2(value: float) -> str:
     """Return a ratio with two decimals where they matter: '1.67×', '85×'."""
     return f"{value:.2f}×" if value < 9.995 else ratio_text(value)
+
+
+def number_text(value: float, digits: int = 4) -> str:
+    """Return a number of any size with its significant digits, those before the point in threes: '12,350'."""
+    if isinf(value):
+        return "∞" if value > 0 else "−∞"
+    # Half way is away from zero, as in JavaScript; the float's exact value decides.
+    rounded = float(Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal_from_float(value))
+    if rounded and not 1e-4 <= abs(rounded) < 1e15:
+        return f"{rounded:.{digits}g}".replace("-", "−")
+    return f"{rounded:,.15g}".replace("-", "−") if abs(rounded) >= 1 else _below_one(rounded, digits)
+
+
+def _below_one(value: float, digits: int) -> str:
+    text = f"{value:.{digits + 4}f}".rstrip("0").rstrip(".")
+    return (text if value else "0").replace("-", "−")
+
+
+def factor_between(a: float, b: float) -> float:
+    """Return how many times the one is the other, of the same sign; infinite where zero lies between."""
+    if a == b:
+        return 1.0
+    if not (a > 0 < b or a < 0 > b):
+        return inf
+    small, large = sorted((abs(a), abs(b)))
+    return large / small
 
 
 def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callable[[float], str]) -> str:

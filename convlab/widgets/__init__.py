@@ -6,6 +6,7 @@ and machines is in files of its own, such as `roofline_data.py`.
 """
 
 from convlab.widgets.channel_mixing import ChannelMixing
+from convlab.widgets.guess import Guess
 from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.indirection_explorer import IndirectionExplorer
 from convlab.widgets.memory_blowup import MemoryBlowup
@@ -21,6 +22,7 @@ from convlab.widgets.winograd_tile import WinogradTile
 
 __all__ = [
     "ChannelMixing",
+    "Guess",
     "Im2colFills",
     "IndirectionExplorer",
     "MemoryBlowup",

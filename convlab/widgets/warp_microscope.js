@@ -62,8 +62,8 @@ function build(page) {
   page.root.append(
     title,
     html("div", { class: "cl-try" },
-      wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step through the other requests, and look at its other accesses."
-        : "Step through the requests. Then choose another kernel: which one moves the most for the same 32 numbers?"),
+      wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step on, or look at its other accesses." : "Step through the requests.",
+      page.data("kernels").length > 1 ? " Then choose another kernel: which one moves the most for the same 32 numbers?" : ""),
     html("div", { class: "cl-bar" }, html("label", { class: "cl-field" }, html("span", { class: "cl-knob" }, "kernel"),
       select(page, {
         name: "kernel", label: "kernel", options: page.data("kernels").map(({ name }, i) => [i, name]),

@@ -34,4 +34,8 @@ def build_table(y, H, W, C, P, Q, R, S, stride, padding):
         y[i] = C * (row * W + column)
 
 
-RIGHT = {"gather": gather, "build_table": build_table}
+RIGHT = {
+    "table_over_matrix": lambda N, P, Q, C, R, S: N * C,
+    "gather": gather,
+    "build_table": build_table,
+}

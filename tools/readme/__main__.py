@@ -72,7 +72,7 @@ def memory_explorer() -> bytes:
     from tools.browser import launched, photograph
 
     with launched() as browser:
-        return photograph(browser, MemoryBlowup(algorithm="im2col"))
+        return photograph(browser, MemoryBlowup(layer="layer1.0.conv1", algorithm="im2col"))
 
 
 BLOCKS: dict[str, Callable[[], str]] = {"roofline": roofline, "results": results}

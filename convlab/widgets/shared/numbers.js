@@ -43,3 +43,15 @@ export const digits = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** "1 pixel", "2 pixels". */
 export const plural = (count, one, many = `${one}s`) => `${digits(count)} ${count === 1 ? one : many}`;
+
+/** A number of any size with its significant digits, those before the point in threes: "12,350". */
+export function numberText(value, digits = 4) {
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const rounded = Number(value.toPrecision(digits));
+  const size = Math.abs(rounded);
+  if (size && (size < 1e-4 || size >= 1e15)) {
+    const [mantissa, power] = rounded.toExponential().split("e");
+    return `${mantissa}e${power[0]}${power.slice(1).padStart(2, "0")}`.replace("-", "−").replace("e-", "e−");
+  }
+  return rounded.toLocaleString("en-US", { maximumFractionDigits: 20 }).replace("-", "−");
+}

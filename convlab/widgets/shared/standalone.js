@@ -1,6 +1,7 @@
 // The end of an exported page: a stand-in for the kernel's model, so that the figure moves with no kernel at all.
 const heard = {};
 const model = {
+  alone: true,
   get: (key) => state[key],
   set(key, value) {
     state[key] = value;

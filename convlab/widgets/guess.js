@@ -1,0 +1,130 @@
+// A guess: a question, a field for a number and how sure one is; what it is shows when both are locked.
+
+import { LIMITS } from "python";
+import { guessAxis } from "./guess_axis.js";
+import { judge, misconception, readNumber } from "./guess_verdict.js";
+import { OWN_KEYS, html, live, segments } from "./shared/page.js";
+import { say } from "./shared/sentences.js";
+
+const NAMES = ["name", "question", "unit", "sealed", "guesses", "sure", "trouble"];
+
+function build(page, memory) {
+  const { question, unit, sealed } = page.state();
+  const form = entry(page, unit, (guess) => lock(guess));
+  const [answer, more] = [html("div", {}), html("div", { class: "cl-again" })];
+  page.root.append(html("div", { class: "cl-head" }, "Predict"), html("div", { class: "cl-title" }, question), form.node, answer, more);
+  let [shown, wantsMore] = ["", false];
+
+  const lock = (guess) => {
+    const { guesses, sure } = page.state();
+    const all = [...guesses, { guess, sure: Number(sure) }];
+    wantsMore = false;
+    page.set({ guesses: all, sure: "" });
+    memory.keep(all);
+    queueMicrotask(() => answer.querySelector(".cl-verdict")?.focus());
+  };
+  const again = html("button", { type: "button", class: "cl-button", ...OWN_KEYS, onclick: () => {
+    wantsMore = true;
+    page.refresh();
+    queueMicrotask(form.focus);
+  } }, "Guess again");
+
+  const before = memory.kept();
+  if (before.length && !page.state().guesses.length) page.set({ guesses: before });
+
+  return function draw({ guesses, trouble }) {
+    const locked = guesses.length > 0;
+    form.node.hidden = locked && !wantsMore;
+    const now = JSON.stringify([guesses, trouble, page.width()]);
+    if (!locked || now === shown) return more.replaceChildren(...(locked && !wantsMore ? [again] : []));
+    shown = now;
+    answer.replaceChildren(...opened(page, { unit, guesses, trouble, ...unsealed(sealed) }));
+    more.replaceChildren(...(wantsMore ? [] : [again]));
+    if (wantsMore) more.before(form.node);
+  };
+}
+
+/** The field, how sure, and the button; `lock` is called with a number. */
+function entry(page, unit, lock) {
+  const complaint = html("div", { class: "cl-complaint", role: "alert", id: `${page.root.id}-complaint` });
+  const input = html("input", {
+    type: "text", inputmode: "decimal", autocomplete: "off", class: "cl-guess-field", "aria-label": `your guess, ${unit}`,
+    "aria-describedby": complaint.id, ...OWN_KEYS,
+  });
+  const submit = page.guard((event) => {
+    event.preventDefault();
+    const { number, trouble } = readNumber(input.value);
+    complaint.textContent = trouble ?? (page.state().sure ? "" : "And how sure are you? Choose one of the five.");
+    input.toggleAttribute("aria-invalid", Boolean(trouble));
+    if (complaint.textContent) return trouble ? input.focus() : node.querySelector("input[type=radio]").focus();
+    input.value = "";
+    lock(number);
+  });
+  const node = html("form", { class: "cl-guess-form", onsubmit: submit, novalidate: true },
+    html("div", { class: "cl-bar" },
+      html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "Your guess"), input, html("span", {}, unit))),
+    html("div", { class: "cl-bar" },
+      html("span", { class: "cl-field" }, html("span", {}, say("how sure")),
+        segments(page, { name: "sure", label: say("how sure"), options: LIMITS.SURE.map((one) => [one, `${one} %`]) })),
+      html("button", { type: "submit", class: "cl-button cl-lock", ...OWN_KEYS }, "Lock")),
+    complaint);
+  return { node, focus: () => input.focus() };
+}
+
+/** What shows once a guess is locked: the first one counts, the last is shown beside it. */
+function opened(page, { unit, guesses, trouble, actual, because, misconceptions, figure }) {
+  const [{ guess, sure }, ...later] = guesses;
+  const last = later.at(-1);
+  const { right, words } = judge(guess, actual, unit);
+  const known = misconception((last ?? guesses[0]).guess, actual, misconceptions);
+  return [
+    html("div", { class: `cl-verdict ${right ? "cl-right" : "cl-wrong"}`, tabindex: -1 },
+      html("b", {}, words), ` ${say("was sure", { sure })}`,
+      last ? html("div", {}, `Later: ${judge(last.guess, actual, unit).words}`) : []),
+    guessAxis(page.width() - 34, { actual, guesses: guesses.map((one) => one.guess) }),
+    ...(known ? [html("div", { class: "cl-panel cl-misconception" }, prose(known))] : []),
+    ...prose(because),
+    ...(figure ? [drawn(figure)] : []),
+    ...(trouble ? [html("p", { class: "cl-note" }, trouble)] : []),
+  ];
+}
+
+/** The picture comes as HTML that Python wrote, with its words for those who cannot see it. */
+function drawn(figure) {
+  const place = html("div", { class: "cl-guess-figure" });
+  place.innerHTML = figure;
+  return place;
+}
+
+/** Paragraphs, with `code` and *emphasis*. */
+function prose(text) {
+  const mark = (part) =>
+    part.length > 2 && part.startsWith("`") ? html("code", {}, part.slice(1, -1))
+      : part.length > 2 && part.startsWith("*") ? html("em", {}, part.slice(1, -1)) : part;
+  return text.split(/\n\s*\n/).filter((one) => one.trim()).map((one) =>
+    html("p", {}, one.trim().split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map(mark)));
+}
+
+const unsealed = (sealed) =>
+  JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(sealed), (one) => one.charCodeAt(0))));
+
+/** With Python guesses are kept there. A page that is alone keeps them in its browser, where it may. */
+function memoryOf(model) {
+  const [key, name] = [`convlab guess: ${model.get("name")}`, model.get("name")];
+  const attempt = (action) => {
+    try {
+      return model.alone && name ? action() : null;
+    } catch {
+      return null; // a browser that keeps nothing
+    }
+  };
+  const isGuess = (one) => Number.isFinite(one?.guess) && Number.isFinite(one?.sure);
+  return {
+    keep: (guesses) => attempt(() => localStorage.setItem(key, JSON.stringify(guesses))),
+    kept: () => (attempt(() => JSON.parse(localStorage.getItem(key)).filter(isGuess)) ?? []),
+  };
+}
+
+export default {
+  render: (context) => live(context, { kind: "guess", names: NAMES, build: (page) => build(page, memoryOf(context.model)) }),
+};

@@ -1,0 +1,128 @@
+"""A guess: a question, a number to commit to, and what it is, which stays sealed until then."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+
+import traitlets
+
+from convlab.errors import ParameterError
+from convlab.figures.picture import Picture
+from convlab.figures.style import Words
+from convlab.support.checked import checked
+from convlab.support.units import factor_between, number_text
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice
+
+SURE = ("10", "30", "50", "70", "90")  # percent, to choose from
+CLOSE, RIGHT = 1.25, 2.0  # times too large or too small
+ALIKE = 0.03  # a guess so near to a misconception, relative to it, is taken for it
+SENTENCES = {
+    "how sure": "How sure are you that you are within a factor of two?",
+    "verdict": "You said {guess}; it is {actual} {unit}: {how}.",
+    "exact": "exactly",
+    "close": "close",
+    "within": "within a factor of two",
+    "off": "off {ratio} times",
+    "apart": "{by} apart",
+    "across": "{by} apart, and on the other side of zero",
+    "was sure": "You were {sure} % sure to be within a factor of two.",
+}
+
+
+@checked
+class Guess(Live):
+    """A question, and a field for a number; the answer shows when the number is locked.
+
+    Parameters
+    ----------
+    name : str
+        What the guess is remembered by.
+    question : str
+    actual : float
+        What was computed or measured: any finite number.
+    unit : str
+        The unit of both.
+    because : str
+        The explanation: paragraphs with an empty line between them, `code` and *emphasis*.
+    misconceptions : mapping of float to str, optional
+        What is said of a guess that is (within 3 percent) a known wrong one, and not nearer to `actual`.
+    figure : Picture, optional
+        What would give the answer away.
+
+    Attributes
+    ----------
+    guesses : list of dict
+        Of every guess that was locked "guess" and "sure" (in percent). The first one counts.
+
+    Raises
+    ------
+    ConvError
+        If an argument is none of these.
+    """
+
+    sentences = SENTENCES
+    measured_here = None  # its look is the reader's own: no photograph
+
+    name, question, unit = (traitlets.Unicode().tag(sync=True) for _ in range(3))
+    sealed = traitlets.Unicode().tag(sync=True)  # the answer, as the page opens it
+    guesses = traitlets.List().tag(sync=True)
+    sure = Choice(("", *SURE))  # what is chosen, and not locked yet
+    trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
+
+    def __init__(
+        self,
+        name: str = "",
+        question: Words = "A filter has 3 rows and 3 columns. How many numbers does it read at each stop?",
+        actual: float = 3 * 3,
+        unit: str = "numbers",
+        because: str = "",
+        misconceptions: Mapping[float, Words] | None = None,
+        figure: Picture | None = None,
+    ):
+        self._actual, self._because = float(actual), because
+        answer = {
+            "actual": self._actual,
+            "because": because,
+            "misconceptions": [[float(guess), said] for guess, said in (misconceptions or {}).items()],
+            "figure": figure._repr_html_() if figure else "",
+        }
+        sealed = base64.b64encode(json.dumps(answer).encode()).decode()
+        question = " ".join(question.split())  # from a text over several lines
+        super().__init__(name=name, question=question, unit=unit, sealed=sealed)
+
+    def tables(self) -> str:
+        """Return the limits of the verdicts."""
+        limits = {"SURE": list(SURE), "CLOSE": CLOSE, "RIGHT": RIGHT, "ALIKE": ALIKE}
+        return f"const LIMITS = {json.dumps(limits)};\n"
+
+    @traitlets.validate("guesses")
+    def _check_guesses(self, proposal):
+        for one in proposal["value"]:
+            if not (isinstance(one, dict) and {"guess", "sure"} <= one.keys()):
+                raise ParameterError(f"guesses has {one!r}; expected dicts with a guess, and how sure it was")
+        return proposal["value"]
+
+    def describe(self) -> str:
+        """Return the question, and once it is locked the verdict and the explanation."""
+        if not self.guesses:
+            return f"{self.question} Predict a number, in this unit: {self.unit}. {self._say('how sure')}"
+        first = self.guesses[0]
+        sure = self._say("was sure", sure=first["sure"])
+        said = f"{self.question} {self._verdict(first['guess'])} {sure} {self._because}"
+        return " ".join(said.split())
+
+    def _verdict(self, guess: float) -> str:
+        """Return in words how far a guess lies from what it is."""
+        factor, by = factor_between(guess, self._actual), number_text(abs(guess - self._actual), 3)
+        if guess == self._actual:
+            how = self._say("exact")
+        elif guess > 0 < self._actual or guess < 0 > self._actual:
+            word = "close" if factor < CLOSE else "within" if factor < RIGHT else "off"
+            how = self._say(word, ratio=number_text(factor, 3))
+        else:
+            how = self._say("across" if guess and self._actual else "apart", by=by)
+        values = {"guess": number_text(guess), "actual": number_text(self._actual)}
+        return self._say("verdict", **values, unit=self.unit, how=how)
