@@ -4,9 +4,11 @@
 Read in this order:
 
     exercise, kernel_exercise   what an exercise is; `exercises/` has a file for each
-    checks, kernel_checks       how an answer is tried: `attempt`, watched over by `guard`
+    checks, kernel_checks       how an answer is tried: `attempt`, `kernel_run`, watched over by `guard`
     difference, grids           what is wrong with it, in words and as a picture
     diagnosis, clues            which mistake it behaves like: `across` all cases, in `parts` of a result
+    kernel_diagnosis            the same of a kernel, by what it did; `kernel_clues`, if that has no name
+    kernel_waste, kernel_view   what a kernel pays too much for; the warp microscope where it went wrong
     watch                       how it computes, where that is the point
     tutor                       hints and solutions
     predictions                 a number to guess before it shows

@@ -14,13 +14,14 @@ from convlab.figures.style import ROLES
 from convlab.lessons.attempt import Outcome
 from convlab.lessons.difference import numbers, wrong_cells
 from convlab.lessons.exercise import Exercise
+from convlab.lessons.kernel_exercise import KernelExercise
 
 _MOST = 10  # rows and columns that are shown of an array
 _PLANES = (("P", "Q"), ("H", "W"), ("R", "S"))  # the axes that are best looked at, if an array has them
 _OVER, _UNDER = ROLES["active"], ROLES["input"]  # signed: too large, too small
 
 
-def grids(exercise: Exercise, outcome: Outcome) -> str:
+def grids(exercise: Exercise | KernelExercise, outcome: Outcome) -> str:
     """Return the arrays of a wrong case side by side, as HTML; "" where there is nothing to see.
 
     Shown is the plane through the first wrong number. Where `exercise.window` says which numbers of an
@@ -46,7 +47,7 @@ def grids(exercise: Exercise, outcome: Outcome) -> str:
     return f'<div style="display:flex;flex-wrap:wrap;gap:.6em 1.6em;margin-top:.6em">{"".join(tables)}</div>'
 
 
-def _read(exercise: Exercise, outcome: Outcome, index: tuple[int, ...]) -> str:
+def _read(exercise: Exercise | KernelExercise, outcome: Outcome, index: tuple[int, ...]) -> str:
     """Return the argument that a number of the result is made from, with what is read of it outlined."""
     assert exercise.window is not None
     name, read = exercise.window(index, *outcome.arguments)

@@ -116,25 +116,17 @@ def _grids(exercise: KernelExercise, ran: Ran) -> str:
     """Return y beside what it must be, where it came to numbers and some of them are wrong."""
     if ran.y is None or ran.mistakes or not ran.wrong.any():
         return ""
-    y = np.where(ran.unwritten, np.nan, ran.y)
+    y = np.where(ran.unwritten, np.nan, np.asarray(ran.y))
     page = grids(exercise, Outcome((), ran.launch.expected, y))
-    written = np.isnan(ran.y[~ran.unwritten]).any()
+    written = np.isnan(y[~ran.unwritten]).any()
     return page if written else page.replace(">nan<", "><")  # an empty cell: nobody wrote there
 
 
 def _difference(ran: Ran) -> str:
-    expected = ran.launch.expected
+    expected, y = ran.launch.expected, np.asarray(ran.y)
+    bad = ran.unwritten if ran.unwritten.any() else ran.wrong
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
+    count, place = f"{bad.sum()} of {expected.size} numbers", f"the first is y{list(first)}"
     if ran.unwritten.any():
-        first = _index(ran.unwritten)
-        return (
-            f"{ran.unwritten.sum()} of {expected.size} numbers of y were not written; the first is y{first}."
-        )
-    first = _index(ran.wrong)
-    return (
-        f"{ran.wrong.sum()} of {expected.size} numbers differ; the first is y{first}:\n"
-        f"expected {expected[tuple(first)]:g}\ngot      {ran.y[tuple(first)]:g}"
-    )
-
-
-def _index(where: np.ndarray) -> list[int]:
-    return [int(i) for i in np.argwhere(where)[0]]
+        return f"{count} of y were not written; {place}."
+    return f"{count} differ; {place}:\nexpected {expected[first]:g}\ngot      {y[first]:g}"

@@ -135,7 +135,7 @@ def _place(bad: np.ndarray, launch: Launch, letters: str, one: str, many: str) -
     if bad.all():
         return f"All of y {one}: is `y[...] = ...` reached, and by which threads?" if "written" in one else ""
     for axis, size in enumerate(bad.shape):
-        each = np.moveaxis(bad, axis, 0).reshape(size, -1).any(axis=1)
+        each = np.asarray(np.moveaxis(bad, axis, 0).reshape(size, -1).any(axis=1))
         first, count = int(each.argmax()), int(each.sum())
         names = _plural(letters, axis, bad.ndim)
         if count == size or not bad[_along(axis, each)].all():

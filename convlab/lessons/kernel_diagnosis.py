@@ -126,8 +126,8 @@ def behaviour(exercise: KernelExercise, number: int, ran: Ran) -> Behaviour:
 
 def _found(ran: Ran, mistake: simulator.Mistake) -> Found:
     which = ran.parameter(mistake.array)
-    array = list(ran.launch.arguments.values())[which] if which >= 0 else None
-    shape = ran.launch.expected.shape if which >= 0 and array is None else np.shape(array)
+    given = list({**ran.launch.arguments, "y": ran.launch.expected}.values())
+    shape = np.shape(given[which]) if which >= 0 else ()
     beyond = tuple(
         axis
         for axis, (i, size) in enumerate(zip(mistake.index, shape, strict=False))

@@ -30,7 +30,7 @@ class Launch:
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
-    arguments: Mapping[str, object]
+    arguments: Mapping[str, Any]
     expected: np.ndarray
 
     def run(self, kernel: Any) -> tuple[np.ndarray, simulator.Trace]:

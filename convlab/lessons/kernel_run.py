@@ -13,7 +13,7 @@ import numpy as np
 from convlab.gpu import simulator
 from convlab.gpu.simulator.global_memory import EMPTY
 from convlab.lessons.difference import wrong_cells
-from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.guard import Printed, TimeUp, guarded
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 
 SECONDS = 5.0  # for all launches together: a lane simulator is slow
@@ -131,7 +131,7 @@ def run_all(exercise: KernelExercise, kernel: Any, seconds: float = SECONDS) -> 
 
 def run(launch: Launch, kernel: Any, seconds: float = SECONDS) -> Ran:
     """Run a kernel on one launch; whatever it raises is kept."""
-    ran, printed = Ran(kernel, launch), ""
+    ran, printed = Ran(kernel, launch), Printed()
     try:
         with guarded(seconds) as printed:
             ran.y, ran.trace = launch.run(kernel)
