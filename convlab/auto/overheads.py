@@ -21,6 +21,7 @@ from math import log2
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
+from convlab.auto.disturbance import seconds_of
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit
 from convlab.plans.plan import Plan
@@ -76,9 +77,7 @@ def best(run, seconds: float = 0.02, least: int = 9) -> float:
     run(), run()  # compiles
     shortest, count, end = np.inf, 0, time.perf_counter() + seconds
     while count < least or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        shortest, count = min(shortest, time.perf_counter() - start), count + 1
+        shortest, count = min(shortest, seconds_of(run)), count + 1
     return shortest
 
 

@@ -14,13 +14,13 @@ buffer have not: each is one of so many copies, used in turn, that together they
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
 from convlab.algorithms.im2row import im2row
 from convlab.api import plan
+from convlab.auto.disturbance import seconds_of
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
@@ -110,9 +110,7 @@ class Rotation:
         self._at = (self._at + 1) % self.count
         prepared, out = self._copies[self._at]
         self._x.max()  # reads all of it
-        start = time.perf_counter()
-        prepared(self._x, out)
-        return time.perf_counter() - start
+        return seconds_of(lambda: prepared(self._x, out))
 
     def run_all(self) -> np.ndarray:
         """Run every copy; return the output of the first if all are equal, else one that is different."""

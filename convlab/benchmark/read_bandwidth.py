@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import numpy as np
 
+from convlab.auto.disturbance import in_order, seconds_of
 from convlab.cpu.jit import njit
 from convlab.support.checked import Count, checked
 
@@ -29,26 +30,24 @@ def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: C
     smallest, largest : int
         Sizes in bytes; each step is twice the last.
     rounds : int
-        The best of so many rounds counts: what disturbs can only slow down.
+        The best of so many rounds counts: what disturbs can only slow down. A size that is slower than the
+        next is looked at again.
 
     Returns
     -------
     dict of int to float
         Array size in bytes to reading speed in bytes for each second.
     """
-    speeds = {}
-    size = smallest
+    speeds, size = {}, smallest
     while size <= largest:
-        array = np.ones(size // 4, np.float32)
-        times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
-        _read(array, times)
-        best = min(_seconds(array, times) for _ in range(rounds))
-        speeds[size] = size * times / best
+        speeds[size] = _speed(size, rounds)
         size *= 2
-    return speeds
+    return in_order(speeds, partial(_speed, rounds=rounds))[0]
 
 
-def _seconds(array, times) -> float:
-    start = time.perf_counter()
+def _speed(size: int, rounds: int) -> float:
+    """Return the bytes a second of reading an array of so many bytes."""
+    array = np.ones(size // 4, np.float32)
+    times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
     _read(array, times)
-    return time.perf_counter() - start
+    return size * times / min(seconds_of(lambda: _read(array, times)) for _ in range(rounds))
