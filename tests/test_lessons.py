@@ -14,6 +14,7 @@ from convlab.cost.formula import fast_size
 from convlab.lessons import EXERCISES, check, reveal
 from convlab.lessons.checks import Note
 from convlab.lessons.exercise import Exercise
+from convlab.support.measured import Measured
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -617,4 +618,11 @@ def test_reveal():
     for odd in ("a", 0, -3, float("nan"), [1], float("inf")):
         assert reveal(odd, 3, "times").good is None
     assert reveal("3", 3, "times").good
+    loss = reveal(5, -2.5, "percent faster")
+    assert loss.good is False
+    assert "it is -2.5 percent faster: no gain, a loss" in str(loss)
+    assert "2.4 to 3.1 times" in str(reveal(3, Measured(2.8, 2.4, 3.1), "times"))
+    unknown = reveal(3, Measured(2.8, 1.0, 9.0, noisy=True), "times")
+    assert unknown.good is None
+    assert "2.8" not in str(unknown)
     assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()

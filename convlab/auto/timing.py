@@ -31,6 +31,7 @@ from convlab.support.units import time_text
 REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
 
 OPEN = 1.2  # a ratio whose interval spans more than this factor is worth as many rounds again
+BUDGET, MOST = 0.25, 25  # seconds for more rounds than were asked for, and how many at most
 
 Timer = Callable[[], float]  # makes some untimed calls, then a timed one; returns its seconds
 
@@ -69,8 +70,9 @@ def compare(
     expected, limit
         Every output must be within `limit` of `expected`, else nothing is timed.
     rounds, warm : int
-        Timed calls of each candidate, and untimed calls before each of them. If a ratio is still open by
-        more than a fifth, there are as many rounds again: at most it takes twice as long.
+        Timed calls of each candidate, at least, and untimed calls before each of them. What is quick has
+        more rounds, for a quarter of a second. If a ratio is still open by more than a fifth then, there are
+        as many again: at most twice as many, of at most twice as many calls (`disturbance.seconds_of`).
     threads : int
         Threads that BLAS and Numba may use.
 
@@ -88,7 +90,8 @@ def compare(
             output = run()  # compiles, too
             if expected is not None:
                 check_output(name, output, expected, limit)
-        return repeated({name: timer(run, warm) for name, run in candidates.items()}, rounds)
+        timers = {name: timer(run, warm) for name, run in candidates.items()}
+        return repeated(timers, rounds, budget=BUDGET, most=MOST)
 
 
 @kept

@@ -54,8 +54,8 @@ class Measured(float):
     def of(cls, seconds: Sequence[float], comparison: object = None) -> Measured:
         """Return the median of some rounds."""
         low, high = interval(seconds)
-        # What disturbs only lengthens: the shortest round may be the one true one.
-        return cls(median(seconds), min(low, *seconds), high, rounds=Rounds(tuple(seconds), comparison))
+        low = min(low, _floor(seconds))
+        return cls(median(seconds), low, high, rounds=Rounds(tuple(seconds), comparison))
 
     @property
     def count(self) -> int:
@@ -126,7 +126,21 @@ def _same_turns(left: Rounds | None, right: Rounds | None) -> bool:
 
 def _ratio(left: Sequence[float], right: Sequence[float]) -> list[float]:
     """Return the ends of the interval of a ratio: by its rounds, and by the shortest of each."""
-    return [*interval([a / b for a, b in zip(left, right, strict=True)]), min(left) / min(right)]
+    if left is right:
+        return [1.0]
+    by_rounds = interval([a / b for a, b in zip(left, right, strict=True)])
+    return [*by_rounds, _floor(left) / min(right), min(left) / _floor(right)]
+
+
+def _floor(seconds: Sequence[float]) -> float:
+    """Return what an undisturbed round may have taken: as far below the shortest as the next ones lie above.
+
+    What disturbs only lengthens. If it hits every round, the shortest is too long by about as much as the
+    shortest fifth differ.
+    """
+    ordered = sorted(seconds)
+    near = ordered[min(max(2, len(ordered) // 5), len(ordered) - 1)]
+    return max(2 * ordered[0] - near, ordered[0] / 2)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
