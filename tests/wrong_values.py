@@ -432,10 +432,10 @@ def rows() -> dict[str, Call]:
 
     # pictures
     row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
-        ranges={"a": (1.0, 2.0)}, roof=("roof", 2.0),
-        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}})  # fmt: skip
+        ranges={"a": (1.0, 2.0)}, roof=("roof", 2.0), marks={"a": 1.0},
+        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}, "marks": {"{}"}})  # fmt: skip
     timing = {"a": Timing(1.0, 1.0, 1.0)}
-    row("figures.charts.times", timings=timing, **one, log=True)
+    row("figures.charts.times", timings=timing, **one, log=True, layer=problem)
     row("figures.charts.curves", lines={"a": {1.0: 2.0}}, **one, x_axis="s", y_axis="s", roles={"a": "input"},
         dashed={"a": {1.0: 2.0}}, text=str, right={"text": CALLED, "dashed": {"{}"}})  # fmt: skip
     row("figures.charts.staircase", speeds={1024: 1e9, 2048: 1e9}, **one)

@@ -12,7 +12,7 @@ ratio of the shortest rounds: what disturbs only lengthens, caches that somebody
 constant has to be known of a quiet machine; each candidate is its own canary (`convlab.support.measured`).
 
 *Physics.* No memory is slower than one farther away, no kernel faster than its roof: what says otherwise is
-looked at again (`in_order`), and if it stays, it is told with its likely reason.
+looked at again (`in_order`), and if it stays, it is told with its likely reason (`out_of_order`).
 
 Not used: the load average, which tells of the last minute and of all cores; counts of context switches, most
 of which cost nothing. What slows down every round alike is not seen: that is a slower machine.
@@ -39,11 +39,13 @@ else:
 TOUCH = 0.02  # of a call: so much of it may be gone before we say that the thread was pushed aside
 QUIET = 0.05  # of the time that was measured: so much the system itself may take
 
-# What breaks the order of memories, and stays when it is looked at again.
-REASON = {
-    "memory": "{near} is slower than {far}, also when looked at again: the loop costs more than its bytes, "
-    "or another program was using that cache"
-}
+SAME = 0.03  # two speeds that differ by less are the same
+
+# What breaks physics, and stays when it is looked at again.
+INVERTED = (
+    "{near} was slower than {far}, also at a second look: another program uses that cache, or what a loop "
+    "costs beside its bytes weighs more there"
+)
 
 
 @dataclass
@@ -134,36 +136,29 @@ def _waits() -> int | None:
     return None if getrusage is None else getrusage(WHO).ru_nvcsw
 
 
-def in_order(
-    speeds: Mapping, measure: Callable, *, looks: int = 2, slack: float = 0.03
-) -> tuple[dict, dict[tuple, str]]:
-    """Look again where a nearer memory is slower than one farther away; the faster look counts.
+def in_order(speeds: Mapping, measure: Callable, looks: int = 2) -> dict:
+    """Return speeds by memory, the nearest first; one that is slower than the next is measured again.
 
     Parameters
     ----------
     speeds : mapping
-        Speed by memory, the nearest first.
     measure : callable
-        Measures one of them again.
+        Measures one of them again; the faster look counts, for what disturbs can only slow down.
     looks : int
-        How often at most: so much longer a measurement takes on a machine that is kept busy.
-    slack : float
-        So much slower is no finding.
-
-    Returns
-    -------
-    dict, dict of (near, far) to str
-        The speeds; and who is still out of order, with the likely reason.
+        How often at most.
     """
     speeds = dict(speeds)
     for _ in range(looks):
-        for near in {near for near, _ in _inverted(speeds, slack)}:
+        for near in {near for near, _ in _inverted(speeds)}:
             speeds[near] = max(speeds[near], measure(near))
-    return speeds, {
-        (near, far): REASON["memory"].format(near=near, far=far) for near, far in _inverted(speeds, slack)
-    }
+    return speeds
 
 
-def _inverted(speeds: dict, slack: float) -> list[tuple]:
+def out_of_order(speeds: Mapping) -> list[str]:
+    """Say which memories are slower than one farther away, and why that may be."""
+    return [INVERTED.format(near=near, far=far) for near, far in _inverted(speeds)]
+
+
+def _inverted(speeds: Mapping) -> list[tuple]:
     """Return the pairs of neighbours of which the nearer is slower."""
-    return [(near, far) for near, far in pairwise(speeds) if speeds[near] < (1 - slack) * speeds[far]]
+    return [(near, far) for near, far in pairwise(speeds) if speeds[near] < (1 - SAME) * speeds[far]]

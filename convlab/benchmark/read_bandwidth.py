@@ -42,7 +42,7 @@ def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: C
     while size <= largest:
         speeds[size] = _speed(size, rounds)
         size *= 2
-    return in_order(speeds, partial(_speed, rounds=rounds))[0]
+    return in_order(speeds, partial(_speed, rounds=rounds))
 
 
 def _speed(size: int, rounds: int) -> float:

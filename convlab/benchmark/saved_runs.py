@@ -62,7 +62,6 @@ def runs(folder: Path, what: str) -> dict[str, Measurement]:
     return found
 
 
-@checked
 def undisturbed(problem: ConvProblem, names: Collection[str]) -> tuple[str, dict[str, float]]:
     """Return the times of a layer on one thread, from the run that came with the course.
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 from convlab.auto.timing import Timing
 from convlab.benchmark.saved_runs import undisturbed
+from convlab.errors import ParameterError
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, Filled, Positive, checked
-from convlab.support.checks import check_names
+from convlab.support.checks import check_names, said
 from convlab.support.measured import TOO_NOISY, Measured
 from convlab.support.units import bytes_text, time_text
 
@@ -62,6 +63,9 @@ def bars(
         check_names("roles", roles, values)
     if ranges:
         check_names("ranges", ranges, values)
+    marks = marks or {}
+    if strange := marks.keys() - values.keys():
+        raise ParameterError(f"marks={said(marks)}; expected names of bars, not {said(strange.pop())}")
     ranges = ranges or {name: (v.low, v.high) for name, v in values.items() if isinstance(v, Measured)}
     step, words = (16, "sixteen") if text is bytes_text else (10, "ten")  # 64 KiB, 1 MiB, 16 MiB
     with figure_style():
@@ -73,12 +77,12 @@ def bars(
             ax.barh(y, values[name], color=ROLES[role], height=0.66, fill=told, edgecolor=ROLES[role])
             if name in ranges:
                 ax.plot(ranges[name], (y, y), color=LIGHT["ink"], linewidth=1.2)
-            if marks and name in marks:
+            if name in marks:
                 ax.plot(marks[name], y, "D", color=LIGHT["paper"], markeredgecolor=LIGHT["ink"], markersize=7)
             words = text(values[name]) if told else TOO_NOISY
             ax.annotate(
-                f"{words}  ◇ {text(marks[name])}" if marks and name in marks else words,
-                (max(values[name], *ranges.get(name, (0,)), (marks or {}).get(name, 0)), y),
+                f"{words}  ◇ {text(marks[name])}" if name in marks else words,
+                (max(values[name], *ranges.get(name, (0,)), marks.get(name, 0)), y),
                 xytext=(6, 0),
                 textcoords="offset points",
                 va="center",
