@@ -41,6 +41,8 @@ QUIET = 0.05  # of the time that was measured: so much the system itself may tak
 
 SAME = 0.03  # two speeds that differ by less are the same
 
+AGAIN = "Run it again when the machine is quiet."
+
 # What breaks physics, and stays when it is looked at again.
 INVERTED = (
     "{near} was slower than {far}, also at a second look: another program uses that cache, or what a loop "

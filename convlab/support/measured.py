@@ -11,7 +11,7 @@ compared round by round, so that a drifting clock, which hits all of a round ali
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import median
@@ -113,6 +113,17 @@ class Measured(float):
 
     def __rtruediv__(self, other):
         return self._with(other, operator.truediv, turned=True)
+
+
+def fastest(seconds: Mapping[str, float]) -> str:
+    """Return who takes least time, or all who may: "winograd_4x4 or winograd_6x6".
+
+    No winner is named where the ratio of two leaves open which is the faster.
+    """
+    first = min(seconds, key=seconds.get)
+    behind = {name: taken / seconds[first] for name, taken in seconds.items() if name != first}
+    may_be = [name for name, ratio in behind.items() if getattr(ratio, "low", ratio) <= 1]
+    return " or ".join([first, *may_be])
 
 
 def _same_turns(left: Rounds | None, right: Rounds | None) -> bool:
