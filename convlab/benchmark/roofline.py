@@ -30,6 +30,7 @@ BOUND = {
     "near": "{where}: {percent} of that roof",
     "adds_above": "{near}; the roof was measured at another moment",
     "bytes_above": "{near}; some bytes come from nearer",
+    "open": "too noisy to tell: other programs disturbed this",
 }
 
 
@@ -115,6 +116,8 @@ class Roofline:
         name, share = max(self.shares(point).items(), key=lambda one: one[1])
         where = f"the {name} cache" if name in LEVELS else f"the {name}"
         percent = f"{share:.0%}"
+        if getattr(share, "noisy", False):
+            return BOUND["open"]
         if share < ENOUGH:
             return BOUND["far"].format(percent=percent, where=where)
         near = BOUND["near"].format(percent=percent, where=where)

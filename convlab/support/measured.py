@@ -17,7 +17,7 @@ from math import comb
 from statistics import median
 
 TOO_NOISY = "? (too noisy to tell)"
-WIDE = 1.5  # a ratio whose interval spans more than this factor says nothing
+WIDE = 2.0  # a ratio whose interval spans more than this factor says nothing
 PRECISE = 1.1  # one that spans less is told as a single number
 LONE = 10.0  # a single round may be off by this factor, for all one knows
 
@@ -147,10 +147,10 @@ def _floor(seconds: Sequence[float]) -> float:
     """Return what an undisturbed round may have taken: as far below the shortest as the next ones lie above.
 
     What disturbs only lengthens. If it hits every round, the shortest is too long by about as much as the
-    shortest fifth differ.
+    shortest quarter differ.
     """
     ordered = sorted(seconds)
-    near = ordered[min(max(2, len(ordered) // 5), len(ordered) - 1)]
+    near = ordered[min(max(3, len(ordered) // 4), len(ordered) - 1)]
     return max(2 * ordered[0] - near, ordered[0] / 2)
 
 
