@@ -69,6 +69,12 @@ def test_the_interval_of_rounds():
     assert interval(range(1, 26)) == (8, 18)
 
 
+def test_the_shortest_of_some_rounds():
+    best = Measured.shortest([1.0, 1.02, 1.1, 1.05, 1.5])
+    assert (best.low, best, best.high) == (pytest.approx(0.9), 1.0, 1.05)
+    assert (2 / best).high == pytest.approx(2 / 0.9)
+
+
 def test_a_drift_that_all_share_cancels():
     clock = [1.0, 1.1, 1.2, 1.3, 1.2, 1.1, 1.0]
     both = medians(slow=[TRUTH * t for t in clock], fast=clock)

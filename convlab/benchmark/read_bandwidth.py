@@ -9,6 +9,7 @@ import numpy as np
 from convlab.auto.disturbance import in_order, seconds_of
 from convlab.cpu.jit import njit
 from convlab.support.checked import Count, checked
+from convlab.support.measured import Measured
 
 
 @njit
@@ -36,7 +37,7 @@ def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: C
     Returns
     -------
     dict of int to float
-        Array size in bytes to reading speed in bytes for each second.
+        Array size in bytes to reading speed in bytes for each second, a `Measured`.
     """
     speeds, size = {}, smallest
     while size <= largest:
@@ -50,4 +51,5 @@ def _speed(size: int, rounds: int) -> float:
     array = np.ones(size // 4, np.float32)
     times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
     _read(array, times)
-    return size * times / min(seconds_of(lambda: _read(array, times)) for _ in range(rounds))
+    rounds = [seconds_of(lambda: _read(array, times)) for _ in range(rounds)]
+    return size * times / Measured.shortest(rounds)

@@ -57,6 +57,11 @@ class Measured(float):
         low = min(low, _floor(seconds))
         return cls(median(seconds), low, high, rounds=Rounds(tuple(seconds), comparison))
 
+    @classmethod
+    def shortest(cls, seconds: Sequence[float]) -> Measured:
+        """Return the shortest of some rounds, for what is asked for at its best."""
+        return cls(min(seconds), _floor(seconds), median(seconds))
+
     @property
     def count(self) -> int:
         """How many rounds it is the median of."""
