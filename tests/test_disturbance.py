@@ -247,7 +247,7 @@ def test_what_holds_a_kernel_up_may_be_open():
     seconds = Measured(LAYER.flops / 0.6e11)
     assert "60%" in line.bound(point(LAYER, "indirect", seconds))
     noisy = Measured(seconds, seconds / 4, seconds * 4)
-    assert line.bound(point(LAYER, "indirect", noisy)) == roofline.BOUND["open"]
+    assert line.bound(point(LAYER, "indirect", noisy)) == roofline.OPEN
 
 
 # -- figures -----------------------------------------------------------------------------------------------

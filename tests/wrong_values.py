@@ -464,6 +464,8 @@ def rows() -> dict[str, Call]:
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
     row("figures.model_error_chart.model_error", found=judged)
+    row("benchmark.roofline.look_again", line=line, points=[], right={"points": ANY_LIST})
+    row("support.measured.fastest", seconds={"a": 1.0, "b": 2.0})
     row("figures.roofline_chart.roofline", line=line, points=[], title="A title", beside=[], counted=True,
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
     row("figures.roofline_chart.rate_text", roof=line.adds)

@@ -30,8 +30,8 @@ BOUND = {
     "near": "{where}: {percent} of that roof",
     "adds_above": "{near}; the roof was measured at another moment",
     "bytes_above": "{near}; some bytes come from nearer",
-    "open": "too noisy to tell: other programs disturbed this",
 }
+OPEN = "too noisy to tell: other programs disturbed this"
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Roofline:
         where = f"the {name} cache" if name in LEVELS else f"the {name}"
         percent = f"{share:.0%}"
         if getattr(share, "noisy", False):
-            return BOUND["open"]
+            return OPEN
         if share < ENOUGH:
             return BOUND["far"].format(percent=percent, where=where)
         near = BOUND["near"].format(percent=percent, where=where)
@@ -174,6 +174,7 @@ def here() -> Roofline:
     return of_machine(Roofs.here().as_dict(), Machine.here().as_dict(), name="this machine")
 
 
+@checked
 def look_again(line: Roofline, points: Iterable[Point]) -> Roofline:
     """Return the roofs of this core; its multiply-adds are measured again if a kernel seems to do more.
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from math import comb
 from statistics import median
 
+from convlab.support.checked import Filled, Positive, checked
+
 TOO_NOISY = "? (too noisy to tell)"
 WIDE = 2.0  # a ratio whose interval spans more than this factor says nothing
 PRECISE = 1.1  # one that spans less is told as a single number
@@ -120,7 +122,8 @@ class Measured(float):
         return self._with(other, operator.truediv, turned=True)
 
 
-def fastest(seconds: Mapping[str, float]) -> str:
+@checked
+def fastest(seconds: Filled[Mapping[str, Positive]]) -> str:
     """Return who takes least time, or all who may: "winograd_4x4 or winograd_6x6".
 
     No winner is named where the ratio of two leaves open which is the faster.
