@@ -25,7 +25,7 @@ from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support import device_arrays
 from convlab.support.checked import Size, checked
-from convlab.support.checks import COMPUTES, check_array, check_out, check_threads, wrong_dtype
+from convlab.support.checks import COMPUTES, check_array, check_form, check_out, check_threads
 
 
 def conv2d(
@@ -203,9 +203,7 @@ def _made(problem, w, bias, chosen: Chosen, backend: str, threads: int, memory: 
 
 def _posed(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.ndarray, Any, Memory]:
     """Return the problem that arrays pose, the filters and the bias, and what is asked of the memory."""
-    problem = ConvProblem.of(x, w, dtypes=COMPUTES, **shaping)
-    _check_dtype(w, problem)
-    _check_bias(bias, problem)
+    problem = _problem_of(x, w, bias, shaping)
     if out is not None:
         check_out(out, problem.y_shape, problem.dtype, x=x, w=w, bias=bias)
     output = problem.y_bytes if out is None else 0
@@ -221,9 +219,7 @@ def _posed_on_device(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.nd
         device_arrays.check_described("x", there, device)
         posing = np.broadcast_to(np.empty((), there.dtype), there.shape)  # takes no memory
     w, bias = _on_host("w", w, device), _on_host("bias", bias, device)
-    problem = ConvProblem.of(posing, w, dtypes=COMPUTES, **shaping)
-    _check_dtype(w, problem)
-    _check_bias(bias, problem)
+    problem = _problem_of(posing, w, bias, shaping)
     if out is not None:
         device_arrays.check_out_beside(there, out, problem.y_shape, problem.dtype, device, x=x)
     output = problem.y_bytes if there is None or out is None else 0
@@ -231,9 +227,11 @@ def _posed_on_device(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.nd
     return problem, w, bias, Memory(output=output, copied=copied, device=device)
 
 
-def _check_dtype(w: np.ndarray, problem: ConvProblem) -> None:
-    if w.dtype != problem.dtype:
-        raise wrong_dtype("w", w.dtype, (problem.dtype,))
+def _problem_of(x, w, bias, shaping: dict) -> ConvProblem:
+    problem = ConvProblem.of(x, w, dtypes=COMPUTES, **shaping)
+    check_form("w", w, (problem.dtype,))
+    _check_bias(bias, problem)
+    return problem
 
 
 def _check_bias(bias, problem: ConvProblem) -> None:

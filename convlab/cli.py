@@ -184,11 +184,9 @@ def networks(
     rows = []
     for layer in table.load(name):
         p = layer.problem
-        rows.append((layer.name, f"{p.H}×{p.W}×{p.C}", f"{p.K}×{p.R}×{p.S}", f"{p.P}×{p.Q}×{p.K}", p))
-    _table(
-        ("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"),
-        [(*row[:-1], f"{count_text(row[-1].macs)}MAC") for row in rows],
-    )
+        sizes = f"{p.H}×{p.W}×{p.C}", f"{p.K}×{p.R}×{p.S}", f"{p.P}×{p.Q}×{p.K}"
+        rows.append((layer.name, *sizes, f"{count_text(p.macs)}MAC"))
+    _table(("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"), rows)
 
 
 bench = typer.Typer(help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)

@@ -50,14 +50,12 @@ __all__ = [
 
 
 @checked
-def random_arrays(problem: ConvProblem, *, unit_output: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def random_arrays(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray]:
     """Return x and w for a problem, of normally distributed numbers; the same ones at every call.
 
     Parameters
     ----------
     problem : ConvProblem
-    unit_output : bool
-        Scale w so that the numbers of y are about as large as those of x.
 
     Returns
     -------
@@ -66,8 +64,6 @@ def random_arrays(problem: ConvProblem, *, unit_output: bool = False) -> tuple[n
     """
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(shape) for shape in (problem.x_shape, problem.w_shape))
-    if unit_output:
-        w *= np.sqrt(problem.K / w.size)
     return x.astype(problem.dtype), w.astype(problem.dtype)
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from convlab.problem import ConvProblem
-from convlab.support.checked import Positive, checked
+from convlab.support.checked import checked
 from convlab.support.checks import check_numbers
+
+WORST = 8  # of many sums is so many times as far off as one of them
 
 
 @checked
@@ -69,19 +71,17 @@ def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels: Any
 
 
 @checked
-def tolerance(
-    x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarray | None = None, factor: Positive = 8
-) -> float:
+def tolerance(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarray | None = None) -> float:
     """Return the largest error that rounding alone explains.
 
     A sum of n = R*S*C/groups rounded products errs by about eps * sqrt(n) times the size of the sum, which
-    itself is about sqrt(n) * rms(x) * rms(w); the bias is added with one more rounding. `factor` leaves
-    room for the worst of many sums.
+    itself is about sqrt(n) * rms(x) * rms(w); the bias is added with one more rounding. `WORST` leaves room
+    for the worst of many sums.
     """
     _check(x, w, problem, bias)
     n = problem.gemm[2]
     size = np.sqrt(n) * _rms(x) * _rms(w) + (0 if bias is None else _rms(bias))
-    return float(factor * np.finfo(problem.dtype).eps * np.sqrt(n) * size)
+    return float(WORST * np.finfo(problem.dtype).eps * np.sqrt(n) * size)
 
 
 def _check(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarray | None) -> None:

@@ -12,6 +12,7 @@ from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
+from convlab.benchmark.gpu import times
 from convlab.benchmark.gpu.clock import StandIn
 from convlab.benchmark.gpu.times import layer_times, measure
 from convlab.benchmark.layers import Workload
@@ -153,18 +154,19 @@ def keep(folder, name, part="layers_2", problem=CASE.problem, **header):
 
 
 @pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
-def test_times_are_saved_ones_or_none(tmp_path):
-    none = layer_times(CASE, NAMES, tmp_path)
+def test_times_are_saved_ones_or_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(times, "data_path", lambda _: tmp_path)
+    none = layer_times(CASE, NAMES)
     assert none.times == {}
     assert none.source.startswith("not measured here yet")
     keep(tmp_path, "tried", simulated=True)
     keep(tmp_path, "batch", part="layers_32", problem=replace(CASE.problem, N=32))
-    assert layer_times(CASE, NAMES, tmp_path) == none
+    assert layer_times(CASE, NAMES) == none
     keep(tmp_path, "real")
-    found = layer_times(CASE, NAMES, tmp_path)
+    found = layer_times(CASE, NAMES)
     assert found.source == "saved: NVIDIA X1, 2030-01-02"
     assert found.times == {"indirect": Timing(2, 1, 3)}
-    assert layer_times(Workload("tiny", "other", replace(CASE.problem, H=6)), NAMES, tmp_path).times == {}
+    assert layer_times(Workload("tiny", "other", replace(CASE.problem, H=6)), NAMES).times == {}
 
 
 def test_the_live_path_is_tried_in_the_simulator():

@@ -202,7 +202,7 @@ def test_inputs_of_every_kind(algorithm, backend):
 
 @form
 def test_nan_and_infinity_go_where_ieee_sends_them(algorithm, backend):
-    if not ALGORITHMS[algorithm].ieee:
+    if ALGORITHMS[algorithm].mixing:
         pytest.skip("does not claim so")
     plain = ConvProblem(1, 6, 5, 2, 3, 3, 3)
     problem = serving(

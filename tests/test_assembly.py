@@ -1,6 +1,5 @@
-"""The compiler's view of kernels: small ones whose machine code is known, loops, lines, limits."""
+"""The compiler's view of kernels: small ones whose machine code is known, loops, limits."""
 
-import inspect
 import re
 import subprocess
 import tempfile
@@ -90,12 +89,6 @@ def in_shared_memory(y, n):
     y[i] = shared[0, U(i ^ n)]
 
 
-def line_of(kernel, text: str) -> int:
-    """The number of the line that holds `text`, in the file."""
-    source, first = inspect.getsourcelines(kernel.py_func)
-    return first + next(number for number, line in enumerate(source) if text in line)
-
-
 # -- what is counted ---------------------------------------------------------------------------------------
 
 
@@ -128,7 +121,7 @@ def test_compiler_is_the_one_beside_this_python():
 
 
 def linked_for_a_launch(kernel, *arguments, arch: str) -> Code:
-    """The machine code that numba-cuda would launch: without source lines, and made by nvJitLink."""
+    """The machine code that numba-cuda would launch, made by nvJitLink."""
     core = pytest.importorskip("cuda.core")
     intermediate, _ = cuda.compile(
         kernel.py_func,
@@ -163,11 +156,9 @@ def test_what_is_shown_is_what_a_launch_would_run(arch):
 
 
 @needs_tools
-def test_float64_is_found_with_its_line_also_in_a_called_function():
+def test_float64_is_found_also_in_a_called_function():
     built = assemble(tenths, FLOATS, FLOATS, 100)
     assert built.float64 == {"F2F.F64.F32": 1, "DMUL": 1, "F2F.F32.F64": 1}
-    wide = Code(tuple(o for o in built.operations if o.opcode in built.float64))
-    assert built.lines(wide)[line_of(tenth, "0.1")].count("DMUL") == 1
 
 
 @needs_tools
@@ -176,15 +167,6 @@ def test_four_numbers_move_in_one_instruction():
     assert built.memory == {"LDG.E.128": 1, "STG.E.128": 1}
     assert built.count("LDG") == built.count("LDG.E") == built.count("LDG.E.128") == 1
     assert built.count("LD") == built.count("LDG.E.12") == 0
-
-
-@needs_tools
-@pytest.mark.parametrize("arch", ARCHS)
-def test_every_memory_instruction_stands_at_its_source_line(arch):
-    lines = assemble(saxpy, np.float32(2), FLOATS, FLOATS, 100, arch=arch).lines()
-    assert lines[line_of(saxpy, "y[i] =")].memory == {"LDG.E": 2, "STG.E": 1}
-    assert lines[line_of(saxpy, "i < n")].count("EXIT") == 1 or lines[line_of(saxpy, "i < n")].count("ISETP")
-    assert all(not code.memory for line, code in lines.items() if line != line_of(saxpy, "y[i] ="))
 
 
 # -- loops -------------------------------------------------------------------------------------------------
@@ -252,12 +234,12 @@ def test_main_loop_may_hold_small_ones():
 @needs_tools
 def test_numbers_that_do_not_fit_into_registers_are_spilled():
     limited = assemble(many_numbers, FLOATS, FLOATS, 5)
-    free = assemble(many_numbers, FLOATS, FLOATS, 5, launch_bounds=(256, 1))
+    free = assemble(cuda.jit(launch_bounds=(256, 1))(many_numbers.py_func), FLOATS, FLOATS, 5)
     assert limited.registers <= 65536 // 1024 < 96 < free.registers
     assert limited.spill_stores > 0 < limited.spill_loads
     assert limited.stack_bytes > 0 < limited.count("LDL")
     assert (free.spill_bytes, free.stack_bytes, free.count("LDL")) == (0, 0, 0)
-    tight = assemble(many_numbers.py_func, FLOATS, FLOATS, 5, max_registers=40)
+    tight = assemble(cuda.jit(max_registers=40)(many_numbers.py_func), FLOATS, FLOATS, 5)
     assert tight.registers <= 40
     assert tight.spill_bytes > limited.spill_bytes
 
@@ -280,10 +262,9 @@ def test_shared_memory_is_counted_and_more_than_there_is_refused():
 
 
 @needs_tools
-def test_kernel_compiled_for_its_lines_is_compiled_anew_for_a_launch():
+def test_functions_of_a_kernel_are_compiled_anew_for_a_launch():
     assemble(tenths, FLOATS, FLOATS, 100)
     assert not tenth.overloads
-    assert tenth.targetoptions["lineinfo"] is False
 
 
 # By hand: 128 registers are 4096 a warp, 16 warps of 65536; 16,640 + 1024 bytes fit 9, 5 and 13 times.
@@ -311,7 +292,7 @@ def test_occupancy(arch, threads, registers, shared, blocks, share, limited_by):
 
 @needs_tools
 def test_launch_bounds_give_the_blocks_they_promise():
-    built = assemble(many_numbers, FLOATS, FLOATS, 5, launch_bounds=(256, 3))
+    built = assemble(cuda.jit(launch_bounds=(256, 3))(many_numbers.py_func), FLOATS, FLOATS, 5)
     assert built.occupancy(256).blocks == 3
     assert built.occupancy(256).limited_by == "registers"
     assert built.occupancy(256, dynamic_shared_bytes=120 * 1024).limited_by == "shared memory"

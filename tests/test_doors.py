@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-DOORS = ("convlab.gpu", "convlab.gpu.gemm", "convlab.inspect", "convlab.networks")
+DOORS = ("convlab.benchmark", "convlab.gpu", "convlab.inspect", "convlab.networks")
 
 
 @pytest.mark.parametrize("door", DOORS)

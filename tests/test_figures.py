@@ -68,7 +68,7 @@ PICTURES = {
     "staircase": lambda: figures.staircase({8192: 2e11, 16384: 1e11}, title="Down", alt="a step down"),
     "tensors": lambda: figures.tensors(PROBLEM),
     "mma layout": lambda: figures.mma_layout(lane=9),
-    "pipeline": lambda: figures.pipeline(3),
+    "pipeline": lambda: figures.pipeline(),
     "tap addresses": lambda: figures.tap_addresses(),
     "model error": lambda: figures.model_error(judged(1, 0.9, 2, 0.5, 1.2)),
 }

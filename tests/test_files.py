@@ -370,7 +370,7 @@ def read_by_all():
     lines, _ = roofline_data.machines(None, [])
     predicted_data._saved.cache_clear()
     there = predicted_data._saved()
-    times.newest(roofline_data.data_path("measurements"), "ladder filter")
+    times.newest("ladder filter")
     return lines, there, f"{readme.results()}\n{readme.roofline()}"
 
 

@@ -10,6 +10,7 @@ from convlab.algorithms.direct import gpu, gpu_filter
 from convlab.algorithms.direct.gpu_filter_traffic import reads
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
+from convlab.benchmark.gpu import times
 from convlab.benchmark.gpu.clock import StandIn
 from convlab.benchmark.gpu.ladders import ladders
 from convlab.benchmark.gpu.times import ladder_times, measure
@@ -79,23 +80,24 @@ def keep(folder, name, header=(), part="ladder filter"):
 
 
 @pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
-def test_times_are_saved_ones_or_none(tmp_path):
-    none = ladder_times("filter", tmp_path)
+def test_times_are_saved_ones_or_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(times, "data_path", lambda _: tmp_path)
+    none = ladder_times("filter")
     assert none.times == {}
     assert none.source.startswith("not measured here yet")
     keep(tmp_path, "tried", {"simulated": True})
     keep(tmp_path, "processor", {"what": "convlab bench cpu"})  # and named: it has no roofs
     keep(tmp_path, "other", part="ladder direct")
     with pytest.warns(UserWarning, match=r"processor\.csv': in its header 'machine' is missing"):
-        assert ladder_times("filter", tmp_path) == none
+        assert ladder_times("filter") == none
     (tmp_path / "processor.csv").unlink()
     keep(tmp_path, "old", {"date": "2029-01-02T00:00", "device": {"name": "NVIDIA X0"}})
     keep(tmp_path, "real")
-    found = ladder_times("filter", tmp_path)
+    found = ladder_times("filter")
     assert found.source == "saved: NVIDIA X1, 2030-01-02"
     assert found.times == {"naive": Timing(2, 1, 3), "copy": Timing(2, 1, 3)}
     with pytest.raises(ParameterError, match="ladder='none'; expected one of filter, direct"):
-        ladder_times("none", tmp_path)
+        ladder_times("none")
 
 
 def test_the_live_path_is_tried_in_the_simulator():

@@ -16,7 +16,6 @@ from known_machine import SPEEDS
 
 from convlab import ConvProblem
 from convlab.auto import machine_file, measure, speeds
-from convlab.auto.overheads import Overheads
 from convlab.auto.roofs import Roofs
 from convlab.auto.timing import on_all_cores, on_one_core
 from convlab.machine import container, cores, system
@@ -267,7 +266,7 @@ def test_a_benchmark_on_one_core_is_still_on_a_machine_of_many():
 def test_what_all_cores_do_together_is_not_measured_on_one(monkeypatch):
     ran_on = []
     monkeypatch.setattr(Roofs, "here", lambda **_: ran_on.append(cores.now()) or Roofs(1.0, 1.0, 1, {}))
-    monkeypatch.setattr(Overheads, "here", lambda *_: ran_on.append(cores.now()) or Overheads(*[1.0] * 7))
+    monkeypatch.setattr(measure, "overheads", lambda *_: ran_on.append(cores.now()))
     every = cores.now()
     with on_one_core():
         measure.measure()

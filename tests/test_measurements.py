@@ -60,7 +60,7 @@ def test_geomean_counts_every_layer_as_often_as_it_runs():
 def test_speedup_of_one_algorithm():
     ratio = summary.speedup(TABLE, ("indirect",), ("torch",))
     assert ratio.mean == pytest.approx(4 ** (1 / 4))  # 2, 2, 2 and 1/2
-    assert (ratio.worst, ratio.worst_layer, ratio.best, ratio.best_layer) == (0.5, "net b", 2.0, "net a")
+    assert (ratio.worst, ratio.worst_layer, ratio.best) == (0.5, "net b", 2.0)
     assert ratio.layers == 2
 
 
@@ -88,11 +88,7 @@ def test_by_class():
     )
 
 
-def test_winners_and_how_often():
-    assert {layer: r.candidate for (_, layer), r in summary.winners(TABLE).items()} == {
-        "a": "indirect",
-        "b": "im2row",
-    }
+def test_how_often_each_wins():
     assert summary.wins(TABLE) == {"indirect": 3, "im2row": 1}
     assert list(summary.wins(TABLE)) == ["indirect", "im2row"]
 

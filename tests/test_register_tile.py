@@ -26,7 +26,7 @@ from convlab.cpu.register_tile import (
 )
 from convlab.cpu.sliding_window import Window, slide
 from convlab.cpu.threads import partition
-from convlab.cpu.tile_size import heights, rows_computed, tile_for
+from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
 
@@ -214,7 +214,6 @@ def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, re
     assert tile_for.__wrapped__().rows == usual
     for rows in range(1, 200):
         computed = {height: len(range(0, rows, height)) * height for height in known}
-        assert computed == {height: rows_computed(rows, height) for height in known}
         fewest = [height for height in known if computed[height] == min(computed.values())]
         chosen = tile_for.__wrapped__("float64", rows)
         assert chosen.rows == (usual if usual in fewest else fewest[0])

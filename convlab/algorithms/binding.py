@@ -12,6 +12,8 @@ from importlib import import_module
 
 from convlab.algorithms.spec import Form
 
+_FILES = {"numpy": "reference", "cpu": "cpu", "gpu": "gpu"}
+
 
 def form(folder: str, file: str, *, functions: tuple[str, ...] = (), bound: tuple = (), **costs) -> Form:
     """Return a `Form` whose functions are those of a module, imported when the first of them is called.
@@ -32,6 +34,11 @@ def form(folder: str, file: str, *, functions: tuple[str, ...] = (), bound: tupl
         The cost model and what else is no function of the module, see `Form`.
     """
     return Form(**{name: _late(f"{folder}.{file}", name, bound) for name in ("run", *functions)}, **costs)
+
+
+def forms(folder: str, told: dict[str, dict], **common) -> dict[str, Form]:
+    """Return a form for each backend that `told` names, with what is said of it, and of all: see `form`."""
+    return {backend: form(folder, _FILES[backend], **(common | own)) for backend, own in told.items()}
 
 
 def _late(module: str, name: str, bound: tuple) -> Callable:

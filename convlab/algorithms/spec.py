@@ -20,15 +20,6 @@ WEIGHTS = Formula("K*R*S*C/G * b")
 DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
 
 
-FAMILIES = {
-    "definition": "loops over all taps of all windows",
-    "copies": "copies the windows into a matrix, and multiplies",
-    "gathers": "multiplies the pixels where they lie, or block by block",
-    "winograd": "transforms small tiles, and leaves out multiplications",
-    "fourier": "transforms pictures to spectra, and multiplies those",
-}
-
-
 @dataclass(frozen=True)
 class Cost:
     """What one run of an algorithm costs, by its model.
@@ -147,17 +138,16 @@ class Algorithm:
     refuses : callable
         ``refuses(problem)`` returns the reason why this problem is not served, or None.
     family : str
-        What it does to the windows, one of `FAMILIES`: algorithms of a family share a colour.
+        What it does to the windows: "definition" (loops over all taps), "copies" (into a matrix), "gathers"
+        (multiplies the pixels where they lie), "winograd" or "fourier". Those of a family share a colour.
     flops : Formula
         Floating-point operations of one run.
     rounding : float
         Rounding error beside that of a plain sum: 1 where each output is one, more where large numbers
         cancel on the way.
-    ieee : bool
-        Does a NaN or an infinity in x reach just the outputs whose windows hold it? Algorithms that mix
-        neighbouring windows do not claim so.
     mixing : callable, optional
-        ``mixing(problem)`` returns what it mixes, if it is a transform.
+        ``mixing(problem)`` returns what it mixes, if it is a transform. Without it a NaN or an infinity in x
+        reaches just the outputs whose windows hold it.
     """
 
     name: str
@@ -168,7 +158,6 @@ class Algorithm:
     family: str = field(default="gathers", repr=False)
     flops: Formula = field(default=DIRECT_FLOPS, repr=False)
     rounding: float = field(default=1.0, repr=False)
-    ieee: bool = field(default=True, repr=False)
     mixing: Callable[[ConvProblem], Mixing] | None = field(default=None, repr=False)
 
     @checked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from statistics import median
 
@@ -16,7 +16,6 @@ from convlab.plans.feasible import check_feasible
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
-from convlab.support.checks import check_threads
 
 HOPELESS = 3.0  # who is predicted to take so many times as long as the best is not tried
 SLOW = 6.0  # who takes so many times as long as the fastest has its turns apart, and few of them
@@ -28,7 +27,6 @@ def autotune(
     problems: ConvProblem | Iterable[ConvProblem],
     *,
     threads: Threads = 1,
-    on_problem: Callable[[ConvProblem], None] = lambda problem: None,
 ) -> dict[ConvProblem, dict[str, float]]:
     """Time the promising algorithms on backend "cpu", and let "auto" choose by that from now on.
 
@@ -41,8 +39,6 @@ def autotune(
     problems : ConvProblem, or several
     threads : int
         The threads of the plans that are to be chosen.
-    on_problem : callable
-        Told each problem before it is measured.
 
     Returns
     -------
@@ -61,22 +57,13 @@ def autotune(
     ['winograd_2x2', 'winograd_4x4', 'indirect', 'precomputed_gemm', 'im2row', 'implicit_gemm']
     """
     problems = [problems] if isinstance(problems, ConvProblem) else list(problems)
-    check_threads(threads)
     if wrong := [problem for problem in problems if not isinstance(problem, ConvProblem)]:
         raise ParameterError(f"problems holds a {type(wrong[0]).__name__}; expected ConvProblems")
-    return {problem: _tune(problem, threads, on_problem) for problem in dict.fromkeys(problems)}
+    return {problem: _tune(problem, threads) for problem in dict.fromkeys(problems)}
 
 
-def _tune(problem: ConvProblem, threads: int, on_problem) -> dict[str, float]:
-    on_problem(problem)
-    medians = {name: median(seconds) for name, seconds in times(problem, threads).items()}
-    found = {name: medians[name] for name in sorted(medians, key=medians.get)}
-    machine_file.keep_tuned(problem, threads, found)
-    return found
-
-
-def times(problem: ConvProblem, threads: int = 1) -> dict[str, list[float]]:
-    """Time the promising algorithms on a layer, and keep nothing; return the seconds of every round."""
+def _tune(problem: ConvProblem, threads: int) -> dict[str, float]:
+    """Time the promising algorithms on a layer; keep and return their medians, the fastest first."""
     expected, memory = predicted(problem, threads), Memory(output=problem.y_bytes)
     promising = [name for name in expected if expected[name] <= HOPELESS * min(expected.values())]
     x, w, answer, limit = material(problem)
@@ -92,7 +79,10 @@ def times(problem: ConvProblem, threads: int = 1) -> dict[str, list[float]]:
             once[name] = timers[name]()
         rest = 0.0 if threads == 1 else REST
         slow = {name for name in timers if once[name] > SLOW * min(once.values())}
-        found = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
+        seconds = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
         fast = {name: run for name, run in timers.items() if name not in slow}
-        found |= take_turns(fast, ROUNDS, most=MOST, budget=BUDGET, rest=rest)
-    return {name: found[name] for name in promising}
+        seconds |= take_turns(fast, ROUNDS, most=MOST, budget=BUDGET, rest=rest)
+    medians = {name: median(seconds[name]) for name in promising}
+    found = {name: medians[name] for name in sorted(medians, key=medians.get)}
+    machine_file.keep_tuned(problem, threads, found)
+    return found

@@ -118,11 +118,8 @@ def trouble() -> str | None:
 
 def keep_speeds(found: dict[str, dict]) -> None:
     """Keep roofs and overheads, measured now, for as many threads as are at hand."""
-    _write(lambda mine: mine["speeds"].update({str(cores_at_hand()): found | {"at": _now()}}))
-
-
-def _now() -> str:
-    return datetime.now().isoformat(" ", "minutes")
+    at = datetime.now().isoformat(" ", "minutes")
+    _write(lambda mine: mine["speeds"].update({str(cores_at_hand()): found | {"at": at}}))
 
 
 # -- tuned problems ----------------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm
+from convlab.oracle import WORST
 from convlab.problem import ConvProblem
 
-WORST = 8  # of many sums, as `convlab.oracle.tolerance` has it
 DIGIT = 10
 FEW = 100  # one window of so many may hold next to nothing
 

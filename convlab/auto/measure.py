@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from convlab.auto import machine_file, speeds
-from convlab.auto.overheads import Overheads
+from convlab.auto.overheads import overheads
 from convlab.auto.predict import Speeds
 from convlab.auto.roofs import Roofs, copy_sizes
 from convlab.auto.timing import on_all_cores, on_one_core
@@ -29,7 +29,7 @@ def measure(*, quick: bool = True, on_step: OnStep = lambda name: None) -> dict[
     with on_all_cores():
         roofs = Roofs.here(quick=quick, on_step=on_step)
     with on_one_core():
-        return {"roofs": roofs.as_dict(), "overheads": Overheads.here(roofs.flops, on_step).as_dict()}
+        return {"roofs": roofs.as_dict(), "overheads": overheads(roofs.flops, on_step)}
 
 
 def steps() -> int:

@@ -8,76 +8,53 @@
     place       work out one entry of a table that says where numbers lie
     transform   one floating-point operation of a fast Fourier transform (by convention 5 n log2 n of them)
 
-They are measured with the library's own operations, where these do next to nothing else.
+Each in seconds, on one core: measured with the library's own operations, where these do next to nothing else.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from math import log2
 
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
-from convlab.auto.disturbance import seconds_of
+from convlab.auto.timing import timer
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 
 
-@dataclass(frozen=True)
-class Overheads:
-    """Seconds, on one core.
+def overheads(flops: float, on_step: Callable[[str], None] = lambda name: None) -> dict[str, float]:
+    """Measure this machine, whose core does `flops` operations a second; return the seconds of each.
 
-    Attributes
-    ----------
-    call, tile, run, number, transform, pack, place : float
+    `on_step` is told each overhead before it is measured. That takes about a second, and first some for
+    what has to be compiled.
     """
-
-    call: float
-    tile: float
-    run: float
-    number: float
-    transform: float
-    pack: float
-    place: float
-
-    @classmethod
-    def here(cls, flops: float, on_step: Callable[[str], None] = lambda name: None) -> Overheads:
-        """Measure this machine, whose core does `flops` operations a second.
-
-        `on_step` is told each overhead before it is measured. That takes about a second, and first some for
-        what has to be compiled.
-        """
-        measuring = {
-            "call": lambda: best(_plan(ConvProblem(1, 1, 1, 1, 1, 1, 1), "direct")),
-            "tile": lambda: _tile(flops),
-            "run": lambda: best(lambda: _runs(*_arrays(1 << 14), 1 << 10, 4)) / (1 << 10),
-            "number": lambda: best(lambda: _numbers(*_arrays(1 << 12), 1 << 6)) / (1 << 12),
-            "transform": _transform,
-            "pack": _pack,
-            "place": _place,
-        }
-        found = {}
-        for name, measure in measuring.items():
-            on_step(f"overhead: {name}")
-            found[name] = measure()
-        return cls(**found)
-
-    def as_dict(self) -> dict:
-        """Return the overheads as plain values, ready for JSON."""
-        return asdict(self)
+    measuring = {
+        "call": lambda: best(_plan(ConvProblem(1, 1, 1, 1, 1, 1, 1), "direct")),
+        "tile": lambda: _tile(flops),
+        "run": lambda: best(lambda: _runs(*_arrays(1 << 14), 1 << 10, 4)) / (1 << 10),
+        "number": lambda: best(lambda: _numbers(*_arrays(1 << 12), 1 << 6)) / (1 << 12),
+        "transform": _transform,
+        "pack": _pack,
+        "place": _place,
+    }
+    found = {}
+    for name, measure in measuring.items():
+        on_step(f"overhead: {name}")
+        found[name] = measure()
+    return found
 
 
-def best(run, seconds: float = 0.02, least: int = 9) -> float:
-    """Return the shortest time of a call: what disturbs it can only make it longer."""
+def best(run) -> float:
+    """Return the shortest time of a call, of many in 20 ms: what disturbs it can only make it longer."""
     run(), run()  # compiles
-    shortest, count, end = np.inf, 0, time.perf_counter() + seconds
-    while count < least or time.perf_counter() < end:
-        shortest, count = min(shortest, seconds_of(run)), count + 1
+    seconds, shortest, count, end = timer(run, warm=0), np.inf, 0, time.perf_counter() + 0.02
+    while count < 9 or time.perf_counter() < end:
+        shortest, count = min(shortest, seconds()), count + 1
     return shortest
 
 

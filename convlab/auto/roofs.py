@@ -18,7 +18,8 @@ from functools import partial
 
 import numpy as np
 
-from convlab.auto.disturbance import in_order, out_of_order, seconds_of
+from convlab.auto.disturbance import in_order, out_of_order
+from convlab.auto.timing import timer
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit
 from convlab.cpu.register_tile import VectorTile, accumulate, spaced, store, tile_for, zeros
@@ -116,13 +117,13 @@ def multiply_adds(
     start = time.perf_counter()
     loop(1 << 26)
     work = int((1 << 26) * seconds / (time.perf_counter() - start))
-    best = 0.0
-    done = []
+    best, done = 0.0, []
     with ThreadPoolExecutor(threads) as pool:  # compiled code lets go of Python's lock: they run together
-        each = pool.map if threads > 1 else map
+        each = map if threads == 1 else pool.map
+        taken = timer(lambda: done.append(sum(each(loop, [work] * threads))), warm=0)
         for _ in range(rounds):
-            seconds = seconds_of(lambda: done.append(sum(each(loop, [work] * threads))))
-            best = max(best, done[-1] / seconds)
+            seconds = taken()
+            best = max(best, done.pop() / seconds)
     return best
 
 
@@ -178,7 +179,8 @@ def copy_speed(size: int, rounds: int = 7, ways: Collection[Copy] | None = None)
     best = np.inf
     for way in ways or (_copy, _scale):
         way(target, source, 1)
-        best = min(best, *(seconds_of(partial(way, target, source, times)) for _ in range(rounds)))
+        seconds = timer(partial(way, target, source, times), warm=0)
+        best = min(best, *(seconds() for _ in range(rounds)))
     return 2 * source.nbytes * times / best
 
 

@@ -46,18 +46,8 @@ def choose(
 ) -> Chosen:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
-    Parameters
-    ----------
-    problem : ConvProblem
-    wanted : str or Algorithm
-    backend : str
-    threads : int
-    memory : Memory
-    w : ndarray, (K, R, S, C/groups)
-    x : ndarray, (N, H, W, C), optional
-        If it is known: "auto" gives no numbers to a transform that would be lost in it.
-    include_packing : bool
-        It will run once: the best is the one that packs the weights and runs in the least time.
+    If x (N, H, W, C) is known, "auto" gives no numbers to a transform that would be lost in it. With
+    `include_packing` it will run once: the best is the one that packs w and runs in the least time.
 
     Raises
     ------
@@ -138,10 +128,5 @@ def rank(
             return rank_on_cpu(problem, threads, include_packing)
         except ConvError as error:  # the files of the course are not whole
             why = f"{why}, for {error}"
-    return _by_rank(backend), why
-
-
-def _by_rank(backend: str) -> list[str]:
-    """Return the names of algorithms in the order of the rule, for where there is no model."""
     ranks = {name: one.forms[backend].rank for name, one in ALGORITHMS.items() if backend in one.forms}
-    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get)
+    return sorted((name for name, rank in ranks.items() if rank is not None), key=ranks.get), why

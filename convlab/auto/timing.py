@@ -24,7 +24,7 @@ from convlab.machine import cores
 from convlab.oracle import reference, tolerance
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Count, Filled, NotNegative, Threads, checked, kept
+from convlab.support.checked import Count, Filled, NotNegative, checked, kept
 from convlab.support.measured import Measured
 from convlab.support.units import time_text
 
@@ -59,9 +59,8 @@ def compare(
     limit: NotNegative = 0.0,
     rounds: Count = 11,
     warm: int = 2,
-    threads: Threads = 1,
 ) -> dict[str, Timing]:
-    """Time several ways to do one thing, interleaved in random order.
+    """Time several ways to do one thing, on one thread, interleaved in random order.
 
     Parameters
     ----------
@@ -73,8 +72,6 @@ def compare(
         Timed calls of each candidate, at least, and untimed calls before each of them. What is quick has
         more rounds, for a quarter of a second. If a ratio is still open by more than a fifth then, there are
         as many again: at most twice as many, of at most twice as many calls (`disturbance.seconds_of`).
-    threads : int
-        Threads that BLAS and Numba may use.
 
     Returns
     -------
@@ -85,7 +82,7 @@ def compare(
     ConvError
         If an output is wrong; the message names the candidate and its error.
     """
-    with limited_to(threads):
+    with limited_to(1):
         for name, run in candidates.items():
             output = run()  # compiles, too
             if expected is not None:

@@ -16,12 +16,12 @@ What notebooks use of it is imported when it is first asked for.
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.benchmark.comparison import Effort
     from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT, compare_three, three_ways
     from convlab.benchmark.gpu.ladders import ladders
@@ -32,49 +32,7 @@ if TYPE_CHECKING:
     from convlab.benchmark.saved_runs import CPU, runs
     from convlab.benchmark.summary import by_kind
 
-__all__ = [
-    "COPYING",
-    "CPU",
-    "INDIRECT",
-    "PRODUCT",
-    "Effort",
-    "Workload",
-    "by_kind",
-    "compare_three",
-    "compulsory_bytes",
-    "ladder_times",
-    "ladders",
-    "layer_times",
-    "points",
-    "read_speeds",
-    "runs",
-    "three_ways",
-]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.benchmark import (
-        comparison,
-        dukhan_2019,
-        layers,
-        read_bandwidth,
-        roofline_points,
-        saved_runs,
-        summary,
-    )
-    from convlab.benchmark.gpu import ladders, times
-
-    return (
-        comparison,
-        layers,
-        dukhan_2019,
-        saved_runs,
-        summary,
-        read_bandwidth,
-        roofline_points,
-        ladders,
-        times,
-    )
-
-
-__getattr__ = door(__name__, __all__, _homes)
+__all__, __getattr__ = door(__name__, _offer)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -130,21 +131,11 @@ def _pad(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
 # -- PyTorch -----------------------------------------------------------------------------------------------
 
 
-def _torch_contiguous(problem, x, w, threads):
-    return _torch_eager(problem, x, w, threads, contiguous=True)
-
-
-def _torch_channels_last(problem, x, w, threads):
-    return _torch_eager(problem, x, w, threads, contiguous=False)
-
-
-def _torch_eager(problem, x, w, threads, contiguous):
-    import torch
-
+def _torch_eager(problem, x, w, threads, contiguous=False):
     x_, w_ = _torch_arrays(x, w, threads)
     if contiguous:
         x_, w_ = x_.contiguous(), w_.contiguous()  # NCHW and KCRS in memory too
-    convolve, padding = torch.nn.functional.conv2d, _both_sides(problem)
+    convolve, padding = _torch().nn.functional.conv2d, _both_sides(problem)
     step = problem.stride, padding, problem.dilation, problem.groups
     return Call(lambda: convolve(x_, w_, None, *step), _from_torch)
 
@@ -171,8 +162,7 @@ def _onednn():
 
 def _torch_arrays(x, w, threads):
     """Return x and w as PyTorch names their axes, NCHW and KCRS; in memory they stay NHWC and KRSC."""
-    import torch
-
+    torch = _torch()
     torch.set_grad_enabled(False)
     torch.set_num_threads(threads)
     return tuple(torch.from_numpy(array).permute(0, 3, 1, 2) for array in (x, w))
@@ -210,8 +200,8 @@ BASELINES: dict[str, Baseline] = {
     for one in (
         Baseline("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups, lambda: np),
         Baseline("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses, _fftconvolve),
-        Baseline("torch", "PyTorch", "torch", _torch_contiguous, torch_refuses, _torch),
-        Baseline("torch channels_last", "PyTorch", "torch", _torch_channels_last, torch_refuses, _torch),
+        Baseline("torch", "PyTorch", "torch", partial(_torch_eager, contiguous=True), torch_refuses, _torch),
+        Baseline("torch channels_last", "PyTorch", "torch", _torch_eager, torch_refuses, _torch),
         Baseline("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, torch_refuses, _onednn),
     )
 }

@@ -15,12 +15,13 @@ buffer have not: each is one of so many copies, used in turn, that together they
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from convlab.algorithms.im2row import im2row
 from convlab.api import plan
-from convlab.auto.disturbance import seconds_of
+from convlab.auto.timing import timer
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
@@ -45,7 +46,7 @@ def compare_three(workload: Workload, effort: Effort, cache: str = "warm") -> li
         first = plan(problem, w, algorithm=algorithm, backend="cpu")
         out = aligned_empty(problem.y_shape, problem.dtype)
         if cache == "warm":
-            comparison.enter(name, _call(first, x, out, workload.problem), ours=True)
+            comparison.enter(name, Call(partial(first, x, out), _shaped(workload.problem)), ours=True)
         else:
             rotation = Rotation(first, x, w)
             comparison.check(name, Call(rotation.run_all, _shaped(workload.problem)))
@@ -68,10 +69,6 @@ def three_ways(problem: ConvProblem, x: np.ndarray, w: np.ndarray) -> dict[str, 
 
 def _plain(problem: ConvProblem) -> ConvProblem:
     return replace(problem, R=1, S=1, stride=1, padding=0, dilation=1)
-
-
-def _call(prepared: Plan, x, out, problem: ConvProblem) -> Call:
-    return Call(lambda: prepared(x, out), _shaped(problem))
 
 
 def _shaped(problem: ConvProblem):
@@ -110,7 +107,7 @@ class Rotation:
         self._at = (self._at + 1) % self.count
         prepared, out = self._copies[self._at]
         self._x.max()  # reads all of it
-        return seconds_of(lambda: prepared(self._x, out))
+        return timer(partial(prepared, self._x, out), warm=0)()
 
     def run_all(self) -> np.ndarray:
         """Run every copy; return the output of the first if all are equal, else one that is different."""

@@ -13,13 +13,6 @@ from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
-# Filters of 5x5 became rare; these have the sizes of layers that once had them.
-_LIKE = {
-    "AlexNet-like conv2": ConvProblem(1, 27, 27, 64, 192, 5, 5, padding=2),
-    "GoogLeNet-like 3a": ConvProblem(1, 28, 28, 16, 32, 5, 5, padding=2),
-    "GoogLeNet-like 5b": ConvProblem(1, 7, 7, 48, 128, 5, 5, padding=2),
-}
-
 
 @checked
 @dataclass(frozen=True)
@@ -98,14 +91,12 @@ def depthwise() -> list[Workload]:
 
 
 def five_by_five() -> list[Workload]:
-    """Return layers with 5x5 filters: those of the networks at hand, else some of the sizes they had."""
-    there = [
-        one
-        for name in networks.names()
-        for one in of_network(name)
-        if one.problem.R == one.problem.S == 5 and one.problem.groups == 1
+    """Return layers with 5x5 filters, of sizes that networks once had: those at hand have none."""
+    return [
+        Workload("AlexNet-like", "conv2", ConvProblem(1, 27, 27, 64, 192, 5, 5, padding=2)),
+        Workload("GoogLeNet-like", "3a", ConvProblem(1, 28, 28, 16, 32, 5, 5, padding=2)),
+        Workload("GoogLeNet-like", "5b", ConvProblem(1, 7, 7, 48, 128, 5, 5, padding=2)),
     ]
-    return there or [Workload(*name.split(), problem) for name, problem in _LIKE.items()]
 
 
 def select(workloads: Iterable[Workload], words: str) -> list[Workload]:

@@ -22,13 +22,7 @@ PARTS = ("layers", "depthwise", "networks")  # of `convlab bench cpu`: one threa
 
 @dataclass(frozen=True)
 class Judged:
-    """One measured time, and what the model says of it.
-
-    Attributes
-    ----------
-    row : Row
-    prediction : Prediction
-    """
+    """One measured time, and what the model says of it."""
 
     row: Row
     prediction: Prediction

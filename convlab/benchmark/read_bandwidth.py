@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from convlab.auto.disturbance import in_order, seconds_of
+from convlab.auto.disturbance import in_order
+from convlab.auto.timing import timer
 from convlab.cpu.jit import njit
 from convlab.support.checked import Count, checked
 from convlab.support.measured import Measured
@@ -51,5 +52,5 @@ def _speed(size: int, rounds: int) -> float:
     array = np.ones(size // 4, np.float32)
     times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
     _read(array, times)
-    rounds = [seconds_of(lambda: _read(array, times)) for _ in range(rounds)]
-    return size * times / Measured.shortest(rounds)
+    seconds = timer(partial(_read, array, times), warm=0)
+    return size * times / Measured.shortest([seconds() for _ in range(rounds)])

@@ -121,11 +121,9 @@ class Roofline:
         if share < ENOUGH:
             return BOUND["far"].format(percent=percent, where=where)
         near = BOUND["near"].format(percent=percent, where=where)
-        return (
-            near
-            if share <= 1.005
-            else BOUND["adds_above" if name == ADDS else "bytes_above"].format(near=near)
-        )
+        if share <= 1.005:
+            return near
+        return BOUND["adds_above" if name == ADDS else "bytes_above"].format(near=near)
 
 
 # -- whose roofs -------------------------------------------------------------------------------------------
@@ -186,13 +184,6 @@ def look_again(line: Roofline, points: Iterable[Point]) -> Roofline:
     if all(point.done / point.seconds <= line.adds.rate for point in points):
         return line
     return replace(line, adds=replace(line.adds, rate=max(line.adds.rate, multiply_adds())))
-
-
-def of_device(roofs: Mapping, name: str) -> Roofline:
-    """Return the roofline of a GPU from its measured roofs (`DeviceRoofs.as_dict()`)."""
-    memories = (Roof("L2", roofs["l2"], holds=roofs["l2_bytes"]), Roof("memory", roofs["copy"]))
-    missing = {"tensor cores": "not measured", "shared memory": "not measured"}
-    return Roofline(name, Roof(ADDS, roofs["flops"], per_byte=False), memories, missing=missing)
 
 
 @checked

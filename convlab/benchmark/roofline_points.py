@@ -3,7 +3,7 @@
 Two things have to be said with each point. *Which FLOPs?* Those of the definition, for all algorithms alike,
 so that higher means done sooner. Winograd does fewer of them, and may stand above the roof of the
 multiply-adds. *Which bytes?* Either x, w and y once, as if a cache held all; or the bytes that the cost model
-of the algorithm counts (on a GPU, where kernels were traced: the lane simulator).
+of the algorithm counts.
 """
 
 from __future__ import annotations
@@ -89,7 +89,6 @@ def point(
     layer: str = "",
     backend: str = "cpu",
     threads: int = 1,
-    moved: int | None = None,
 ) -> Point:
     """Return a point.
 
@@ -105,8 +104,6 @@ def point(
     backend : str
         Whose cost model counts.
     threads : int
-    moved : int, optional
-        Bytes that were counted in another way: ``sum(inspect.global_traffic(traces).values())``.
 
     Raises
     ------
@@ -115,13 +112,13 @@ def point(
     """
     if not 0 < seconds < inf:
         raise ParameterError(f"seconds={said(seconds)}; expected a time above 0")
-    done, counted, size = problem.flops, compulsory_bytes(problem), compulsory_bytes(problem)
+    done, moved, size = problem.flops, compulsory_bytes(problem), compulsory_bytes(problem)
     if algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
-        done, counted = cost.flops, cost.bytes_moved
+        done, moved = cost.flops, cost.bytes_moved
         weights = weights_of(ALGORITHMS[algorithm])(problem)
         size = problem.x_bytes + problem.y_bytes + weights + cost.workspace_bytes
-    return Point(layer, algorithm, problem, seconds, done, counted if moved is None else moved, size)
+    return Point(layer, algorithm, problem, seconds, done, moved, size)
 
 
 @checked

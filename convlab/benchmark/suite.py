@@ -89,7 +89,7 @@ class Suite:
         convolutions, five_by_five = self.chosen(layers.convolutions), self.chosen(layers.five_by_five)
         found += [self.task("layers", one, self._layer) for one in convolutions]
         found += [self.task("depthwise", one, self._layer) for one in self.chosen(layers.depthwise)]
-        found += [self.task("networks", one, self._ours) for one in self.chosen(layers.other_networks)]
+        found += [self.task("networks", one, self._layer) for one in self.chosen(layers.other_networks)]
         if self._cores > 1:
             found += [self.task("threads", one, self._threads) for one in convolutions]
         # Nobody knows when a cache is cold whose size the system does not tell.
@@ -130,16 +130,13 @@ class Suite:
             return self.rows_of(comparison, "product")
 
     def _layer(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
+        """Measure all of ours; the other networks are many layers, and have no baselines."""
+        with_baselines = part != "networks"
         with alone(1):
-            comparison = Comparison(workload, self._effort["layers"])
+            comparison = Comparison(workload, self._effort["layers" if with_baselines else "networks"])
             comparison.enter_ours()
-            comparison.enter_baselines(self.baselines)
-            return self.rows_of(comparison, part)
-
-    def _ours(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
-        with alone(1):
-            comparison = Comparison(workload, self._effort["networks"])
-            comparison.enter_ours()
+            if with_baselines:
+                comparison.enter_baselines(self.baselines)
             return self.rows_of(comparison, part)
 
     def _threads(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:

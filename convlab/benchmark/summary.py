@@ -32,7 +32,7 @@ class Ratio:
         The geometric mean, with multiplicity.
     worst, best : float
         Of a single layer.
-    worst_layer, best_layer : str
+    worst_layer : str
     layers : int
         Distinct layers.
     """
@@ -41,7 +41,6 @@ class Ratio:
     worst: float
     worst_layer: str
     best: float
-    best_layer: str
     layers: int
 
 
@@ -57,12 +56,6 @@ def fastest(rows: Iterable[Row], candidates: Collection[str] | None = None) -> R
     """Return the fastest of some candidates on one layer; None means ours, all of them."""
     chosen = [row for row in rows if (row.ours if candidates is None else row.candidate in candidates)]
     return min(chosen, key=lambda row: row.seconds, default=None)
-
-
-def winners(rows: Iterable[Row]) -> dict[tuple[str, str], Row]:
-    """Return the fastest of our algorithms for each (network, layer)."""
-    found = {layer: fastest(group) for layer, group in by_layer(rows).items()}
-    return {layer: row for layer, row in found.items() if row}
 
 
 def speedup(
@@ -95,7 +88,7 @@ def over_layers(ratios: Collection[tuple[float, int, str]], *, lowest_is_worst: 
         return None
     worst, best = sorted((min(ratios), max(ratios)), reverse=not lowest_is_worst)
     mean = geomean((ratio, count) for ratio, count, _ in ratios)
-    return Ratio(mean, worst[0], worst[2], best[0], best[2], len(ratios))
+    return Ratio(mean, worst[0], worst[2], best[0], len(ratios))
 
 
 @checked
@@ -113,8 +106,9 @@ def by_kind(
 def wins(rows: Iterable[Row]) -> dict[str, int]:
     """Return how many layers, with multiplicity, each of our algorithms is the fastest of ours on."""
     counted: dict[str, int] = {}
-    for row in winners(rows).values():
-        counted[row.candidate] = counted.get(row.candidate, 0) + row.count
+    for group in by_layer(rows).values():
+        if row := fastest(group):
+            counted[row.candidate] = counted.get(row.candidate, 0) + row.count
     return dict(sorted(counted.items(), key=lambda item: -item[1]))
 
 

@@ -6,8 +6,9 @@ import ast
 from fractions import Fraction
 from math import ceil, inf, log2
 
-from convlab.cpu.tile_size import heights, rows_computed, tile_for
+from convlab.cpu.tile_size import heights, tile_for
 from convlab.problem import ConvProblem
+from convlab.support.integers import round_up
 
 LETTERS = tuple("NHWCKRSPQGb")
 CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
@@ -37,7 +38,7 @@ def tiled_rows(rows) -> int:
 
     That is the height of `tile_for(rows=...)`. `rows` is any number, a `Fraction` too.
     """
-    return min(rows_computed(rows, height) for height in heights())
+    return min(round_up(rows, height) for height in heights())
 
 
 _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
@@ -45,19 +46,12 @@ _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
     "for (let five = 1; five < best; five *= 5) { for (let three = five; three < best; three *= 3) { "
     "let size = three; while (size < least) size *= 2; best = min(best, size); } } return best; }; "
 )
-
-
-def _ceil(value) -> Fraction:
-    return Fraction(ceil(value))
-
-
-def _log2(value) -> Fraction:
-    return Fraction(log2(value))
-
-
 _ALIKE = {"max": max, "min": min, "fast": fast_size, "tiled": tiled_rows}
 _QUICK = {"__builtins__": {}, "ceil": ceil, "log2": log2} | _ALIKE
-_FUNCTIONS = {"ceil": _ceil, "log2": _log2} | _ALIKE
+_FUNCTIONS = {
+    "ceil": lambda value: Fraction(ceil(value)),
+    "log2": lambda value: Fraction(log2(value)),
+} | _ALIKE
 
 
 class Formula:

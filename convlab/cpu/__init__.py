@@ -4,5 +4,5 @@ Read `tile_size` and `register_tile` first, and `gemm`, the product that is made
 how fast a tile can be. `gathered_gemm`, `complex_gemm`, `sliding_window` and `small_matmul` are other work
 for the same registers. `threads` shares work out, `jit` compiles, `kernel_cache` keeps what was compiled. To
 look at: `gemm_ladder`, from plain loops to the tile, and `assembly`, what the compiler has made of it. Only
-who adds an operation to the tile needs `tile_types`, `tile_rows` and `llvm`.
+who adds an operation to the tile needs `tile_rows` and `llvm`.
 """

@@ -9,31 +9,11 @@ left them. Whole runs of channels are copied, so the index map is asked once a r
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, load, spaced, store, tile_for, zeros
 from convlab.cpu.threads import parallel_for
-
-
-class Windows(NamedTuple):
-    """How the windows lie on x, as the kernel takes it."""
-
-    H: int
-    W: int
-    C: int
-    P: int
-    Q: int
-    S: int
-    groups: int
-    stride_p: int
-    stride_q: int
-    top: int
-    left: int
-    dilation_r: int
-    dilation_s: int
 
 
 def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], threads: int = 1) -> None:
@@ -53,8 +33,8 @@ def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], 
     """
     tile, (M, N, K) = tile_for(problem.dtype), problem.gemm
     stride, corner, dilation = problem.geometry
-    steps = *stride, *corner, *dilation
-    windows = Windows(*x.shape[1:], problem.P, problem.Q, problem.S, problem.groups, *steps)
+    outputs = problem.P, problem.Q, problem.S, problem.groups
+    windows = *x.shape[1:], *outputs, *stride, *corner, *dilation  # how they lie on x, as `_gather` takes it
     for g in range(problem.groups):
         out = y.reshape(-1)[g * N :]
         arguments = x.reshape(-1), panels[g], out, problem.K, N, K, g, blocks, windows

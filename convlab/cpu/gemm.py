@@ -50,7 +50,7 @@ def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:
     return panels
 
 
-def put(panels: np.ndarray, K: int, w: np.ndarray, n: int = 0, k: int = 0) -> None:
+def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
     """Write some of the weights into their places.
 
     Parameters
@@ -59,16 +59,16 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, n: int = 0, k: int = 0) -> No
         From `empty_panels`.
     K : int
         Length of the sums.
-    w : ndarray, (groups, columns, numbers)
-        The weights of columns n and following, from number k of their sums on.
-    n, k : int
+    w : ndarray, (groups, N, numbers)
+        The weights of all columns, from number k of their sums on.
+    k : int
     """
     groups, columns, numbers = w.shape
     cols, N = tile_for(panels.dtype).cols, panels.shape[1] // K  # N is padded
-    for left in range(n - n % cols, n + columns, cols):
-        width, first, end = min(cols, N - left), max(left, n), min(left + cols, n + columns)
+    for left in range(0, columns, cols):
+        width, end = min(cols, N - left), min(left + cols, columns)
         panel = panels[:, left * K : (left + width) * K].reshape(groups, K, width)
-        panel[:, k : k + numbers, first - left : end - left] = w[:, first - n : end - n].swapaxes(1, 2)
+        panel[:, k : k + numbers, : end - left] = w[:, left:end].swapaxes(1, 2)
 
 
 def padded(N: int, dtype) -> int:

@@ -17,8 +17,8 @@ from far away can be asked for before they are wanted, with `prefetch`.
 
 There is no second kernel for what is left over at the edges. Rows past the last one (`count` are left) repeat
 it: the same sums are computed, and stored, twice. Columns past the last one (`width` are left) are computed
-and not stored. The tile's size (`tile_size.py`) is a type (`tile_types.py`), so a kernel is written once for
-all sizes.
+and not stored. The tile's size (`tile_size.py`) is a type, all that compiled code needs of it. So a kernel is
+written once for all sizes, is compiled for each, and is found again on disk by the next process.
 
 The idea is the micro-kernel of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
 TOMS 34(3), 2008), in its register-broadcast form.
@@ -27,14 +27,14 @@ TOMS 34(3), 2008), in its register-broadcast form.
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload_attribute
 
 from convlab.cpu import llvm
-from convlab.cpu.llvm import INT
+from convlab.cpu.llvm import INT, SCALARS, Registers, travels_as_type
 from convlab.cpu.tile_rows import at_most, listed, masked, spaced, within
 from convlab.cpu.tile_size import VectorTile, tile_for
-from convlab.cpu.tile_types import TileType
 from convlab.support.aligned import CACHE_LINE
 
 __all__ = [
@@ -51,6 +51,34 @@ __all__ = [
     "within",
     "zeros",
 ]
+
+
+class TileType(types.Type):
+    def __init__(self, tile: VectorTile):
+        self.rows, self.vectors, self.lanes, self.cols = tile.rows, tile.vectors, tile.lanes, tile.cols
+        _, scalar = SCALARS[tile.dtype]
+        self.vector = ir.VectorType(scalar, tile.lanes)
+        self.sums = Registers("sums", self.vector, tile.rows * tile.vectors)
+        self.starts = Registers("starts", scalar.as_pointer(), tile.rows)
+        self.tile = tile
+        super().__init__(f"Tile({tile.rows},{tile.vectors},{tile.lanes},{tile.dtype})")
+
+
+travels_as_type(VectorTile, TileType, "rows", "cols")
+
+
+@intrinsic
+def _narrow_tile(typing, tile):
+    narrow = TileType(tile.tile.narrow)
+    return narrow(tile), lambda context, builder, signature, args: context.get_dummy_value()
+
+
+@overload_attribute(TileType, "narrow")
+def _narrow(tile):
+    return lambda tile: _narrow_tile(tile)
+
+
+# -- the operations ----------------------------------------------------------------------------------------
 
 # Each operation is a pair: the type of what it returns, and the instructions that LLVM is to make of it.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LATENCY = 4  # cycles; typical, and what most present x86 and ARM cores are near
+LATENCY = 4  # cycles until a sum takes its next product; what most present x86 and ARM cores are near
 LOADS = 2  # in a cycle
 
 
@@ -29,16 +29,12 @@ class TileBounds:
         Vector registers of the processor: 32 (AVX-512, ARM) or 16 (AVX2).
     units : int
         Multiply-adds on vectors that it begins in a cycle, 1 or 2.
-    latency, loads : int
-        Cycles until a sum can take the next product; loads in a cycle.
     """
 
     rows: int
     vectors: int
     registers: int = 32
     units: int = 2
-    latency: int = LATENCY
-    loads: int = LOADS
 
     @property
     def multiply_adds(self) -> int:
@@ -65,8 +61,8 @@ class TileBounds:
         """Cycles that a step takes at least, by each of the three."""
         return {
             "units": self.multiply_adds / self.units,
-            "latency": float(self.latency),
-            "loads": self.fetched / self.loads,
+            "latency": float(LATENCY),
+            "loads": self.fetched / LOADS,
         }
 
     @property

@@ -76,11 +76,6 @@ def heights() -> tuple[int, ...]:
     return (7, 8, 9, 4) if has_32_registers else (6, 4)
 
 
-def rows_computed(rows: int, height: int) -> int:
-    """Return the rows that tiles of one height compute: the last one is computed whole."""
-    return round_up(rows, height)
-
-
 @lru_cache
 @checked
 def tile_for(dtype="float32", rows: Count | None = None) -> VectorTile:
@@ -93,6 +88,6 @@ def tile_for(dtype="float32", rows: Count | None = None) -> VectorTile:
         Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
     """
     check_dtype(dtype, COMPUTES)
-    height = min(heights(), key=lambda height: rows_computed(rows or 0, height))  # the first if alike
+    height = min(heights(), key=lambda height: round_up(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
     return VectorTile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)

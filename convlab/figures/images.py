@@ -105,10 +105,8 @@ def grids(
 
 
 @checked
-def counts(
-    arrays: Filled[Mapping[str, np.ndarray]], *, title: str, alt: Words, role: Role = "input"
-) -> Picture:
-    """Draw how often something happened, place by place, on one logarithmic scale for all.
+def counts(arrays: Filled[Mapping[str, np.ndarray]], *, title: str, alt: Words) -> Picture:
+    """Draw how often something happened, place by place: the darker, the more often, on one scale for all.
 
     Parameters
     ----------
@@ -116,8 +114,6 @@ def counts(
         Two axes each, all of one shape; drawn one below the other, with their mean.
     title, alt : str
         The finding, and the same in words.
-    role : str
-        The role (colour): the darker, the more often.
     """
     import matplotlib.pyplot as plt
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
@@ -127,7 +123,7 @@ def counts(
     with figure_style():
         each = 7.2 * high / wide + 0.35
         fig, axes = plt.subplots(len(arrays), 1, figsize=(8, 0.4 + len(arrays) * each), squeeze=False)
-        tint = LinearSegmentedColormap.from_list("tint", [LIGHT["paper"], ROLES[role], "#000000"])
+        tint = LinearSegmentedColormap.from_list("tint", [LIGHT["paper"], ROLES["input"], "#000000"])
         for ax, (name, array) in zip(axes.flat, arrays.items(), strict=True):
             drawn = ax.imshow(np.maximum(array, 0.5), cmap=tint, norm=LogNorm(0.5, 4 * most))
             ax.set(xticks=[], yticks=[])

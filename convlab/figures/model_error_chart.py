@@ -16,21 +16,21 @@ _PER_CENT = f"{100 * (NEAR - 1):.0f} %"
 
 
 @checked
-def model_error(found: Filled[Sequence[Judged]], *, title: str | None = None) -> Picture:
+def model_error(found: Filled[Sequence[Judged]]) -> Picture:
     """Draw predicted against measured times: a point for each layer and algorithm, and the diagonal.
+
+    The title says how many predictions are near the times, and how far off the worst is.
 
     Parameters
     ----------
     found : sequence of Judged
         At least one.
-    title : str, optional
-        The finding; by default how many predictions are near the times, and how far off the worst is.
     """
     import matplotlib.pyplot as plt
 
     near = sum(one.error <= NEAR for one in found)
     worst = max(found, key=lambda one: one.error)
-    title = title or (
+    title = (
         f"{near} of {len(found)} predictions lie within {_PER_CENT} of the time; "
         f"the worst is off by {ratio_text(worst.error)}"
     )

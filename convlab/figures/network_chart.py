@@ -53,19 +53,17 @@ def finding(profile: Profile) -> str:
 
 
 @checked
-def network_profile(profile: Profile, *, title: str | None = None) -> Picture:
+def network_profile(profile: Profile) -> Picture:
     """Draw the time and the memory of every layer, in the order they run.
 
     Parameters
     ----------
     profile : Profile
         From `Executor.profile`.
-    title : str, optional
-        The finding; without it the time of the whole, and the slowest layer's share.
     """
     import matplotlib.pyplot as plt
 
-    bars, title = bars_of(profile), title or finding(profile)
+    bars, title = bars_of(profile), finding(profile)
     with figure_style():
         height = 1.5 + 0.24 * len(bars)
         fig, (left, right) = plt.subplots(1, 2, figsize=(9, height), sharey=True, width_ratios=(3, 2))

@@ -47,9 +47,8 @@ def roofline(
     *,
     title: str,
     beside: Sequence[Roofline] = (),
-    counted: bool = True,
 ) -> Picture:
-    """Draw a roofline.
+    """Draw a roofline; a point stands at the bytes that its algorithm is counted to move.
 
     Parameters
     ----------
@@ -59,26 +58,23 @@ def roofline(
         The finding.
     beside : sequence of Roofline
         Other machines', e.g. of datasheets: their lines alone, dashed where nothing was measured.
-    counted : bool
-        Where a point stands: at the bytes that its algorithm is counted to move, or at x, w and y once.
     """
     import matplotlib.pyplot as plt
 
     with figure_style():
         fig, ax = plt.subplots(figsize=(9, 4.9))
         ax.set(xscale="log", yscale="log")
-        _limits(ax, (line, *beside), points, counted)
+        _limits(ax, (line, *beside), points)
         _roofs(ax, line, "")
         for other in beside:
             _roofs(ax, other, other.machine)
         for one in points:
             marker, colour = mark(one.algorithm)
-            x = one.counted if counted else one.intensity
             ax.plot(
-                x, one.speed / _GIGA, marker, color=colour, markersize=8, markeredgecolor=LIGHT["ink"],
-                markeredgewidth=0.7, zorder=5,
+                one.counted, one.speed / _GIGA, marker, color=colour, markersize=8, zorder=5,
+                markeredgecolor=LIGHT["ink"], markeredgewidth=0.7,
             )  # fmt: skip
-        if len({one.problem for one in points}) == 1 and counted:
+        if len({one.problem for one in points}) == 1:
             _once(ax, points[0])
         if points:
             _names(ax, points)
@@ -88,9 +84,7 @@ def roofline(
                 0.015, 0.98, "above the roof: fewer operations\nthan the definition counts", va="top",
                 transform=ax.transAxes, fontsize=8.5, color=LIGHT["muted"],
             )  # fmt: skip
-        ax.set_xlabel(
-            "FLOPs of the definition for each byte " + ("that is moved" if counted else "of x, w and y, once")
-        )
+        ax.set_xlabel("FLOPs of the definition for each byte that is moved")
         ax.set_ylabel("GFLOP/s (of the definition's FLOPs)")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
@@ -101,9 +95,9 @@ def roofline(
         return show(fig, in_words(title, line, points, beside))
 
 
-def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point], counted: bool) -> None:
+def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point]) -> None:
     """Show all points, and of every memory a piece of its slope."""
-    across = [one.counted if counted else one.intensity for one in points]
+    across = [one.counted for one in points]
     ridges = [line.adds.rate / memory.rate for line in lines for memory in line.memories]
     left, right = min([*ridges, *across]) / 4, max([*ridges, *across]) * 8  # room for names
     flat = [roof.rate for line in lines for roof in (line.adds, *line.more)]

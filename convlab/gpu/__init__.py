@@ -17,72 +17,28 @@ multiply, and `simulator` and `assembly`, which look at kernels. `diagnose` says
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.gpu.assembly import assemble
     from convlab.gpu.availability import compiler_is_here, gpu_is_here
     from convlab.gpu.device import current, simulated, using
-    from convlab.gpu.gemm import (
-        Tile,
-        choose_tile,
-        estimate,
-        implicit_loader,
-        matrix_loader,
-        outer_products,
-        tiled_product,
-    )
+    from convlab.gpu.gemm.heuristics import choose_tile, estimate
+    from convlab.gpu.gemm.kernel import tiled_product
+    from convlab.gpu.gemm.load_implicit import implicit_loader
+    from convlab.gpu.gemm.load_matrix import matrix_loader
+    from convlab.gpu.gemm.outer_product import outer_products
+    from convlab.gpu.gemm.tile import Tile
     from convlab.gpu.kernels import device_function, kernel
     from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32, uint64
     from convlab.gpu.occupancy import GPUS
     from convlab.gpu.simulated_gpu import Simulator
     from convlab.gpu.tensor_cores.fragments import one_product
 
-__all__ = [
-    "GPUS",
-    "Simulator",
-    "Tile",
-    "assemble",
-    "choose_tile",
-    "compiler_is_here",
-    "cuda",
-    "current",
-    "device_function",
-    "estimate",
-    "float32",
-    "float64",
-    "gpu_is_here",
-    "implicit_loader",
-    "int32",
-    "kernel",
-    "matrix_loader",
-    "one_product",
-    "outer_products",
-    "simulated",
-    "tiled_product",
-    "uint32",
-    "uint64",
-    "using",
-]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.gpu import (
-        assembly,
-        availability,
-        device,
-        gemm,
-        kernels,
-        numba_cuda,
-        occupancy,
-        simulated_gpu,
-    )
-    from convlab.gpu.tensor_cores import fragments
-
-    return numba_cuda, device, simulated_gpu, kernels, assembly, availability, occupancy, gemm, fragments
-
-
-__getattr__ = door(__name__, __all__, _homes)
+__all__, __getattr__ = door(__name__, _offer)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda
@@ -12,20 +10,15 @@ from convlab.support.integers import ceil_div
 THREADS = 256
 
 
-@cache
-def adder():
-    """Return the kernel: one thread a number, neighbours add to neighbours."""
-
-    @kernel
-    def add_bias(y, bias, numbers, filters):
-        i = cuda.grid(1)
-        if i < numbers:
-            y[i] += bias[i % filters]
-
-    return add_bias
+@kernel
+def add_bias(y, bias, numbers, filters):
+    """One thread a number: neighbours add to neighbours."""
+    i = cuda.grid(1)
+    if i < numbers:
+        y[i] += bias[i % filters]
 
 
 def add(y, bias) -> None:
     """Add bias (K,) to y (N, P, Q, K); both lie on the device."""
     blocks = ceil_div(y.size, THREADS)
-    current().launch(adder(), blocks, THREADS, y.reshape(-1), bias, y.size, bias.size)
+    current().launch(add_bias, blocks, THREADS, y.reshape(-1), bias, y.size, bias.size)

@@ -36,6 +36,12 @@ from convlab.support.checked import checked
 WITHOUT = "; without a GPU, `with convlab.gpu.device.simulated():` runs the same kernels lane by lane"
 
 
+def _cuda() -> Any:
+    from convlab.gpu.numba_cuda import cuda  # says what is missing where it cannot be had
+
+    return cuda
+
+
 class Gpu:
     """The NVIDIA GPU of this machine."""
 
@@ -44,39 +50,29 @@ class Gpu:
     @property
     def stream_per_thread(self) -> bool:
         """Is the default stream one of each thread? Then the work of two threads is in no order."""
-        from convlab.gpu.numba_cuda import cuda
-
-        return bool(getattr(cuda.config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
+        return bool(getattr(_cuda().config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
 
     @property
     def multiprocessors(self) -> int:
         """How many blocks, at least, it can work on at once: each multiprocessor has its own."""
-        from convlab.gpu.numba_cuda import cuda
-
         with translated("asking for the GPU in use"):
-            return cuda.get_current_device().MULTIPROCESSOR_COUNT
+            return _cuda().get_current_device().MULTIPROCESSOR_COUNT
 
     def wait(self) -> None:
         """Wait until all work that this thread has asked for is done."""
-        from convlab.gpu.numba_cuda import cuda
-
         with translated("waiting for the GPU"):
-            cuda.default_stream().synchronize()
+            _cuda().default_stream().synchronize()
 
     def put(self, array: np.ndarray) -> Any:
         """Return a copy of a NumPy array in the device's memory."""
-        from convlab.gpu.numba_cuda import cuda
-
         with translated("copying to the GPU", array.nbytes):
-            return cuda.to_device(np.ascontiguousarray(array))
+            return _cuda().to_device(np.ascontiguousarray(array))
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array of the device's memory; what it holds is not known."""
-        from convlab.gpu.numba_cuda import cuda
-
         size = prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
         with translated("taking memory on the GPU", size):
-            return cuda.device_array(shape, dtype)
+            return _cuda().device_array(shape, dtype)
 
     def get(self, array: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return a NumPy copy of a device array, in `out` if that is given."""
@@ -85,29 +81,23 @@ class Gpu:
 
     def adopt(self, array: Any) -> Any:
         """Return another library's device array as Numba's, in the same memory."""
-        from convlab.gpu.numba_cuda import cuda
-
         # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
         # an axis of one are.
         interface = {**array.__cuda_array_interface__, "strides": None}
         with translated("reading an array on the GPU"):
-            return cuda.from_cuda_array_interface(interface, owner=array)
+            return _cuda().from_cuda_array_interface(interface, owner=array)
 
     def free(self) -> int:
         """Return the bytes of device memory that are free now."""
-        from convlab.gpu.numba_cuda import cuda
-
         with translated("asking the GPU for its memory"):  # the first thing that most runs ask it
-            context = cuda.current_context()
+            context = _cuda().current_context()
             context.deallocations.clear()  # Numba gives back in batches what is no longer used
             return int(context.get_memory_info()[0])
 
     def holds(self, pointer: int) -> bool:
         """Say if an address lies in the memory of this device, and not in another one's."""
-        from convlab.gpu.numba_cuda import cuda
-
         with translated("asking for the GPU in use"):
-            return cuda_driver.home_of(pointer) in (None, cuda.get_current_device().id)
+            return cuda_driver.home_of(pointer) in (None, _cuda().get_current_device().id)
 
     def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""

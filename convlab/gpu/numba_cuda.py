@@ -7,9 +7,7 @@ target serves otherwise. With either, kernels can be defined, read and run lane 
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from importlib.util import find_spec
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -32,20 +30,6 @@ except Exception as error:  # without the toolkit's libraries numba-cuda raises 
 
 # A small grid is no news to a learner: pictures and tests are made of small ones.
 cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
-
-__all__ = [
-    "cuda",
-    "float32",
-    "float64",
-    "int32",
-    "kernel_options",
-    "launch_bounds",
-    "number_type",
-    "ptx_of",
-    "type_of",
-    "uint32",
-    "uint64",
-]
 
 
 def number_type(dtype: str):
@@ -75,68 +59,31 @@ def type_of(argument):
     return typeof(argument)
 
 
-def kernel_options(kernel) -> dict:
-    """Return what `kernel` was given in ``@cuda.jit(...)``, e.g. {"fastmath": True}; only what is set."""
-    options = getattr(kernel, "targetoptions", {})
-    return {
-        name: options[name] for name in ("fastmath", "launch_bounds", "max_registers") if options.get(name)
-    }
-
-
-def ptx_of(kernel, types, capability, *, fastmath: bool, launch_bounds) -> str:
+def ptx_of(kernel, types, capability) -> str:
     """Return the PTX of a kernel for arguments of these types, made without a driver.
 
-    `capability` is (9, 0) and the like. Every instruction carries its source line, also those of the
-    functions that the kernel calls.
+    `capability` is (9, 0) and the like.
     """
-    function = getattr(kernel, "py_func", kernel)
-    with _asked_for_lines_only(capability), _called_functions_afresh(function), warnings.catch_warnings():
-        # Kernels of a notebook's cell or of the prompt may have no source; that is no news here.
-        warnings.simplefilter("ignore")
+    from numba.cuda import dispatcher
+
+    function, options = getattr(kernel, "py_func", kernel), getattr(kernel, "targetoptions", {})
+    device = SimpleNamespace(compute_capability=capability)
+    with ExitStack() as stack:
+        # The functions that a kernel calls are compiled for the current GPU: let that be this one. What is
+        # made of them is forgotten then, as a launch has its own.
+        stack.enter_context(patch.object(dispatcher, "get_current_device", lambda: device))
+        for called in _called(function, {}):
+            stack.enter_context(patch.object(called, "overloads", type(called.overloads)()))
         ptx, _ = cuda.compile(
             function,
             tuple(types),
             device=False,
             abi="numba",
             cc=capability,
-            lineinfo=True,
-            fastmath=fastmath,
-            launch_bounds=launch_bounds,
+            fastmath=bool(options.get("fastmath")),
+            launch_bounds=options.get("launch_bounds"),
         )
     return ptx
-
-
-@contextmanager
-def _asked_for_lines_only(capability) -> Iterator[None]:
-    """Let functions be compiled for `capability` (numba-cuda asks the current GPU), with lines and no more.
-
-    With the lines numba-cuda describes the variables too, for a debugger. NVVM 13.4 refuses what it says of
-    some, in kernels whose arrays become registers ("Symbol name with unsupported characters").
-    """
-    from numba.cuda import debuginfo, dispatcher
-
-    device = SimpleNamespace(compute_capability=capability)
-    with (
-        patch.object(dispatcher, "get_current_device", lambda: device),
-        patch.object(debuginfo.CUDADIBuilder, "update_variable", lambda *_, **__: None),
-        patch.object(debuginfo.CUDADIBuilder, "mark_variable", lambda *_, **__: None),
-    ):
-        yield
-
-
-@contextmanager
-def _called_functions_afresh(function) -> Iterator[None]:
-    """Compile the functions that a kernel calls with their lines, and forget that: a launch has its own."""
-    called = _called(function, {})
-    kept = [(d, d.overloads, d.targetoptions) for d in called]
-    for dispatcher in called:
-        dispatcher.overloads = type(dispatcher.overloads)()
-        dispatcher.targetoptions = dispatcher.targetoptions | {"lineinfo": True}
-    try:
-        yield
-    finally:
-        for dispatcher, overloads, options in kept:
-            dispatcher.overloads, dispatcher.targetoptions = overloads, options
 
 
 def _called(function, found: dict) -> list:

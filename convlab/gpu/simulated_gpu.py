@@ -6,6 +6,7 @@ poison, and a launch is `convlab.gpu.simulator.run`.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class Simulator:
 
     def adopt(self, array: Any) -> Any:
         """Return another library's device array as NumPy's, in the same memory."""
-        return np.asarray(_SameMemory(array.__cuda_array_interface__))
+        interface = {**array.__cuda_array_interface__, "version": 3}
+        return np.asarray(SimpleNamespace(__array_interface__=interface))
 
     def free(self) -> int | None:
         """Return the bytes of memory that are free now; None if that cannot be known."""
@@ -75,10 +77,3 @@ class Simulator:
         trace = simulator.run(kernel, grid, block, *given, traced=self.traced)
         self.traces.append(trace)
         trace.check()
-
-
-class _SameMemory:
-    """What NumPy needs to know to look at memory that is described in CUDA's way."""
-
-    def __init__(self, interface: dict):
-        self.__array_interface__ = {**interface, "version": 3}

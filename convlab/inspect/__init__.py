@@ -13,12 +13,12 @@ Read in this order:
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.algorithms.indirect.gpu import indirect_loader
     from convlab.algorithms.precomputed_gemm.gpu import precomputed_loader
     from convlab.inspect.access_patterns import ACCESS_PATTERNS, turned_in_shared
@@ -26,30 +26,7 @@ if TYPE_CHECKING:
     from convlab.inspect.tiling import Tiling, tile_traffic
     from convlab.inspect.traffic import Bus, FirstBlock, first_block, global_traffic, shared_traffic, sites
 
-__all__ = [
-    "ACCESS_PATTERNS",
-    "Bus",
-    "FirstBlock",
-    "Tiling",
-    "first_block",
-    "global_traffic",
-    "indirect_loader",
-    "last_launch",
-    "precomputed_loader",
-    "record_launches",
-    "shared_traffic",
-    "sites",
-    "tile_traffic",
-    "turned_in_shared",
-]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.algorithms.indirect import gpu as indirect
-    from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
-    from convlab.inspect import access_patterns, launches, tiling, traffic
-
-    return launches, traffic, access_patterns, tiling, indirect, precomputed_gemm
-
-
-__getattr__ = door(__name__, __all__, _homes)
+__all__, __getattr__ = door(__name__, _offer)

@@ -90,8 +90,11 @@ class Way(NamedTuple):
     arguments: Callable
 
 
-WAYS = {"worked out": Way(worked_out, _worked_out), "looked up": Way(looked_up, _looked_up)}
-WAYS |= {"led by deltas": Way(led, _led)}
+WAYS = {
+    "worked out": Way(worked_out, _worked_out),
+    "looked up": Way(looked_up, _looked_up),
+    "led by deltas": Way(led, _led),
+}
 
 
 @checked

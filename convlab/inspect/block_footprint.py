@@ -16,7 +16,6 @@ from convlab.algorithms.precomputed_gemm.offsets import walk
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
-from convlab.support.checks import check_whole
 
 
 class GemmBlock(NamedTuple):
@@ -43,7 +42,6 @@ def implicit_gemm_blocks(
     ParameterError
         If a block is no integer above 0.
     """
-    _check(block_m=block_m, block_n=block_n, block_k=block_k)
     M, N, K = problem.gemm
     return [
         GemmBlock(_cut(m, block_m, M), _cut(n, block_n, N), _cut(k, block_k, K))
@@ -53,8 +51,9 @@ def implicit_gemm_blocks(
     ]
 
 
+@checked
 def precomputed_gemm_blocks(
-    problem: ConvProblem, block_m: int, block_n: int, block_c: int
+    problem: ConvProblem, block_m: Count, block_n: Count, block_c: Count
 ) -> list[GemmBlock]:
     """Return the blocks of `precomputed_gemm`: the same, but the pieces are the steps of the walk.
 
@@ -68,7 +67,6 @@ def precomputed_gemm_blocks(
     ParameterError
         If a block is no integer above 0.
     """
-    _check(block_m=block_m, block_n=block_n, block_c=block_c)
     M, N, _ = problem.gemm
     channels = problem.C // problem.groups
     pieces = []
@@ -133,11 +131,6 @@ def count(problem: ConvProblem, block: GemmBlock) -> Counts:
         flops=2 * len(block.m) * weights,
         bytes=(numbers + weights) * problem.itemsize,
     )
-
-
-def _check(**blocks: int) -> None:
-    for name, block in blocks.items():
-        check_whole(name, block, least=1)
 
 
 def _cut(start: int, step: int, end: int) -> range:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from convlab.machine.system import whole
+from convlab.support.files import text_if_there
 
 MOUNT = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -65,7 +66,7 @@ def _folders(controller: str) -> Iterator[Path]:
     A limit may sit on any of them. Inside a container the path in /proc/self/cgroup can be the host's,
     of which only the root is mounted: folders that are not there are passed over.
     """
-    for line in _lines(MEMBERSHIP):
+    for line in text_if_there(MEMBERSHIP).splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers == "":
@@ -82,11 +83,4 @@ def _folders(controller: str) -> Iterator[Path]:
 
 
 def _words(path: Path) -> list[str]:
-    return [word for line in _lines(path) for word in line.split()]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
+    return text_if_there(path).split()

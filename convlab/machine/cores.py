@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from convlab.support.files import text_if_there
+
 TOPOLOGY = Path("/sys/devices/system/cpu")
 CLAIM = "convlab core"
 
@@ -89,9 +91,6 @@ def _claim(core: int, until: ExitStack) -> bool:
 
 def _siblings(core: int) -> set[int]:
     """Return the hardware threads of the core that one belongs to, as Linux lists them: "0,64" or "0-1"."""
-    try:
-        text = (TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list").read_text()
-    except (OSError, UnicodeDecodeError):
-        return set()
+    text = text_if_there(TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list")
     ranges = [(int(a), int(b or a)) for a, b in re.findall(r"\b(\d{1,6})(?:-(\d{1,6}))?\b", text)]
     return {one for first, last in ranges[:16] for one in range(first, min(last, first + 15) + 1)}

@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from convlab.support.files import text_if_there
 from convlab.support.units import bytes_text
 
 NO_DEVICE = 100  # CUresult's CUDA_ERROR_NO_DEVICE
@@ -94,11 +95,7 @@ def find_gpus() -> tuple[GpuFacts, ...]:
 
 def version() -> str | None:
     """Return the driver's own version, e.g. "570.86.15", where Linux tells it."""
-    try:
-        text = VERSION.read_text(errors="replace")
-    except OSError:
-        return None
-    found = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", text)
+    found = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", text_if_there(VERSION))
     return found and found[1]
 
 
@@ -114,14 +111,11 @@ def home_of(pointer: int) -> int | None:
 
 def on_the_bus() -> bool:
     """Return whether the machine has an NVIDIA GPU, driver or not, as far as Linux shows its devices."""
-    for device in PCI.glob("*"):
-        try:
-            vendor, kind = ((device / name).read_text().strip() for name in ("vendor", "class"))
-        except OSError:
-            continue
-        if vendor == NVIDIA and kind.startswith(DISPLAY):
-            return True
-    return False
+    return any(
+        text_if_there(device / "vendor").strip() == NVIDIA
+        and text_if_there(device / "class").startswith(DISPLAY)
+        for device in PCI.glob("*")
+    )
 
 
 def _start(cuda: ctypes.CDLL) -> tuple[int, int]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from convlab.support.files import text_if_there
+
 STATM = Path("/proc/self/statm")  # in pages: all addresses, ..., and in the sixth place data and stack
 _LIMITS = {"RLIMIT_AS": 0, "RLIMIT_DATA": 5}  # the limit, and where in that line stands what counts for it
 
@@ -17,13 +19,12 @@ def memory_left() -> int | None:
         import resource
     except ImportError:  # not on Windows
         return None
-    try:
-        pages = [int(word) for word in STATM.read_text().split()]
-    except (OSError, ValueError):  # not on macOS
+    pages = text_if_there(STATM).split()
+    if not pages:  # not on macOS
         return None
     left = []
     for name, place in _LIMITS.items():
         limit = resource.getrlimit(getattr(resource, name))[0]
         if limit != resource.RLIM_INFINITY:
-            left.append(max(limit - pages[place] * resource.getpagesize(), 0))
+            left.append(max(limit - int(pages[place]) * resource.getpagesize(), 0))
     return min(left, default=None)

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from convlab.machine import cores
+from convlab.support.files import text_if_there
 
 CACHES = Path("/sys/devices/system/cpu")
 CPUINFO = Path("/proc/cpuinfo")
@@ -55,13 +56,13 @@ def processor_features() -> set[str]:
 
         return {name for name, there in binding.get_host_cpu_features().items() if there}
     except (ImportError, OSError, RuntimeError):
-        words = _text(CPUINFO).replace("asimd", "neon").split()
+        words = text_if_there(CPUINFO).replace("asimd", "neon").split()
         return set(words) & set().union(*INSTRUCTION_SETS.values())
 
 
 def processor() -> str | None:
     """Return the name its maker gave the processor."""
-    for line in _text(CPUINFO).splitlines():
+    for line in text_if_there(CPUINFO).splitlines():
         if line.startswith(("model name", "Model")) and ":" in line:
             return " ".join(line.partition(":")[2].split())
     if platform.system() == "Darwin":
@@ -73,7 +74,7 @@ def caches() -> dict[int, int]:
     """Return the bytes of the data (or shared) cache on each level, as the core we run on sees it."""
     sizes: dict[int, int] = {}
     for folder in sorted(CACHES.glob(f"cpu{min(cores.now(), default=0)}/cache/index*")):
-        kind, number, size = (_text(folder / name).strip() for name in ("type", "level", "size"))
+        kind, number, size = (text_if_there(folder / name).strip() for name in ("type", "level", "size"))
         level = whole(number)
         count = (whole(size[:-1]) or 0) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1:], 1)
         if kind in ("Data", "Unified") and level and 0 < count <= _LARGEST_CACHE:
@@ -94,7 +95,7 @@ def memory() -> tuple[int | None, int | None]:
         memory = psutil.virtual_memory()
         return memory.total, memory.available
     except _NO_ANSWER:
-        lines = (line.split() for line in _text(MEMINFO).splitlines())
+        lines = (line.split() for line in text_if_there(MEMINFO).splitlines())
         table = {words[0]: whole(words[1]) for words in lines if len(words) == 3}
         total, free = (table.get(name) for name in ("MemTotal:", "MemAvailable:"))
         return total and 1024 * total, None if free is None else 1024 * free
@@ -122,13 +123,10 @@ def blas() -> str | None:
         from threadpoolctl import threadpool_info
     except ImportError:
         return None
-    for pool in threadpool_info():
-        if pool["user_api"] == "blas" and "numpy" in pool["filepath"]:
-            break
-    else:
-        pool = next((pool for pool in threadpool_info() if pool["user_api"] == "blas"), None)
-        if pool is None:
-            return None
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    if not pools:
+        return None
+    pool = next((pool for pool in pools if "numpy" in pool["filepath"]), pools[0])
     kernel = f", {pool['architecture']} kernel" if pool.get("architecture") else ""
     name = " ".join(filter(None, (pool["internal_api"], pool["version"])))
     return f"{name}{kernel}, {pool['num_threads']} threads"
@@ -146,10 +144,3 @@ def _ask(*command: str) -> str | None:
         return asked.stdout.strip() or None
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

@@ -12,31 +12,26 @@ Read in this order:
     model               the front door to a network that runs: its graph, and weights for it
     ops                 what lies between convolutions: bias, ReLU, pooling, sums
     fuse                which of that can wait for the next node
-    memory_plan         which arrays the nodes need, and how few; `shared_workspace`: of the convolutions
+    memory_plan         which arrays the nodes need, and how few; one workspace for all convolutions
     bind, executor      a plan for every layer, and the loop that runs them
     profile             what a run took
 """
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from convlab.networks.layers import Layer, Network, load, names
 from convlab.support.lazy import door
 
-if TYPE_CHECKING:
+
+def _offer() -> dict[str, Any]:
     from convlab.networks.executor import Executor
     from convlab.networks.model import Model, load_model, model_names
     from convlab.networks.profile import Profile
 
-__all__ = ["Executor", "Layer", "Model", "Network", "Profile", "load", "load_model", "model_names", "names"]
+    return locals()
 
 
-def _homes() -> tuple[ModuleType, ...]:
-    from convlab.networks import executor, model, profile  # what runs takes Numba
-
-    return model, executor, profile
-
-
-__getattr__ = door(__name__, __all__, _homes)
+_taking_numba, __getattr__ = door(__name__, _offer)
+__all__ = sorted(["Layer", "Network", "load", "names", *_taking_numba])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 
 import numpy as np
 
+from convlab.networks import ops as ops_numpy
 from convlab.networks.graph import Node
-from convlab.networks.ops import MEAN, OPS, SPREAD
+from convlab.networks.ops import MEAN, SPREAD
 from convlab.plans.plan import Plan
 
+BACKENDS = ("numpy", "cpu")
 Weights = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -43,7 +46,7 @@ class BoundGraph:
         self, nodes: Sequence[Node], plans: Mapping[str, Plan], weights: Weights, arrays, fused, backend: str
     ):
         self._nodes = {node.name: node for node in nodes}
-        self._plans, self._weights, self._fused, self._ops = plans, weights, fused, OPS[backend]
+        self._plans, self._weights, self._fused, self._ops = plans, weights, fused, _ops(backend)
         self.photo = np.empty(0)
         self.actions: list[Callable[[], None]] = []
         for node in nodes:
@@ -100,6 +103,15 @@ class BoundGraph:
                 zeros = np.zeros(before.shape[3], before.dtype)
                 endings.append((zeros, zeros.dtype.type(-np.inf)))
         return endings
+
+
+def _ops(backend: str) -> ModuleType:
+    """Return what lies between convolutions, in the form for a backend of `BACKENDS`."""
+    if backend == "numpy":
+        return ops_numpy
+    from convlab.networks import ops_cpu  # brings Numba
+
+    return ops_cpu
 
 
 def _floor(node: Node) -> np.floating:

@@ -16,13 +16,11 @@ from convlab.api import plan
 from convlab.backends import choose_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.machine.memory import Memory
-from convlab.networks.bind import BoundGraph
+from convlab.networks.bind import BACKENDS, BoundGraph
 from convlab.networks.fuse import fusable
 from convlab.networks.graph import Node
-from convlab.networks.memory_plan import alive, allocate
-from convlab.networks.ops import OPS
+from convlab.networks.memory_plan import alive, allocate, share_workspace
 from convlab.networks.profile import NodeProfile, Profile
-from convlab.networks.shared_workspace import share
 from convlab.plans.plan import Plan
 from convlab.support.checked import Count, checked
 from convlab.support.checks import said
@@ -52,8 +50,8 @@ class Executor:
         self, model: Model, algorithm: Any, backend: str, threads: int, fused: bool, progress: bool
     ) -> None:
         self.backend = choose_backend(backend)
-        if self.backend not in OPS:
-            raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(OPS)}")
+        if self.backend not in BACKENDS:
+            raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(BACKENDS)}")
         self.model, self.threads = model, threads
         self.replaced: dict[str, str] = {}
         self.plans: dict[str, Plan] = {}
@@ -158,7 +156,7 @@ class Executor:
 
     def _bind(self, plans: dict[str, Plan]) -> BoundGraph:
         """Return the nodes, bound to these plans, which from now on share a workspace, and to new arrays."""
-        self._workspace_total = share(plans.values())
+        self._workspace_total = share_workspace(plans.values())
         arrays, self._array_bytes = allocate(self.model.nodes)
         return BoundGraph(self.model.nodes, plans, self.model.weights, arrays, self._fused, self.backend)
 

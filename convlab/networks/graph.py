@@ -80,7 +80,7 @@ class GraphBuilder:
 
     Attributes
     ----------
-    photo : Step
+    photo : Node
         What the architecture is to begin with: the photo, normalised.
     nodes : list of Node
         In the order they run.

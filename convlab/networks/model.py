@@ -185,7 +185,7 @@ class Model:
         return exact.prepare("im2row", backend="numpy", progress=False).run(photo.astype(np.float64))
 
     @checked
-    def tolerance(self, reference: np.ndarray, rounding: Positive = 1.0, factor: Positive = 2) -> float:
+    def tolerance(self, reference: np.ndarray, rounding: Positive = 1.0) -> float:
         """Return how far rounding alone may lead from the reference.
 
         A sum of n rounded products is off by eps * sqrt(n) of its size (see `convlab.oracle.tolerance`).
@@ -197,9 +197,8 @@ class Model:
         reference : ndarray, (N, features)
         rounding : float
             The largest `Algorithm.rounding` of those in use.
-        factor : float
-            Room for the worst of many numbers; little, for each is the mean over many pixels.
         """
         products = sum(node.convolution.gemm[2] for node in self.layers)
         size = sqrt(np.mean(np.square(reference)))
-        return float(factor * rounding * np.finfo(self.dtype).eps * sqrt(products) * size)
+        # Twice, for the worst of many numbers; little, for each is the mean over many pixels.
+        return float(2 * rounding * np.finfo(self.dtype).eps * sqrt(products) * size)

@@ -9,18 +9,13 @@ and copies take a bias and a floor too: see `fuse.py`.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 # What the networks of torchvision are trained with: mean and spread of ImageNet's red, green and blue.
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-# -- the NumPy form ----------------------------------------------------------------------------------------
-
-
-def _normalise(photo: np.ndarray, mean: np.ndarray, scale: np.ndarray, y: np.ndarray) -> None:
+def normalise(photo: np.ndarray, mean: np.ndarray, scale: np.ndarray, y: np.ndarray) -> None:
     """Write the photo, from 0 to 1, into y with mean 0 and spread 1, as ImageNet has them.
 
     Both are given as (N*H, W*3), mean and scale, which is 1 / spread, as (W*3,): one long row is quicker
@@ -30,26 +25,26 @@ def _normalise(photo: np.ndarray, mean: np.ndarray, scale: np.ndarray, y: np.nda
     y *= scale
 
 
-def _finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
+def finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
     """Add bias (K,) to every pixel of y (N, P, Q, K), then ReLU; in place."""
     y += bias
     np.maximum(y, floor, out=y)
 
 
-def _place(x: np.ndarray, bias: np.ndarray, floor: float, y: np.ndarray, first: int) -> None:
+def place(x: np.ndarray, bias: np.ndarray, floor: float, y: np.ndarray, first: int) -> None:
     """Write x (N, P, Q, K), plus bias (K,), then ReLU, into the channels of y from `first` on."""
     target = y[..., first : first + x.shape[3]]
     target[...] = x
-    _finish(target, bias, floor)
+    finish(target, bias, floor)
 
 
-def _add(y: np.ndarray, x: np.ndarray, bias: np.ndarray, floor: float) -> None:
+def add(y: np.ndarray, x: np.ndarray, bias: np.ndarray, floor: float) -> None:
     """Add x and bias (K,) to y, both (N, P, Q, K), then ReLU; in place."""
     y += x
-    _finish(y, bias, floor)
+    finish(y, bias, floor)
 
 
-def _max_pool(
+def max_pool(
     x: np.ndarray, window: int, stride: int, padding: int, bias: np.ndarray, floor: float, y: np.ndarray
 ) -> None:
     """Write the largest number of each window of x (N, H, W, C), plus bias, then ReLU, into y."""
@@ -60,35 +55,9 @@ def _max_pool(
     padded[:, padding : padding + seen.shape[1], padding : padding + seen.shape[2]] = seen
     windows = np.lib.stride_tricks.sliding_window_view(padded, (window, window), axis=(1, 2))
     windows[:, ::stride, ::stride].max(axis=(-2, -1), out=y)
-    _finish(y, bias, floor)
+    finish(y, bias, floor)
 
 
-def _mean(x: np.ndarray, y: np.ndarray) -> None:
+def mean(x: np.ndarray, y: np.ndarray) -> None:
     """Write the mean of every channel of x (N, H, W, C) into y (N, 1, 1, C)."""
     x.mean(axis=(1, 2), keepdims=True, out=y)
-
-
-# -- the fast form -----------------------------------------------------------------------------------------
-
-
-def _compiled(name: str):
-    def operation(*arguments):
-        from convlab.networks import ops_cpu  # Numba is imported when it is first wanted
-
-        return getattr(ops_cpu, name)(*arguments)
-
-    return operation
-
-
-_NUMPY = {
-    "normalise": _normalise,
-    "finish": _finish,
-    "place": _place,
-    "add": _add,
-    "max_pool": _max_pool,
-    "mean": _mean,
-}
-OPS = {
-    "numpy": SimpleNamespace(**_NUMPY),
-    "cpu": SimpleNamespace(**{name: _compiled(name) for name in _NUMPY}),
-}

@@ -14,7 +14,7 @@ class NodeProfile:
 
     Attributes
     ----------
-    node : Step
+    node : Node
     algorithm : str or None
         Of a convolution.
     seconds : float
@@ -66,16 +66,6 @@ class Profile:
     def layers(self) -> tuple[NodeProfile, ...]:
         """The convolutions."""
         return tuple(one for one in self.nodes if one.algorithm)
-
-    @property
-    def between(self) -> float:
-        """Seconds of all that is no convolution: pooling, sums, copies."""
-        return self.seconds - sum(one.seconds for one in self.layers)
-
-    @property
-    def peak(self) -> NodeProfile:
-        """The node that needs most at once: arrays alive and workspace."""
-        return max(self.nodes, key=lambda one: one.bytes)
 
     @property
     def peak_bytes(self) -> int:

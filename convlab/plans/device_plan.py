@@ -72,7 +72,6 @@ class DevicePlan(Plan):
                 from convlab.gpu import bias
 
                 bias.add(y, self.bias)
-        self.rebuilt = "nothing"
         if on_host:
             return device.get(y, out)
         return y if out is None else out

@@ -57,9 +57,6 @@ class Plan:
         The arrays allocated beside x, w, y and the packed weights.
     packed
         The weights in the layout the kernel reads.
-    rebuilt : str
-        How much of the workspace had to be made anew by what was done last: "all" after `plan`; after a
-        call "nothing", whatever array it was given; after `resize` what that says.
     """
 
     def __init__(
@@ -84,7 +81,6 @@ class Plan:
             raise _refused_by_the_system(error) from error
         self._idle = [True]  # empty while a call uses the workspace
         self._on_first_x = on_first_x  # told the problem and x by the first call, and by no other
-        self.rebuilt = "all"
 
     @property
     def problem(self) -> ConvProblem:
@@ -148,7 +144,6 @@ class Plan:
         # All at once, at the end: what fails before this leaves the plan as it was. A call that another
         # thread is in goes on with what it began with.
         self._ready = Ready(new, packed, workspace, spares if new == old else [])
-        self.rebuilt = rebuilt
         return rebuilt
 
     def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -185,7 +180,6 @@ class Plan:
             raise _refused_by_the_system(error) from error
         if self.bias is not None:
             out += self.bias
-        self.rebuilt = "nothing"
         return out
 
     def _run(self, ready: Ready, x, y) -> None:
@@ -246,20 +240,18 @@ class Plan:
         try:
             yield
         except ShapeError as error:
-            raise self._with_hint(error, x.shape, problem) from None
+            raise ShapeError(f"{error}{self._hint(x.shape, problem)}") from None
 
-    def _with_hint(self, error: ShapeError, shape: tuple, problem: ConvProblem) -> ShapeError:
-        """Return the error; where `resize` would make the plan fit that shape, it says so."""
+    def _hint(self, shape: tuple, problem: ConvProblem) -> str:
+        """Return how `resize` would make the plan fit a shape; nothing where it would not."""
         if len(shape) != 4 or shape[3] != problem.C:
-            return error
+            return ""
         N, H, W, _ = shape
         try:
             refused = self.algorithm.supports(replace(problem, N=N, H=H, W=W))
         except ConvError:
-            return error
-        if refused:
-            return error
-        return ShapeError(f"{error}; plan.resize(N={N}, H={H}, W={W}) makes the plan fit")
+            return ""
+        return "" if refused else f"; plan.resize(N={N}, H={H}, W={W}) makes the plan fit"
 
     def _memory(self, output: int = 0) -> Memory:
         """Return what is asked if another size would fit."""

@@ -1,4 +1,8 @@
-"""Refuse arguments and arrays that are not what a function expects, in words that say what to change."""
+"""Refuse arguments and arrays that are not what a function expects, in words that say what to change.
+
+Each function raises a `ParameterError`, and of an array an `ArrayError` or a `ShapeError`: the message names
+the argument, its value and what was expected.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,7 @@ LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integer
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return an integer of any kind as Python's, which never wraps; refuse what is none, or out of bounds.
-
-    Raises
-    ------
-    ParameterError
-        The message names the argument, its value and what was expected.
-    """
+    """Return an integer of any kind as Python's, which never wraps; refuse what is none, or out of bounds."""
     try:
         number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except Exception:  # TypeError, or what an object of another library says instead
@@ -43,12 +41,7 @@ def check_threads(threads: Any) -> int:
 def check_number(
     name: str, value: Any, above: float = -inf, least: float = -inf, most: float = inf, finite: bool = True
 ) -> float:
-    """Return a number as a float; refuse what is none, truth values, NaN, infinity, what is out of bounds.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return a number as a float; refuse what is none, truth values, NaN, infinity, what is out of bounds."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else nan
     except OverflowError:
@@ -62,12 +55,7 @@ def check_number(
 
 
 def check_index(name: str, value: Any, least: int | None = 0) -> None:
-    """Refuse what is neither an integer (not below `least`, unless None) nor an array of integers.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse what is neither an integer (not below `least`, unless None) nor an array of integers."""
     if value.__class__ is np.ndarray and value.dtype.kind in "iu":
         return  # what runs ask for
     if isinstance(value, np.ndarray):
@@ -85,12 +73,7 @@ def check_choice(name: str, value: Any, words: Iterable[str]) -> str:
 
 
 def check_dtype(dtype: Any, names: Iterable[str] = ()) -> str:
-    """Return the name of a dtype; refuse what is none, or none of `names` if there are any.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return the name of a dtype; refuse what is none, or none of `names` if there are any."""
     if dtype.__class__ is str and dtype in names:
         return dtype
     try:
@@ -104,12 +87,7 @@ def check_dtype(dtype: Any, names: Iterable[str] = ()) -> str:
 
 
 def check_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """Return the sizes of an array's axes, or of its only axis; refuse what are none.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return the sizes of an array's axes, or of its only axis; refuse what are none."""
     if isinstance(shape, np.ndarray) and shape.ndim == 1 and shape.dtype.kind in "iu":
         shape = shape.tolist()
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
@@ -135,12 +113,7 @@ def check_filled(name: str, values: Any) -> None:
 
 
 def check_instance(name: str, value: Any, *kinds: type) -> None:
-    """Refuse what is of none of some classes.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse what is of none of some classes."""
     if not isinstance(value, kinds):
         expected = " or ".join(f"a {kind.__name__}" for kind in kinds)
         raise ParameterError(f"{name} is a {type(value).__name__}, {said(value)}; expected {expected}")
@@ -158,36 +131,47 @@ def said(value: Any, most: int = 60) -> str:
 def check_array(
     name: str, array: Any, shape: Any = None, axes: str = "", dtypes: Sequence[str] = COMPUTES
 ) -> None:
-    """Refuse what is not a plain NumPy array of one of `dtypes`, and of `shape` if that is given.
+    """Refuse what is not a plain NumPy array of one of `dtypes`, and of `shape` if that is given."""
+    _check_plain(name, array)
+    check_form(name, array, dtypes, shape, axes)
 
-    Raises
-    ------
-    ArrayError, ShapeError
-        The message names the array, what it is, and what was expected.
-    """
+
+def _check_plain(name: str, array: Any) -> None:
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise no_array(name, array)
-    if array.dtype not in dtypes:
-        raise wrong_dtype(name, array.dtype, dtypes)
-    if shape is not None and array.shape != shape:
-        raise wrong_shape(name, array.shape, axes, shape)
 
 
 def check_numbers(name: str, array: Any, shape: Any = None, axes: str = "") -> None:
-    """Refuse what is not a plain NumPy array of real numbers, of `shape` if that is given; or has none.
-
-    Raises
-    ------
-    ArrayError, ShapeError
-    """
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise no_array(name, array)
+    """Refuse what is not a plain NumPy array of real numbers, of `shape` if that is given; or has none."""
+    _check_plain(name, array)
     if array.dtype.kind not in "biuf":
         raise ArrayError(f"{name} has dtype {array.dtype}; expected real numbers")
     if not array.size:
         raise ShapeError(f"{name} has shape {array.shape}; expected at least one number")
-    if shape is not None and array.shape != shape:
-        raise wrong_shape(name, array.shape, axes, shape)
+    _check_shape_is(name, array.shape, shape, axes)
+
+
+def check_form(name: str, array: Any, dtypes: Sequence[str], shape: Any = None, axes: str = "") -> None:
+    """Refuse what has a dtype and a shape, but none of `dtypes`, or not `shape` if that is given."""
+    if array.dtype not in dtypes:
+        text = array.dtype.name if array.dtype.isnative else f"byte-swapped {array.dtype.name}"
+        raise ArrayError(
+            f"{name} has dtype {text}; expected {' or '.join(dtypes)} "
+            f"(convert it with {name}.astype('{dtypes[0]}'))"
+        )
+    _check_shape_is(name, array.shape, shape, axes)
+
+
+def _check_shape_is(name: str, given: tuple, shape: tuple | None, axes: str) -> None:
+    """Refuse another shape than the one that is asked for, if one is; say which axis differs first."""
+    if shape is None or given == shape:
+        return
+    if len(given) != len(shape):
+        which = f"{len(given)} axes instead of {len(shape)}"
+    else:
+        axis = next(i for i in range(len(shape)) if given[i] != shape[i])
+        which = f"axis {axis} is {given[axis]} instead of {shape[axis]}"
+    raise ShapeError(f"{name} has shape {given}; expected {axes} = {shape}: {which}")
 
 
 def check_axes(name: str, array: Any, axes: str) -> None:
@@ -215,25 +199,6 @@ def check_out(
 def no_array(name: str, given: Any) -> ArrayError:
     """Return the error for what is no plain array."""
     return ArrayError(f"{name} is a {type(given).__name__}; expected a NumPy array{_instead(name, given)}")
-
-
-def wrong_dtype(name: str, given: np.dtype, dtypes: Sequence[str]) -> ArrayError:
-    """Return the error for an array whose numbers are of a type that is not computed with."""
-    text = given.name if given.isnative else f"byte-swapped {given.name}"
-    return ArrayError(
-        f"{name} has dtype {text}; expected {' or '.join(dtypes)} "
-        f"(convert it with {name}.astype('{dtypes[0]}'))"
-    )
-
-
-def wrong_shape(name: str, given: tuple, axes: str, shape: tuple) -> ShapeError:
-    """Return the error for an array of another shape; it names the first axis that differs."""
-    if len(given) != len(shape):
-        which = f"{len(given)} axes instead of {len(shape)}"
-    else:
-        axis = next(i for i in range(len(shape)) if given[i] != shape[i])
-        which = f"axis {axis} is {given[axis]} instead of {shape[axis]}"
-    return ShapeError(f"{name} has shape {given}; expected {axes} = {shape}: {which}")
 
 
 def _instead(name: str, array: Any) -> str:

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from convlab.errors import ArrayError
-from convlab.support.checks import COMPUTES, check_out, said, wrong_dtype, wrong_shape
+from convlab.support.checks import COMPUTES, check_form, check_out, said
 
 ALIGNMENT = 16  # bytes: a kernel may load four float32 at once
 
@@ -95,10 +95,7 @@ def check_described(name, array: Described, device, shape=None, axes="", dtypes=
     ArrayError, ShapeError
         The message names the array, what it is, and what was expected.
     """
-    if array.dtype not in dtypes:
-        raise wrong_dtype(name, array.dtype, dtypes)
-    if shape is not None and array.shape != shape:
-        raise wrong_shape(name, array.shape, axes, shape)
+    check_form(name, array, dtypes, shape, axes)
     if array.masked:
         raise ArrayError(f"{name} has a mask; expected an array of plain numbers")
     if not array.contiguous:

@@ -41,6 +41,14 @@ def read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def text_if_there(path: Path) -> str:
+    """Return what a file of the system says; nothing if it is not there, or may not be read."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
 def why_kept(path: Path, is_ours: Callable[[str], bool]) -> str | None:
     """Return in words why a file may not be written over; None if it is not there, is empty, or is ours.
 

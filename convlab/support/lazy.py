@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 
-def door(
-    package: str, names: Sequence[str], homes: Callable[[], Iterable[ModuleType]]
-) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package (PEP 562).
+def door(package: str, offer: Callable[[], dict[str, Any]]) -> tuple[list[str], Callable[[str], Any]]:
+    """Return the `__all__` and the `__getattr__` of a package (PEP 562).
 
     Parameters
     ----------
     package : str
         Its ``__name__``.
-    names : sequence of str
-        What it offers, its ``__all__``.
-    homes : callable
-        Imports the modules that have these names, and returns them.
+    offer : callable
+        Imports what the package offers, each as one of its variables, and returns its `locals`.
     """
+    names, offered = sorted(offer.__code__.co_varnames), cache(offer)
 
     def find(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return next(getattr(home, name) for home in homes() if hasattr(home, name))
+        return offered()[name]
 
-    return find
+    return names, find

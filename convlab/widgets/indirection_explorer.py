@@ -6,9 +6,7 @@ import numpy as np
 import traitlets
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
-from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
-from convlab.support.checks import check_whole, said
 from convlab.support.units import plural
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Whole
@@ -23,19 +21,9 @@ _UNTOUCHED = -7  # no offset
 
 
 def rebuilt(old: ConvProblem, new: ConvProblem, rows: int) -> tuple[str, int]:
-    """Return what the library makes anew when a plan is resized, and how many tiles it keeps.
+    """Return what the library makes anew when a plan gets another N, H or W, and how many tiles it keeps.
 
-    Parameters
-    ----------
-    old, new : ConvProblem
-        They differ in N, H and W only.
-    rows : int
-        Output pixels in a tile.
-
-    Returns
-    -------
-    (str, int)
-        "nothing", "part" or "all", and tiles of `new` that were not written.
+    That is "nothing", "part" or "all", and the tiles of `new`, of so many rows, that were not written.
     """
     marked = np.full_like(indirection_buffer(old, rows), _UNTOUCHED)
     workspace, word = resize(old, new, {"offsets": marked})
@@ -63,9 +51,6 @@ class IndirectionExplorer(Live):
         Output pixels in a tile, 1 to 7.
     step : int
         The output pixel that is followed, counted row by row.
-    was : dict, optional
-        Sizes before the last change, e.g. ``{"H": 4}``; what is not named was as it is. An empty dict: the
-        buffer has just been built.
 
     Raises
     ------
@@ -74,7 +59,7 @@ class IndirectionExplorer(Live):
 
     Examples
     --------
-    >>> IndirectionExplorer(H=5, W=5, was={"H": 4}).rebuilt
+    >>> IndirectionExplorer(H=5, W=5).rebuilt  # the picture has just grown by a row
     ('part', 5)
     """
 
@@ -83,18 +68,15 @@ class IndirectionExplorer(Live):
     R, S = Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding, rows = Whole(1, 3, 1), Whole(0, 2, 1), Whole(1, 7, 3)
     image, step = Whole(0, 2, 0), Whole(0, 11 * 11 - 1, 5)
-    was = traitlets.Dict().tag(sync=True)
+    was = traitlets.Dict().tag(sync=True)  # all sizes before the last change; empty: it has just been built
 
-    def __init__(
-        self, H=5, W=5, C=2, R=3, S=3, *, stride=1, padding=1, N=2, image=0, rows=3, step=5, was=None
-    ):
+    def __init__(self, H=5, W=5, C=2, R=3, S=3, *, stride=1, padding=1, N=2, image=0, rows=3, step=5):
         sizes = {"N": N, "H": H, "W": W, "C": C, "R": R, "S": S}
         sizes |= {"stride": stride, "padding": padding, "rows": rows}
-        if was is None:  # opens in a state that teaches: the picture has just grown by a row
-            H = check_whole("H", H, 3, 7)
-            was = {"H": H - 1} if H > 3 else {}
-        super().__init__(**sizes, image=image, step=step, was=_before(was, sizes))
+        super().__init__(**sizes, image=image, step=step)
         self.problem  # noqa: B018 - a filter that does not fit is refused here
+        if self.H > 3:  # opens in a state that teaches: the picture has just grown by a row
+            self.was = {name: getattr(self, name) for name in SIZES} | {"H": self.H - 1}
 
     @property
     def problem(self) -> ConvProblem:
@@ -129,14 +111,3 @@ class IndirectionExplorer(Live):
 
 def _problem(sizes: dict) -> ConvProblem:
     return ConvProblem(K=1, **{name: size for name, size in sizes.items() if name != "rows"})
-
-
-def _before(was, sizes: dict[str, int]) -> dict[str, int]:
-    """Return all sizes before the last change, or say what is wrong with `was`."""
-    if not isinstance(was, dict) or not set(was) <= set(sizes):
-        raise ParameterError(f"was={said(was)}; expected a dict with some of {', '.join(SIZES)}")
-    for name, size in was.items():
-        trait = IndirectionExplorer.class_traits()[name]
-        if not isinstance(size, int) or not trait.least <= size <= trait.most:
-            raise ParameterError(f"was={said(was)}; expected {name} from {trait.least} to {trait.most}")
-    return sizes | was if was else {}

@@ -15,14 +15,13 @@ from convlab.widgets.memory_data import (
     bars_in_words,
     largest_numbers,
     network_data,
-    own_numbers,
     reasons_of,
     refusals,
     tables,
     workspace_of,
 )
 from convlab.widgets.shared.live import Live
-from convlab.widgets.shared.traits import Choice, Whole, check_range
+from convlab.widgets.shared.traits import Choice, Whole
 
 OWN = "own"  # the "network" that is the learner's own layer
 
@@ -42,9 +41,6 @@ class MemoryBlowup(Live):
         One of `convlab.networks.names()`.
     layer : str or int, optional
         The layer to look at, by name or position. By default the one with the largest workspace.
-    problem : ConvProblem, optional
-        Your own layer; then `network` and `layer` are not used. Its N and dtype count, and stride, padding
-        and dilation must be the same on both axes.
     batch : int
         Images in the batch, 1 to 4096.
     dtype : str
@@ -80,28 +76,11 @@ class MemoryBlowup(Live):
     catalogue = traitlets.List().tag(sync=True)  # the networks and their layers
     refusals = traitlets.Dict().tag(sync=True)  # reasons, by dtype, network and layer
 
-    def __init__(
-        self,
-        network="resnet18",
-        layer=None,
-        *,
-        problem=None,
-        batch=1,
-        dtype="float32",
-        algorithm="im2row",
-    ):
+    def __init__(self, network="resnet18", layer=None, *, batch=1, dtype="float32", algorithm="im2row"):
         algorithm_named(algorithm)
-        if problem is not None:
-            if not isinstance(problem, ConvProblem):
-                raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
-            batches = MemoryBlowup.batch
-            check_range("problem.N", problem.N, [problem.N], batches.least, batches.most)
-            network, batch, dtype, own = OWN, problem.N, problem.dtype, own_numbers(problem)
-            position = 0
-        else:
-            loaded = networks.load(network)
-            position = _position(loaded, layer, algorithm)
-            own = largest_numbers(loaded.layers[position].problem)
+        loaded = networks.load(network)
+        position = _position(loaded, layer, algorithm)
+        own = largest_numbers(loaded.layers[position].problem)
         catalogue = [network_data(name) for name in networks.names()]
         super().__init__(
             **{"network": network, "layer": position, "batch": batch, "dtype": dtype, "algorithm": algorithm},

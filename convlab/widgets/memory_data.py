@@ -10,12 +10,10 @@ import numpy as np
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm, Form, Formula
 from convlab.cost.formula import readable
-from convlab.errors import ParameterError
 from convlab.problem import DTYPES, ConvProblem
 from convlab.support.checks import check_choice
 from convlab.support.units import bytes_text, ratio_text
 from convlab.widgets.shared.layers import plain_layer
-from convlab.widgets.shared.traits import check_range
 
 # Memories to hold the bars against: bytes, and what has as much.
 MEMORIES = {
@@ -101,17 +99,6 @@ def largest_numbers(problem: ConvProblem) -> dict[str, int]:
     """Return a problem as the ten numbers of an own layer, the largest where it has several."""
     numbers = {name: getattr(problem, name) for name in OWN_RANGES}
     return {name: int(np.max(number)) for name, number in numbers.items()}
-
-
-def own_numbers(problem: ConvProblem) -> dict[str, int]:
-    """Return a problem as the ten numbers of an own layer, or say what this figure cannot show."""
-    for name, (least, most) in OWN_RANGES.items():
-        given = getattr(problem, name)
-        entries = np.unique(given).tolist()
-        if len(entries) > 1:
-            raise ParameterError(f"problem.{name}={given}; this figure takes the same {name} on every side")
-        check_range(f"problem.{name}", given, entries, least, most)
-    return largest_numbers(problem)
 
 
 def network_data(name: str) -> dict:

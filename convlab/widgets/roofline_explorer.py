@@ -100,7 +100,6 @@ class RooflineExplorer(Live):
     ):
         check_hint("here", here, Roofline | None)
         check_hint("measured", measured, Sequence[Point])
-        self._check(algorithm=algorithm, batch=batch, C=C, K=K, R=R)
         loaded = networks.load(network)
         if not isinstance(layer, str):
             check_whole("layer", layer, 0, len(loaded) - 1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import traitlets
 
-from convlab.errors import ParameterError, ShapeError
+from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
 from convlab.widgets.shared.live import Live
-from convlab.widgets.shared.traits import Switch, Whole, check_range
+from convlab.widgets.shared.traits import Switch, Whole
 
 _SIDE, _TAPS = 10, 5  # the largest image and the largest filter
 
@@ -29,8 +29,6 @@ class SlidingWindow(Live):
         True for a convolution as in mathematics: the filter is rotated by 180 degrees.
     step : int
         The output pixel that is shown first, counted row by row.
-    image, filter : array of int, optional
-        The numbers to use, (H, W) and (R, S); they then set the sizes. Otherwise a small example.
 
     Raises
     ------
@@ -54,29 +52,11 @@ class SlidingWindow(Live):
     pixels = traitlets.List().tag(sync=True)
     taps = traitlets.List().tag(sync=True)
 
-    def __init__(
-        self,
-        H=6,
-        W=8,
-        R=3,
-        S=3,
-        *,
-        stride=2,
-        padding=1,
-        dilation=1,
-        flip=False,
-        step=4,
-        image=None,
-        filter=None,
-    ):
+    def __init__(self, H=6, W=8, R=3, S=3, *, stride=2, padding=1, dilation=1, flip=False, step=4):
         example = np.random.default_rng(5)
         pixels = example.integers(0, 10, (_SIDE, _SIDE))
         taps = example.integers(-2, 3, (_TAPS, _TAPS))
         taps[:3, :3] = [[1, 2, 0], [0, 1, -1], [-1, 0, 2]]  # not symmetric: a rotation shows
-        if image is not None:
-            H, W = _place("image", image, pixels, least=3)
-        if filter is not None:
-            R, S = _place("filter", filter, taps, least=1)
         shape = ConvProblem(1, H, W, 1, 1, R, S, stride=stride, padding=padding, dilation=dilation)
         (top, bottom), (left, right) = shape.padding
         for name, argument, trait in (
@@ -84,7 +64,10 @@ class SlidingWindow(Live):
             ("padding", padding, SlidingWindow.pad_top),
             ("dilation", dilation, SlidingWindow.dilation_h),
         ):
-            check_range(name, argument, np.ravel(getattr(shape, name)).tolist(), trait.least, trait.most)
+            for entry in np.ravel(getattr(shape, name)).tolist():
+                if not trait.least <= entry <= trait.most:  # a convolution, but more than the figure can show
+                    shown = f"this figure shows {trait.least} to {trait.most}, not {entry}"
+                    raise ParameterError(f"{name}={said(argument)}; {shown}")
         super().__init__(
             **{"H": H, "W": W, "R": R, "S": S, "flip": flip, "step": step},
             **{"stride_h": shape.stride[0], "stride_w": shape.stride[1]},
@@ -117,24 +100,3 @@ class SlidingWindow(Live):
             f"{down}, {right}; it stands at output row {p}, column {q} of a {problem.P} by {problem.Q} "
             f"output, whose value is {value}."
         )
-
-
-def _place(name: str, given, table: np.ndarray, least: int) -> tuple[int, int]:
-    """Put the given numbers into the top left corner of `table` and return their height and width."""
-    try:
-        given = np.asarray(given)
-    except ValueError:  # NumPy makes no array of rows of different lengths
-        raise ShapeError(f"{name}={said(given)} is no table; expected rows of equal length") from None
-    if given.ndim != 2:
-        raise ShapeError(f"{name} has {given.ndim} axes, shape {given.shape}; expected 2: rows and columns")
-    rows, columns = given.shape
-    if min(given.shape) < least or max(given.shape) > len(table):
-        raise ShapeError(f"{name} is {rows} x {columns}; expected {least} to {len(table)} rows and columns")
-    if given.dtype.kind not in "iu":
-        raise ParameterError(f"{name} has {given.dtype} numbers; expected integers from -99 to 99")
-    if given.min() < -99 or given.max() > 99:
-        raise ParameterError(
-            f"{name} has numbers from {given.min()} to {given.max()}; expected integers from -99 to 99"
-        )
-    table[:rows, :columns] = given
-    return rows, columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from convlab.inspect.block_footprint import GemmBlock, count, implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.problem import ConvProblem
-from convlab.support.checks import check_choice
 from convlab.support.units import bytes_text
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice, Whole
@@ -66,7 +65,6 @@ class TileByTile(Live):
         algorithm="implicit_gemm",
         step=1,
     ):
-        check_choice("algorithm", algorithm, ALGORITHMS)
         sizes = {"H": H, "W": W, "C": C, "K": K, "R": R, "S": S, "stride": stride, "padding": padding}
         blocks = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
         super().__init__(**sizes, **blocks, algorithm=algorithm, step=step)

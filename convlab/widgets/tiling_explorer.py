@@ -13,7 +13,6 @@ from convlab.inspect import tiling
 from convlab.inspect.tiling import TROUBLE, Tiling
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
-from convlab.support.checks import check_choice
 from convlab.support.units import bytes_text, plural, ratio_text
 from convlab.widgets.shared.layers import distinct_layers, plain_layer
 from convlab.widgets.shared.live import Live
@@ -83,8 +82,6 @@ class TilingExplorer(Live):
         tiling: Tiling | None = None,
         compiled: Mapping[Tiling, int] | None = None,
     ):
-        check_choice("layer", layer, LAYERS)
-        check_choice("gpu", gpu, GPUS)
         opening = tiling or Tiling(128, 64, 8, 8, 8)
         super().__init__(
             **{name: str(getattr(opening, name)) for name in _SIZES},

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import reduce
 from typing import NamedTuple
 
+import numpy as np
 import traitlets
 
-from convlab.algorithms.winograd.transforms import POINTS, Matrix, transforms
+from convlab.algorithms.winograd.transforms import POINTS, transforms
 from convlab.support.checks import check_whole
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice, Whole, as_word
@@ -26,48 +26,32 @@ class Tile(NamedTuple):
 
     Attributes
     ----------
-    d, g, V, U, M, y : Matrix
+    d, g, V, U, M, y : ndarray of exact numbers
         Pixels, filter, both transformed, their products cell by cell, and the outputs.
     """
 
-    d: Matrix
-    g: Matrix
-    V: Matrix
-    U: Matrix
-    M: Matrix
-    y: Matrix
+    d: np.ndarray
+    g: np.ndarray
+    V: np.ndarray
+    U: np.ndarray
+    M: np.ndarray
+    y: np.ndarray
 
 
 def tile_of(m: int, dimensions: int) -> Tile:
-    """Return one tile of F(m, 3) or F(m x m, 3x3), all its numbers exact.
-
-    Parameters
-    ----------
-    m : int
-        Outputs of the tile along an axis: 2, 4 or 6.
-    dimensions : int
-        1 or 2.
-    """
-    AT, G, BT = transforms(m)
+    """Return one tile of F(m, 3), of 1 dimension, or of F(m x m, 3x3), of 2; all its numbers are exact."""
+    AT, G, BT = map(np.array, transforms(m))  # of `Fraction`
     n, high = m + 2, (m + 2) ** (dimensions - 1)
-    d = tuple(tuple(Fraction(_PIXELS[(5 * i + j) % len(_PIXELS)]) for j in range(n)) for i in range(high))
-    g = tuple(tuple(map(Fraction, row)) for row in (_WEIGHTS if dimensions == 2 else _WEIGHTS[:1]))
-    V, U = both_sides(BT, d), both_sides(G, g)
-    M = tuple(tuple(v * u for v, u in zip(*rows, strict=True)) for rows in zip(V, U, strict=True))
-    return Tile(d, g, V, U, M, both_sides(AT, M))
+    places = 5 * np.arange(high)[:, None] + np.arange(n)
+    d = np.take(_PIXELS, places, mode="wrap").astype(object)
+    g = np.array(_WEIGHTS if dimensions == 2 else _WEIGHTS[:1], object)
+    V, U = _both_sides(BT, d), _both_sides(G, g)
+    return Tile(d, g, V, U, V * U, _both_sides(AT, V * U))
 
 
-def both_sides(A: Matrix, x: Matrix) -> Matrix:
+def _both_sides(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return A x A^T, or x A^T if x has one row."""
-    rows = tuple(tuple(_dot(row, line) for row in A) for line in x)
-    if len(x) == 1:
-        return rows
-    columns = tuple(zip(*rows, strict=True))
-    return tuple(tuple(_dot(row, column) for column in columns) for row in A)
-
-
-def _dot(a, b) -> Fraction:
-    return reduce(lambda total, pair: total + pair[0] * pair[1], zip(a, b, strict=True), Fraction(0))
+    return x @ A.T if len(x) == 1 else A @ x @ A.T
 
 
 def text(number: Fraction) -> str:

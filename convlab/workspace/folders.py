@@ -13,13 +13,7 @@ from convlab.workspace import notebooks
 
 
 def writable(folder: Path, option: str) -> Path:
-    """Return a folder that can be written to, made if it is not there.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be a folder, or cannot be written to; the message names the `option` it came from.
-    """
+    """Return a folder that can be written to, made if it is not there, or say which `option` is wrong."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # the only sure test: rights and read-only disks differ
@@ -59,13 +53,7 @@ def replaceable(file: Path, option: str, is_ours: Callable[[str], bool], ours: s
 
 
 def work_folder(folder: Path | None = None) -> Path:
-    """Return the folder of the working copies, by default ``work/`` beside ``notebooks/``.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be written to, or if the copies would lie among the course's own notebooks.
-    """
+    """Return the folder of the working copies, by default ``work/`` beside ``notebooks/``, never in it."""
     folder, course = folder or notebooks.ROOT / "work", notebooks.ROOT / "notebooks"
     if _holds(folder, course) or _holds(course, folder):
         raise ParameterError(

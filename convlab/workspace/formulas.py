@@ -20,17 +20,11 @@ _REWRITES = (
 
 
 class FormulaError(Exception):
-    """A formula cannot be drawn here; the message says why."""
+    """docutils cannot read a formula, or is not installed; the message says which."""
 
 
 def mathml(latex: str, *, as_block: bool) -> str:
-    """Return a LaTeX formula as MathML, for a line of its own if `as_block`, else for a sentence.
-
-    Raises
-    ------
-    FormulaError
-        If docutils cannot read the formula, or is not installed.
-    """
+    """Return a LaTeX formula as MathML, for a line of its own if `as_block`, else for a sentence."""
     try:
         from docutils.utils.math import MathError
         from docutils.utils.math.latex2mathml import tex2mathml

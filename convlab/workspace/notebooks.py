@@ -20,13 +20,7 @@ def numbered(folder: Path) -> list[Path]:
 
 
 def course_notebooks() -> list[Path]:
-    """Return the course's notebooks.
-
-    Raises
-    ------
-    ParameterError
-        If there are none: an installed wheel carries the library, not the course.
-    """
+    """Return the course's notebooks; it is an error if there are none: an installed wheel has no course."""
     folder = ROOT / "notebooks"
     found = numbered(folder)
     if not found:
@@ -35,13 +29,7 @@ def course_notebooks() -> list[Path]:
 
 
 def own_notebooks(work: Path) -> list[Path]:
-    """Return the notebooks in the learner's folder: working copies, and any that the learner made.
-
-    Raises
-    ------
-    ParameterError
-        If there are none.
-    """
+    """Return the notebooks in the learner's folder: working copies, and any that the learner made."""
     found = sorted(path for path in work.glob("*.ipynb") if not path.name.startswith("."))
     if not found:
         raise ParameterError(f"no notebooks in {work}; expected your copies there: python3 lab.py makes them")
@@ -49,13 +37,7 @@ def own_notebooks(work: Path) -> list[Path]:
 
 
 def find(name: str, notebooks: Iterable[Path]) -> Path:
-    """Return the notebook that `name` means: "02", "2", "02_im2col" (also as a file name), "im2col" or "im2".
-
-    Raises
-    ------
-    ParameterError
-        If no notebook, or more than one, goes by that name.
-    """
+    """Return the notebook that `name` means: "02", "2", "02_im2col" (or that file), "im2col" or "im2"."""
     notebooks = list(notebooks)
     wanted = Path(name).name.removesuffix(".ipynb")
     number = wanted.zfill(2) if wanted.isdecimal() else None

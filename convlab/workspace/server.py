@@ -21,40 +21,25 @@ LOOPBACK = "localhost", "127.0.0.1", "::1"
 ask = build_opener(ProxyHandler({})).open
 
 
-def serve(
-    work: Path,
-    first: str,
-    *,
-    browser: bool = True,
-    port: int | None = None,
-    ip: str | None = None,
-    more: tuple[str, ...] = (),
-) -> None:
+def serve(work: Path, first: str, *, more: tuple[str, ...] = (), **options) -> None:
     """Start JupyterLab with `work` as its root and the notebook `first` open; returns when it is stopped.
 
-    Parameters
-    ----------
-    work : Path
-        The folder of the working copies.
-    first : str
-        File name of the notebook to open.
-    browser : bool
-        Whether to open a browser window; the address is printed either way.
-    port, ip : int, str, optional
-        Where to listen; by default JupyterLab's own choice, the first free port on this machine only.
-    more : tuple of str
-        Further arguments for JupyterLab itself.
+    The options are those of `arguments`; `more` goes to JupyterLab as it is.
     """
     prepare_environment(work)
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance(argv=[*arguments(work, first, browser=browser, port=port, ip=ip), *more])
+    LabApp.launch_instance(argv=[*arguments(work, first, **options), *more])
 
 
 def arguments(
     work: Path, first: str, *, browser: bool = True, port: int | None = None, ip: str | None = None
 ) -> list[str]:
-    """Return JupyterLab's command line."""
+    """Return JupyterLab's command line.
+
+    With or without a `browser` window the address is printed. Without `port` and `ip` JupyterLab listens
+    where it chooses itself: on the first free port, on this machine only.
+    """
     found = [
         f"--ServerApp.root_dir={work}",
         f"--LabApp.default_url=/lab/tree/{quote(first)}",
@@ -76,13 +61,7 @@ def arguments(
 
 
 def check_address(ip: str) -> None:
-    """Refuse an address that cannot be listened on here, which JupyterLab answers with a traceback.
-
-    Raises
-    ------
-    ParameterError
-        If it is none of this machine's.
-    """
+    """Refuse an address that cannot be listened on here, which JupyterLab answers with a traceback."""
     if ip in ("", "*"):  # JupyterLab's names for all of them
         return
     try:
@@ -94,13 +73,7 @@ def check_address(ip: str) -> None:
 
 
 def check_port(port: int, ip: str | None = None) -> None:
-    """Refuse a port that another program listens on, for which JupyterLab would quietly take another.
-
-    Raises
-    ------
-    ParameterError
-        If it is taken, or if this user may not listen on it.
-    """
+    """Refuse a port that is taken, for which JupyterLab would quietly take another, or not for this user."""
     try:
         family, _, _, _, place = socket.getaddrinfo(ip or LOOPBACK[0], port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as trial:

@@ -22,7 +22,7 @@ from convlab.auto.ranking import ALIKE, order_of
 from convlab.auto.speeds import speeds as current_speeds
 from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
-from convlab.cpu.tile_model import TileBounds
+from convlab.cpu.tile_model import LATENCY, LOADS, TileBounds
 from convlab.gpu.occupancy import GPUS
 from convlab.inspect import block_footprint, tiling
 from convlab.inspect.tiling import Tiling
@@ -395,10 +395,10 @@ def test_costs_of_groups(javascript):
 
 def test_bounds_of_a_tile(javascript):
     names = ("rows", "vectors", "registers", "units", "latency", "loads")
-    sizes = itertools.product(range(1, 15), range(1, 5), (16, 32), (1, 2), (4, 5), (2, 3))
+    sizes = itertools.product(range(1, 15), range(1, 5), (16, 32), (1, 2), (LATENCY,), (LOADS,))
     given = [dict(zip(names, size, strict=True)) for size in sizes]
     for raw, got in zip(given, javascript(RegisterTile(), "m.tileBounds(d)", given), strict=True):
-        bounds = TileBounds(**raw)
+        bounds = TileBounds(*(raw[name] for name in names[:4]))
         counts = {
             name: getattr(bounds, name) for name in ("used", "spilled", "fetched", "cycles", "limit", "share")
         }

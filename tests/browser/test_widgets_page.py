@@ -46,7 +46,7 @@ CELLS = (
     "MemoryBlowup()",
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
     "ChannelMixing()",
-    "MemoryBlowup(problem=ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1))",
+    'own = MemoryBlowup(layer="layer2.0.conv2", batch=2)\nown.network = "own"\nown',
     "RegisterTile()",
     "IndirectionExplorer()",
     "TileByTile()",
@@ -469,12 +469,12 @@ def test_peaks_and_memories_are_drawn(page):
 
 def test_own_layer(page):
     widget = page.locator(".cl-memory").nth(1)
-    widget.get_by_role("spinbutton", name="C of your layer").fill("128")
-    problem = ConvProblem(2, 28, 28, 128, 64, 3, 3, padding=1)
-    widget.get_by_text("x 2 × 28 × 28 × 128").wait_for()
-    assert f"= {problem.P * problem.Q * 2 * 9 * 128 * 4:,} B" in widget.locator(".cl-formulas").text_content()
-    widget.get_by_role("spinbutton", name="groups of your layer").fill("3")
-    widget.get_by_text("groups = 3 does not divide C = 128").wait_for()
+    widget.get_by_role("spinbutton", name="C of your layer").fill("192")
+    problem = ConvProblem(2, 28, 28, 192, 128, 3, 3, padding=1)
+    widget.get_by_text("x 2 × 28 × 28 × 192").wait_for()
+    assert f"= {problem.P * problem.Q * 2 * 9 * 192 * 4:,} B" in widget.locator(".cl-formulas").text_content()
+    widget.get_by_role("spinbutton", name="groups of your layer").fill("5")
+    widget.get_by_text("groups = 5 does not divide C = 192").wait_for()
 
 
 def test_groups_by_slider_and_by_pointing(page):
@@ -549,7 +549,8 @@ def test_what_a_change_rebuilds(page):
     widget.get_by_text("all: W from 5 to 6").wait_for()
     widget.get_by_role("spinbutton", name="H", exact=True).fill("7")
     widget.get_by_text("part: H from 5 to 7").wait_for()
-    shown = IndirectionExplorer(H=7, W=6, N=3, was={"H": 5})
+    shown = IndirectionExplorer(H=7, W=6, N=3)
+    shown.was = shown.was | {"H": 5}
     assert title.text_content() == shown.words().rpartition(". ")[2].rstrip(".")
     widget.get_by_role("spinbutton", name="padding").fill("0")
     widget.get_by_text("all: padding from 1 to 0: another plan").wait_for()

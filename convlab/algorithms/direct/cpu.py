@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convlab.algorithms.direct.weights import filters_innermost as pack
+from convlab.algorithms.direct.reference import filters_innermost as pack
 from convlab.cpu.jit import njit
 
 __all__ = ["direct", "pack", "run"]

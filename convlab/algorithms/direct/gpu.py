@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from convlab.algorithms.direct import gpu_filter, gpu_staged
-from convlab.algorithms.direct.weights import filters_innermost
+from convlab.algorithms.direct.reference import filters_innermost
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel

@@ -10,7 +10,7 @@ The lane simulator counts the same, number by number; a test holds one against t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 from convlab.algorithms.direct.gpu_filter import BLOCK
 from convlab.algorithms.direct.gpu_filter_patch import WIDE, loads_for, plan_for
@@ -18,58 +18,30 @@ from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """The pieces in which an axis is read.
-
-    Attributes
-    ----------
-    outputs : int
-        Outputs along the axis.
-    step : int
-        Outputs that share a piece.
-    length : int
-        Pixels of a piece.
-    before : int
-        How far before its first output it begins: the padding, and what comes along unused.
-    """
-
-    outputs: int
-    step: int
-    length: int
-    before: int
-
-    def reads(self, size: int) -> int:
-        """Return the pixels read along an axis of `size` pixels; what lies outside is not read."""
-        starts = (first - self.before for first in range(0, self.outputs, self.step))
-        return sum(max(0, min(start + self.length, size) - max(start, 0)) for start in starts)
-
-
-def pieces(problem: ConvProblem) -> dict[str, tuple[Pieces, Pieces]]:
-    """Return for each rung, by name, how it reads lines and columns."""
-    P, Q, R, S = problem.P, problem.Q, problem.R, problem.S
-    (top, _), (left, _) = problem.padding
-    window = Pieces(P, 1, R, top), Pieces(Q, 1, S, left)
-    down, across = BLOCK[1], BLOCK[0]
-    found = {
-        "one thread per output": window,
-        "weights in constant memory": window,
-        "tile in shared memory": (
-            Pieces(P, down, down + R - 1, top),
-            Pieces(Q, across, across + S - 1, left),
-        ),
-    }
-    if plan := plan_for(problem):
-        tall, ahead = plan[0], left + -left % 4
-        columns = Pieces(Q, WIDE, 4 * loads_for(S, left), ahead)
-        found["patch in registers"] = Pieces(P, tall, tall + R - 1, top), columns
-    return found
-
-
 @checked
 def reads(problem: ConvProblem) -> dict[str, int]:
     """Return for each rung, by name, how many numbers of x its threads read, all together."""
-    return {
-        name: problem.N * lines.reads(problem.H) * columns.reads(problem.W)
-        for name, (lines, columns) in pieces(problem).items()
+    R, S, (across, down) = problem.R, problem.S, BLOCK
+    (top, _), (left, _) = problem.padding
+    lines, columns = partial(_along, problem.H, problem.P), partial(_along, problem.W, problem.Q)
+    window = lines(1, R, top) * columns(1, S, left)
+    found = {
+        "one thread per output": window,
+        "weights in constant memory": window,
+        "tile in shared memory": lines(down, down + R - 1, top) * columns(across, across + S - 1, left),
     }
+    if plan := plan_for(problem):
+        tall, ahead = plan[0], left + -left % 4
+        patch = lines(tall, tall + R - 1, top) * columns(WIDE, 4 * loads_for(S, left), ahead)
+        found["patch in registers"] = patch
+    return {name: problem.N * number for name, number in found.items()}
+
+
+def _along(size: int, outputs: int, step: int, length: int, before: int) -> int:
+    """Return the pixels read along an axis of `size` pixels; what lies outside is not read.
+
+    `step` outputs share a piece of `length` pixels, which begins `before` pixels before the first of them:
+    the padding, and what comes along unused.
+    """
+    starts = (first - before for first in range(0, outputs, step))
+    return sum(max(0, min(start + length, size) - max(start, 0)) for start in starts)

@@ -26,14 +26,14 @@ SHARED = 20 * 1024  # bytes for the patch of x, and as many for the weights
 
 
 @lru_cache
-def staged(dtype: str, tile: tuple[int, int] = TILE, shared: int = SHARED):
-    """Return the kernel for `tile` output pixels a block, with twice `shared` bytes of shared memory.
+def staged(dtype: str, shared: int = SHARED):
+    """Return the kernel for TILE output pixels a block, with twice `shared` bytes of shared memory.
 
     A block computes LANES filters of a tile of pixels, a piece of the channels after the other: `chunk` of
     them at once, as many as fit.
     """
     number = number_type(dtype)
-    tile_p, tile_q = tile
+    tile_p, tile_q = TILE
     size = shared // np.dtype(dtype).itemsize
     threads = LANES * tile_p * tile_q
 
@@ -87,10 +87,10 @@ def staged(dtype: str, tile: tuple[int, int] = TILE, shared: int = SHARED):
     return direct
 
 
-def chunk_of(problem: ConvProblem, tile: tuple[int, int] = TILE, shared: int = SHARED) -> int:
+def chunk_of(problem: ConvProblem, shared: int = SHARED) -> int:
     """Return how many channels of the patch and of the weights fit in `shared` bytes each; maybe none."""
     (sp, sq), (dr, ds) = problem.stride, problem.dilation
-    rows, cols = (tile[0] - 1) * sp + (problem.R - 1) * dr + 1, (tile[1] - 1) * sq + (problem.S - 1) * ds + 1
+    rows, cols = (TILE[0] - 1) * sp + (problem.R - 1) * dr + 1, (TILE[1] - 1) * sq + (problem.S - 1) * ds + 1
     widest = max(rows * cols, problem.R * problem.S * LANES)
     return min(shared // problem.itemsize // widest, problem.C // problem.groups)
 
@@ -101,12 +101,12 @@ def refuses(problem):
     return None
 
 
-def run_staged(problem, x, w, workspace, y, threads, tile=TILE, shared=SHARED):
-    """Run `staged` with other tiles."""
+def run_staged(problem, x, w, workspace, y, threads, shared=SHARED):
+    """Run `staged`, with more or less shared memory."""
     N, P, Q, _ = problem.y_shape
     filters = problem.K // problem.groups
-    grid = N * -(-P // tile[0]) * -(-Q // tile[1]), problem.groups * -(-filters // LANES)
+    grid = N * -(-P // TILE[0]) * -(-Q // TILE[1]), problem.groups * -(-filters // LANES)
     stride, corner, dilation = problem.geometry
-    kernel = staged(problem.dtype, tile, shared)
-    chunk = chunk_of(problem, tile, shared)
-    current().launch(kernel, grid, (LANES, tile[0] * tile[1]), x, w, y, stride, corner, dilation, chunk)
+    kernel = staged(problem.dtype, shared)
+    chunk = chunk_of(problem, shared)
+    current().launch(kernel, grid, (LANES, TILE[0] * TILE[1]), x, w, y, stride, corner, dilation, chunk)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
+
 
 def seven_loops(x, w, y, stride, corner, dilation, groups):
     """Fill y with the convolution of x and w, exactly as the definition reads.
@@ -40,3 +45,14 @@ def seven_loops(x, w, y, stride, corner, dilation, groups):
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and w (K, R, S, C/groups)."""
     seven_loops(x, w, y, *problem.geometry, problem.groups)
+
+
+# -- for the fast forms ------------------------------------------------------------------------------------
+
+
+def filters_innermost(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return w with the filters innermost, (groups, R, S, C/groups, K/groups)."""
+    _, R, S, channels = w.shape
+    packed = aligned_empty((problem.groups, R, S, channels, problem.K // problem.groups), w.dtype)
+    packed[...] = w.reshape(problem.groups, -1, R, S, channels).transpose(0, 2, 3, 4, 1)
+    return packed

@@ -26,16 +26,9 @@ There and back goes `transforms.py`; the forms differ in the product in the midd
 
 from __future__ import annotations
 
-from convlab.algorithms.binding import form
+from convlab.algorithms.binding import forms
 from convlab.algorithms.fft.costs import form_costs
-from convlab.algorithms.fft.transforms import (
-    BUFFERS,
-    CPU_BUFFERS,
-    growth,
-    pack_key,
-    rounding,
-    transform_size,
-)
+from convlab.algorithms.fft.transforms import growth, pack_key, rounding, transform_size
 from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.problem import ConvProblem
 
@@ -55,6 +48,7 @@ def _mixing(problem: ConvProblem) -> Mixing:
 
 
 FLOPS, COSTS = form_costs("N", {"rows": "fast(P+R-1)", "half": "fast((Q+S-1)/2)"}, h="H", p="P")
+COSTS["gpu"] |= {"bound": ("whole",)}  # its module serves fft_tiled too
 
 ALGORITHM = Algorithm(
     name="fft",
@@ -63,33 +57,7 @@ ALGORITHM = Algorithm(
     refuses=refuses,
     flops=FLOPS,
     rounding=rounding(256, 256),
-    ieee=False,
     mixing=_mixing,
     family="fourier",
-    forms={
-        "numpy": form(
-            __name__,
-            "reference",
-            functions=("pack", "allocate"),
-            scratch=BUFFERS,
-            pack_key=pack_key,
-            **COSTS["numpy"],
-        ),
-        "cpu": form(
-            __name__,
-            "cpu",
-            functions=("pack", "allocate"),
-            scratch=CPU_BUFFERS,
-            pack_key=pack_key,
-            **COSTS["cpu"],
-        ),
-        "gpu": form(
-            __name__,
-            "gpu",
-            functions=("pack", "allocate"),
-            bound=("whole",),
-            pack_key=pack_key,
-            **COSTS["gpu"],
-        ),
-    },
+    forms=forms(__name__, COSTS, functions=("pack", "allocate"), pack_key=pack_key),
 )

@@ -8,7 +8,7 @@ Operations are counted as usual:
 
 from __future__ import annotations
 
-from convlab.algorithms.fft.transforms import CHUNK
+from convlab.algorithms.fft.transforms import BUFFERS, CHUNK, CPU_BUFFERS
 from convlab.cost.common import panel_bytes
 from convlab.cost.formula import Formula
 from convlab.cost.phases import IN_CACHE, Phase, packing, product, stream
@@ -57,11 +57,13 @@ def form_costs(pictures: str, parts: dict[str, str], h: str, p: str) -> tuple[Fo
             "bytes_moved": moved,
             "workspace_bytes": Formula(space, some),
             "packed_bytes": Formula(f"{spectrum} * C*K/G * b", parts),
+            "scratch": BUFFERS,
         },
         "cpu": {
             "bytes_moved": moved,
             "workspace_bytes": Formula(f"{space} + ceil(2*few/MR)*MR * 8 + threads * 4*few*K/G * b", some),
             "packed_bytes": panel_bytes("2*K/G", "C/G", "rows*(half+1)*G", parts),
+            "scratch": CPU_BUFFERS,
             "phases": lambda: phases,
             "setup": lambda: setup,
         },

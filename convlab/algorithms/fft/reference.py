@@ -11,12 +11,14 @@ from convlab.algorithms.fft.transforms import (
     as_complex,
     backward,
     chunks,
-    few_spectra,
     forward,
     pack_key,
+    spectra_of,
     transform_size,
 )
 from convlab.problem import ConvProblem
+
+_AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
@@ -55,11 +57,20 @@ run = run_with(multiply)
 
 
 def packed_spectra(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
-    """Return the conjugate spectra of all filters, (F, G, C/G, K/G)."""
-    F, channels = size[0] * (size[1] // 2 + 1), problem.C // problem.groups
-    shape = F, problem.groups, channels, problem.K // problem.groups
-    packed = np.empty(shape, np.result_type(w.dtype, 1j))
-    for g, k, c, spectra in few_spectra(problem, w, size, corner):
-        _, filters, channels = spectra.shape
-        packed[:, g, c : c + channels, k : k + filters] = spectra.swapaxes(1, 2)
+    """Return the conjugate spectra of all filters, (F, G, C/G, K/G).
+
+    In double precision they are many times as large as the filters, so these come a few at a time.
+    """
+    groups, channels, filters = problem.groups, problem.C // problem.groups, problem.K // problem.groups
+    F = size[0] * (size[1] // 2 + 1)
+    packed = np.empty((F, groups, channels, filters), np.result_type(w.dtype, 1j))
+    few = max(1, _AT_ONCE // (size[0] * size[1]))
+    step_k = min(few, filters, 4)
+    step_c = few // step_k
+    for g in range(groups):
+        group = w[g * filters : (g + 1) * filters]
+        for k in range(0, filters, step_k):
+            for c in range(0, channels, step_c):
+                some = spectra_of(group[k : k + step_k, :, :, c : c + step_c], size, corner)
+                packed[:, g, c : c + step_c, k : k + step_k] = some.swapaxes(1, 2)
     return packed

@@ -18,7 +18,6 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import ceil_div
 
-_AT_ONCE = 1 << 15  # numbers of the filters that are transformed together
 CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are whole tiles of 7 rows and of 6
 BUFFERS = ("here", "there")
 CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # and what `complex_gemm` needs
@@ -76,24 +75,6 @@ def spectra_of(w: np.ndarray, size: tuple[int, int], corner: tuple[int, int]) ->
     del grid  # these arrays are large
     np.conjugate(spectra, out=spectra)
     return spectra.transpose(1, 2, 0, 3).reshape(-1, k, c)
-
-
-def few_spectra(problem: ConvProblem, w: np.ndarray, size, corner) -> Iterator:
-    """Yield (g, k, c, spectra) until all filters are transformed.
-
-    The spectra (F, filters, channels) are those of filters k, channels c and following of group g. They
-    are in double precision and many times as large as the filters, so they come a few at a time.
-    """
-    filters, channels = problem.K // problem.groups, problem.C // problem.groups
-    few = max(1, _AT_ONCE // (size[0] * size[1]))
-    step_k = min(few, filters, 4)
-    step_c = few // step_k
-    for g in range(problem.groups):
-        group = w[g * filters : (g + 1) * filters]
-        for k in range(0, filters, step_k):
-            for c in range(0, channels, step_c):
-                some = group[k : k + step_k, :, :, c : c + step_c]
-                yield g, k, c, spectra_of(some, size, corner)
 
 
 def buffers(problem: ConvProblem, pictures: int, size) -> dict[str, np.ndarray]:

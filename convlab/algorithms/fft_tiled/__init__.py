@@ -18,11 +18,11 @@ instead of the picture's. A huge pixel costs its own tiles their digits, and no 
 
 from __future__ import annotations
 
-from convlab.algorithms.binding import form
+from convlab.algorithms.binding import forms
 from convlab.algorithms.fft import refuses
 from convlab.algorithms.fft.costs import form_costs
 from convlab.algorithms.fft.tiles import TILE, good_outputs, tile_size
-from convlab.algorithms.fft.transforms import BUFFERS, CPU_BUFFERS, growth, rounding
+from convlab.algorithms.fft.transforms import growth, rounding
 from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.problem import ConvProblem
 
@@ -49,26 +49,7 @@ ALGORITHM = Algorithm(
     refuses=refuses,
     flops=FLOPS,
     rounding=rounding(TILE, TILE),
-    ieee=False,
     mixing=_mixing,
     family="fourier",
-    forms={
-        "numpy": form(
-            __name__,
-            "reference",
-            functions=("pack", "allocate"),
-            scratch=BUFFERS,
-            pack_key=tile_size,
-            **COSTS["numpy"],
-        ),
-        "cpu": form(
-            __name__,
-            "cpu",
-            functions=("pack", "allocate"),
-            scratch=CPU_BUFFERS,
-            pack_key=tile_size,
-            **COSTS["cpu"],
-        ),
-        "gpu": form(__name__, "gpu", functions=("pack", "allocate"), pack_key=tile_size, **COSTS["gpu"]),
-    },
+    forms=forms(__name__, COSTS, functions=("pack", "allocate"), pack_key=tile_size),
 )

@@ -22,8 +22,6 @@ from convlab.gpu.gemm.tile import Tile
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
-USUAL = (None, None, None)  # block_m, block_n, block_k: the library chooses
-
 
 def pack(given, problem: ConvProblem, w):
     """Return the weights as the kernel reads them, after a look at the blocks that somebody wants."""

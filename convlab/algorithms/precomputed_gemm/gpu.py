@@ -62,13 +62,9 @@ def packed_bytes(problem: ConvProblem) -> int:
 
 
 def _packed_shape(problem: ConvProblem) -> tuple[int, int, int]:
-    block, channels, filters = channels_of_a_piece(problem), *_of_a_group(problem)
-    pieces = ceil_div(channels, block) * problem.R * problem.S
-    return problem.groups, pieces * block, launch.padded(filters)
-
-
-def _of_a_group(problem: ConvProblem) -> tuple[int, int]:
-    return problem.C // problem.groups, problem.K // problem.groups
+    block = channels_of_a_piece(problem)
+    pieces = ceil_div(problem.C // problem.groups, block) * problem.R * problem.S
+    return problem.groups, pieces * block, launch.padded(problem.K // problem.groups)
 
 
 def allocate(problem: ConvProblem, threads: int) -> dict:

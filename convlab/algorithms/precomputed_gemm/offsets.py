@@ -42,15 +42,13 @@ def deltas(problem: ConvProblem, block_c: Count = BLOCK_C) -> tuple[int, int, in
     block_c : int
         Channels of a block.
     """
-    return deltas_of(problem, block_c)
-
-
-def deltas_of(problem: ConvProblem, block_c: int) -> tuple[int, int, int]:
-    """Return the same for a run of a plan, which has been checked."""
     next_s = problem.C * problem.dilation[1]
     next_row = problem.W * problem.C * problem.dilation[0]
     back = (problem.S - 1) * next_s
     return next_s, next_row - back, block_c - (problem.R - 1) * next_row - back
+
+
+deltas_of = deltas.__wrapped__  # the same for a run of a plan, which has been checked
 
 
 @checked
@@ -62,11 +60,6 @@ def walk(problem: ConvProblem, block_c: Count = BLOCK_C) -> Iterator[tuple[int, 
     problem : ConvProblem
     block_c : int
     """
-    return steps(problem, block_c)
-
-
-def steps(problem: ConvProblem, block_c: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the same for a run of a plan, which has been checked."""
     next_s, next_r, next_c = deltas_of(problem, block_c)
     distance = 0
     for c in range(0, problem.C // problem.groups, block_c):
@@ -75,6 +68,9 @@ def steps(problem: ConvProblem, block_c: int) -> Iterator[tuple[int, int, int, i
                 yield c, r, s, distance
                 last_s, last_r = s == problem.S - 1, r == problem.R - 1
                 distance += next_s if not last_s else next_r if not last_r else next_c
+
+
+steps = walk.__wrapped__
 
 
 @checked

@@ -83,7 +83,7 @@ def tensor_core(inputs: str = "fp16", tile: WarpTile | None = None) -> Algorithm
     check_choice("inputs", inputs, KINDS)
     if tile is not None:
         tile.check()
-    channels = f"ceil(C/G/{4 * KINDS[inputs].in_a_word})*4"  # in words
+    channels = f"ceil(C/G/{4 * KINDS[inputs]})*4"  # in words
     words, row = f"N*H*W*G*{channels}", f"ceil(R*S*{channels}/{WORDS})*{WORDS}"
     # x is read, and its words are written; then they are read for each tap.
     traffic = f"(N*H*W*C + N*P*Q*K) * b + ({words} + N*P*Q*R*S*G*{channels} + K*{row}) * 4"

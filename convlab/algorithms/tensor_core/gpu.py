@@ -15,7 +15,7 @@ from convlab.algorithms.tensor_core.rounding import packed_words
 from convlab.gpu.device import current
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import words_of
-from convlab.gpu.tensor_cores.warp_tile import KINDS, WarpTile
+from convlab.gpu.tensor_cores.warp_tile import WarpTile, pixel_words
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -28,7 +28,7 @@ def pack(kind: str, tile: WarpTile | None, problem: ConvProblem, w):
 def allocate(kind: str, tile: WarpTile | None, problem: ConvProblem, threads: int):
     """Return the room for x, rounded: words (N*H*W*G*channels)."""
     pixels = problem.N * problem.H * problem.W * problem.groups
-    return {"words": current().empty((pixels * KINDS[kind].words(problem),), "uint32")}
+    return {"words": current().empty((pixels * pixel_words(kind, problem),), "uint32")}
 
 
 def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, workspace, y, threads):
@@ -58,6 +58,6 @@ def multiply_words(kind: str, tile: WarpTile, problem: ConvProblem, words, packe
         y.reshape(-1),
         M,
         *(problem.H, problem.W, problem.P, problem.Q),
-        *(groups, KINDS[kind].words(problem), filters, packed.shape[1]),
+        *(groups, pixel_words(kind, problem), filters, packed.shape[1]),
         *(*problem.stride, top, left, *problem.dilation, *ends),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS
+from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS, pixel_words
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
@@ -33,7 +33,7 @@ def rounded(array: np.ndarray, kind: str) -> np.ndarray:
 def packed_words(kind: str, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return w rounded, as words (K, row): r, s, padded channels; zeros up to whole pieces of the sums."""
     K, R, S, channels = w.shape
-    words, in_a_word = KINDS[kind].words(problem), KINDS[kind].in_a_word
+    words, in_a_word = pixel_words(kind, problem), KINDS[kind]
     row = round_up(R * S * words, WORDS)
     packed = np.zeros((K, row * in_a_word), {"fp16": np.float16, "tf32": np.float32}[kind])
     taps = packed[:, : R * S * words * in_a_word].reshape(K, R, S, -1)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from convlab.algorithms.binding import form
+from convlab.algorithms.binding import forms
 from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.algorithms.winograd.costs import flops, form_costs
 from convlab.algorithms.winograd.error import amplification, growth
@@ -50,7 +50,6 @@ def mixing(m: int, problem: ConvProblem) -> Mixing:
 def _algorithm(m: int) -> Algorithm:
     """Return the algorithm for tiles of m x m outputs."""
     per_tile = tile_texts(m)
-    costs = form_costs(m, per_tile)
     return Algorithm(
         name=f"winograd_{m}x{m}",
         summary=f"Transform tiles of {m}x{m} outputs: {(m + 2) ** 2} multiplications instead of {9 * m * m}.",
@@ -60,28 +59,9 @@ def _algorithm(m: int) -> Algorithm:
         # Sums of C products instead of 9*C gather a third of the roundings, of numbers that much larger; the
         # transforms of pixels and weights add their own.
         rounding=1 + amplification(m) / 3,
-        ieee=False,  # a tile's outputs are sums over the whole tile
         mixing=partial(mixing, m),
         family="winograd",
-        forms={
-            "numpy": form(
-                __name__,
-                "reference",
-                functions=("pack", "allocate"),
-                bound=(m,),
-                scratch=("V", "M", "whole"),
-                **costs["numpy"],
-            ),
-            "cpu": form(
-                __name__,
-                "cpu",
-                functions=("pack", "allocate"),
-                bound=(m,),
-                scratch=("V", "M"),
-                **costs["cpu"],
-            ),
-            "gpu": form(__name__, "gpu", functions=("pack", "allocate"), bound=(m,), **costs["gpu"]),
-        },
+        forms=forms(__name__, form_costs(m, per_tile), functions=("pack", "allocate"), bound=(m,)),
     )
 
 

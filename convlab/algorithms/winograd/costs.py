@@ -26,6 +26,7 @@ def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
             "bytes_moved": Formula(f"(3*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
             "workspace_bytes": Formula(f"({padded} + {windows} + {products} + {tiles}*{m * m}*K) * b"),
             "packed_bytes": Formula(f"{weights} * b"),
+            "scratch": ("V", "M", "whole"),
         },
         "cpu": {
             # V and M stay in the cache; the weights are read once for each block of tiles.
@@ -34,6 +35,7 @@ def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
             # of 8.
             "workspace_bytes": Formula(f"threads*{cells}*min({tiles}, {BLOCK})*(C/G*b + 2*VL*4) + {LANES}*b"),
             "packed_bytes": panel_bytes(K=f"{cells}*C/G"),
+            "scratch": ("V", "M"),
             "phases": lambda: _phases(m, per_tile),
             # R taps for each of n rows, S times; then S for each place. A number in double precision is two.
             "setup": lambda: (packing(weights, f"2*2*{n}*(R + {n})*S * K*C/G"),),

@@ -9,7 +9,7 @@ the end. A form brings U into the layout that its products read. What a tile cos
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -84,31 +84,20 @@ def _text(numbers: Sequence[int], taps: tuple[int, ...]) -> str:
 
 
 def transform_weights(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    """Return U = G g GT for every filter and channel, computed in float64 and rounded once.
+    """Return U = G g GT for every filter and channel, (n*n, groups, K/groups, C/groups).
 
-    Returns
-    -------
-    ndarray, (n*n, groups, K/groups, C/groups)
-    """
-    groups = problem.groups
-    U = np.empty((window_cells(m, problem), groups, problem.K // groups, w.shape[3]), w.dtype)
-    for g, k, some in few_transformed(m, problem, w):
-        U[:, g, k : k + some.shape[1]] = some
-    return U
-
-
-def few_transformed(m: int, problem: ConvProblem, w: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield (g, k, U) until all filters are transformed: U (n*n, filters, C/G) of filters k and following.
-
-    In double precision U is many times as large as the filters, so it comes a few filters at a time.
+    Computed in float64 and rounded once. There U is many times as large as the filters, so they come a few at
+    a time.
     """
     _, G, _ = matrices(m, r=problem.R)
-    filters = problem.K // problem.groups
+    groups, filters = problem.groups, problem.K // problem.groups
+    transformed = np.empty((window_cells(m, problem), groups, filters, w.shape[3]), w.dtype)
     step = max(1, _AT_ONCE // (len(G) ** 2 * w.shape[3]))
-    for g in range(problem.groups):
+    for g in range(groups):
         group = w[g * filters : (g + 1) * filters]
         for k in range(0, filters, step):
             some = group[k : k + step].astype(np.float64)
             rows = np.tensordot(G, some, (1, 1))  # (n, filters, S, C/G)
             U = np.tensordot(G, rows, (1, 2)).swapaxes(0, 1)  # (n, n, filters, C/G)
-            yield g, k, U.reshape(-1, *U.shape[2:])
+            transformed[:, g, k : k + step] = U.reshape(-1, *U.shape[2:])
+    return transformed

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +100,7 @@ def transforms(m: Count, points: Iterable | None = None, r: Count = 3) -> Transf
     AT, G, BT = [], [], []
     for a in points:
         others = [b for b in points if b != a]
-        scale = product(a - b for b in others)
+        scale = prod(a - b for b in others)
         sign = 1 if scale > 0 else -1
         AT.append([a**i for i in range(m)])
         G.append([a**i / abs(scale) for i in range(r)])
@@ -126,14 +127,6 @@ def with_roots(roots: Iterable[Fraction]) -> list[Fraction]:
         shifted = [Fraction(0), *coefficients]  # times x
         coefficients = [s - root * c for s, c in zip(shifted, [*coefficients, Fraction(0)], strict=True)]
     return coefficients
-
-
-def product(numbers: Iterable[Fraction]) -> Fraction:
-    """Return the product of exact numbers."""
-    result = Fraction(1)
-    for number in numbers:
-        result *= number
-    return result
 
 
 # -- fewer additions ---------------------------------------------------------------------------------------

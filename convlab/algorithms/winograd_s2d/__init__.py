@@ -13,7 +13,7 @@ channel extension (github.com/nvdla/doc, issue 9).
 from __future__ import annotations
 
 from convlab.algorithms import winograd
-from convlab.algorithms.binding import form
+from convlab.algorithms.binding import forms
 from convlab.algorithms.spec import Algorithm, Mixing
 from convlab.algorithms.winograd.error import amplification
 from convlab.algorithms.winograd_s2d.costs import flops, form_costs
@@ -42,8 +42,6 @@ def _mixing(problem: ConvProblem) -> Mixing:
     return Mixing((2 * rows, 2 * cols), outputs, growth)
 
 
-COSTS = form_costs()
-
 ALGORITHM = Algorithm(
     name="winograd_s2d",
     summary="Stride 2: fold blocks of 2x2 pixels into channels, then transform tiles of 4x4 outputs.",
@@ -51,18 +49,7 @@ ALGORITHM = Algorithm(
     refuses=refuses,
     flops=flops(),
     rounding=1 + max(amplification(M, r=r) / r for r in TAPS),  # as for the other tiles, see `winograd`
-    ieee=False,
     mixing=_mixing,
     family="winograd",
-    forms={
-        "numpy": form(
-            __name__,
-            "reference",
-            functions=("pack", "allocate"),
-            scratch=("V", "M", "whole"),
-            **COSTS["numpy"],
-        ),
-        "cpu": form(__name__, "cpu", functions=("pack", "allocate"), scratch=("V", "M"), **COSTS["cpu"]),
-        "gpu": form(__name__, "gpu", functions=("pack", "allocate"), **COSTS["gpu"]),
-    },
+    forms=forms(__name__, form_costs(), functions=("pack", "allocate")),
 )

@@ -35,7 +35,7 @@ def form_costs() -> dict[str, dict]:
 
 def _after_folding(given: dict) -> dict:
     """Return the costs of a form that folds first: x is read, z is written and held; the rest is as usual."""
-    costs = {
+    costs = given | {
         "bytes_moved": Formula(f"(N*H*W*C + {_Z}) * b + {_in_letters(given['bytes_moved']).text}"),
         "workspace_bytes": Formula(f"{_Z}*b + {_in_letters(given['workspace_bytes']).text}"),
         "packed_bytes": _in_letters(given["packed_bytes"]),

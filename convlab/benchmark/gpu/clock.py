@@ -74,12 +74,7 @@ class DeviceClock:
 
 
 class EventClock(DeviceClock):
-    """Times runs on the GPU of this machine.
-
-    Attributes
-    ----------
-    device : Gpu
-    """
+    """Times runs on the GPU of this machine."""
 
     simulated = False
 

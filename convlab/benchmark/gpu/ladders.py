@@ -20,15 +20,7 @@ IMAGES = 32  # of a layer; what many images take says more of a GPU than what on
 
 @dataclass(frozen=True)
 class Ladder:
-    """A table of rungs, the algorithm they belong to, and the layer they are compared on.
-
-    Attributes
-    ----------
-    name : str
-    table : tuple of Rung
-    algorithm : str
-    workload : Workload
-    """
+    """A table of rungs, the algorithm they belong to, and the layer they are compared on."""
 
     name: str
     table: tuple[Rung, ...]

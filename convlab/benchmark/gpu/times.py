@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.auto.timing import Timing
@@ -41,22 +40,20 @@ class DeviceTimes:
 
 
 @checked
-def ladder_times(name: str, folder: Path | None = None) -> DeviceTimes:
+def ladder_times(name: str) -> DeviceTimes:
     """Return a ladder's times: measured on the GPU of this machine, else the newest that were saved.
 
     Parameters
     ----------
     name : str
         One of the ladders of `convlab bench gpu`: "filter", "direct", "implicit GEMM", "depthwise".
-    folder : Path, optional
-        Where saved measurements lie; by default ``data/measurements``.
     """
     by_name = {ladder.name: ladder for ladder in ladders()}
     check_choice("ladder", name, by_name)
     ladder, part = by_name[name], f"ladder {name}"
     if not (trouble := gpu_trouble()):
         return DeviceTimes(_measured_here(), _without_numbers(measure(ladder.workload, ladder.rungs())))
-    kept = newest(folder, part)
+    kept = newest(part)
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
     rows = kept.part(part) + [row for row in kept.part("image") if row.candidate == COPY]
@@ -64,7 +61,7 @@ def ladder_times(name: str, folder: Path | None = None) -> DeviceTimes:
 
 
 @checked
-def layer_times(workload: Workload, names: Iterable[str], folder: Path | None = None) -> DeviceTimes:
+def layer_times(workload: Workload, names: Iterable[str]) -> DeviceTimes:
     """Return a layer's times: measured on the GPU of this machine, else the newest that were saved.
 
     Parameters
@@ -73,14 +70,12 @@ def layer_times(workload: Workload, names: Iterable[str], folder: Path | None = 
         Saved times are of this very problem, batch and all.
     names : iterable of str
         Keys of `ALGORITHMS`.
-    folder : Path, optional
-        Where saved measurements lie; by default ``data/measurements``.
     """
     names = [check_choice("names", name, ALGORITHMS) for name in names]
     if not (trouble := gpu_trouble()):
         return DeviceTimes(_measured_here(), measure(workload, {name: ALGORITHMS[name] for name in names}))
     part = f"layers_{workload.problem.N}"
-    kept = newest(folder, part)
+    kept = newest(part)
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
     rows = {row.candidate: row.timing for row in kept.part(part) if row.problem == workload.problem}
@@ -120,9 +115,9 @@ def _without_numbers(times: dict[str, Timing]) -> dict[str, Timing]:
     return {name.partition(": ")[2] or name: timing for name, timing in times.items()}
 
 
-def newest(folder: Path | None, part: str) -> Measurement | None:
+def newest(part: str) -> Measurement | None:
     """Return the newest measurement of a real GPU that has this part."""
-    every = runs(folder or data_path("measurements"), GPU).values()
+    every = runs(data_path("measurements"), GPU).values()
     real = [one for one in every if not one.header.get("simulated") and one.part(part)]
     return max(real, key=lambda one: one.header["date"], default=None)
 

@@ -27,7 +27,7 @@ from convlab.gpu.availability import assembly_fault
 from convlab.gpu.diagnose.driver_errors import too_much_shared
 from convlab.gpu.diagnose.toolkit import find_part
 from convlab.gpu.occupancy import Occupancy, occupancy
-from convlab.support.checked import Count, checked
+from convlab.support.checked import checked
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,6 @@ class Assembly(Code):
         Static shared memory of a block.
     ptx, sass : str
         What Numba wrote, and nvdisasm's listing.
-    file : str
-        The file that the kernel stands in.
     """
 
     arch: str
@@ -60,7 +58,6 @@ class Assembly(Code):
     shared_bytes: int
     ptx: str
     sass: str
-    file: str
 
     @property
     def spill_bytes(self) -> int:
@@ -85,40 +82,24 @@ class Assembly(Code):
             raise ConvError("the kernel has no loop; the compiler may have unrolled those of its source")
         return main_loop(self.loops)
 
-    def lines(self, code: Code | None = None) -> dict[int, Code]:
-        """Return the instructions of each line of the kernel's own file; of `code` alone, if it is given."""
-        return {line: own for (file, line), own in (code or self).by_line.items() if self._own(file)}
-
-    def _own(self, file: str) -> bool:
-        return file == self.file or file.endswith("/" + self.file)  # the prompt's "<stdin>" is given a folder
-
     def occupancy(self, threads: int, dynamic_shared_bytes: int = 0) -> Occupancy:
         """Return how many blocks of `threads` threads one multiprocessor holds at once, and why no more."""
         return occupancy(self.arch, threads, self.registers, self.shared_bytes + dynamic_shared_bytes)
 
 
 @checked
-def assemble(
-    kernel: Any,
-    *arguments: Any,
-    arch: str = "sm_90",
-    launch_bounds: Count | tuple[Count, ...] | None = None,
-    fastmath: bool | None = None,
-    max_registers: Count | None = None,
-) -> Assembly:
+def assemble(kernel: Any, *arguments: Any, arch: str = "sm_90") -> Assembly:
     """Compile a kernel for one kind of GPU and read the machine code.
 
     Parameters
     ----------
     kernel : callable
-        What ``@cuda.jit`` made, or the plain function.
+        What ``@cuda.jit`` made, whose options count, or the plain function.
     *arguments
         As for a launch; only their types matter: whole numbers become uint32, arrays are contiguous. A type
         of Numba's may stand for an argument.
     arch : str
         "sm_80", "sm_86", "sm_90", ...
-    launch_bounds, fastmath, max_registers
-        In place of what the kernel was given in ``@cuda.jit(...)``.
 
     Raises
     ------
@@ -134,23 +115,15 @@ def assemble(
     from convlab.gpu.simulator.launch_checks import kernel_function, named
 
     named(kernel_function(kernel), arguments)
-    options = numba_cuda.kernel_options(kernel)
-    launch_bounds = options.get("launch_bounds") if launch_bounds is None else launch_bounds
-    fastmath = options.get("fastmath", False) if fastmath is None else fastmath
-    max_registers = options.get("max_registers") if max_registers is None else max_registers
-    ptx = numba_cuda.ptx_of(
-        kernel,
-        [numba_cuda.type_of(as_launched(argument)) for argument in arguments],
-        _capability(arch),
-        fastmath=fastmath,
-        launch_bounds=launch_bounds,
-    )
+    types = [numba_cuda.type_of(as_launched(argument)) for argument in arguments]
+    ptx = numba_cuda.ptx_of(kernel, types, _capability(arch))
+    most = getattr(kernel, "targetoptions", {}).get("max_registers")
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
-        limit = [f"-maxrregcount={max_registers}"] if max_registers else []
-        report = _run("ptxas", "-v", "-lineinfo", f"-arch={arch}", *limit, source, "-o", binary)[1]
-        sass = _run("nvdisasm", "-c", "-g", binary)[0]
+        limit = [f"-maxrregcount={most}"] if most else []
+        report = _run("ptxas", "-v", f"-arch={arch}", *limit, source, "-o", binary)[1]
+        sass = _run("nvdisasm", "-c", binary)[0]
     return Assembly(
         operations=parse(sass).operations,
         arch=arch,
@@ -161,7 +134,6 @@ def assemble(
         shared_bytes=_number(report, r"(\d+) bytes smem"),
         ptx=ptx,
         sass=sass,
-        file=getattr(kernel, "py_func", kernel).__code__.co_filename,
     )
 
 

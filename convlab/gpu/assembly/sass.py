@@ -10,7 +10,7 @@ ISETP compute addresses and conditions; BAR is a barrier, BRA a jump.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +18,6 @@ from functools import cached_property
 MULTIPLY_ADDS = ("FFMA", "DFMA", "HMMA", "IMMA", "DMMA", "HGMMA")
 _FLOAT64 = re.compile(r"D(FMA|ADD|MUL|SETP|MNMX|MMA)\b|F2F\..*F64|[IF]2[IF]\..*F64|MUFU\.\w+64H")
 _MEMORY = re.compile(r"(LD|ST|ATOM|RED)[GSL]?\b|LDSM|LDGSTS|ATOM[GS]")
-_FILE = re.compile(r'//## File "(.*?)", line (\d+)')
 _LABEL = re.compile(r"^\s*(\.L_\w+|\$[\w$]+):")
 _CODE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
 _GUARD = re.compile(r"^@!?U?P\w+\s+")
@@ -37,8 +36,6 @@ class Operation:
         For example "LDG.E.128".
     text : str
         All of it, with its guard (``@P0``) and operands.
-    file, line : str, int
-        The source it was compiled from; "" and 0 where that is not known.
     target : int or None
         The address it jumps to.
     """
@@ -46,8 +43,6 @@ class Operation:
     address: int
     opcode: str
     text: str
-    file: str
-    line: int
     target: int | None = None
 
     @property
@@ -78,11 +73,6 @@ class Code:
         """Full opcodes and how often they stand here, e.g. {"LDG.E.128": 2}."""
         return Counter(o.opcode for o in self.operations)
 
-    @cached_property
-    def mix(self) -> Counter:
-        """Kinds of instructions (the opcode up to its first dot) and how often they stand here."""
-        return Counter(o.opcode.partition(".")[0] for o in self.operations)
-
     def count(self, opcode: str) -> int:
         """Return how many instructions begin with these parts: "LDG", "LDG.E.128"."""
         return sum(n for full, n in self.opcodes.items() if (full + ".").startswith(opcode + "."))
@@ -106,36 +96,23 @@ class Code:
         """Loads, stores and atomics, with their widths."""
         return Counter({full: n for full, n in self.opcodes.items() if _MEMORY.match(full)})
 
-    @cached_property
-    def by_line(self) -> dict[tuple[str, int], Code]:
-        """The instructions of each source line, by (file, line)."""
-        lines = defaultdict(list)
-        for operation in self.operations:
-            lines[operation.file, operation.line].append(operation)
-        return {place: Code(tuple(found)) for place, found in sorted(lines.items())}
-
 
 def parse(listing: str) -> Code:
-    """Return the instructions of a listing by ``nvdisasm -c -g``: one kernel and what it calls.
+    """Return the instructions of a listing by ``nvdisasm -c``: one kernel and what it calls.
 
     What only fills the last lines of the code's memory (NOP, and a jump to itself) is left out.
     """
     found: list[Operation] = []
     labels: dict[str, int] = {}
     waiting: list[str] = []
-    file, line = "", 0
     for row in listing.splitlines():
-        if place := _FILE.search(row):
-            file, line = place[1], int(place[2])
-        elif label := _LABEL.match(row):
+        if label := _LABEL.match(row):
             waiting.append(label[1])
-            if label[1].startswith("$"):  # a function of the compiler's own, for division and the like
-                file, line = "", 0
         elif code := _CODE.match(row):
             address, text = int(code[1], 16), " ".join(code[2].split())
             labels |= dict.fromkeys(waiting, address)
             waiting.clear()
-            found.append(Operation(address, _GUARD.sub("", text).split()[0], text, file, line))
+            found.append(Operation(address, _GUARD.sub("", text).split()[0], text))
     jumps = {
         o.address: labels.get(target[1])
         for o in found

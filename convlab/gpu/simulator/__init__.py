@@ -22,12 +22,12 @@ Read in this order:
     simulation            one launch: arguments, memory, one block after the other
     launch_checks         grid, block and arguments that no device could run
     kernel_source         the kernel's own source, made to run; loops count their iterations (`loop_paths`)
-    bind                  the names in it: `cuda_names`, `warp_names`, `atomics`, `instructions`, `casts`
+    bind                  the names in it: `cuda_names`, `instructions`, `casts`
     thread_block          the threads, each of which runs until it has to wait
     traced_arrays         global, shared and constant arrays: accesses are checked, and go to `access_log`
     global_memory         where they lie; beside it `shared_memory`, `local_arrays` and `async_copies`
     requests              what a warp asks for at once: sectors; `bank_conflicts` of shared memory
-    access_table, trace   all of it by the place in the source: `access_site`
+    access_table, trace   all of it by the place in the source
     races_within_block    two threads at one element, by `vector_clocks`: who has waited for whom
     races_between_blocks  the same between blocks, which run in any order
     wraparound_rewrite    asks after numbers below zero, by their `number_types`; `wraparound_checks` answers
@@ -39,10 +39,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from convlab.gpu.simulator.access_site import Site
 from convlab.gpu.simulator.errors import KernelError, Mistake
 from convlab.gpu.simulator.global_memory import poisoned
-from convlab.gpu.simulator.requests import Request
+from convlab.gpu.simulator.requests import Request, Site
 from convlab.gpu.simulator.trace import Trace
 from convlab.support.checked import check_hint
 

@@ -109,3 +109,13 @@ class AccessLog:
         self._taken += len(path)
         thread, turn = np.repeat(thread, lengths), np.repeat(turn, lengths)
         return AccessRows(thread, turn, path, instruction, access, address, moment)
+
+
+def unique_rows(*columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the different rows of some columns, sorted, and for every row which of them it is.
+
+    What `np.unique` does with axis=0, several times as fast: whole numbers from 0 on, packed into one.
+    """
+    extents = [1 + int(column.max(initial=0)) for column in columns]
+    found, inverse = np.unique(np.ravel_multi_index(columns, extents), return_inverse=True)
+    return list(np.unravel_index(found, extents)), inverse

@@ -8,12 +8,10 @@ import numpy as np
 
 from convlab.errors import ParameterError
 from convlab.gpu.occupancy import WARP
-from convlab.gpu.simulator.access_log import AccessRows
-from convlab.gpu.simulator.access_site import Site
+from convlab.gpu.simulator.access_log import AccessRows, unique_rows
 from convlab.gpu.simulator.bank_conflicts import WORD, lanes_a_pass, wavefronts
 from convlab.gpu.simulator.kernel_source import instructions, places
-from convlab.gpu.simulator.requests import SECTOR, Request
-from convlab.gpu.simulator.unique_rows import count_distinct, unique_rows
+from convlab.gpu.simulator.requests import SECTOR, Request, Site
 from convlab.support.integers import ceil_div
 
 
@@ -46,7 +44,7 @@ class AccessTable:
         (paths, instruction, access), inverse = unique_rows(rows.path, rows.instruction, rows.access)
         sites, spots, site, spot = {}, {}, [], []
         for path, f_lasti, number in zip(paths.tolist(), instruction.tolist(), access.tolist(), strict=True):
-            code, use = self._simulation.paths.nodes[path].code, accesses[number]
+            code, use = self._simulation.paths[path].code, accesses[number]
             position = instructions(code)[f_lasti // 2]
             key = (places(code)[position], use.array, use.kind, use.size)
             site.append(sites.setdefault(key, len(sites)))
@@ -72,24 +70,22 @@ class AccessTable:
         request = self._request[rows] - self._request[rows.start]
         count = int(request[-1]) + 1
         address, lanes = self._address[rows], self._rows.thread[rows] % WARP
-        bytes_ = size * count_distinct(request, address, count)
+        bytes_ = size * _count_distinct(request, address, count)
         sectors = ideal_sectors = waves = ideal_waves = np.zeros(1, int)
         if array.space == "global":
-            sectors = count_distinct(request, address // SECTOR, count)
+            sectors = _count_distinct(request, address // SECTOR, count)
             ideal_sectors = ceil_div(bytes_, SECTOR)
         elif array.space == "shared":
             waves = wavefronts(request, lanes, address, size)
-            ideal_waves = count_distinct(request, lanes // lanes_a_pass(size), count)
+            ideal_waves = _count_distinct(request, lanes // lanes_a_pass(size), count)
         else:
-            waves, ideal_waves = count_distinct(request, address // WORD, count), np.ones(count, int)
+            waves, ideal_waves = _count_distinct(request, address // WORD, count), np.ones(count, int)
         totals = (int(part.sum()) for part in (bytes_, sectors, ideal_sectors, waves, ideal_waves))
         what = (kind, array.space, array.name, array.shape, array.itemsize, array.base - array.start)
         return Site(*what, place, size, count, len(address), *totals)
 
     def requests(self, site: Site) -> list[Request]:
         """Return the requests of a site."""
-        if site not in self.sites:
-            raise ParameterError("this site is of another trace")
         rows = self._rows_of(self._number[site])
         starts = rows.start + np.flatnonzero(np.diff(self._request[rows], prepend=-1))
         found = [
@@ -99,7 +95,7 @@ class AccessTable:
         return sorted(found, key=lambda one: (one.block[::-1], one.warp, one.iteration))
 
     def _one(self, rows, size):
-        path = self._simulation.paths.nodes[self._rows.path[rows.start]]
+        path = self._simulation.paths[self._rows.path[rows.start]]
         threads, block = self._rows.thread[rows], tuple(self._blocks[self._block[rows.start]])
         warp = int(threads[0]) // WARP
         return Request(block, warp, path.iterations(), threads % WARP, self._address[rows], size)
@@ -121,3 +117,9 @@ class AccessTable:
                 total += np.bincount(items.reshape(-1), minlength=len(total))
         steps = [total.itemsize * step for _, step in whole.axes]
         return np.lib.stride_tricks.as_strided(total, whole.shape, steps).copy()
+
+
+def _count_distinct(request: np.ndarray, things: np.ndarray, requests: int) -> np.ndarray:
+    """Return how many different things each request has."""
+    (request, _), _ = unique_rows(request, things)
+    return np.bincount(request, minlength=requests)

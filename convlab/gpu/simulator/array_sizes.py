@@ -12,11 +12,9 @@ from convlab.gpu.simulator.number_types import NumberTypes
 def unfixed_sizes(definition, types: NumberTypes, file: str) -> list[Mistake]:
     """Return what is wrong with the shared and local arrays that a function makes."""
     found, late = [], set(types.arguments)
-    late |= {node.target.id for node in _loops(definition) if isinstance(node.target, ast.Name)}
-    grown = None
-    while grown != late:
-        grown = set(late)
-        late |= {name for name, value in types.assigned if value is not None and _is_late(value, late, types)}
+    loops = [node for node in ast.walk(definition) if isinstance(node, ast.For)]
+    late |= {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
+    types.spread(late, lambda value: value is not None and _is_late(value, late, types))
     for node in ast.walk(definition):
         if isinstance(node, ast.Call) and (space := _space(node.func)):
             named = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -31,10 +29,6 @@ def unfixed_sizes(definition, types: NumberTypes, file: str) -> list[Mistake]:
                     place = Place(file, node.lineno, node.col_offset, node.end_col_offset)
                     found.append(Mistake(UNFIXED, text, place))
     return found
-
-
-def _loops(definition):
-    return [node for node in ast.walk(definition) if isinstance(node, ast.For)]
 
 
 def _space(called) -> str:

@@ -109,6 +109,6 @@ class AsyncCopies:
         else:
             text += " while cp.async still copies to it"
         text += f", for thread {simulation.thread_index(copy.thread)}: wait for the copy first"
-        begun = simulation.place(simulation.paths.nodes[copy.path], copy.instruction)
+        begun = simulation.place(simulation.paths[copy.path], copy.instruction)
         who = simulation.block_index, thread
         simulation.mistakes.add(Mistake(errors.IN_FLIGHT, text, place, begun, array.name, index, *who))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.gpu.occupancy import WARP
-from convlab.gpu.simulator.unique_rows import unique_rows
+from convlab.gpu.simulator.access_log import unique_rows
 
 WORD, BANKS = 4, 32  # bytes of a word; banks
 

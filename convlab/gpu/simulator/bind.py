@@ -16,8 +16,9 @@ from convlab.gpu.simulator.casts import Module, as_dtype, cast, is_number_type, 
 from convlab.gpu.simulator.cuda_names import Cuda
 from convlab.gpu.simulator.errors import KernelError
 from convlab.gpu.simulator.instructions import STAND_INS
-from convlab.gpu.simulator.kernel_source import SIMULATION, read
+from convlab.gpu.simulator.kernel_source import read
 from convlab.gpu.simulator.number_types import outside
+from convlab.gpu.simulator.wraparound_rewrite import SIMULATION
 
 
 class Binder:
@@ -45,8 +46,8 @@ class Binder:
             bound = FunctionType(source.code, names, function.__name__, function.__defaults__)
             bound.__kwdefaults__ = function.__kwdefaults__
             self._functions[function] = bound
-            for name, value in _outside(function, source.names()):
-                names[name] = self.swap(value)
+            known = outside(function)
+            names.update({name: self.swap(known[name]) for name in source.names() if name in known})
         return self._functions[function]
 
     def swap(self, value):
@@ -82,9 +83,3 @@ def _stand_in(name: str):
     if name not in STAND_INS:
         raise NotImplementedError(f"{name} has no stand-in in convlab.gpu.simulator.instructions")
     return STAND_INS[name]
-
-
-def _outside(function, names):
-    """Yield the name and value of everything a function finds outside of itself."""
-    known = outside(function)
-    yield from ((name, known[name]) for name in names if name in known)

@@ -114,9 +114,6 @@ class Mistakes:
     def __iter__(self) -> Iterator[Mistake]:
         return iter(self._seen.values())
 
-    def __len__(self) -> int:
-        return len(self._seen)
-
 
 def element(array: str, index: Any) -> str:
     """Return how an element is written in a kernel: ``x[3, 4]``."""

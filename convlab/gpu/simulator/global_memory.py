@@ -15,7 +15,7 @@ from convlab.support.integers import round_up
 
 EMPTY, WRITTEN, COPYING = 0, 1, 2  # states of a byte; COPYING: cp.async has been told, and may not be done
 ALIGNMENT = 512  # bytes; where the device begins an array
-_FIRST = 1 << 24  # global addresses begin here, shared ones at 0: no address means two things
+FIRST = 1 << 24  # global addresses begin here, shared ones at 0: no address means two things
 
 
 class Unwritten(np.ndarray):
@@ -70,7 +70,7 @@ class GlobalMemory:
         self._found: list[tuple[np.ndarray, int]] = []
         self.sizes: dict[int, int] = {}
         self.grains: dict[int, int] = {}
-        self._end = _FIRST
+        self._end = FIRST
 
     @property
     def grain(self) -> int:

@@ -94,7 +94,7 @@ def _product(simulation, words, numbers, instruction):
 
 
 def _multiply(lanes, numbers):
-    """Put the words of 32 lanes in their places (see `convlab.gpu.tensor_cores.mma`), and multiply."""
+    """Put the words of 32 lanes in their places (see `convlab.gpu.tensor_cores.fragments`), and multiply."""
     a, b = np.zeros((16, 8), np.uint32), np.zeros((8, 8), np.uint32)  # words; b by columns
     for lane, (a0, a1, a2, a3, b0, b1) in lanes.items():
         g, t = divmod(lane, 4)

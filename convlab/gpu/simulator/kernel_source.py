@@ -29,14 +29,14 @@ from convlab.gpu.simulator.array_sizes import unfixed_sizes
 from convlab.gpu.simulator.casts import literal
 from convlab.gpu.simulator.errors import Place
 from convlab.gpu.simulator.number_types import NumberTypes
-from convlab.gpu.simulator.wraparound_rewrite import SIMULATION, WraparoundRewriter
+from convlab.gpu.simulator.wraparound_rewrite import WraparoundRewriter, expression, statement
 from convlab.gpu.uint32_operations import OPERATIONS
 
 _ENTER = "SIMULATION.path = SIMULATION.path.enter()"
 _NEXT = "SIMULATION.path = SIMULATION.path.following or SIMULATION.path.next()"
 _NEXT_ROUND = "SIMULATION.path = SIMULATION.path.following or SIMULATION.next_round()"
 _LEAVE = "SIMULATION.path = SIMULATION.path.outer"
-_RESULT = "<result>"
+_WRAPPED = "NUMBER if (NUMBER := NODE).__class__ is not int else NUMBER & 0xFFFFFFFF"  # with no call
 _PYTHON = {name: operator() for operator, (name, _) in OPERATIONS.items()}
 
 
@@ -95,9 +95,9 @@ class _Rebuilt(ast.NodeTransformer):
     def _counted(self, node):
         self.generic_visit(node)
         # A `while` is told from a `for`, which ends. Its test is on the line that is to be named.
-        following = _at(_NEXT, node) if isinstance(node, ast.For) else _at(_NEXT_ROUND, node.test)
-        node.body.insert(0, following)
-        return [_at(_ENTER, node), node, _at(_LEAVE, node)]
+        ends = isinstance(node, ast.For)
+        node.body.insert(0, statement(_NEXT, node) if ends else statement(_NEXT_ROUND, node.test))
+        return [statement(_ENTER, node), node, statement(_LEAVE, node)]
 
     visit_For = visit_While = _counted
 
@@ -127,31 +127,8 @@ class _RebuiltUnsigned(Arithmetic, _Rebuilt):
         return self.generic_visit(node) if getattr(node, "wraps_later", False) else super().visit_BinOp(node)
 
     def operation(self, node, name, *operands):
-        # (result if (result := a + b).__class__ is not int else result & 0xFFFFFFFF), with no call
-        result = ast.NamedExpr(
-            ast.Name(_RESULT, ast.Store()), ast.BinOp(operands[0], _PYTHON[name], operands[1])
-        )
-        fraction = ast.Compare(ast.Attribute(result, "__class__", ast.Load()), [ast.IsNot()], [_name("int")])
-        wrapped = ast.BinOp(_name(_RESULT), ast.BitAnd(), ast.Constant(0xFFFFFFFF))
-        whole = ast.IfExp(fraction, _name(_RESULT), wrapped)
-        for part in ast.walk(whole):
-            if not hasattr(part, "lineno"):
-                ast.copy_location(part, node)
-        return whole
-
-
-def _name(name):
-    return ast.Name(name, ast.Load())
-
-
-def _at(text, node):
-    """Return a statement, as if it stood where a node stands."""
-    [statement] = ast.parse(text).body
-    for part in ast.walk(statement):
-        if isinstance(part, ast.Name):
-            part.id = SIMULATION
-        ast.copy_location(part, node)
-    return statement
+        left, right = operands
+        return expression(_WRAPPED, ast.copy_location(ast.BinOp(left, _PYTHON[name], right), node))
 
 
 def _codes(code):

@@ -10,21 +10,13 @@ from __future__ import annotations
 SOME_ROUNDS = 64
 
 
-class Paths:
-    """The tree of one launch; `nodes` has every node by its number."""
-
-    def __init__(self, code):
-        self.nodes: list[Path] = []
-        self.root = Path(self, None, code, -1, None)
-
-
 class Path:
     """A node: the body of a function, or one iteration of a loop.
 
     Attributes
     ----------
-    number : int
-        Its place in `Paths.nodes`.
+    tree, number : list of Path, int
+        All nodes of the launch, the root first, and its place among them.
     outer : Path or None
         The path that the loop, or the call, is on.
     code : code object
@@ -52,8 +44,8 @@ class Path:
 
     def __init__(self, tree, outer, code, iteration, caller):
         self.tree, self.outer, self.code, self.iteration, self.caller = tree, outer, code, iteration, caller
-        self.number = len(tree.nodes)
-        tree.nodes.append(self)
+        self.number = len(tree)
+        tree.append(self)
         self._first = self._next = self.following = None
         self._calls = {}
 

@@ -52,11 +52,9 @@ class NumberTypes:
         self.arguments = {argument.arg for argument in ast.walk(definition) if isinstance(argument, ast.arg)}
         self.assigned = [(name, value) for node in ast.walk(definition) for name, value in _given(node)]
         self.given = {name for name, _ in self.assigned} | self.arguments
-        given = {}
-        for name, value in self.assigned:
-            given.setdefault(name, []).append(value)
-        self._unsigned = set(unsigned) | (set(given) - self.arguments)
-        self._shrink(self._unsigned, given, self.is_unsigned)
+        unsigned = self._unsigned = set(unsigned) | (self.given - self.arguments)
+        while wrong := {name for name, value in self.assigned if not self.is_unsigned(value)} & unsigned:
+            unsigned -= wrong
         self._fractions, self._mixed, self._lowered, self._varying = set(), set(), set(), set()
         for names, test in (
             (self._fractions, self.is_fraction),
@@ -64,19 +62,12 @@ class NumberTypes:
             (self._lowered, self.is_lowered),
             (self._varying, self.is_varying),
         ):
-            self._grow(names, given, test)
+            self.spread(names, test)
 
-    def _shrink(self, names, given, test):
-        wrong = {name for name in names & set(given) if not all(map(test, given[name]))}
-        while wrong:
-            names -= wrong
-            wrong = {name for name in names & set(given) if not all(map(test, given[name]))}
-
-    def _grow(self, names, given, test):
-        found = {name for name in given if name not in names and any(map(test, given[name]))}
-        while found:
+    def spread(self, names: set[str], test) -> None:
+        """Add to some names all that are given a value of their kind, as `test` knows it by the names."""
+        while found := {name for name, value in self.assigned if name not in names and test(value)}:
             names |= found
-            found = {name for name in given if name not in names and any(map(test, given[name]))}
 
     def cast(self, node) -> np.dtype | None:
         """Return the type that a call casts to, if it is a cast."""

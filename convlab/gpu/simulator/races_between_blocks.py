@@ -103,7 +103,7 @@ class RacesBetweenBlocks:
     def _note(self, access, kind, rows, row, moment, who, count):
         simulation, block = self._simulation, self._simulation.block_index
         thread, index, did, place = describe_access(simulation, rows, row)
-        path = simulation.paths.nodes[who >> _THREAD + _INSTRUCTION]
+        path = simulation.paths[who >> _THREAD + _INSTRUCTION]
         other = simulation.place(path, who >> _THREAD & (1 << _INSTRUCTION) - 1)
         text = f"{element(access.array.name, index)} is {did} by thread {thread} of block {block}"
         text += f", and {VERBS[kind]} by block {self._block_at(moment)}: blocks run in any order"

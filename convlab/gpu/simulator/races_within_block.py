@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.gpu.simulator.access_log import AccessRows
+from convlab.gpu.simulator.access_log import AccessRows, unique_rows
 from convlab.gpu.simulator.errors import RACE, Mistake, element
-from convlab.gpu.simulator.unique_rows import unique_rows
 
 VERBS = {
     "ld": "read",
@@ -128,5 +127,5 @@ def describe_access(simulation, rows, row):
     """Return (thread, index, verb, place) of an access."""
     access = simulation.log.accesses[rows.access[row]]
     index = access.array.index((int(rows.address[row]) - access.array.base) // access.array.itemsize)
-    place = simulation.place(simulation.paths.nodes[rows.path[row]], int(rows.instruction[row]))
+    place = simulation.place(simulation.paths[rows.path[row]], int(rows.instruction[row]))
     return simulation.thread_index(int(rows.thread[row])), index, VERBS[access.kind], place

@@ -1,4 +1,4 @@
-"""What a warp asks of the memory at once, and what the memory makes of it.
+"""What a warp asks of the memory at once, and what a place of the source asked for in sum.
 
 *Global* memory comes in sectors of 32 bytes: a request costs as many as its lanes touch. *Shared* memory is
 passed over once or several times, see `bank_conflicts`. *Constant* memory gives one word a pass, to all
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convlab.gpu.simulator.bank_conflicts import lanes_a_pass, wavefronts
+from convlab.gpu.simulator.errors import Place
 from convlab.support.integers import ceil_div
 
 SECTOR = 32  # bytes
@@ -64,3 +65,53 @@ class Request:
     def ideal_wavefronts(self) -> int:
         """Passes it would take without any conflict."""
         return len(np.unique(self.lanes // lanes_a_pass(self.size)))
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place of the source that touches one array, and all the requests made there.
+
+    Attributes
+    ----------
+    kind, space, array : str
+        "ld", "st" or "atomic"; "global", "shared" or "const"; the array's name.
+    shape, itemsize : tuple of int, int
+        Of the array.
+    offset : int
+        Bytes from the beginning of the allocation, or of shared memory, to the array's first element.
+    place : Place
+        Where in the source.
+    size : int
+        Bytes each lane asks for at once.
+    requests, lanes : int
+        How many; and lanes of them all.
+    bytes : int
+        Different bytes they ask for, request by request.
+    sectors, ideal_sectors : int
+        Sectors of 32 bytes they touch, and the least that could hold these bytes. Global memory only, else 0.
+    wavefronts, ideal_wavefronts : int
+        Passes they take, and would take without any conflict. Shared and constant memory, else 0.
+    """
+
+    kind: str
+    space: str
+    array: str
+    shape: tuple[int, ...]
+    itemsize: int
+    offset: int
+    place: Place
+    size: int
+    requests: int
+    lanes: int
+    bytes: int
+    sectors: int
+    ideal_sectors: int
+    wavefronts: int
+    ideal_wavefronts: int
+
+    file = property(lambda self: self.place.file)
+    line = property(lambda self: self.place.line)
+    source = property(lambda self: self.place.source)
+    lanes_per_request = property(lambda self: self.lanes / self.requests)
+    sectors_per_request = property(lambda self: self.sectors / self.requests)
+    wavefronts_per_request = property(lambda self: self.wavefronts / self.requests)

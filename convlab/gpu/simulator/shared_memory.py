@@ -26,7 +26,6 @@ class SharedMemory:
         self._bytes = np.zeros(MOST_SHARED, np.uint8)
         self._states = bytearray(MOST_SHARED)
         self._arrays: dict[tuple, TracedArray] = {}
-        self._dynamic = 0
         self._end = dynamic_bytes
 
     def begin(self) -> None:

@@ -28,7 +28,7 @@ from convlab.gpu.simulator.launch_checks import (
     unsigned_names,
 )
 from convlab.gpu.simulator.local_arrays import LocalArray
-from convlab.gpu.simulator.loop_paths import SOME_ROUNDS, Paths
+from convlab.gpu.simulator.loop_paths import SOME_ROUNDS, Path
 from convlab.gpu.simulator.races_between_blocks import RacesBetweenBlocks
 from convlab.gpu.simulator.races_within_block import within_block
 from convlab.gpu.simulator.shared_memory import SharedMemory
@@ -64,18 +64,15 @@ class Simulation:
         self.traced = traced
         self.most_rounds = check_whole("most_rounds", most_rounds, 1, LARGEST)
         self.log, self.memory, self.mistakes = AccessLog(), GlobalMemory(), Mistakes()
-        shared_bytes = check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED)
-        self.order, self.copies, self.shared = (
-            VectorClocks(self),
-            AsyncCopies(self),
-            SharedMemory(self, shared_bytes),
-        )
+        self.order, self.copies = VectorClocks(self), AsyncCopies(self)
+        self.shared = SharedMemory(self, check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED))
         self.constants: dict[int, TracedArray] = {}
         self.array_names: dict[tuple, str] = {}  # where it is made -> what it is called
         self.lane = self.path = self.block_index = None
         given, self.watch = named(self.kernel, arguments), WraparoundChecks(self)
         self.function = Binder(self).bind(self.kernel, unsigned_names(given))
-        self.paths = Paths(self.function.__code__)
+        self.paths: list[Path] = []
+        Path(self.paths, None, self.function.__code__, -1, None)
         self.arguments = [self._argument(*pair) for pair in given]
         self.trace = Trace(self)
 
@@ -161,24 +158,20 @@ class Simulation:
 
     def shared_array(self, shape, dtype, instruction: int):
         """Return the shared array made at a place of the source: the same for all threads of the block."""
-        name = self._name(instruction)
-        self._look_at_shape(name, shape)
+        name = self._name_with_shape(instruction, shape)
         return self.shared.array(shape, dtype, self._spot(instruction)[1], name)
 
     def local_array(self, shape, dtype, instruction: int):
         """Return a new local array."""
-        name = self._name(instruction)
-        self._look_at_shape(name, shape)
-        return LocalArray(self, shape, dtype, name)
+        return LocalArray(self, shape, dtype, self._name_with_shape(instruction, shape))
 
-    def _look_at_shape(self, name: str, shape) -> None:
-        """Stop if a size is no whole number: what was divided by / is none."""
-        if any(
-            isinstance(size, float | np.floating)
-            for size in (shape if isinstance(shape, tuple) else (shape,))
-        ):
+    def _name_with_shape(self, instruction, shape) -> str:
+        """Return an array's name; stop if a size is no whole number: what was divided by / is none."""
+        name, sizes = self._name(instruction), shape if isinstance(shape, tuple) else (shape,)
+        if any(isinstance(size, float | np.floating) for size in sizes):
             text = f"{name} has the shape {shape}: it takes whole numbers (/ makes a float; // does not)"
             self.stop(errors.FRACTION, text, name)
+        return name
 
     def constant(self, array, instruction: int):
         """Return an array in constant memory."""

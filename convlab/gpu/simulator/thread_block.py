@@ -47,7 +47,7 @@ class Lane:
         self.simulation, self.hub, self.thread, self.number = simulation, hub, thread, thread % WARP
         self.index = simulation.thread_index(thread)
         self.waits = self.got = None
-        self.path = simulation.paths.root
+        self.path = simulation.paths[0]
         self.copies = [[]]  # groups of cp.async not waited for; the last one is still open
         self.greenlet = greenlet(simulation.function, hub)
         self.greenlet.gr_context = simulation.context

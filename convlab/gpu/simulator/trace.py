@@ -9,11 +9,13 @@ import numpy as np
 
 from convlab.errors import ParameterError
 from convlab.gpu.simulator.access_log import AccessRows
-from convlab.gpu.simulator.access_site import Site, report
 from convlab.gpu.simulator.access_table import AccessTable
 from convlab.gpu.simulator.errors import KernelError, Mistake
-from convlab.gpu.simulator.requests import Request
+from convlab.gpu.simulator.requests import Request, Site
 from convlab.support.checked import checked
+from convlab.support.tables import lines
+
+_COLUMNS = ("line", "what", "array", "requests", "lanes", "sectors", "least", "waves", "least", "source")
 
 
 class Trace:
@@ -63,8 +65,16 @@ class Trace:
         return self._table.reads(array)
 
     def report(self) -> str:
-        """Return the sites as a table of text."""
-        return report(self.sites())
+        """Return the sites as a table of text: how many requests, and what one of them takes on average."""
+        rows: list[tuple[str, ...]] = [_COLUMNS]
+        for site in self.sites():
+            sectors, waves = (site.sectors, site.ideal_sectors), (site.wavefronts, site.ideal_wavefronts)
+            costs = (*sectors, None, None) if site.space == "global" else (None, None, *waves)
+            totals = site.lanes, *costs
+            averages = ["" if total is None else f"{total / site.requests:.2f}" for total in totals]
+            what = f"{site.kind} {site.space}"
+            rows.append((str(site.line), what, site.array, str(site.requests), *averages, site.source))
+        return "\n".join(lines(rows, right={0, *range(3, 9)}))
 
     @cached_property
     def _table(self) -> AccessTable:

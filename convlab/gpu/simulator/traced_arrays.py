@@ -98,10 +98,6 @@ class TracedArray:
             byte = k * self.itemsize
             self.states[byte : byte + self.itemsize] = _ONES[self.itemsize]
 
-    def get(self, k: int):
-        """Return element k, unnoticed."""
-        return self._get(k)
-
     def locate(self, index) -> int:
         """Return which element of `flat` an index means."""
         try:
@@ -120,9 +116,9 @@ class TracedArray:
                     break
         return tuple(self.flat[k : k + count].tolist() if self._cast else self.flat[k : k + count])
 
-    def store(self, index, values, instruction: int, kind: str = "st") -> None:
+    def store(self, index, values, instruction: int) -> None:
         """Write elements that lie side by side, at once."""
-        k = self.run(index, len(values), instruction, kind)
+        k = self.run(index, len(values), instruction, "st")
         for i, value in enumerate(values):
             self.put(k + i, value)
 
@@ -134,7 +130,15 @@ class TracedArray:
             out_of_bounds(self, last)
         if self.row and count > 1 and index[-1] + count > self.row:
             self._leaves_row(index, count)
-        self.run_flat(k, count, instruction, kind)
+        size, address = count * self.itemsize, self.base + k * self.itemsize
+        piece = min(size, WIDEST)
+        if address % piece:
+            text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
+            text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
+            self.simulation.stop(errors.MISALIGNED, text, self.name)
+        for part in range(size // piece):
+            access = self.simulation.log.access(kind, self.whole, piece, part)
+            self._record((self.simulation.path.number, instruction, access, address + part * piece))
         return k
 
     def _leaves_row(self, index, count):
@@ -148,18 +152,6 @@ class TracedArray:
             text = f"{count} elements from {name} on go past the end of their row: axis {axis} of {self.name}"
             text += f" has {extent} elements, and the last {index[-1] + count - extent} are of another row"
         self.simulation.note(errors.ROW, text, self.name, index)
-
-    def run_flat(self, k: int, count: int, instruction: int, kind: str) -> None:
-        """Note an access to elements k, k + 1, ... of `flat`, having looked at where it begins."""
-        size, address = count * self.itemsize, self.base + k * self.itemsize
-        piece = min(size, WIDEST)
-        if address % piece:
-            text = f"{element(self.name, self.index(k))} begins at byte {address - self.whole.base}"
-            text += f" of {self.name}; {piece} bytes at once must begin at a multiple of {piece}"
-            self.simulation.stop(errors.MISALIGNED, text, self.name, self.index(k))
-        for part in range(size // piece):
-            access = self.simulation.log.access(kind, self.whole, piece, part)
-            self._record((self.simulation.path.number, instruction, access, address + part * piece))
 
     def mark(self, k: int, count: int, state: int) -> None:
         """Say in which state elements are."""

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.gpu.simulator.global_memory import FIRST
+
 ELEMENT = 1 << 60
 _THREADS = 1 << 10  # of a block, at most
-_GLOBAL = 1 << 24  # addresses below are of shared memory, another one for every block
 
 DEVICE, BLOCK = "device", "block"  # how far a fence reaches
 
@@ -99,7 +100,7 @@ class VectorClocks:
         """The thread that runs has changed an element atomically."""
         lane = self._simulation.lane
         for reach, clock in lane.fenced.items():
-            if reach == DEVICE and address < _GLOBAL:
+            if reach == DEVICE and address < FIRST:  # of shared memory: another one for every block
                 continue
             key = reach, address
             self._published[key] = _together([self._published.get(key, {}), clock])

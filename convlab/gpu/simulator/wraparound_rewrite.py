@@ -17,7 +17,7 @@ from convlab.gpu.ptx import Instruction
 from convlab.gpu.simulator.number_types import ARITHMETIC, NumberTypes
 
 SIMULATION = "<simulation>"  # a name no kernel can have
-_NUMBER = "<number>"
+_NAMES = {"SIMULATION": SIMULATION, "NUMBER": "<number>"}
 _WORD, _LONG = (1 << 32) - 1, (1 << 64) - 1
 _EXITS = ast.Return, ast.Continue, ast.Break
 _ORDERS = ast.Lt, ast.LtE, ast.Gt, ast.GtE
@@ -50,16 +50,16 @@ class WraparoundRewriter(ast.NodeTransformer):
             if types.by_rule:
                 return node
             if isinstance(node.op, ast.Sub) and types.is_unsigned(node.left) and not types.is_fraction(node):
-                return _expression(
-                    f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.sinks(NUMBER, {text!r})", node
+                return expression(
+                    f"NUMBER if (NUMBER := NODE) >= 0 else SIMULATION.watch.sinks(NUMBER, {text!r})", node
                 )
             return node
         if types.is_mixed(node):
-            return _expression(f"NODE & {self._limit}", node)
+            return expression(f"NODE & {self._limit}", node)
         node.wraps_later = True
-        return _expression(
+        return expression(
             f"NUMBER if 0 <= (NUMBER := NODE) <= {self._limit} else "
-            f"WATCH.wraps(NUMBER, {text!r}, {self._limit})",
+            f"SIMULATION.watch.wraps(NUMBER, {text!r}, {self._limit})",
             node,
         )
 
@@ -79,13 +79,13 @@ class WraparoundRewriter(ast.NodeTransformer):
                 text, self._inside = ast.unparse(value), True
                 value = self.generic_visit(value)
                 self._inside = False
-                text = f"NUMBER if (NUMBER := NODE) >= 0 else WATCH.wraps(NUMBER, {text!r}, {_LONG})"
-                node.args = [_expression(text, value)]
+                wraps = f"SIMULATION.watch.wraps(NUMBER, {text!r}, {_LONG})"
+                node.args = [expression(f"NUMBER if (NUMBER := NODE) >= 0 else {wraps}", value)]
                 return node
         wrong = self._takes_index(node.func) and len(node.args) > 1 and types.is_fraction(node.args[1])
         node = self._outermost(node)
         if wrong:
-            node.args[1] = _expression("WATCH.index(NODE)", node.args[1])
+            node.args[1] = expression("SIMULATION.watch.index(NODE)", node.args[1])
         return node
 
     def _takes_index(self, called):
@@ -110,7 +110,7 @@ class WraparoundRewriter(ast.NodeTransformer):
         if any(wrong):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             pairs = zip(parts, wrong, strict=True)
-            parts = [_expression("WATCH.index(NODE)", part) if bad else part for part, bad in pairs]
+            parts = [expression("SIMULATION.watch.index(NODE)", part) if bad else part for part, bad in pairs]
             node.slice = (
                 ast.copy_location(ast.Tuple(parts, ast.Load()), index) if len(parts) > 1 else parts[0]
             )
@@ -125,7 +125,7 @@ class WraparoundRewriter(ast.NodeTransformer):
             watched[stop] = watched[stop] or self._types.is_lowered(ends[stop])
         node = self._outermost(node)
         for i in (i for i, asked in enumerate(watched) if asked):
-            node.iter.args[i] = _expression("WATCH.rounds(NODE)", node.iter.args[i])
+            node.iter.args[i] = expression("SIMULATION.watch.rounds(NODE)", node.iter.args[i])
         return node
 
     def visit_FunctionDef(self, node):
@@ -147,15 +147,15 @@ class WraparoundRewriter(ast.NodeTransformer):
     def _guard(self, node, indices_in: set[str], indices_by: set[str]):
         """Watch the test of a branch; say in each arm, if it has an index to guard, that it was passed."""
         let_in, let_by = self._bounds(node.test)
-        passes = f"WATCH.passes({self._tests})"
+        passes = f"SIMULATION.watch.passes({self._tests})"
         node = self._outermost(node)
         for arm, guarded in (("body", let_in & indices_in), ("orelse", let_by & indices_by)):
             if guarded:
                 inside = getattr(node, arm)
                 if isinstance(inside, list):
-                    inside.insert(0, _statement(passes, node.test))
+                    inside.insert(0, statement(passes, node.test))
                 else:
-                    setattr(node, arm, _expression(f"{passes} or NODE", inside))
+                    setattr(node, arm, expression(f"{passes} or NODE", inside))
         return node
 
     def _bounds(self, test) -> tuple[set[str], set[str]]:
@@ -187,7 +187,7 @@ class WraparoundRewriter(ast.NodeTransformer):
         return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self._types.given
 
     def _watched(self, high):
-        return _expression(f"WATCH.bound(NODE, {self._tests})", high)
+        return expression(f"SIMULATION.watch.bound(NODE, {self._tests})", high)
 
 
 def _names_of_indices(*nodes) -> set[str]:
@@ -202,29 +202,23 @@ def _names_of_indices(*nodes) -> set[str]:
     return found
 
 
-def _expression(text, node):
+def expression(text, node):
     """Return an expression where NODE is the node given, as if it stood in its place."""
-    [statement] = ast.parse(text).body
-    return _placed(statement.value, node)
+    return statement(text, node).value
 
 
-def _statement(text, node):
-    [statement] = ast.parse(text).body
-    return _placed(statement, node)
-
-
-def _placed(tree, node):
-    class Placed(ast.NodeTransformer):
-        def visit_Name(self, name):
-            if name.id == "NODE":
-                return node
-            if name.id == "WATCH":
-                simulation = ast.copy_location(ast.Name(SIMULATION, ast.Load()), node)
-                return ast.copy_location(ast.Attribute(simulation, "watch", ast.Load()), node)
-            if name.id == "NUMBER":
-                name.id = _NUMBER
-            return name
-
+def statement(text, node):
+    """Return a statement as if it stood where a node stands; NODE in it is that node."""
+    [tree] = ast.parse(text).body
     for part in ast.walk(tree):
         ast.copy_location(part, node)
-    return Placed().visit(tree)
+    return _Placed(node).visit(tree)
+
+
+class _Placed(ast.NodeTransformer):
+    def __init__(self, node):
+        self._node = node
+
+    def visit_Name(self, name):
+        name.id = _NAMES.get(name.id, name.id)
+        return self._node if name.id == "NODE" else name

@@ -2,11 +2,7 @@
 
     d = mma_m16n8k16_f16(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3)       D = A @ B + C, 16 x 8 numbers
 
-A, B, C and D are spread over the 32 lanes of a warp. With g = lane // 4 and t = lane % 4, a lane holds
-
-    A   rows g and g + 8, words t and t + 4       (a0: g, t   a1: g + 8, t   a2: g, t + 4   a3: g + 8, t + 4)
-    B   column g, words t and t + 4               (b0: t      b1: t + 4)
-    C   rows g and g + 8, columns 2t and 2t + 1   (c0, c1: row g   c2, c3: row g + 8)
+A, B, C and D are spread over the 32 lanes of a warp; `fragments` says which lane holds what, in this order.
 
 A word has 32 bits: two float16 that lie side by side along the sum, or one number of tf32, which is a float32
 whose last 13 bits are not looked at. So one loop serves both types: it moves words.

@@ -12,7 +12,7 @@ from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.gpu.tensor_cores.mma import half2, tf32
-from convlab.gpu.tensor_cores.warp_tile import KINDS
+from convlab.gpu.tensor_cores.warp_tile import pixel_words
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -52,5 +52,5 @@ ROUND = {"fp16": round_to_half2, "tf32": round_to_tf32}
 def words_of(kind: str, problem: ConvProblem, x, words) -> None:
     """Fill words (N*H*W*G*across) with x (N*H*W*C), rounded; both flat arrays of the device."""
     channels = problem.C // problem.groups
-    sizes = words.size, problem.C, problem.groups, channels, KINDS[kind].words(problem)
+    sizes = words.size, problem.C, problem.groups, channels, pixel_words(kind, problem)
     current().launch(ROUND[kind], ceil_div(words.size, THREADS), THREADS, x, words, *sizes)

@@ -55,15 +55,9 @@ class WarpTile(NamedTuple):
             )
 
 
-class InputKind(NamedTuple):
-    """A type that tensor cores multiply: its name, and how many numbers of it are in a word of 32 bits."""
-
-    name: str
-    in_a_word: int
-
-    def words(self, problem: ConvProblem) -> int:
-        """Return the words that hold one pixel's channels of one group, in whole copies of four words."""
-        return 4 * ceil_div(problem.C // problem.groups, 4 * self.in_a_word)
+KINDS = {"fp16": 2, "tf32": 1}  # what tensor cores multiply, and how many of them are in a word of 32 bits
 
 
-KINDS = {"fp16": InputKind("fp16", 2), "tf32": InputKind("tf32", 1)}
+def pixel_words(kind: str, problem: ConvProblem) -> int:
+    """Return the words that hold one pixel's channels of one group, in whole copies of four words."""
+    return 4 * ceil_div(problem.C // problem.groups, 4 * KINDS[kind])

@@ -45,12 +45,6 @@ class Live(anywidget.AnyWidget):
         super().__init__(limits={name: [t.least, t.most] for name, t in whole.items()}, **state)
 
     @classmethod
-    def _check(cls, **state) -> None:
-        """Refuse a wrong value before anything is worked out with it."""
-        for name, value in state.items():
-            cls.class_traits()[name].validate(None, value)
-
-    @classmethod
     def file_name(cls) -> str:
         """Return the name that the widget's files share."""
         return cls.__module__.rpartition(".")[2]

@@ -10,13 +10,6 @@ from convlab.errors import ParameterError
 from convlab.support.checks import LARGEST, check_choice, check_whole, said
 
 
-def check_range(name: str, given, entries: Iterable[int], least: int, most: int) -> None:
-    """Refuse an argument that is a valid convolution's, but more than the figure can show."""
-    for entry in entries:
-        if not least <= entry <= most:
-            raise ParameterError(f"{name}={said(given)}; this figure shows {least} to {most}, not {entry}")
-
-
 def as_word(name: str, number, words: Iterable[str]) -> str:
     """Return a whole number as one of a few words, as a `Choice` has it."""
     number = check_whole(name, number, 0, LARGEST)

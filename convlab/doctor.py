@@ -7,8 +7,10 @@ from functools import cached_property
 
 from packaging.requirements import Requirement
 
-from convlab.doctor.finding import Finding
 from convlab.errors import ConvError
+from convlab.gpu.availability import PROGRAMS, numba_cuda_fault
+from convlab.gpu.diagnose import faults, toolkit
+from convlab.gpu.diagnose.faults import Fault
 from convlab.machine.facts import Machine, version
 from convlab.support.install import declared, install_command, install_extra
 from convlab.workspace.notebooks import course_notebooks
@@ -18,6 +20,33 @@ ADDS = {
     "scipy": "a second, independent opinion on every result, in the tests",
     "torch": "PyTorch as a baseline in the benchmarks, and as another opinion on every result",
 }
+_COMPILED = "compiles the GPU kernels, and runs them where there is an NVIDIA GPU"
+_ONE_VERSION = "one version of all parts of CUDA: each can read what the one before it writes"
+_GPU = "runs and times the GPU kernels here; without one they run lane by lane, beside saved measurements"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for: whether it is here, what it is for, and what installs it.
+
+    Attributes
+    ----------
+    name : str
+    required : bool
+        Whether the course cannot run without it.
+    found : str or None
+        Its version or place; None if it is missing.
+    adds : str
+        What it is for.
+    command : str or None
+        Installs it; None where it is there, or where no command can.
+    """
+
+    name: str
+    required: bool
+    found: str | None
+    adds: str = ""
+    command: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,12 +102,11 @@ class Diagnosis:
 def examine() -> Diagnosis:
     """Look at everything the course uses; installs and changes nothing."""
     from convlab.auto import machine_file
-    from convlab.doctor.gpu import gpu_findings
 
     machine = Machine.here()
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
-    findings += gpu_findings(machine)
+    findings += _gpu(machine)
     return Diagnosis(machine, tuple(findings), machine_file.measured_at(), _kernels(), machine_file.trouble())
 
 
@@ -139,10 +167,50 @@ def _library(name: str) -> Finding:
     there = version(name)
     if there:
         return Finding(name, False, there, ADDS[name])
-    extra = next(extra for extra, lines in declared().items() if any(map(_names(name), lines)))
+    extra = next(
+        extra for extra, lines in declared().items() if any(Requirement(line).name == name for line in lines)
+    )
     return Finding(name, False, None, ADDS[name], install_extra(extra))
 
 
-def _names(package: str):
-    """Return a test for requirement lines that name `package`."""
-    return lambda line: Requirement(line).name == package
+# -- what compiles kernels for NVIDIA GPUs, reads their code, and runs them --------------------------------
+
+
+def _gpu(machine: Machine) -> list[Finding]:
+    """Return what was found: numba-cuda, the parts of CUDA's toolkit and whether they fit, driver and GPU."""
+    found = [_numba_cuda(), *map(_part, toolkit.PARTS)]
+    if all(finding.found for finding in found):
+        compiler = toolkit.part_version("libnvvm")
+        fits = "of one version" if compiler else "not known"
+        found.append(_judged("parts of CUDA", fits, _ONE_VERSION, faults.versions_fault(*PROGRAMS)))
+    gpus = ", ".join(gpu.describe() for gpu in machine.gpus) or "without a name"
+    found.append(_judged("NVIDIA GPU and driver", gpus, _GPU, faults.machine_fault()))
+    return found
+
+
+def _judged(name: str, found: str, adds: str, wrong: Fault | None) -> Finding:
+    """Return a finding whose reason, if it is missing, is the very sentence that errors end with."""
+    if wrong is None:
+        return Finding(name, False, found, adds)
+    return Finding(name, False, None, f"{adds}; {wrong.what}", wrong.command)
+
+
+def _numba_cuda() -> Finding:
+    there = version("numba-cuda")
+    if there is None:
+        return _absent("numba-cuda", _COMPILED)
+    return _judged("numba-cuda", there, _COMPILED, numba_cuda_fault())
+
+
+def _part(name: str) -> Finding:
+    place, what = toolkit.find_part(name), toolkit.PARTS[name]
+    if place is None:
+        return _absent(name, what)
+    return Finding(name, False, " ".join(filter(None, (toolkit.full_version(name), f"({place})"))), what)
+
+
+def _absent(name: str, adds: str) -> Finding:
+    system = faults.system_fault()
+    if system:
+        return Finding(name, False, None, f"{adds}; {system.what}")
+    return Finding(name, False, None, adds, install_extra("gpu"))
