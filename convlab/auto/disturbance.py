@@ -38,7 +38,6 @@ else:
 
 TOUCH = 0.02  # of a call: so much of it may be gone before we say that the thread was pushed aside
 QUIET = 0.05  # of the time that was measured: so much the system itself may take
-
 SAME = 0.03  # two speeds that differ by less are the same
 
 AGAIN = "Run it again when the machine is quiet."

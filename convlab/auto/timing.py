@@ -29,7 +29,6 @@ from convlab.support.measured import Measured
 from convlab.support.units import time_text
 
 REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
-
 OPEN = 1.2  # a ratio whose interval spans more than this factor is worth as many rounds again
 BUDGET, MOST = 0.25, 25  # seconds for more rounds than were asked for, and how many at most
 
