@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from convlab.gpu.numba_cuda import cuda, float32
-from convlab.lessons import EXERCISES, check
+from convlab.lessons import EXERCISES, check, progress
 from convlab.lessons.kernel_exercise import KernelExercise
 
 KERNELS = [name for name, exercise in EXERCISES.items() if isinstance(exercise, KernelExercise)]
@@ -425,3 +425,59 @@ def test_odd_kernels_are_answered_in_words_and_soon(kernel, words):
 def test_an_empty_kernel_is_not_started(name):
     empty = compiled(f"def empty({', '.join(EXERCISES[name].arguments)}):\n    pass\n")
     assert check(name, empty).good is None
+
+
+# -- the warp microscope on a learner's kernel -------------------------------------------------------------
+
+
+@pytest.fixture
+def looking(monkeypatch, tmp_path):
+    """A learner's own session: not a page that is made of a notebook."""
+    monkeypatch.setenv(progress.NAMED, str(tmp_path))
+    progress.here.cache_clear()
+    yield
+    progress.here.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "line", "array", "words"),
+    [
+        ("copy", copy_by_hand, "value = source[i, j]", "source", "Out of bounds: source[0, 40] is outside"),
+        ("reverse", reverse_with_one_barrier, "turned[63 - lane] = a", "turned", "Race: turned["),
+        ("turn", turn_flat, "y[i, t] = flat[32 * t + i]", "flat", "A bank conflict: 32 passes"),
+        ("filter_naive", filter_square, "out[row, col] = acc", "out", "out[0, 0] should be"),
+        ("gather", gather_and_break, "out[pixel, t, c] =", "out", "out[0, 0, 0] is written by nobody"),
+    ],
+)
+def test_the_microscope_opens_where_a_kernel_went_wrong(looking, name, kernel, line, array, words):
+    widget = check(name, kernel).widget
+    shown, access, step = widget.shown
+    assert shown["name"] == kernel.py_func.__name__
+    assert access["text"].startswith(line)
+    assert access["array"] == array
+    assert words in widget.words()
+    flaw = access["requests"][step]["flaw"]
+    assert all(access["requests"][step]["lanes"][lane] is not None for lane in flaw["lanes"])
+
+
+def test_no_access_no_microscope(looking):
+    assert check("tail", tail_goes_home).widget is None
+    assert check("copy", EXERCISES["copy"].solution).widget is None
+    assert check("copy", my_copy(value="x[rwo, col]")).widget is None
+
+
+def test_a_page_has_no_microscope(monkeypatch):
+    monkeypatch.setenv(progress.NAMED, "")
+    progress.here.cache_clear()
+    assert check("turn", turn_flat).widget is None
+    progress.here.cache_clear()
+
+
+def test_the_words_stand_above_the_microscope(looking, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda what, **kwargs: shown.append(what))
+    note = check("turn", turn_flat)
+    note._ipython_display_()
+    assert shown == [{"text/html": note._repr_html_(), "text/plain": repr(note)}, note.widget]
+    with pytest.raises(NotImplementedError):  # IPython then shows it as anything else
+        check("turn", EXERCISES["turn"].solution)._ipython_display_()

@@ -619,7 +619,7 @@ def rows() -> dict[str, Call]:
         compiled={},
         right={"layer": set(), "compiled": {"{}"}},
     )
-    row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0,
+    row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0, flaw=None,
         right={name: {"0"} for name in ("kernel", "access", "step")})  # fmt: skip
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 

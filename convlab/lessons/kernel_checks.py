@@ -117,7 +117,9 @@ def _grids(exercise: KernelExercise, ran: Ran) -> str:
     if ran.y is None or ran.mistakes or not ran.wrong.any():
         return ""
     y = np.where(ran.unwritten, np.nan, ran.y)
-    return grids(exercise, Outcome((), ran.launch.expected, y))
+    page = grids(exercise, Outcome((), ran.launch.expected, y))
+    written = np.isnan(ran.y[~ran.unwritten]).any()
+    return page if written else page.replace(">nan<", "><")  # an empty cell: nobody wrote there
 
 
 def _difference(ran: Ran) -> str:

@@ -61,6 +61,32 @@ def one_of_each_kind():
             yield from with_figures(path, new)
 
 
+WRONG_KERNEL = """from convlab.gpu import cuda
+from convlab.lessons import check
+
+@cuda.jit
+def my_copy(x, y):
+    col, row = cuda.grid(2)
+    y[row, col] = x[row, col]
+
+check("copy", my_copy)"""
+
+
+def test_a_wrong_kernel_opens_the_microscope_below_the_words(lab, watched):
+    notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
+    notebook.cells = [nbformat.v4.new_code_cell(WRONG_KERNEL)]
+    nbformat.write(notebook, lab.settings.with_name("work") / "wrong_kernel.ipynb")
+    one = watched()
+    lab.run_all(one.page, "wrong_kernel.ipynb")
+    figure = one.page.locator(".jp-OutputArea .cl-microscope")
+    figure.wait_for()
+    note = one.page.locator(".convlab-note")
+    assert "threads beyond the edges" in note.inner_text()
+    assert "Out of bounds: x[0, 40]" in figure.inner_text()
+    assert note.bounding_box()["y"] < figure.bounding_box()["y"]
+    assert one.page.locator(TROUBLE).all_text_contents() == []
+
+
 def test_figures_move(lab, watched):
     """Every kind of figure, in one notebook: opening one takes longer than moving what it shows.
 
