@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.kernel_checks import check_kernel
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
-from convlab.support.checked import Positive, checked
-from convlab.support.checks import check_choice
+from convlab.support.checked import checked
+from convlab.support.checks import check_choice, check_number
+from convlab.support.measured import Measured
 
 
 def check(name: str, function: Callable) -> Note:
@@ -113,7 +114,7 @@ def _missing(exercise: Exercise, function: Callable) -> str:
 
 
 @checked
-def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
+def reveal(guess: Any, actual: Annotated[float, check_number], unit: str, because: str = "") -> Note:
     """Hold a prediction against what came out.
 
     Parameters
@@ -121,7 +122,7 @@ def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
     guess : float or None
         Your number; None as long as you have not committed to one.
     actual : float
-        What was computed or measured.
+        What was computed, or measured (`convlab.support.measured`); a loss is 0 or less.
     unit : str
         The unit of both.
     because : str
@@ -135,10 +136,18 @@ def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
         guess = math.nan
     if not 0 < guess < math.inf:
         return Note(None, "A guess is a number above 0: write one in place of what is there.")
-    actual = float(actual)  # a fraction, too
-    ratio = max(guess, actual) / min(guess, actual)
+    actual = actual if isinstance(actual, Measured) else float(actual)  # a fraction, too
+    if getattr(actual, "noisy", False):
+        said = (
+            f"You said {guess:,.4g}; this machine is too busy to tell. Run the cell again when it is calmer."
+        )
+        return Note(None, said, because)
+    truth, told = float(actual), f"{actual:,.4g}"
+    if truth <= 0:
+        return Note(False, f"You said {guess:,.4g}; it is {told} {unit}: no gain, a loss.", because)
+    ratio = max(guess, truth) / min(guess, truth)
     verdict = "close" if ratio < 1.25 else "within a factor of two" if ratio < 2 else f"off {ratio:.3g} times"
-    return Note(ratio < 2, f"You said {guess:,.4g}; it is {actual:,.4g} {unit}: {verdict}.", because)
+    return Note(ratio < 2, f"You said {guess:,.4g}; it is {told} {unit}: {verdict}.", because)
 
 
 def trial(kernel: Any, grid: Any, block: Any, *arguments: Any) -> Note:
