@@ -165,7 +165,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         ),
         "32 neighbours, 128 bytes": lambda: f"{WARP} neighbours, {WARP * WORD} bytes",
         "Four times the bytes": lambda: f"{word(16 / WORD).capitalize()} times the bytes",
-        "moves eight times what it wants": lambda: f"moves {word(SECTOR / WORD)} times what it wants",
         "of 32 banks. Word i of 4 bytes": lambda: f"of {BANKS} banks. Word i of {WORD} bytes",
         "a thousand times in a row": Given("as often as you like"),
     },
