@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from convlab import ALGORITHMS, ConvProblem
-from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.winograd_s2d.space_to_depth import folded
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED, WARP
@@ -115,10 +114,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
     },
     "04": {
-        "With pointers of eight bytes, as in C, it is twice as large": lambda: (
-            "With pointers of eight bytes, as in C, it is "
-            f"{factor(8 / indirection_buffer(FIRST).itemsize)} as large"
-        ),
         "up to 62 % more speed": Told("paper"),
         "half as high and half as wide": lambda: "{0} as high and {0} as wide".format(
             factor(FIRST.P / FIRST.H)
