@@ -1,4 +1,4 @@
-"""The command line: ``convlab lab | start | run | doctor | algorithms | networks | bench``.
+"""The command line: ``convlab lab | start | run | progress | doctor | algorithms | networks | bench``.
 
 Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
 """
@@ -158,6 +158,22 @@ def doctor(
 
 
 @app.command()
+def progress(work: Work = None) -> None:
+    """Say how far you are: exercises and predictions of each notebook, and how good your guesses were."""
+    from convlab.lessons import progress as memory
+    from convlab.lessons.course import Standing, chapters
+    from convlab.lessons.map_of_course import CourseMap
+    from convlab.workspace import notebooks
+
+    kept = memory.of(work) if work else memory.here()
+    if kept.path is None:  # called outside of the learner's folder: the one that `convlab lab` would open
+        kept = memory.of(notebooks.ROOT / "work")
+    print(CourseMap(chapters(), Standing(kept.events())))
+    if trouble := kept.trouble():
+        print(f"convlab: {trouble}", file=sys.stderr)
+
+
+@app.command()
 def algorithms() -> None:
     """List the algorithms and the backends that run them."""
     from convlab.algorithms import ALGORITHMS
@@ -270,12 +286,13 @@ def bench_speeds(
 ) -> None:
     """Measure the speeds by which "auto" chooses, and keep them; shown beside those it went by before."""
     from convlab.auto import machine_file, measure
+    from convlab.auto.disturbance import AGAIN, watched
     from convlab.support.progress import Steps
 
     if if_unknown and (at := machine_file.measured_at()):
         print(f"The speeds of this machine are known; they were measured {at}.")
         return
-    with Steps() as steps:
+    with Steps() as steps, watched() as watch:
         steps.expect(measure.steps())
         before, now = measure.renew(forget_tuned=forget_tuned, on_step=steps.begin)
     then = measure.in_words(before) if before else {}
@@ -283,15 +300,21 @@ def bench_speeds(
         ("speed", (before and before.model) or "known before", "now"),
         [(name, then.get(name, ""), text) for name, text in measure.in_words(now).items()],
     )
+    if not watch.quiet:
+        print(f"{watch} {AGAIN}")
     print(machine_file.trouble() or f'"auto" goes by these from now on; kept in {machine_file.folder()}')
 
 
 @bench.command("roofs")
 def bench_roofs() -> None:
     """Measure the roofs of this machine: how fast it multiplies and copies at most."""
+    from convlab.auto.disturbance import AGAIN, watched
     from convlab.auto.roofs import Roofs
 
-    print(Roofs.here().describe())
+    with watched() as watch:
+        print(Roofs.here().describe())
+    if not watch.quiet:
+        print(f"{watch} {AGAIN}")
 
 
 # -- shared by the commands --------------------------------------------------------------------------------

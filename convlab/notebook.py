@@ -22,6 +22,7 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
 from convlab.support.files import data_path
+from convlab.support.measured import fastest
 from convlab.support.tables import as_text
 from convlab.support.units import bytes_text, count_text, ratio_text, time_text
 
@@ -35,6 +36,7 @@ __all__ = [
     "compare",
     "count_text",
     "data_path",
+    "fastest",
     "material",
     "random_arrays",
     "ratio_text",

@@ -16,7 +16,7 @@ from convlab.support.files import data_path
 
 ABOUT = data_path("measurements", "README.md")
 # Keys that came later, or that only some runs have.
-_MAY_LACK = {"simulated", "overheads", "resumed", "blas"}
+_MAY_LACK = {"simulated", "overheads", "resumed", "blas", "taken"}
 _ROOFS = {
     "convlab bench cpu": {"flops", "flops_all", "threads", "copies"},
     "convlab bench gpu": {"flops", "copy", "copy_bytes", "l2", "l2_bytes", "empty"},

@@ -1,5 +1,6 @@
 """Wrong inputs: each is answered by a ConvError that names the argument, the value and what was expected."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -252,7 +253,7 @@ MATRIX = np.ones((60, 60), np.float32)  # PROBLEM's: C*R*S by N*P*Q
         (lambda: networks.load_model("vgg16"), ["network='vgg16'", "resnet18, squeezenet1_0"]),
         (lambda: networks.load_model("resnet18", dtype="float16"), ["dtype='float16'", "float32, float64"]),
         (lambda: figures.photograph(4097), ["size=4097", "from 1 to 4096"]),
-        (lambda: reveal(3, 0, "ms"), ["actual=0", "above 0"]),
+        (lambda: reveal(3, math.nan, "ms"), ["actual=nan", "a number"]),
         (lambda: ALGORITHMS["direct"].supports("conv1"), ["problem is a str, 'conv1'", "a ConvProblem"]),
         (lambda: ALGORITHMS["im2row"].cost(PROBLEM, threads=0), ["threads=0", "from 1 to 1024"]),
         (lambda: plan(PROBLEM, W).resize(H=np.ones(2)), ["H=array([1., 1.])"]),

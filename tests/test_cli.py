@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
-from convlab.auto import machine_file, measure, speeds
+from convlab.auto import disturbance, machine_file, measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
 from convlab.machine.facts import Machine
@@ -306,7 +306,12 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
     slower = SPEEDS | {"roofs": SPEEDS["roofs"] | {"flops": 50e9}}
     measured = iter([SPEEDS, slower, SPEEDS])
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(measure, "measure", lambda on_step: next(measured))
+
+    def busy(on_step):
+        disturbance.note(wall=1.0, taken=0.4)
+        return next(measured)
+
+    monkeypatch.setattr(measure, "measure", busy)
     machine_file.forget()
     try:
         assert "not measured yet" in convlab("doctor").stdout
@@ -314,6 +319,7 @@ def test_speeds_are_measured_anew_on_request(monkeypatch, tmp_path):
         machine_file.keep_tuned(problem, 1, {"direct": 1.0})
         first = convlab("bench", "speeds").stdout
         assert "100 GFLOP/s" in first
+        assert "Other programs had the core for 40% of the time" in " ".join(first.split())
         assert re.search(r"the model for \S+", first)  # what "auto" went by until now
         assert f"kept in {tmp_path}" in " ".join(first.split())
         assert "are known; they were measured" in convlab("bench", "speeds", "--if-unknown").stdout

@@ -51,6 +51,8 @@ def put(y, where, value):
         (lambda y, *a: y + 3, "3 too large"),
         (lambda y, x, w, s, p: y * w.shape[1], "multiplied by R"),
         (lambda y, x, w, s, p: y / x.shape[3], "divided by C"),
+        (lambda y, x, w, s, p: y / w[0, ..., 0].size, "divided by R and by S"),
+        (lambda y, *a: 100 * y, "100 times too large"),
         (lambda y, *a: put(y, np.s_[:, 0], 99), "first row is wrong"),
         (lambda y, *a: put(y, np.s_[:, -1], 99), "last row is wrong"),
         (lambda y, x, w, s, p: y if s == 1 else y * 1.5, "wherever stride is 1"),
@@ -74,6 +76,37 @@ def test_a_clue_is_found(change, words):
 )
 def test_clues_of_numbers(function, words):
     assert words in said("output_size", function)
+
+
+def test_results_that_are_rounded():
+    right = EXERCISES["separable_saving"].answer
+    assert "rounded to 2 digits" in said("separable_saving", lambda *a: round(right(*a), 2))
+    assert said("separable_saving", lambda *a: round(right(*a), 2) + 0.001 * a[0]) == ""
+
+
+def test_what_a_single_right_case_has_in_common_with_itself_is_no_clue():
+    from convlab.lessons import check
+
+    right = EXERCISES["separable_saving"].answer
+    alone = lambda C, K, R, S: right(C, K, R, S) + (C - 1) * (K + S)  # noqa: E731
+    assert [case for case in EXERCISES["separable_saving"].cases() if case[0] == 1] == [(1, 1, 1, 1)]
+    assert check("separable_saving", alone).diagnosis == ""
+
+
+def test_wrong_only_where_is_said_of_what_explains_most():
+    right = EXERCISES["output_size"].answer
+    said_of = said("output_size", lambda H, R, s, p, d: right(H, R, s, p, d) + (H if p > 1 and R > 1 else 0))
+    assert said_of == "It is wrong only where padding is not 0."
+
+
+def test_arrays_that_do_not_fit():
+    differ = lambda x, w: np.fft.fft2(x) * np.fft.fft2(w)  # noqa: E731
+    assert "the shape (3,4) with one of the shape (2,1)" in said("correlate", differ)
+    assert said("correlate", lambda x, w: differ(x, w) if len(x) > 3 else np.linalg.inv(w)) == ""
+
+
+def test_a_place_has_no_value_that_changes_nothing():
+    assert said("holder", lambda row, column: row % 4 * 4 + column // 2 + column) == ""
 
 
 def test_fractions_that_are_lost():

@@ -155,6 +155,9 @@ def test_report_names_who_is_missing_and_why():
     assert "cut short" in report.notes(Measurement(HEADER | {"complete": False}))[-1]
     wild = replace(row("torch", 1.0), timing=Timing(1.0, 0.9, 1.5))
     assert "100% of the times scatter" in "\n".join(report.notes(Measurement(HEADER, [wild])))
+    taken = "\n".join(report.notes(Measurement(HEADER | {"taken": 0.4})))
+    assert "Other programs had the core for 40% of the time that was measured. Run it again" in taken
+    assert "had the core" not in "\n".join(report.notes(Measurement(HEADER | {"taken": 0.02})))
 
 
 def test_a_table_as_plain_text():

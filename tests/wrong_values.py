@@ -430,10 +430,10 @@ def rows() -> dict[str, Call]:
 
     # pictures
     row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
-        ranges={"a": (1.0, 2.0)}, roof=("roof", 2.0),
-        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}})  # fmt: skip
+        ranges={"a": (1.0, 2.0)}, roof=("roof", 2.0), marks={"a": 1.0},
+        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}, "marks": {"{}"}})  # fmt: skip
     timing = {"a": Timing(1.0, 1.0, 1.0)}
-    row("figures.charts.times", timings=timing, **one, log=True)
+    row("figures.charts.times", timings=timing, **one, log=True, layer=problem)
     row("figures.charts.curves", lines={"a": {1.0: 2.0}}, **one, x_axis="s", y_axis="s", roles={"a": "input"},
         dashed={"a": {1.0: 2.0}}, text=str, right={"text": CALLED, "dashed": {"{}"}})  # fmt: skip
     row("figures.charts.staircase", speeds={1024: 1e9, 2048: 1e9}, **one)
@@ -461,6 +461,8 @@ def rows() -> dict[str, Call]:
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
     row("figures.model_error_chart.model_error", found=judged)
+    row("benchmark.roofline.look_again", line=line, points=[], right={"points": ANY_LIST})
+    row("support.measured.fastest", seconds={"a": 1.0, "b": 2.0})
     row("figures.roofline_chart.roofline", line=line, points=[], title="A title", beside=[],
         right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
     row("figures.roofline_chart.rate_text", roof=line.adds)
@@ -482,7 +484,7 @@ def rows() -> dict[str, Call]:
         actual=1.0,
         unit="s",
         because="",
-        right={"guess": set(VALUES), "actual": NUMBER - {"-1", "0"}},
+        right={"guess": set(VALUES), "actual": NUMBER},
     )  # fmt: skip  a note asks for a number
     row("lessons.tutor.hint", name="output_size", named={"name": "exercise"})
     row("lessons.tutor.solution", name="output_size", named={"name": "exercise"})
@@ -617,7 +619,7 @@ def rows() -> dict[str, Call]:
         compiled={},
         right={"layer": set(), "compiled": {"{}"}},
     )
-    row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0,
+    row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0, flaw=None,
         right={name: {"0"} for name in ("kernel", "access", "step")})  # fmt: skip
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 

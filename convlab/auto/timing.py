@@ -2,7 +2,8 @@
 
 First the output is checked: an unchecked benchmark measures something else. Then the candidates take turns
 in random order, so that a drifting clock hits them all alike; each timed call comes after two untimed ones.
-What is told is the median and the quartiles of the rounds.
+What is told is the median and the quartiles of the rounds. A median knows how sure it is, and so does a ratio
+of two (`convlab.support.measured`); where other programs disturb, there are up to twice as many rounds.
 """
 
 from __future__ import annotations
@@ -12,26 +13,34 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from statistics import median, quantiles
+from functools import partial
+from statistics import quantiles
 
 import numpy as np
 
+from convlab.auto.disturbance import seconds_of
 from convlab.errors import ConvError
 from convlab.machine import cores
 from convlab.oracle import reference, tolerance
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Count, Filled, NotNegative, checked, kept
+from convlab.support.measured import Measured
 from convlab.support.units import time_text
 
 REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
+OPEN = 1.2  # a ratio whose interval spans more than this factor is worth as many rounds again
+BUDGET, MOST = 0.25, 25  # seconds for more rounds than were asked for, and how many at most
 
 Timer = Callable[[], float]  # makes some untimed calls, then a timed one; returns its seconds
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of one candidate, in seconds: the median of the rounds, and their quartiles."""
+    """Times of one candidate, in seconds: the median of the rounds, and their quartiles.
+
+    The median of a measurement is a `Measured`: divided by another it is a ratio with its interval.
+    """
 
     median: float
     low: float
@@ -59,7 +68,9 @@ def compare(
     expected, limit
         Every output must be within `limit` of `expected`, else nothing is timed.
     rounds, warm : int
-        Timed calls of each candidate, and untimed calls before each of them.
+        Timed calls of each candidate, at least, and untimed calls before each of them. What is quick has
+        more rounds, for a quarter of a second. If a ratio is still open by more than a fifth then, there are
+        as many again: at most twice as many, of at most twice as many calls (`disturbance.seconds_of`).
 
     Returns
     -------
@@ -75,8 +86,8 @@ def compare(
             output = run()  # compiles, too
             if expected is not None:
                 check_output(name, output, expected, limit)
-        times = take_turns({name: timer(run, warm) for name, run in candidates.items()}, rounds)
-    return {name: summary(seconds) for name, seconds in times.items()}
+        timers = {name: timer(run, warm) for name, run in candidates.items()}
+        return repeated(timers, rounds, budget=BUDGET, most=MOST)
 
 
 @kept
@@ -93,15 +104,7 @@ def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 def timer(run: Callable[[], object], warm: int = 2) -> Timer:
     """Return a function that calls `run` a few times untimed and once timed, and returns the seconds."""
-
-    def seconds() -> float:
-        for _ in range(warm):
-            run()
-        start = time.perf_counter()
-        run()
-        return time.perf_counter() - start
-
-    return seconds
+    return partial(seconds_of, run, warm)
 
 
 def take_turns(
@@ -142,6 +145,22 @@ def take_turns(
     return times
 
 
+def repeated(timers: dict[str, Timer], rounds: int, **options) -> dict[str, Timing]:
+    """Let timers take turns, and as often again if their ratios are still open; return what came of it."""
+    times = take_turns(timers, rounds, **options)
+    if is_open(times):
+        again = take_turns(timers, rounds, **options)
+        times = {name: times[name] + again[name] for name in times}
+    return summaries(times)
+
+
+def is_open(times: dict[str, list[float]]) -> bool:
+    """Say if the rounds leave a ratio to the fastest open by more than a fifth."""
+    medians = [timing.median for timing in summaries(times).values()]
+    ratios = [one / min(medians) for one in medians] if all(medians) else []
+    return any(ratio.high > OPEN * ratio.low for ratio in ratios)
+
+
 def check_output(name: str, output: np.ndarray, expected: np.ndarray, limit: float) -> None:
     """Refuse a wrong output; then spoil it, so that the next candidate cannot pass with this one's answer."""
     if np.shape(output) != expected.shape:
@@ -153,12 +172,18 @@ def check_output(name: str, output: np.ndarray, expected: np.ndarray, limit: flo
         output[...] = np.nan
 
 
-def summary(seconds: list[float]) -> Timing:
-    """Return the median and the quartiles of some times."""
+def summary(seconds: list[float], comparison: object = None) -> Timing:
+    """Return the median and the quartiles of times; all of the same turns get the same `comparison`."""
     if len(seconds) < 2:
-        return Timing(seconds[0], seconds[0], seconds[0])
+        return Timing(Measured.of(seconds), seconds[0], seconds[0])
     low, _, high = quantiles(seconds, n=4, method="inclusive")
-    return Timing(median(seconds), low, high)
+    return Timing(Measured.of(seconds, comparison), low, high)
+
+
+def summaries(times: dict[str, list[float]]) -> dict[str, Timing]:
+    """Return the summary of each who took turns with the others."""
+    comparison = object()
+    return {name: summary(seconds, comparison) for name, seconds in times.items()}
 
 
 @contextmanager

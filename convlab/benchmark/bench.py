@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import convlab
+from convlab.auto.disturbance import watched
 from convlab.auto.measure import measure
 from convlab.benchmark.baselines import BASELINES, Baseline, at_hand
 from convlab.benchmark.saved import CPU, Measurement, write
@@ -63,22 +64,24 @@ def bench_cpu(
     options = {"--quick": quick, f"--layers {words!r}": words, "--no-baselines": not (here or skipped)}
     command = " ".join([command, *(option for option, given in options.items() if given)])
     chosen = suite(here, words, quick)
-    header = first_header(CPU, command) | measure(quick=False)
-    header |= {"skipped": skipped, "left out": chosen.left_out} | (also or {})
-    measurement, tasks = Measurement(header), chosen.tasks()
-    on_start(len(tasks))
-    try:
-        write(path, measurement)
-        for task in tasks:
-            on_task(task)
-            measurement.rows += task.run(measurement.rows)
+    with watched() as watch:
+        header = first_header(CPU, command) | measure(quick=False)
+        header |= {"skipped": skipped, "left out": chosen.left_out} | (also or {})
+        measurement, tasks = Measurement(header), chosen.tasks()
+        on_start(len(tasks))
+        try:
             write(path, measurement)
-        measurement.header["complete"] = True
-        write(path, measurement)
-    except KeyboardInterrupt:
-        return measurement, INTERRUPTED
-    except ConvError as error:
-        return measurement, str(error)
+            for task in tasks:
+                on_task(task)
+                measurement.rows += task.run(measurement.rows)
+                header["taken"] = watch.share
+                write(path, measurement)
+            measurement.header["complete"] = True
+            write(path, measurement)
+        except KeyboardInterrupt:
+            return measurement, INTERRUPTED
+        except ConvError as error:
+            return measurement, str(error)
     return measurement, None
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.api import plan
-from convlab.auto.timing import REST, Timer, Timing, check_output, material, summary, take_turns, timer
+from convlab.auto.timing import REST, Timer, Timing, check_output, material, repeated, take_turns, timer
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
@@ -219,6 +219,7 @@ class Comparison:
         """Let them take turns, and return what came of it; without times where the clock takes none.
 
         The very slow have their turns among themselves, and fewer: the fast ones could hardly take theirs.
+        Where ratios are still open by more than a fifth, all have as many turns again.
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
         rest = 0.0 if self.clock.threads == 1 else REST
@@ -229,18 +230,19 @@ class Comparison:
                 self.left_out.append(name)
             else:
                 slow[name] = self._timers[name]
-        times = take_turns(slow, effort.rounds, rest=rest)
-        times |= take_turns(fast, effort.rounds, budget=effort.budget, most=effort.most, rest=rest)
-        one = self.workload
+        timings, one = {}, self.workload
+        for timers, budget in ((slow, 0.0), (fast, effort.budget)):
+            how = {"rounds": effort.rounds, "most": effort.most, "budget": budget, "rest": rest}
+            timings |= take_turns(timers, **how) if self.clock.simulated else repeated(timers, **how)
         return [
             Row(
                 *(part, one.network, one.layer, one.count, one.problem, name),
                 ours=name in self._ours,
                 threads=self.clock.threads,
-                rounds=len(times[name]),
-                timing=UNTIMED if self.clock.simulated else summary(times[name]),
+                rounds=effort.rounds if self.clock.simulated else timings[name].median.count,
+                timing=UNTIMED if self.clock.simulated else timings[name],
                 cache=cache or self.clock.cache,
             )
             for name in self._timers
-            if name in times
+            if name in timings
         ]

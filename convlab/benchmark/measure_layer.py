@@ -9,7 +9,7 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.api import plan
-from convlab.auto.timing import alone, check_output, material, summary, take_turns, timer
+from convlab.auto.timing import alone, check_output, material, repeated, timer
 from convlab.benchmark.roofline_points import Point, point
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
@@ -32,7 +32,7 @@ def measure_layer(
     layer : str
         Its name in the picture.
     rounds : int
-        Timed calls of each; the median counts.
+        Timed calls of each, and as many again if their ratios are still open; the median counts.
 
     Returns
     -------
@@ -56,5 +56,5 @@ def measure_layer(
             prepared = plan(problem, w, algorithm=name, backend="cpu", threads=1)
             check_output(name, prepared(x, out=y), expected, limit * algorithm.rounding)  # compiles, too
             timers[name] = timer(partial(prepared, x, out=y), warm=1)
-        times = take_turns(timers, rounds)
-    return [point(problem, name, summary(times[name]).median, layer=layer) for name in timers]
+        timings = repeated(timers, rounds)
+    return [point(problem, name, timing.median, layer=layer) for name, timing in timings.items()]

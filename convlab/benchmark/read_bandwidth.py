@@ -6,9 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from convlab.auto.disturbance import in_order
 from convlab.auto.timing import timer
 from convlab.cpu.jit import njit
 from convlab.support.checked import Count, checked
+from convlab.support.measured import Measured
 
 
 @njit
@@ -30,20 +32,25 @@ def read_speeds(smallest: Count = 8 << 10, largest: Count = 128 << 20, rounds: C
     smallest, largest : int
         Sizes in bytes; each step is twice the last.
     rounds : int
-        The best of so many rounds counts: what disturbs can only slow down.
+        The best of so many rounds counts: what disturbs can only slow down. A size that is slower than the
+        next is looked at again.
 
     Returns
     -------
     dict of int to float
-        Array size in bytes to reading speed in bytes for each second.
+        Array size in bytes to reading speed in bytes for each second, a `Measured`.
     """
-    speeds = {}
-    size = smallest
+    speeds, size = {}, smallest
     while size <= largest:
-        array = np.ones(size // 4, np.float32)
-        times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
-        _read(array, times)
-        seconds = timer(partial(_read, array, times), warm=0)
-        speeds[size] = size * times / min(seconds() for _ in range(rounds))
+        speeds[size] = _speed(size, rounds)
         size *= 2
-    return speeds
+    return in_order(speeds, partial(_speed, rounds=rounds))
+
+
+def _speed(size: int, rounds: int) -> float:
+    """Return the bytes a second of reading an array of so many bytes."""
+    array = np.ones(size // 4, np.float32)
+    times = max(1, (32 << 20) // size)  # about 32 MiB a round, so that every round takes milliseconds
+    _read(array, times)
+    seconds = timer(partial(_read, array, times), warm=0)
+    return size * times / Measured.shortest([seconds() for _ in range(rounds)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from convlab.auto.disturbance import AGAIN, Watch
 from convlab.auto.roofs import Roofs
 from convlab.benchmark import model_error_tables
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
@@ -39,10 +40,11 @@ def notes(measurement: Measurement) -> list[str]:
         lines.append(f"skipped: {name}: {reason}")
     for name, layers in header["left out"].items():
         lines.append(f"left out as too slow: {name}, {len(layers)} times")
+    if not (watch := Watch(1.0, header.get("taken", 0.0))).quiet:
+        lines.append(f"{watch} {AGAIN}")
     if (share := disturbed(measurement.rows)) > 0.1:
         lines.append(
-            f"Other programs were at work: {share:.0%} of the times scatter by more than a tenth. "
-            "Run it again when the machine is quiet."
+            f"Other programs were at work: {share:.0%} of the times scatter by more than a tenth. {AGAIN}"
         )
     if not header["complete"]:
         lines.append("This run was cut short: the tables show what had been measured.")

@@ -98,7 +98,7 @@ class Row:
             values |= dict(zip(columns, getattr(p, name), strict=True))
         values |= dict(zip(_SIDES, (side for axis in p.padding for side in axis), strict=True))
         values |= {"ours": int(self.ours)}
-        values |= {name: f"{getattr(self.timing, name):.4e}" for name in _TIMES}
+        values |= {name: f"{float(getattr(self.timing, name)):.4e}" for name in _TIMES}
         return {column: str(values[column]) for column in COLUMNS}
 
     @cached_property

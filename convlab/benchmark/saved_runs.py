@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import reprlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,10 +19,13 @@ from convlab.algorithms import ALGORITHMS
 from convlab.benchmark.saved import CPU, GPU, Measurement, Row, read
 from convlab.cost.phases import OVERHEADS
 from convlab.errors import ConvError
+from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
+from convlab.support.files import data_path
 
 _OF_LAYERS = ("layers", "depthwise", "networks", "autotune", "threads")  # ours are all in `ALGORITHMS`
+_ALONE = ("layers", "depthwise", "networks", "paper")  # parts whose layers run by themselves
 _LONGEST = 200  # letters of a name
 # What a strange header may lead to.
 _WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError
@@ -57,6 +60,35 @@ def runs(folder: Path, what: str) -> dict[str, Measurement]:
         if run.header["what"] == what:
             found[path.name] = _known(run, path)
     return found
+
+
+def undisturbed(problem: ConvProblem, names: Collection[str]) -> tuple[str, dict[str, float]]:
+    """Return the times of a layer on one thread, from the run that came with the course.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+    names : collection of str
+        Candidates; ours may be called "convlab: im2row" as well.
+
+    Returns
+    -------
+    str, dict of str to float
+        The processor and the date; and the seconds, by name, of those that the run has.
+    """
+    rows = [
+        (run, row)
+        for run in runs(data_path("measurements"), CPU).values()
+        for row in run.rows
+        if row.problem == problem and row.threads == 1 and row.cache == "warm" and row.part in _ALONE
+    ]
+    if not rows:
+        return "", {}
+    run = rows[-1][0]
+    found = {row.candidate: row.seconds for one, row in rows if one is run}
+    whose = f"{run.header['machine']['processor']}, {run.header['date'][:10]}"
+    short = {name: name.removeprefix("convlab: ") for name in names}
+    return whose, {name: found[word] for name, word in short.items() if word in found}
 
 
 def check(header: dict) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from convlab.auto.timing import Timing
+from convlab.benchmark.saved_runs import undisturbed
+from convlab.errors import ParameterError
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, Role, Words, figure_style, headline
+from convlab.problem import ConvProblem
 from convlab.support.checked import Count, Filled, Positive, checked
-from convlab.support.checks import check_names
+from convlab.support.checks import check_names, said
+from convlab.support.measured import TOO_NOISY, Measured
 from convlab.support.units import bytes_text, time_text
 
 
@@ -24,8 +28,12 @@ def bars(
     log: bool = False,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     roof: tuple[str, float] | None = None,
+    marks: Mapping[str, float] | None = None,
 ) -> Picture:
     """Draw horizontal bars, the first at the top, each with its value at its end.
+
+    A value that was measured (`convlab.support.measured`) has a line from end to end of its interval. If that
+    tells nothing, the bar is hollow.
 
     Parameters
     ----------
@@ -46,6 +54,8 @@ def bars(
         A thin line over the bar from low to high.
     roof : (str, float), optional
         A dashed line across all bars: its name, and where it lies.
+    marks : mapping of str to float, optional
+        Diamonds, for some of the bars: what the same is elsewhere.
     """
     import matplotlib.pyplot as plt
 
@@ -53,18 +63,26 @@ def bars(
         check_names("roles", roles, values)
     if ranges:
         check_names("ranges", ranges, values)
+    marks = marks or {}
+    if strange := marks.keys() - values.keys():
+        raise ParameterError(f"marks={said(marks)}; expected names of bars, not {said(strange.pop())}")
+    ranges = ranges or {name: (v.low, v.high) for name, v in values.items() if isinstance(v, Measured)}
     step, words = (16, "sixteen") if text is bytes_text else (10, "ten")  # 64 KiB, 1 MiB, 16 MiB
     with figure_style():
         fig, ax = plt.subplots(figsize=(8, 0.8 + 0.36 * len(values)))
         names = list(values)[::-1]
         for y, name in enumerate(names):
             role = roles if isinstance(roles, str) else roles[name]
-            ax.barh(y, values[name], color=ROLES[role], height=0.66)
-            if ranges:
+            told = not getattr(values[name], "noisy", False)
+            ax.barh(y, values[name], color=ROLES[role], height=0.66, fill=told, edgecolor=ROLES[role])
+            if name in ranges:
                 ax.plot(ranges[name], (y, y), color=LIGHT["ink"], linewidth=1.2)
+            if name in marks:
+                ax.plot(marks[name], y, "D", color=LIGHT["paper"], markeredgecolor=LIGHT["ink"], markersize=7)
+            words = text(values[name]) if told else TOO_NOISY
             ax.annotate(
-                text(values[name]),
-                (max(values[name], *(ranges[name] if ranges else (0,))), y),
+                f"{words}  ◇ {text(marks[name])}" if name in marks else words,
+                (max(values[name], *ranges.get(name, (0,)), marks.get(name, 0)), y),
                 xytext=(6, 0),
                 textcoords="offset points",
                 va="center",
@@ -112,17 +130,36 @@ def _short(text: str) -> str:
 
 @checked
 def times(
-    timings: Filled[Mapping[str, Timing]], *, title: str, alt: Words, log: bool = True, **options
+    timings: Filled[Mapping[str, Timing]],
+    *,
+    title: str,
+    alt: Words,
+    log: bool = True,
+    layer: ConvProblem | None = None,
+    **options,
 ) -> Picture:
-    """Draw measured times as bars: the median, and a line from the lower to the upper quartile."""
+    """Draw measured times as bars: the median, and a line from the lower to the upper quartile.
+
+    Where the title holds a number that other programs have left open, the times of a saved run stand beside,
+    if one has this layer.
+    """
+    axis, marks = "time, median of the rounds", {}
+    if TOO_NOISY in title and layer is not None:
+        whose, elsewhere = undisturbed(layer, timings)
+        marks = {name: seconds * 1e3 for name, seconds in elsewhere.items()}
+        if marks:
+            axis += f"; diamonds: {whose}, undisturbed"
+            alt += f". Undisturbed, on {whose}: "
+            alt += ", ".join(f"{name} {time_text(seconds)}" for name, seconds in elsewhere.items())
     return bars(
-        {name: t.median * 1e3 for name, t in timings.items()},
+        {name: float(t.median) * 1e3 for name, t in timings.items()},
         title=title,
-        axis="time, median of the rounds",
+        axis=axis,
         alt=alt,
         text=lambda ms: time_text(ms / 1e3),
         log=log,
         ranges={name: (t.low * 1e3, t.high * 1e3) for name, t in timings.items()},
+        marks=marks,
         **({"roles": "output"} | options),
     )
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Annotated
 
 from convlab.support.checks import check_choice, check_words
+from convlab.support.measured import TOO_NOISY
 
 # What a thing is, and the colour that says so.
 ROLES = {
@@ -82,9 +83,16 @@ def css() -> str:
     return f".convlab {{ {roles}{themes['light']}}}\n{dark_pages} {{ {themes['dark']}}}\n"
 
 
+# In place of a finding that there is not.
+BUSY = "Too noisy to tell: other programs disturb this. Close them, and run the cell again"
+
+
 def headline(fig, title: str) -> None:
-    """Write the finding over the whole width of a figure, where long labels do not push it aside."""
-    fig.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=12)
+    """Write the finding over the whole width of a figure, where long labels do not push it aside.
+
+    A title that holds a number which the measurement leaves open is no finding.
+    """
+    fig.suptitle(BUSY if TOO_NOISY in title else title, x=0.01, ha="left", fontweight="bold", fontsize=12)
 
 
 def figure_style() -> AbstractContextManager:

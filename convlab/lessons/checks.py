@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.kernel_checks import check_kernel
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
-from convlab.support.checked import Positive, checked
-from convlab.support.checks import check_choice
+from convlab.support.checked import checked
+from convlab.support.checks import check_choice, check_number
+from convlab.support.measured import Measured
 
 
 def check(name: str, function: Callable) -> Note:
@@ -50,6 +51,7 @@ def check(name: str, function: Callable) -> Note:
         note = _check_function(name, exercise, function)
     if note.good is not None:
         progress.record("try", name, good=note.good, diagnosis=note.diagnosis)
+    note.aside = progress.trouble()
     return note
 
 
@@ -62,7 +64,7 @@ def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
         return Note(None, "Not started: the function returns nothing yet.", exercise.statement)
     count = sum(1 for _ in exercise.cases())
     for number, outcome in enumerate(outcomes, 1):
-        where = f"Case {number} of {count}: {_call(function, exercise.arguments, outcome.arguments)}"
+        where = f"Case {number} of {count}: {_call(function, exercise, outcome.arguments)}"
         printed = f"\n\nprinted:\n{outcome.printed}" if outcome.printed else ""
         if outcome.error is not None:
             body = f"{where}\n{said_of_error(outcome.error)}{printed}"
@@ -89,19 +91,30 @@ def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
     )
 
 
+class _Unwatchable(Exception):
+    """A right answer that fails on arrays that watch it: that is not its fault."""
+
+
 def _missing(exercise: Exercise, function: Callable) -> str:
-    """Say what is missing in how a right function works; if the arrays that watch it break it, nothing is."""
+    """Say what is missing in how a right function works; nothing, where that cannot be seen."""
+
+    def answer(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except (Exception, SystemExit) as error:
+            raise _Unwatchable from error
+
     if exercise.method is None:
         return ""
     try:
         with guarded(SECONDS):
-            return exercise.method(function)
-    except (Exception, SystemExit, TimeUp):
+            return exercise.method(answer)
+    except (_Unwatchable, TimeUp):
         return ""
 
 
 @checked
-def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
+def reveal(guess: Any, actual: Annotated[float, check_number], unit: str, because: str = "") -> Note:
     """Hold a prediction against what came out.
 
     Parameters
@@ -109,7 +122,7 @@ def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
     guess : float or None
         Your number; None as long as you have not committed to one.
     actual : float
-        What was computed or measured.
+        What was computed, or measured (`convlab.support.measured`); a loss is 0 or less.
     unit : str
         The unit of both.
     because : str
@@ -123,10 +136,18 @@ def reveal(guess: Any, actual: Positive, unit: str, because: str = "") -> Note:
         guess = math.nan
     if not 0 < guess < math.inf:
         return Note(None, "A guess is a number above 0: write one in place of what is there.")
-    actual = float(actual)  # a fraction, too
-    ratio = max(guess, actual) / min(guess, actual)
+    actual = actual if isinstance(actual, Measured) else float(actual)  # a fraction, too
+    if getattr(actual, "noisy", False):
+        said = (
+            f"You said {guess:,.4g}; this machine is too busy to tell. Run the cell again when it is calmer."
+        )
+        return Note(None, said, because)
+    truth, told = float(actual), f"{actual:,.4g}"
+    if truth <= 0:
+        return Note(False, f"You said {guess:,.4g}; it is {told} {unit}: no gain, a loss.", because)
+    ratio = max(guess, truth) / min(guess, truth)
     verdict = "close" if ratio < 1.25 else "within a factor of two" if ratio < 2 else f"off {ratio:.3g} times"
-    return Note(ratio < 2, f"You said {guess:,.4g}; it is {actual:,.4g} {unit}: {verdict}.", because)
+    return Note(ratio < 2, f"You said {guess:,.4g}; it is {told} {unit}: {verdict}.", because)
 
 
 def trial(kernel: Any, grid: Any, block: Any, *arguments: Any) -> Note:
@@ -146,14 +167,15 @@ def trial(kernel: Any, grid: Any, block: Any, *arguments: Any) -> Note:
     return Note(True, "No mistake: no race, nothing out of bounds, nothing read before it was written.")
 
 
-def _call(function: Any, names: Sequence[str], values: Sequence[Any]) -> str:
+def _call(function: Any, exercise: Exercise, values: Sequence[Any]) -> str:
     """Write the call as the learner could type it, with small arrays below."""
     name = getattr(function, "__name__", "your function")
-    call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in zip(names, values, strict=True))})"
+    named = dict(zip(exercise.arguments, values, strict=True))
+    call = f"{name}({', '.join(f'{n}={_brief(v)}' for n, v in named.items())})"
     arrays = [
         _written(n, v)
-        for n, v in zip(names, values, strict=True)
-        if isinstance(v, np.ndarray) and v.size <= READABLE
+        for n, v in named.items()
+        if isinstance(v, np.ndarray) and v.size <= READABLE and n not in exercise.unprinted
     ]
     return "\n".join([call, *arrays])
 

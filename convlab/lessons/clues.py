@@ -1,17 +1,17 @@
 """What the numbers themselves tell of a mistake that has no name in the bank.
 
-Each clue is a function that looks at all cases or at the first wrong one, and says a sentence or nothing.
-They are asked from the most particular to the most general.
+Each clue is a function that looks at a wrong array beside the right one, and yields sentences that are so.
+Said is the first that is so in every wrong case. After these come clues from all cases together: `across`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 
+from convlab.lessons.across import clues_of_cases
 from convlab.lessons.attempt import Outcome
 from convlab.lessons.difference import numbers, same, wrong_cells
 from convlab.lessons.exercise import Exercise
@@ -38,14 +38,14 @@ Letters = str | tuple[str, ...]
 def clue(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
     """Return the first clue that fits, or ""."""
     wrong = [o for o in outcomes if not same(o.expected, o.got)]
-    kinds = (_clues_of_parts, _clues_of_a_case, _clues_of_all)
+    kinds = (_clues_of_parts, _clues_of_a_case, clues_of_cases)
     found = (said for kind in kinds for said in kind(exercise, outcomes, wrong))
     return next(found, "") if wrong else ""
 
 
 def _clues_of_parts(exercise: Exercise, all_: Sequence[Outcome], _: Sequence[Outcome]) -> Iterator[str]:
     def look(each: Sequence[Outcome]) -> Iterator[str]:
-        return _clues_of_all(exercise, each, [o for o in each if not same(o.expected, o.got)])
+        return clues_of_cases(exercise, each, [o for o in each if not same(o.expected, o.got)])
 
     return clues_of_parts(exercise.parts, all_, look) if exercise.parts else iter(())
 
@@ -58,17 +58,11 @@ def _clues_of_a_case(exercise: Exercise, _: Sequence[Outcome], wrong: Sequence[O
         yield from of_arrays(pairs, exercise.shapes.get("return", ""))
 
 
-def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: str) -> Iterator[str]:
+def of_arrays(pairs: Sequence[tuple[np.ndarray, np.ndarray]], letters: Letters) -> Iterator[str]:
     """Yield what holds of all pairs of an array that was expected and one that came out; there are some."""
     for look in (_empty, _whole, _unordered, _turned, _sized, _shifted, _placed):
         each = [list(look(e, g, letters if len(letters) == e.ndim else "")) for e, g in pairs]
         yield from (sentence for sentence in each[0] if all(sentence in other for other in each))
-
-
-def _clues_of_all(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[Outcome]) -> Iterator[str]:
-    if len(all_) > 2 and all(o.got is not None and same(o.got, all_[0].got) for o in all_):
-        yield "It returns the same in every case: what does the result depend on?"
-    yield from filter(None, (_factor(exercise, all_), _offset(exercise, all_), _where(exercise, all_, wrong)))
 
 
 # -- one array beside another: all that may be said of it --------------------------------------------------
@@ -145,106 +139,18 @@ def _placed(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator
     for axis, size in enumerate(wrong.shape):
         if size == 1:
             continue
-        each = np.moveaxis(wrong, axis, 0).reshape(size, -1).any(axis=1)
+        each = [bool(part.any()) for part in np.moveaxis(wrong, axis, 0)]
         name = AXES.get(letters[axis], letters[axis]) if letters else f"entry along axis {axis}"
-        if not each[0] and each[1:].all():
+        if not each[0] and all(each[1:]):
             yield f"Only the first {name} is right."
-        if each[-1] and not each[:-1].any():
+        if each[-1] and not any(each[:-1]):
             yield f"Only the last {name} is wrong: what is different about it?"
-        if each[0] and not each[1:].any():
+        if each[0] and not any(each[1:]):
             yield f"Only the first {name} is wrong: what is different about it?"
     long = [axis for axis, size in enumerate(wrong.shape) if size > 2]
     inside = tuple(slice(1, -1) if axis in long else slice(None) for axis in range(wrong.ndim))
     if long and not wrong[inside].any():
         yield "Only the border is wrong: what lies beside the first and the last window?"
-
-
-# -- all cases together --------------------------------------------------------------------------------------
-
-
-def _factor(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
-    """Find that all results are the right ones times an argument or a simple number."""
-    ratios = [_one_ratio(o) for o in outcomes]
-    if any(r is None for r in ratios) or np.allclose(ratios, 1):
-        return ""
-    plain = {1 / n: f"{n:g} times too small" for n in (2, 3, 4, 8, 16, 1000, 1e6)}
-    plain |= {1 / r: said.replace("small", "large") for r, said in plain.items()}
-    for ratio, said in plain.items():
-        if np.allclose(ratios, ratio, rtol=1e-4):
-            return f"Every result is {said}."
-    for name, values in _features(exercise, outcomes).items():
-        if all(v > 0 for v in values):
-            for power, said in ((1, "large: it is multiplied"), (-1, "small: it is divided")):
-                for extra in (1, *plain):
-                    if np.allclose(ratios, [extra * float(v) ** power for v in values], rtol=1e-4):
-                        also = "" if extra == 1 else f", and besides {plain[extra]}"
-                        return f"Every result is too {said} by {name} once more than it should be{also}."
-    return ""
-
-
-def _one_ratio(outcome: Outcome) -> float | None:
-    expected, got = np.asarray(outcome.expected, np.float64), numbers(outcome.got)
-    if got is None or got.shape != expected.shape or not expected.any():
-        return None
-    ratios = got[expected != 0] / expected[expected != 0]
-    return float(ratios.flat[0]) if np.allclose(ratios, ratios.flat[0], rtol=1e-4) else None
-
-
-def _offset(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
-    """Find that all numbers are too large or too small by the same."""
-    steps = []
-    for o in outcomes:
-        expected, got = np.asarray(o.expected, np.float64), numbers(o.got)
-        if got is None or got.shape != expected.shape or not got.size:
-            return ""
-        off = got - expected
-        if not np.allclose(off, off.flat[0], rtol=1e-6, atol=1e-6 * np.abs(expected).max()):
-            return ""
-        steps.append(float(off.flat[0]))
-    if np.allclose(steps, steps[0]) and steps[0]:
-        return f"Every result is {abs(steps[0]):g} too {'large' if steps[0] > 0 else 'small'}."
-    for name, values in _features(exercise, outcomes).items():
-        for sign, said in ((1, "large"), (-1, "small")):
-            if np.allclose(steps, [sign * float(v) for v in values]):
-                return f"Every result is too {said} by just {name}."
-    return ""
-
-
-def _where(exercise: Exercise, outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
-    """Find what the cases that are right have in common."""
-    bad = [any(o is w for w in wrong) for o in outcomes]
-    if all(bad):
-        return ""
-    verb = "raises an error" if all(o.error for o in wrong) else "is wrong"
-    features = _features(exercise, outcomes)
-    plain = {name: 0 if "padding" in name else 1 for name in features}  # what changes nothing
-    for name, values in features.items():
-        if [v != plain[name] for v in values] == bad:
-            return f"It is right wherever {name} is {plain[name]}, and {verb} in every case where it is not."
-    for a, b in (("H", "W"), ("R", "S"), ("P", "Q")):
-        if not {a, b} <= set(features):
-            continue
-        if [x != y for x, y in zip(features[a], features[b], strict=True)] == bad:
-            return f"It is right wherever {a} and {b} are equal, and {verb} wherever they are not."
-    for name, values in features.items():
-        usual = [is_bad for v, is_bad in zip(values, bad, strict=True) if v == plain[name]]
-        if len(usual) > 1 and not any(usual):
-            return f"It {verb} only where {name} is not {plain[name]}."
-    return ""
-
-
-def _features(exercise: Exercise, outcomes: Sequence[Outcome]) -> Mapping[str, list[Any]]:
-    """Return the numbers among the arguments of every case, and the sizes of arrays by their letters."""
-    rows = []
-    for o in outcomes:
-        row: dict[str, Any] = {}
-        for name, value in zip(exercise.arguments, o.arguments, strict=True):
-            if isinstance(value, (int, float)):
-                row[name] = value
-            elif isinstance(value, np.ndarray) and len(exercise.shapes.get(name, "")) == value.ndim:
-                row |= dict(zip(exercise.shapes[name], value.shape, strict=True)) | row
-        rows.append(row)
-    return {name: [row[name] for row in rows] for name in rows[0] if all(name in row for row in rows)}
 
 
 def _cut(axis: int, part: slice) -> tuple[slice, ...]:

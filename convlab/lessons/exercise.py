@@ -136,6 +136,8 @@ class Exercise(Task):
     window : callable, optional
         ``window(index, *arguments)`` returns the argument that number `index` of the result is made from, as
         (its name, the indices that are read).
+    unprinted : tuple of str
+        Arguments that would say nothing if they were printed.
     parts : tuple of str
         If the result is several numbers, what each of them is called.
     method : callable, optional
@@ -146,5 +148,6 @@ class Exercise(Task):
     answer: Callable[..., Any]
     shapes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     window: Callable[..., tuple[str, list[tuple[int, ...]]]] | None = None
+    unprinted: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     method: Callable[[Callable[..., Any]], str] | None = None

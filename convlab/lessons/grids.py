@@ -93,7 +93,8 @@ class _Plane:
         if part.shape != plane.shape:
             title += f" (rows {row0} to {row0 + len(part) - 1}, columns {col0} to {col0 + part.shape[1] - 1})"
         return (
-            '<div style="overflow-x:auto;max-width:100%"><table style="border-collapse:collapse;margin:0;'
+            '<div style="overflow-x:auto;max-width:100%;min-width:8.5em">'
+            '<table style="border-collapse:collapse;margin:0;'
             'font-variant-numeric:tabular-nums;font-size:12px"><caption style="caption-side:top;text-align:'
             f'left;white-space:normal;padding:0 0 .2em;color:inherit">{html.escape(title)}</caption>'
             f"<tbody>{''.join(rows)}</tbody></table></div>"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,14 @@ import numpy as np
 from convlab.lessons.attempt import Outcome, said_of_error
 from convlab.lessons.grids import grids
 from convlab.lessons.guard import TimeUp
+from convlab.lessons.kernel_clues import another_way
 from convlab.lessons.kernel_diagnosis import diagnosis
 from convlab.lessons.kernel_exercise import KernelExercise
-from convlab.lessons.kernel_run import SECONDS, Ran, carried, run_all
+from convlab.lessons.kernel_run import SECONDS, Ran, run_all
 from convlab.lessons.kernel_view import microscope
 from convlab.lessons.kernel_waste import waste
 from convlab.lessons.note import Note
 from convlab.support.checks import said
-
-ANOTHER_WAY = "Right numbers, but not in the way that was asked for."
 
 
 def check_kernel(exercise: KernelExercise, kernel: Any) -> Note:
@@ -29,22 +30,22 @@ def check_kernel(exercise: KernelExercise, kernel: Any) -> Note:
     count = len(list(exercise.cases()))
     if not any(ran.sites or ran.mistakes or ran.error for ran in runs):
         return Note(None, "Not started: the kernel touches no memory yet.", exercise.statement)
-    for number, ran in enumerate(runs):
-        where = f"Case {number + 1} of {count}: {ran.launch}"
-        printed = f"\n\nprinted:\n{ran.printed}" if ran.printed else ""
-        if isinstance(ran.error, TimeUp):
-            body = f"{where}\n{said_of_error(ran.error, SECONDS)}{printed}"
-            return Note(False, "The kernel takes too long.", body)
-        title, body = _verdict(exercise, number, ran)
-        if title:
-            return Note(
-                False,
-                title,
-                f"{where}\n{body}{printed}" if body else where,
-                diagnosis=diagnosis(exercise, runs),
-                picture=_grids(exercise, ran),
-                widget=microscope(exercise, number, ran),
-            )
+    for look in (_wrong, _another_way, _at_a_price):  # numbers of all launches before the price of one
+        for number, ran in enumerate(runs):
+            title, body = look(exercise, number, ran)
+            if title:
+                why = diagnosis(exercise, runs)
+                where = f"Case {number + 1} of {count}: {ran.launch}"
+                told = "" if body == why else f"\n{body}"
+                printed = f"\n\nprinted:\n{ran.printed}" if ran.printed else ""
+                return Note(
+                    False,
+                    title,
+                    f"{where}{told}{printed}",
+                    diagnosis=why,
+                    picture=_grids(exercise, ran),
+                    widget=microscope(exercise, number, ran),
+                )
     return Note(True, f"Right, in all {count} cases, with no race and no waste.")
 
 
@@ -69,6 +70,8 @@ def _not_a_kernel(kernel: Any, exercise: KernelExercise) -> str:
         return f"{name} is compiled for the processor: a kernel has `@cuda.jit` above it."
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         return f"{name} is not a plain `def`: a kernel has no `yield` and no `async`, it writes into y."
+    if foreign := _foreign(function):
+        return f"{name} has a `{foreign}`: there is no such thing in a kernel."
     wanted = exercise.arguments
     try:
         inspect.signature(function).bind(*wanted)
@@ -78,24 +81,35 @@ def _not_a_kernel(kernel: Any, exercise: KernelExercise) -> str:
     return ""
 
 
-def _verdict(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:
-    """Return a title and what there is to say of a launch that went wrong; two empty texts if none did."""
+def _foreign(function: Any) -> str:
+    """Return what no kernel can be compiled with, if it is in one."""
+    try:
+        tree = ast.parse(dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):
+        return ""
+    words = {ast.Try: "try", ast.With: "with", ast.Lambda: "lambda", ast.ListComp: "[... for ... in ...]"}
+    return next((words[type(node)] for node in ast.walk(tree) if type(node) in words), "")
+
+
+def _wrong(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:
+    """Return a title and what there is to say where a launch went wrong; two empty texts if it did not."""
+    if isinstance(ran.error, TimeUp):
+        return "The kernel takes too long.", said_of_error(ran.error, SECONDS)
     if ran.mistakes:
         return "The lane simulator found a mistake.", "\n".join(map(str, ran.mistakes))
     if ran.error is not None:
         return "The kernel cannot be run.", said_of_error(ran.error)
-    if wrong := _difference(ran):
-        return "Not yet.", wrong
-    if exercise.carries and not carried(ran):
-        return (
-            ANOTHER_WAY,
-            "No thread reads in shared memory what another put there, and that is the point.",
-        )
-    if exercise.method is not None and (missing := exercise.method(ran)):
-        return ANOTHER_WAY, missing
-    if wasted := waste(exercise, number, ran):
-        return "Right numbers, but at too high a price.", wasted
-    return "", ""
+    return ("Not yet.", _difference(ran)) if ran.wrong.any() else ("", "")
+
+
+def _another_way(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:
+    missing = another_way(exercise, ran)
+    return ("Right numbers, but not in the way that was asked for.", missing) if missing else ("", "")
+
+
+def _at_a_price(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:
+    wasted = waste(exercise, number, ran)
+    return ("Right numbers, but at too high a price.", wasted) if wasted else ("", "")
 
 
 def _grids(exercise: KernelExercise, ran: Ran) -> str:
@@ -103,13 +117,13 @@ def _grids(exercise: KernelExercise, ran: Ran) -> str:
     if ran.y is None or ran.mistakes or not ran.wrong.any():
         return ""
     y = np.where(ran.unwritten, np.nan, ran.y)
-    return grids(exercise, Outcome((), ran.launch.expected, y))
+    page = grids(exercise, Outcome((), ran.launch.expected, y))
+    written = np.isnan(ran.y[~ran.unwritten]).any()
+    return page if written else page.replace(">nan<", "><")  # an empty cell: nobody wrote there
 
 
 def _difference(ran: Ran) -> str:
     expected = ran.launch.expected
-    if not ran.wrong.any():
-        return ""
     if ran.unwritten.any():
         first = _index(ran.unwritten)
         return (

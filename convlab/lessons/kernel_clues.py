@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
+from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator import Mistake, errors
+from convlab.gpu.simulator.traced_arrays import TracedArray
 from convlab.lessons.clues import AXES, of_arrays
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
-from convlab.lessons.kernel_run import Ran
+from convlab.lessons.kernel_run import Ran, carried
+from convlab.lessons.kernel_waste import why_wasted
 
 BARRIERS = (
     "A barrier is for all threads of the block: none may pass it by. It stands under no `if` that some "
     "threads skip, below no early `return`, and in a loop only if all go round equally often."
 )
+ORDER = (errors.BARRIER, errors.BOUNDS, errors.NEGATIVE, errors.RACE)  # what says the most, first
 EARLY = (
     "What is read there was put there by nobody yet: either another thread is to write it, and there is no "
     "barrier between, or nobody ever does."
@@ -26,19 +31,46 @@ def clue(exercise: KernelExercise, runs: Sequence[Ran]) -> str:
     """Return what can be told of the first launch that went wrong, or ""."""
     bad = next((ran for ran in runs if not ran.right), None)
     if bad is None:
-        return ""
+        if missing := next(filter(None, (another_way(exercise, ran) for ran in runs)), ""):
+            return missing
+        return next(filter(None, (why_wasted(exercise, number, ran) for number, ran in enumerate(runs))), "")
     if bad.mistakes:
-        return next(filter(None, (_of_mistake(bad, mistake) for mistake in bad.mistakes)), "")
+        mistakes = sorted(bad.mistakes, key=lambda m: ORDER.index(m.kind) if m.kind in ORDER else len(ORDER))
+        return next(filter(None, (_of_mistake(bad, mistake) for mistake in mistakes)), "")
     if bad.y is None:
-        return ""
+        return _of_error(bad.error)
     letters = exercise.shapes.get("return", "")
     if bad.unwritten.any():
-        return _place(bad.unwritten, bad.launch, letters, "is not written", "are not written")
+        said = _place(bad.unwritten, bad.launch, letters, "is not written", "are not written")
+        return said or _share(bad)
     wrong = [ran for ran in runs if ran.y is not None and not ran.right and not ran.mistakes]
     pairs = [(np.asarray(ran.launch.expected, np.float64), np.asarray(ran.y, np.float64)) for ran in wrong]
     return next(of_arrays(pairs, letters), "") or _place(
         bad.wrong, bad.launch, letters, "is wrong", "are wrong"
     )
+
+
+def another_way(exercise: KernelExercise, ran: Ran) -> str:
+    """Say what is missing in how a right kernel works, or nothing if that is as it was asked for."""
+    if exercise.carries and not carried(ran):
+        return "No thread reads in shared memory what another one put there, and that is the point."
+    return exercise.method(ran) if exercise.method is not None else ""
+
+
+def _of_error(error: BaseException | None) -> str:
+    """Say what a name may have been meant to be."""
+    if isinstance(error, NameError):
+        return f"Nothing is called `{error.name}` there: is it spelled as where it was given its value?"
+    if isinstance(error, AttributeError) and isinstance(error.obj, TracedArray):
+        return _spelled(str(error.name), ("shape", "size", "ndim", "dtype", "strides"), "An array")
+    if isinstance(error, NotImplementedError):
+        return _spelled(str(error).rpartition("cuda.")[2], dir(cuda), "`cuda`")
+    return ""
+
+
+def _spelled(name: str, known: Iterable[str], who: str) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"{who} has no `{name}`" + (f"; did you mean `{near[0]}`?" if near else ".")
 
 
 def _of_mistake(ran: Ran, mistake: Mistake) -> str:
@@ -58,6 +90,7 @@ def _of_mistake(ran: Ran, mistake: Mistake) -> str:
         errors.BARRIER: BARRIERS,
         errors.FRACTION: "Places are whole numbers: divide them with `//`.",
         errors.SPIN: "A loop in it never ends: what would have to change for its condition to become false?",
+        errors.MEMORY: "There is not so much of it: how many numbers does the array need?",
         errors.UNFIXED: "The compiler must know the size of such an array: write it as a number.",
         errors.WRAPPED: "A number without a sign went below zero, and is a very large one now.",
     }.get(mistake.kind, "")
@@ -65,7 +98,9 @@ def _of_mistake(ran: Ran, mistake: Mistake) -> str:
 
 def _beyond(ran: Ran, mistake: Mistake) -> str:
     if mistake.kind == errors.NEGATIVE:
-        return "A place below zero: is there a case in which nothing lies there, and nothing may be read?"
+        return (
+            "A place below zero. Work it out by hand for the thread that is named: what should it do there?"
+        )
     block, grid = mistake.block, (*ran.launch.grid, 1, 1)[:3]
     several = any(size > 1 for size in grid)
     last = any(size > 1 and at == size - 1 for at, size in zip(block, grid, strict=True))
@@ -123,15 +158,27 @@ def _reason(first: int, size: int, axis: int, axes: int, launch: Launch) -> str:
     blocks = launch.grid[axes - 1 - axis] if axes == len(launch.grid) else 0
     if first == size - 1:
         return "Only the last is missing: does a guard or a range end one too early? "
+    if threads and blocks > 1 and first == (blocks - 1) * threads and size % threads:
+        return "The first blocks are right, and the last one is not: it has less to do than they have. "
     if threads and blocks > 1 and first == threads:
-        return "Only what one block stands for is there: the place of the block belongs into the index. "
-    if threads and blocks > 1 and first == (blocks - 1) * threads:
-        return "What belongs to the last block is missing: it has less to do, not nothing. "
+        return (
+            "Only what the first block stands for is right: does the place of a block belong into the index? "
+        )
     if first == WARP and np.prod(launch.block) > WARP:
         return "That is as far as one warp goes. "
     if first == np.prod(launch.block):
         return "That is one number for each thread; each has several to do. "
     return ""
+
+
+def _share(ran: Ran) -> str:
+    """Say how much of y each thread wrote, where all wrote equally much."""
+    written, threads = int((~ran.unwritten).sum()), int(np.prod(ran.launch.grid) * np.prod(ran.launch.block))
+    if not written or written % threads:
+        return ""
+    each = written // threads
+    of = f"{ran.unwritten.size / threads:.3g} of them for each thread"
+    return f"Of {ran.unwritten.size} numbers of y, {of}, every thread writes {each}." if each else ""
 
 
 def _along(axis: int, part: np.ndarray) -> tuple:

@@ -13,13 +13,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from convlab.gpu import simulator
-from convlab.gpu.simulator.errors import BOUNDS, NEGATIVE
+from convlab.gpu.simulator.errors import BOUNDS, NEGATIVE, RACE
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.kernel_clues import clue
 from convlab.lessons.kernel_exercise import KernelExercise
-from convlab.lessons.kernel_run import Access, Ran, run
+from convlab.lessons.kernel_run import Access, Ran, carried, run
 from convlab.lessons.kernel_waste import wasteful
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing that the simulator noted: what, in which parameter, beyond which axes of it, how often."""
+
+    kind: str
+    which: int
+    beyond: tuple[int, ...]
+    count: int
+    first: tuple = ()  # index, block and thread
 
 
 @dataclass(frozen=True)
@@ -28,24 +39,27 @@ class Behaviour:
 
     Attributes
     ----------
-    found : tuple
-        What the simulator noted, as (kind, which parameter, axes that it is beyond, how often, and the first
-        time: index, block, thread).
+    found : frozenset of Found
+        What the simulator noted.
+    raised : str
+        The error that ended it, if the simulator has no name for it.
     y : ndarray or None
         What it left, if it came to its end.
     totals : frozenset
         Sectors and passes by array.
     wasted : frozenset
-        What it asks too much of.
-    raised : str
-        The error that ended it, if the simulator has no name for it.
+        Where the numbers are right, what it asks too much of.
+    way : tuple
+        Where the numbers are right: whether threads met in shared memory, and what the exercise's `method`
+        says.
     """
 
-    found: tuple = ()
+    found: frozenset[Found] = frozenset()
+    raised: str = ""
     y: np.ndarray | None = field(default=None, compare=False)
     totals: frozenset = frozenset()
     wasted: frozenset[Access] = frozenset()
-    raised: str = ""
+    way: tuple = ()
 
 
 _KNOWN: dict[tuple, Behaviour] = {}
@@ -53,24 +67,31 @@ Level = Callable[[Behaviour], Hashable]
 
 
 def _exactly(one: Behaviour) -> Hashable:
-    return frozenset(one.found), one.raised, one.totals if not one.found else None
+    return one.found, one.totals
 
 
 def _as_often(one: Behaviour) -> Hashable:
-    return frozenset(f[:4] for f in one.found), one.raised, one.wasted
+    return frozenset((f.kind, f.which, f.beyond, f.count) for f in one.found)
 
 
 def _in_the_same_array(one: Behaviour) -> Hashable:
-    return frozenset(f[:3] for f in one.found), one.raised, one.wasted
+    """However often: a kernel may have more threads at it. But blocks that meet in y meet in many ways."""
+    return frozenset(
+        (f.kind, f.which, f.beyond, f.count if f.kind == RACE and f.which >= 0 else None) for f in one.found
+    )
 
 
 def _of_the_same_kind(one: Behaviour) -> Hashable:
-    """Without the array: where one kernel leaves x first, another one leaves y."""
-    kinds = frozenset(
-        (kind, which if kind not in (BOUNDS, NEGATIVE) else None, beyond)
-        for kind, which, beyond, *_ in one.found
+    """Out of whichever array: where one kernel leaves x first, another one leaves y."""
+    return frozenset(
+        (
+            f.kind,
+            None if f.kind in (BOUNDS, NEGATIVE) else f.which,
+            f.beyond,
+            f.count if f.kind == RACE else None,
+        )
+        for f in one.found
     )
-    return kinds, one.raised, one.wasted
 
 
 LEVELS: tuple[Level, ...] = (_exactly, _as_often, _in_the_same_array, _of_the_same_kind)
@@ -78,11 +99,10 @@ LEVELS: tuple[Level, ...] = (_exactly, _as_often, _in_the_same_array, _of_the_sa
 
 def diagnosis(exercise: KernelExercise, runs: Sequence[Ran]) -> str:
     """Say which known mistake a kernel behaves like, or what can be told from what it did, or ""."""
-    mine = [behaviour(exercise, number, ran) for number, ran in enumerate(runs)]
-    left = list(exercise.mistakes)
     if len(runs) == len(list(exercise.cases())):
+        mine = [behaviour(exercise, number, ran) for number, ran in enumerate(runs)]
         for level in LEVELS:
-            fits = [mistake for mistake in left if _fits(exercise, mistake, mine, level)]
+            fits = [mistake for mistake in exercise.mistakes if _fits(exercise, mistake, mine, level)]
             if len(fits) == 1:
                 return str(fits[0])
             if fits:
@@ -93,15 +113,18 @@ def diagnosis(exercise: KernelExercise, runs: Sequence[Ran]) -> str:
 def behaviour(exercise: KernelExercise, number: int, ran: Ran) -> Behaviour:
     """Return what is compared of a run of launch `number`."""
     if ran.mistakes:
-        return Behaviour(found=tuple(_found(ran, m) for m in ran.mistakes))
+        return Behaviour(found=frozenset(_found(ran, m) for m in ran.mistakes))
     if ran.error is not None or ran.y is None:
         return Behaviour(raised=type(ran.error).__name__)
+    y = np.where(ran.unwritten, np.nan, ran.y)
     totals = frozenset((key, cost.cost) for key, cost in ran.costs.items())
-    wasted = frozenset(wasteful(exercise, number, ran)) if ran.right else frozenset()
-    return Behaviour(y=np.where(ran.unwritten, np.nan, ran.y), totals=totals, wasted=wasted)
+    if not ran.right:
+        return Behaviour(y=y, totals=totals)
+    way = carried(ran), bool(exercise.method and exercise.method(ran))
+    return Behaviour(y=y, totals=totals, wasted=frozenset(wasteful(exercise, number, ran)), way=way)
 
 
-def _found(ran: Ran, mistake: simulator.Mistake) -> tuple:
+def _found(ran: Ran, mistake: simulator.Mistake) -> Found:
     which = ran.parameter(mistake.array)
     array = list(ran.launch.arguments.values())[which] if which >= 0 else None
     shape = ran.launch.expected.shape if which >= 0 and array is None else np.shape(array)
@@ -110,13 +133,18 @@ def _found(ran: Ran, mistake: simulator.Mistake) -> tuple:
         for axis, (i, size) in enumerate(zip(mistake.index, shape, strict=False))
         if isinstance(i, int | np.integer) and not 0 <= i < size
     )
-    return mistake.kind, which, beyond, mistake.count, mistake.index, mistake.block, mistake.thread
+    first = tuple(mistake.index), tuple(mistake.block), tuple(mistake.thread)
+    return Found(mistake.kind, which, beyond, mistake.count, first)
 
 
 def _fits(exercise: KernelExercise, mistake: Mistake, mine: Sequence[Behaviour], level: Level) -> bool:
+    """Return whether a mistake does the same in all launches; the price counts where numbers are right."""
+    priced = all(one.way for one in mine)
     for number, one in enumerate(mine):
         its = _of_mistake(exercise, mistake, number)
-        if level(one) != level(its) or not _alike(one, its):
+        if level(one) != level(its) or one.raised != its.raised or not _alike(one, its):
+            return False
+        if priced and (one.wasted, one.way) != (its.wasted, its.way):
             return False
     return True
 

@@ -16,7 +16,7 @@ from convlab.lessons.difference import wrong_cells
 from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 
-SECONDS = 6.0  # for all launches together: a lane simulator is slow
+SECONDS = 5.0  # for all launches together: a lane simulator is slow
 
 Access = tuple[str, str, int]  # space, kind, and which parameter it is (-1: an array of the kernel's own)
 

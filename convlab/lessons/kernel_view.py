@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from convlab.gpu.simulator import Request, Site
+from convlab.gpu.occupancy import WARP
+from convlab.gpu.simulator import Mistake, Request, Site
+from convlab.gpu.simulator.errors import element
 from convlab.inspect.trace_view import MOST_REQUESTS
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.kernel_run import Ran
@@ -15,28 +18,39 @@ from convlab.lessons.kernel_waste import wasteful, worst_site
 from convlab.lessons.progress import NAMED
 
 
+@dataclass(frozen=True)
+class Spot:
+    """Where a kernel is wrong: an access, the number of its request, lanes to blame, what is to be said."""
+
+    site: Site
+    step: int
+    lanes: list[int] = field(default_factory=list)
+    text: str = ""
+    name: str = ""
+
+
 def microscope(exercise: KernelExercise, number: int, ran: Ran) -> Any:
     """Return a `WarpMicroscope` on a launch that went wrong; None if there is no access to show.
 
     Nor is there one in a page that is made of a notebook: what is tried there is nobody's.
     """
-    if os.environ.get(NAMED) == "" or not ran.sites:
-        return None
-    spot = _spot(exercise, number, ran)
+    spot = None if os.environ.get(NAMED) == "" else _spot(exercise, number, ran)
     if spot is None:
         return None
-    site, step, _ = spot
     try:
         from convlab.widgets import WarpMicroscope
     except ImportError:  # widgets need more than NumPy and Numba
         return None
-    return WarpMicroscope(ran.trace, access=site, step=step)
+    flaw = {"text": spot.text, "lanes": spot.lanes, "name": spot.name}
+    return WarpMicroscope(ran.trace, access=spot.site, step=spot.step, flaw=flaw)
 
 
-def _spot(exercise: KernelExercise, number: int, ran: Ran) -> tuple[Site, int, list[int]] | None:
-    """Return the access that is wrong, the number of its request, and the lanes that are to blame."""
+def _spot(exercise: KernelExercise, number: int, ran: Ran) -> Spot | None:
+    """Return the access that is wrong, or the one that is paid too much for."""
+    if not ran.sites:
+        return None
     if ran.mistakes:
-        return _spot_of_mistake(ran)
+        return next(filter(None, (_spot_of_mistake(ran, mistake) for mistake in ran.mistakes)), None)
     if ran.error is not None:
         return None
     if ran.wrong.any():
@@ -44,41 +58,43 @@ def _spot(exercise: KernelExercise, number: int, ran: Ran) -> tuple[Site, int, l
     over = wasteful(exercise, number, ran)
     site = worst_site(ran, over[0]) if over else max(ran.sites, key=lambda s: s.requests)
     requests = _requests(ran, site)
-    worst = max(range(len(requests)), key=lambda i: _price(requests[i], site))
-    return site, worst, []
+    return Spot(site, max(range(len(requests)), key=lambda i: _price(requests[i], site)))
 
 
-def _spot_of_mistake(ran: Ran) -> tuple[Site, int, list[int]] | None:
-    mistake = ran.mistakes[0]
-    places = [place for place in (mistake.place, mistake.other) if place is not None]
-    for site in ran.sites:
-        if site.array != mistake.array or site.place not in places:
-            continue
-        thread = _number(mistake.thread, ran)
-        requests = _requests(ran, site)
-        own = [
-            i
-            for i, request in enumerate(requests)
-            if request.block == tuple(mistake.block) and request.warp == thread // 32
-        ]
-        asked = [i for i in own if _address(site, mistake.index) in requests[i].addresses]
-        step = (asked or own or [0])[-1 if ran.y is None else 0]
-        return site, step, [thread % 32]
-    return None
+def _spot_of_mistake(ran: Ran, mistake: Mistake) -> Spot | None:
+    """Return where a mistake was made; None if nothing in memory was touched there."""
+    own = [s for s in ran.sites if s.array == mistake.array and s.place == mistake.place]
+    line = [s for s in ran.sites if (s.file, s.line) == (mistake.place.file, mistake.line) and mistake.array]
+    if not own + line:
+        return None
+    site = (own + line)[0]
+    x, y, _ = (*ran.launch.block, 1, 1)[:3]
+    thread = mistake.thread[0] + x * (mistake.thread[1] + y * mistake.thread[2])
+    where, lane = (tuple(mistake.block), thread // WARP), thread % WARP
+    requests = [(i, r) for i, r in enumerate(_requests(ran, site)) if (r.block, r.warp) == where]
+    whole = own and len(mistake.index) == len(site.shape)
+    address = _address(site, mistake.index) if whole else None
+    asked = [i for i, r in requests if address in r.addresses[r.lanes == lane]]
+    step = asked[0] if asked else requests[-1][0] if requests else 0
+    text = f"{mistake.kind.capitalize()}: {mistake.message.partition(' (thread')[0]}"
+    return Spot(site, step, [lane], text, element(site.array, mistake.index) if whole else "")
 
 
-def _spot_of_number(ran: Ran) -> tuple[Site, int, list[int]] | None:
+def _spot_of_number(ran: Ran) -> Spot | None:
     """Return where the first wrong number of y was written; any store into y, if none was."""
     y = list(ran.launch.arguments).index("y")
     stores = [site for site in ran.sites if site.kind != "ld" and ran.parameter(site.array) == y]
+    if not stores:
+        return None
     index = tuple(int(i) for i in np.argwhere(ran.wrong)[0])
     for site in stores:
-        address = _address(site, index)
         for i, request in enumerate(_requests(ran, site)):
-            hit = np.flatnonzero(request.addresses == address)
-            if len(hit):
-                return site, i, request.lanes[hit].tolist()
-    return (stores[0], 0, []) if stores else None
+            lanes = request.lanes[request.addresses == _address(site, index)].tolist()
+            if lanes:
+                expected, got = (float(np.asarray(array)[index]) for array in (ran.launch.expected, ran.y))
+                name = element(site.array, index)
+                return Spot(site, i, lanes, f"{name} should be {expected:g}, and is {got:g}", name)
+    return Spot(stores[0], 0, [], f"{element(stores[0].array, index)} is written by nobody")
 
 
 def _requests(ran: Ran, site: Site) -> list[Request]:
@@ -95,8 +111,3 @@ def _address(site: Site, index: tuple[int, ...]) -> int:
     for i, size in zip(index, site.shape, strict=True):
         flat = flat * size + int(i)
     return site.offset + flat * site.itemsize
-
-
-def _number(thread: tuple[int, ...], ran: Ran) -> int:
-    x, y, _ = (*ran.launch.block, 1, 1)[:3]
-    return thread[0] + x * (thread[1] + y * thread[2])

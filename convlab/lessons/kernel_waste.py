@@ -7,6 +7,8 @@ there is its own affair.
 
 from __future__ import annotations
 
+import numpy as np
+
 from convlab.gpu.simulator import Site
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.kernel_run import Access, Cost, Ran, cost_of, run
@@ -40,6 +42,33 @@ def waste(exercise: KernelExercise, number: int, ran: Ran) -> str:
             f"{each:.3g} for each of {site.requests} requests."
         )
     return ""
+
+
+def why_wasted(exercise: KernelExercise, number: int, ran: Ran) -> str:
+    """Say what is behind it: what the lanes of one request ask for, or how often they ask; or ""."""
+    over = wasteful(exercise, number, ran)
+    if not over or ran.trace is None:
+        return ""
+    site = worst_site(ran, over[0])
+    if site.kind == "st" and ran.parameter(site.array) not in (-1, list(ran.launch.arguments).index("y")):
+        return f"{site.array} is what goes in: leave it as it is, and write into y."
+    cost, least = cost_of(site)
+    if cost <= 1.5 * least:
+        return (
+            f"Every request for {site.array} is as cheap as it can be, but there are too many of them: "
+            "numbers are asked for again and again. Keep them in a variable, or let threads share the work."
+        )
+    request = max(ran.trace.requests(site), key=lambda request: len(request.lanes))
+    if len(request.lanes) == 1:
+        return "One lane asks while the others of its warp have nothing to do: let all of them take part."
+    steps = set(np.diff(request.addresses // site.itemsize).tolist())
+    apart = abs(steps.pop()) if len(steps) == 1 else 0
+    if apart <= 1:
+        return ""
+    said = f"Neighbouring lanes ask for numbers of {site.array} that are {apart} apart"
+    if site.space == "shared":
+        return f"{said}: in which banks do these lie?"
+    return f"{said}. Side by side, eight share a sector: which index should `threadIdx.x` go into?"
 
 
 def worst_site(ran: Ran, key: Access) -> Site:

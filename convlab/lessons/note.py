@@ -25,6 +25,8 @@ class Note:
         Python that is shown below the words.
     picture : str
         HTML that is shown below all this: arrays side by side.
+    aside : str
+        What else the learner should know: that nothing can be remembered, and why.
     widget : Live or None
         A figure that moves, which stands below the words.
     """
@@ -43,6 +45,7 @@ class Note:
         self.good, self.title, self.body = good, title, body
         self.diagnosis, self.code, self.picture = diagnosis, code, picture
         self.widget = widget
+        self.aside = ""
 
     def _ipython_display_(self) -> None:
         """Show the words, and the figure below them. A note with no figure is shown as anything else is."""
@@ -63,13 +66,15 @@ class Note:
         if self.code:
             parts.append(_block(html.escape(self.code), f"{_CODE};white-space:pre;overflow-x:auto"))
         parts.append(self.picture)
+        if self.aside:
+            parts.append(_block(_marked(self.aside), "max-width:46em;font-size:90%"))
         return (
             f'<div class="convlab-note" style="border-left:4px solid {_COLOURS[self.good]};'
             f'padding:.3em .9em">{"".join(parts)}</div>'
         )
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, (self.title, self.diagnosis, self.body, self.code)))
+        return "\n".join(filter(None, (self.title, self.diagnosis, self.body, self.code, self.aside)))
 
 
 def _marked(text: str) -> str:

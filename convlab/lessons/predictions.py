@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import isfinite
 from typing import Annotated, Any
 
 from convlab.figures.picture import Picture
 from convlab.figures.style import Words
 from convlab.lessons import progress
+from convlab.lessons.progress_file import is_number
 from convlab.support.checked import checked
 from convlab.support.checks import check_instance, check_number
 
@@ -69,12 +69,8 @@ def guesses(name: str | None = None) -> list[progress.Event]:
     return [
         event
         for event in progress.events("guess", name)
-        if all(_is_number(event.detail.get(number)) for number in numbers)
+        if all(is_number(event.detail.get(number)) for number in numbers)
     ]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and isfinite(value)
 
 
 def _remember(change: Any, actual: float) -> None:

@@ -14,9 +14,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from math import isfinite
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from convlab.support.locks import locked
 
@@ -225,6 +226,11 @@ def _readable(rows: list[tuple]) -> Iterator[Event]:
     for when, kind, name, detail in rows:
         with suppress(ValueError, TypeError, RecursionError):
             yield Event(float(when), str(kind), str(name), dict(json.loads(detail)))
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a detail that was read is a finite number."""
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def _json(detail: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ def hint(name: str) -> Note:
     more = (
         f"{left} more: ask again." if left else f'That was the last one. `solution("{name}")` has the rest.'
     )
-    return Note(None, f"Hint {number + 1} of {len(hints)}", f"{hints[number]} {more}")
+    return _told(Note(None, f"Hint {number + 1} of {len(hints)}", f"{hints[number]} {more}"))
 
 
 def solution(name: str) -> Note:
@@ -40,9 +40,14 @@ def solution(name: str) -> Note:
     asked, tried = progress.events("solution", name), progress.events("try", name)
     progress.record("solution", name, shown=bool(asked or tried))
     if not (asked or tried):
-        return Note(
-            None,
-            "You have not tried it yet.",
-            f'`hint("{name}")` helps you on. If you want to see the solution all the same, ask once more.',
+        help_on = (
+            f'`hint("{name}")` helps you on. If you want to see the solution all the same, ask once more.'
         )
-    return Note(None, "One way to do it", exercise.why, code=exercise.solved)
+        return _told(Note(None, "You have not tried it yet.", help_on))
+    return _told(Note(None, "One way to do it", exercise.why, code=exercise.solved))
+
+
+def _told(note: Note) -> Note:
+    """Say with a note what keeps the learner's work from being remembered, if anything does."""
+    note.aside = progress.trouble()
+    return note

@@ -88,7 +88,7 @@ def watched(log: Log, **arrays: np.ndarray) -> list[Watched]:
 
 
 def _note(log: Log, factors: Any, count: int) -> None:
-    one, two = (getattr(f, "names", frozenset()) for f in factors)
+    one, two = (f.names if isinstance(f, Watched) else frozenset() for f in factors)
     if one and two and one != two:
         log.products.append(((np.shape(factors[0]), np.shape(factors[1])), count))
 

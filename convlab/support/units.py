@@ -78,6 +78,7 @@ def _in_units(value: float, step: int, units: tuple[str, ...], smallest: Callabl
 
     The text decides, not the value: 1023.9 KiB would read "1024 KiB", and so it is "1.00 MiB".
     """
+    value = float(value)  # one that was measured would write its interval
     text = smallest(value)
     for unit in units[:-1]:
         if abs(float(text)) < step:

@@ -38,6 +38,9 @@ function nameOf({ array, shape, itemsize, base = 0 }, at) {
 
 const numberOf = ({ itemsize, base = 0 }, at) => (at - base) / itemsize;
 
+/** Whether a kernel is shown for what is wrong with it. */
+const wrong = (kernels) => kernels.some(({ accesses }) => accesses.some(({ requests }) => requests.some(({ flaw }) => flaw)));
+
 function build(page) {
   let lane = null; // the lane under the pointer
   let word = null; // { row, column } under the pointer in the memory
@@ -59,7 +62,8 @@ function build(page) {
   page.root.append(
     title,
     html("div", { class: "cl-try" },
-      "Step through the requests. Then choose another kernel: which one moves the most for the same 32 numbers?"),
+      wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step on, or look at its other accesses." : "Step through the requests.",
+      page.data("kernels").length > 1 ? " Then choose another kernel: which one moves the most for the same 32 numbers?" : ""),
     html("div", { class: "cl-bar" }, html("label", { class: "cl-field" }, html("span", { class: "cl-knob" }, "kernel"),
       select(page, {
         name: "kernel", label: "kernel", options: page.data("kernels").map(({ name }, i) => [i, name]),
@@ -101,11 +105,11 @@ function build(page) {
     kernel.source.forEach((line, i) => mark(source.children[i], line, access));
     if (marked !== access) reveal(source, source.querySelector(".cl-here"));
     marked = access;
-    title.textContent = findingOf(access, request);
+    title.textContent = request.flaw?.text || findingOf(access, request);
 
     const rows = shared ? passesOf(request) : linesOf(request);
     const lanesAt = (row, column) => (shared ? rows[row].get(column)?.lanes : rows[row][1].get(column)) ?? [];
-    const chosen = lane !== null ? [lane] : word && word.row < rows.length ? lanesAt(word.row, word.column) : [];
+    const chosen = lane !== null ? [lane] : word && word.row < rows.length ? lanesAt(word.row, word.column) : request.flaw?.lanes ?? [];
     story.textContent = told(kernel, access, step, { lane, word, rows, shared, lanesAt });
 
     lanes.draw({
@@ -175,7 +179,8 @@ function told(kernel, access, step, { lane, word, rows, shared, lanesAt }) {
     if (at === null) return `Lane ${lane} takes no part: it went another way, or its thread has returned.`;
     const bank = Math.floor(at / 4) % 32;
     const where = shared ? `bank ${bank}${request.size > 4 ? ` to ${(bank + request.size / 4 - 1) % 32}` : ""}` : `sector ${digits(Math.floor(at / SECTOR))} of the array`;
-    return `Lane ${lane} ${verb(access)} ${nameOf(access, at)}, in ${where}.`;
+    const name = (request.flaw?.lanes.includes(lane) && request.flaw.name) || nameOf(access, at);
+    return `Lane ${lane} ${verb(access)} ${name}, in ${where}.`;
   }
   if (word && word.row < rows.length) {
     const served = lanesAt(word.row, word.column);

@@ -39,6 +39,9 @@ class WarpMicroscope(Live):
         Which of them is shown first, and which request of the access.
     access : int or convlab.gpu.simulator.Site
         Which access of the kernel: its place in the list, or one of the trace's `sites`.
+    flaw : dict, optional
+        What is wrong with the request that is shown first: "text", a sentence, or ""; "lanes", the ones to
+        blame, which are outlined; "name", what they ask for, e.g. "x[3, 0]", or "".
 
     Raises
     ------
@@ -61,11 +64,13 @@ class WarpMicroscope(Live):
     kernel, access, step = Whole(0, 99, 0), Whole(0, 99, 0), Whole(0, 999, 0)
     kernels = traitlets.List().tag(sync=True)
 
-    def __init__(self, traces=None, *, kernel=0, access=0, step=0):
+    def __init__(self, traces=None, *, kernel=0, access=0, step=0, flaw=None):
         named = _named(traces)
         if isinstance(access, Site):
             access = _place(list(named.values())[kernel], access)
         kernels = [_described(name, trace) for name, trace in named.items()]
+        if flaw is not None:
+            kernels[kernel]["accesses"][access]["requests"][step]["flaw"] = _checked(flaw)
         super().__init__(kernels=kernels, kernel=kernel, access=access, step=step)
 
     @property
@@ -105,6 +110,8 @@ class WarpMicroscope(Live):
 
     def _finding(self, access: dict, request: dict) -> str:
         """Return what a request costs, and what it would cost at best."""
+        if said := request.get("flaw", {}).get("text"):
+            return said
         cost, least, wanted = (request[name] for name in ("cost", "least", "wanted"))
         if access["space"] == "shared":
             word = "no_conflict" if cost <= least else "conflict"
@@ -131,6 +138,14 @@ def _named(traces) -> dict[str, Trace]:
             f"traces={said(traces)}; expected a Trace of simulator.run, or a dict of names and Traces"
         )
     return {str(name): trace for name, trace in traces.items()}
+
+
+def _checked(flaw) -> dict:
+    try:
+        text, lanes, name = str(flaw["text"]), [int(lane) for lane in flaw["lanes"]], str(flaw["name"])
+    except (TypeError, LookupError, ValueError):
+        raise ParameterError(f"flaw={said(flaw)}; expected a dict of text, lanes and name") from None
+    return {"text": text, "lanes": lanes, "name": name}
 
 
 def _described(name: str, trace: Trace) -> dict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Collection
 from html import escape
@@ -12,12 +13,14 @@ from jinja2 import FileSystemLoader, pass_context
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from convlab.lessons.map_of_course import LINK
 from convlab.support.files import why_kept, write_atomically
 from convlab.workspace.execute import NotebookError, execute
 from convlab.workspace.formulas import FormulaError, mathml
 from convlab.workspace.notebooks import copy_notebooks
 
 _HERE = Path(__file__).parent
+_IN_MAP = re.compile(rf"({re.escape(LINK)})([\w-]+)\.ipynb")
 MARK = "<!-- made by convlab run -->"  # the template has it in every page
 
 
@@ -59,11 +62,12 @@ def write_page(
 
     `others` is as in `make_page`.
     """
+    pages = {notebook.stem, *others, *(page.stem for page in out.glob("*.html"))}
     # The state of the widgets would need scripts from the network; each widget leaves a still instead.
     nb.metadata.pop("widgets", None)
+    link_maps(nb, pages)
     # The path is where pictures beside the notebook are found.
     names = {"metadata": {"name": notebook.stem, "path": str(notebook.parent)}}
-    pages = {notebook.stem, *others, *(page.stem for page in out.glob("*.html"))}
     html, _ = PageExporter(pages).from_notebook_node(nb, names)
     page = out / f"{notebook.stem}.html"
     try:
@@ -73,6 +77,19 @@ def write_page(
     except OSError as error:
         return f"{page} cannot be written: {error.strerror}"
     return None
+
+
+def link_maps(nb: nbformat.NotebookNode, pages: Collection[str]) -> None:
+    """Let the map of the course, where a cell shows it, lead to the pages of notebooks that have one."""
+
+    def page(match: re.Match) -> str:
+        return f"{match[1]}{match[2]}.html" if match[2] in pages else match[0]
+
+    for cell in nb.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/html" in data:
+                data["text/html"] = _IN_MAP.sub(page, data["text/html"])
 
 
 def is_ours(text: str) -> bool:

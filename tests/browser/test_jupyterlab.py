@@ -1,6 +1,7 @@
 """The notebooks' figures in a real JupyterLab, moved by hand; and a whole notebook, run to its end."""
 
 import ast
+import time
 
 import nbformat
 import pytest
@@ -8,6 +9,8 @@ from browser_tools import SLIDERS, drag, moves, press_arrow
 from notebook_tools import NOTEBOOKS
 
 from convlab import widgets
+from convlab.lessons import progress
+from convlab.support.learners_folder import RECORD
 
 pytestmark = pytest.mark.browser
 
@@ -56,6 +59,32 @@ def one_of_each_kind():
         seen |= new
         if new:
             yield from with_figures(path, new)
+
+
+WRONG_KERNEL = """from convlab.gpu import cuda
+from convlab.lessons import check
+
+@cuda.jit
+def my_copy(x, y):
+    col, row = cuda.grid(2)
+    y[row, col] = x[row, col]
+
+check("copy", my_copy)"""
+
+
+def test_a_wrong_kernel_opens_the_microscope_below_the_words(lab, watched):
+    notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
+    notebook.cells = [nbformat.v4.new_code_cell(WRONG_KERNEL)]
+    nbformat.write(notebook, lab.settings.with_name("work") / "wrong_kernel.ipynb")
+    one = watched()
+    lab.run_all(one.page, "wrong_kernel.ipynb")
+    figure = one.page.locator(".jp-OutputArea .cl-microscope")
+    figure.wait_for()
+    note = one.page.locator(".convlab-note")
+    assert "threads beyond the edges" in note.inner_text()
+    assert "Out of bounds: x[0, 40]" in figure.inner_text()
+    assert note.bounding_box()["y"] < figure.bounding_box()["y"]
+    assert one.page.locator(TROUBLE).all_text_contents() == []
 
 
 def test_figures_move(lab, watched):
@@ -125,7 +154,8 @@ def test_a_whole_notebook_in_the_dark_theme(lab, watched):
         lab.set_theme("JupyterLab Light")
     assert one.page.locator(TROUBLE).all_text_contents() == []
     assert one.page.locator(".jp-OutputArea img").count() > 2
-    assert one.page.locator(".jp-OutputArea .convlab").count() == len(figure_cells(NOTEBOOKS[0]))
+    figures = one.page.locator(".jp-OutputArea .convlab:not(.cl-guess)")
+    assert figures.count() == len(figure_cells(NOTEBOOKS[0]))
     assert one.page.locator("body").get_attribute("data-jp-theme-light") == "false"
     figure = one.page.locator(".convlab").first
     paper, ink = figure.evaluate("f => [getComputedStyle(f).backgroundColor, getComputedStyle(f).color]")
@@ -138,3 +168,49 @@ def brightness(colour: str) -> float:
     """Return the mean of a CSS colour's red, green and blue, 0 to 255."""
     parts = [float(part) for part in colour.strip("rgba()").split(",")[:3]]
     return sum(parts) / 3
+
+
+PREDICTS = """
+from convlab.lessons import predict
+
+predict("a matrix", question="How large?", actual=12.25, unit="times", because="By the stride.")
+"""
+SHOWS_MAP = "from convlab.lessons import course_map\n\ncourse_map()"
+
+
+def test_a_locked_guess_is_remembered_by_the_next_kernel(lab, watched):
+    """It is kept in the learner's folder: the cell shows it again, and so does the map."""
+    home = lab.settings.parent / "work" / "mine"
+    home.mkdir()
+    (home / RECORD).write_text("{}")
+    notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
+    notebook.cells = [nbformat.v4.new_code_cell(PREDICTS), nbformat.v4.new_code_cell(SHOWS_MAP)]
+    nbformat.write(notebook, home / "first.ipynb")
+    nbformat.write(notebook, home / "second.ipynb")
+    one = watched()
+    lab.run_all(one.page, "mine/first.ipynb")
+    figure = one.page.locator(".convlab.cl-guess").first
+    figure.wait_for()
+    assert "stride" not in figure.inner_text()
+    figure.get_by_role("textbox").fill("49")
+    figure.get_by_role("textbox").press("Tab")
+    one.page.keyboard.press("ArrowRight")
+    one.page.keyboard.press("Enter")
+    figure.locator(".cl-verdict").wait_for()
+    one.screenshot("a-guess-in-jupyterlab")
+    kept = progress.of(home)
+    end = time.monotonic() + 20
+    while not kept.events() and time.monotonic() < end:
+        one.page.wait_for_timeout(100)
+    (event,) = kept.events()
+    assert (event.kind, event.name) == ("guess", "a matrix")
+    assert event.detail == {"guess": 49, "sure": 30, "actual": 12.25, "unit": "times"}
+
+    two = watched()
+    lab.run_all(two.page, "mine/second.ipynb")
+    figure = two.page.locator(".convlab.cl-guess").first
+    figure.locator(".cl-verdict").wait_for()
+    assert "You said 49; it is 12.25 times: off 4 times." in figure.inner_text()
+    assert "0 of 1 within a factor of two" in two.page.locator(".cl-course").inner_text()
+    two.screenshot("the-map-in-jupyterlab")
+    assert one.errors == two.errors == []

@@ -12,6 +12,7 @@ from pathlib import Path
 from convlab.support.progress import Steps
 from convlab.workspace.execute import NotebookError, execute
 from convlab.workspace.notebooks import ROOT, copy_notebooks, numbered
+from convlab.workspace.pages import link_maps
 from tools.errors import BuildError, UsageError
 
 
@@ -76,6 +77,7 @@ def build(notebooks: Path, out: Path, run: Callable = execute) -> None:
                 first = notebook.cells[0].source if notebook.cells else path.stem
                 titles[path.stem] = pages.title_and_line(first)
                 run(notebook, path.name, work, on_cell=steps.part)
+                link_maps(notebook, [each.stem for each in sources])
                 notebook.metadata.pop("widgets", None)  # the pages' widgets carry their own state
                 nbformat.write(notebook, source / path.name)
             steps.begin("making pages")

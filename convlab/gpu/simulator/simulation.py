@@ -14,7 +14,7 @@ from convlab.gpu.simulator import errors
 from convlab.gpu.simulator.access_log import AccessLog
 from convlab.gpu.simulator.async_copies import AsyncCopies
 from convlab.gpu.simulator.bind import Binder
-from convlab.gpu.simulator.casts import argument
+from convlab.gpu.simulator.casts import argument, as_dtype
 from convlab.gpu.simulator.errors import KernelError, Mistake, Mistakes, Place
 from convlab.gpu.simulator.global_memory import GlobalMemory, states
 from convlab.gpu.simulator.kernel_source import instructions, places
@@ -40,6 +40,7 @@ from convlab.gpu.simulator.wraparound_checks import WraparoundChecks
 from convlab.support.checks import LARGEST, check_whole, said
 
 CONSTANT_BYTES = 64 << 10
+LOCAL_BYTES = 512 << 10  # of a thread: CUDA C++ Programming Guide, technical specifications
 FEW = 8  # elements; who looks at no others, round after round, waits for something
 WAITING = 16  # times as many rounds it counts for
 
@@ -173,7 +174,12 @@ class Simulation:
 
     def local_array(self, shape, dtype, instruction: int):
         """Return a new local array."""
-        return LocalArray(self, shape, dtype, self._name_with_shape(instruction, shape))
+        name = self._name_with_shape(instruction, shape)
+        size = int(np.prod(shape, dtype=object)) * as_dtype(dtype).itemsize
+        if size > LOCAL_BYTES:
+            text = f"{name} takes {size} bytes of a thread's own memory; it can have {LOCAL_BYTES}"
+            self.stop(errors.MEMORY, text, name)
+        return LocalArray(self, shape, dtype, name)
 
     def _name_with_shape(self, instruction, shape) -> str:
         """Return an array's name; stop if a size is no whole number: what was divided by / is none."""

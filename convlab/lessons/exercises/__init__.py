@@ -47,6 +47,9 @@ from convlab.lessons.exercises import (
     through_the_buffer,
     tiles,
     turn,
+    winograd_picture,
+    winograd_products,
+    winograd_tile,
 )
 from convlab.lessons.kernel_exercise import KernelExercise
 
@@ -57,6 +60,7 @@ _FILES: tuple[ModuleType, ...] = (
     *(pack, blocked_product, registers),
     *(buffer, places, through_the_buffer),
     *(index_map, deltas, tap_mask),
+    *(winograd_tile, winograd_picture, winograd_products),
     *(correlate, fast_size, tiles),
     *(depthwise, separable_saving, depthwise_intensity),
     *(copy, reverse, turn),

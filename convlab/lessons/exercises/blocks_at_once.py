@@ -40,6 +40,7 @@ EXERCISE = Exercise(
         (384, 40, 4096),  # none comes out even
         (96, 72, 20480),
         (64, 168, 0),
+        (128, 32, 16256),
         (96, 32, 12288),
     ),
     answer=lambda threads, registers, shared_bytes: (
@@ -52,10 +53,20 @@ EXERCISE = Exercise(
             "A multiprocessor keeps 2048 threads at once. Blocks with few registers run into that first.",
         ),
         Mistake(
+            "takes the threads of the largest block for all there are",
+            {"2048": "1024"},
+            "1024 threads are the most that *one* block may have. A multiprocessor has room for more.",
+        ),
+        Mistake(
             "forgets the registers",
             {"by_registers, by": "by"},
             "All threads of all blocks keep their registers at the same time. `registers` are those of "
             "*one*: a block has as many times more as it has threads.",
+        ),
+        Mistake(
+            "takes 65536 for bytes",
+            {"65536": "65536 // 4"},
+            "65536 is how many registers there are, of four bytes each.",
         ),
         Mistake(
             "counts the registers of a warp",
@@ -93,13 +104,18 @@ EXERCISE = Exercise(
             "48 KiB is what one block gets unless it asks for more. The multiprocessor has 228.",
         ),
         Mistake(
-            "takes a KiB for 1000 bytes",
-            {"228 * 1024": "228 * 1000"},
-            "A KiB has 1024 bytes.",
+            "counts whole KiB only",
+            {"228 * 1024 // (shared_bytes + 1024)": "228 // (shared_bytes // 1024 + 1)"},
+            "A block may ask for a part of a KiB: divide bytes by bytes.",
         ),
         Mistake(
             "divides with a fraction",
             {"//": "/"},
+            "A block that does not fit whole does not fit.",
+        ),
+        Mistake(
+            "rounds to the nearest number",
+            {"//": "/", "return min(by": "return round(min(by", ", 32)": ", 32))"},
             "A block that does not fit whole does not fit.",
         ),
         Mistake(
@@ -111,6 +127,11 @@ EXERCISE = Exercise(
                 "228 * 1024 // (shared_bytes + 1024)": "-(-228 * 1024 // (shared_bytes + 1024))",
             },
             "What is left over is too little for one more block.",
+        ),
+        Mistake(
+            "returns warps",
+            {", 32)": ", 32) * threads // 32"},
+            "Asked is how many blocks fit. A block has several warps.",
         ),
     ),
 )

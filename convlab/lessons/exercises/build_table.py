@@ -89,6 +89,16 @@ EXERCISE = KernelExercise(
             "The last tile is filled up with the last pixel again and again: there is no line below it.",
         ),
         Mistake(
+            "fills the last tile up with a pixel behind the last one",
+            {"P * Q - 1": "P * Q"},
+            "Pixels are counted from 0: the last one is P * Q - 1.",
+        ),
+        Mistake(
+            "leaves out what fills up the last tile",
+            {"if i < y.size:": "if i < P * Q * R * S:"},
+            "y has whole tiles only: `y.size` counts what fills up the last one, too.",
+        ),
+        Mistake(
             "begins anew behind the last pixel",
             {"min(tile * 32 + row, P * Q - 1)": "(tile * 32 + row) % (P * Q)"},
             "The last tile is filled up with the *last* pixel, not with the first ones.",
@@ -125,6 +135,11 @@ EXERCISE = KernelExercise(
             "counts output pixels in lines of the picture",
             {", Q)\n": ", W)\n"},
             "Pixel m of the *output* is in line m // Q: its lines have Q pixels, not W.",
+        ),
+        Mistake(
+            "counts output pixels in lines of P",
+            {", Q)\n": ", P)\n"},
+            "There are P lines, and each has Q pixels: pixel m is in line m // Q.",
         ),
         Mistake(
             "counts the picture's pixels in lines of the output",

@@ -78,6 +78,11 @@ EXERCISE = KernelExercise(
             "Blocks stick out on both sides, so the guard has two halves.",
         ),
         Mistake(
+            "holds the row against the width, and the column against the height",
+            {"row < x.shape[0] and col < x.shape[1]": "row < x.shape[1] and col < x.shape[0]"},
+            "x is (H, W): `x.shape[0]` counts its rows.",
+        ),
+        Mistake(
             "takes the first number of `cuda.grid(2)` for the row",
             {"col, row = cuda.grid(2)": "row, col = cuda.grid(2)"},
             "The first is the place along x, and along x lie the columns: an array is indexed the other way "
@@ -87,6 +92,11 @@ EXERCISE = KernelExercise(
             "gives every block the same part of the picture",
             {"cuda.grid(2)": "cuda.threadIdx.x, cuda.threadIdx.y"},
             "`threadIdx` counts from zero in every block. Which block it is belongs into the place as well.",
+        ),
+        Mistake(
+            "moves on by one pixel from block to block",
+            {"cuda.grid(2)": "cuda.threadIdx.x + cuda.blockIdx.x, cuda.threadIdx.y + cuda.blockIdx.y"},
+            "Before block number b lie b blocks, each as wide as it has threads: that is `blockDim`.",
         ),
         Mistake(
             "moves on by the number of blocks, not by the threads of one",

@@ -94,14 +94,15 @@ EXERCISE = Exercise(
             "the other way.",
         ),
         Mistake(
+            "flips the filter in place of the conjugate, and crops as if it had not",
+            {"np.fft.fft2(w": "np.fft.fft2(w[::-1, ::-1]", ".conj()": ""},
+            "That is a good way, too. But then the first output is where the flipped filter first lies on "
+            "the picture whole: R - 1 rows and S - 1 columns further.",
+        ),
+        Mistake(
             "conjugates the picture in place of the filter",
             {"X * F.conj()": "X.conj() * F"},
             "That exchanges their roles: what comes out runs backwards, beginning at the corner.",
-        ),
-        Mistake(
-            "conjugates the whole product",
-            {"X * F.conj()": "(X * F).conj()"},
-            "Only one of the two spectra is conjugated, before they meet.",
         ),
         Mistake(
             "adds no zeros, so that windows wrap around",
@@ -110,30 +111,15 @@ EXERCISE = Exercise(
             "other edge, unless zeros lie between.",
         ),
         Mistake(
-            "adds zeros below only",
-            {"W + S - 1": "W"},
-            "Windows stick out on the right as well, and wrap around there.",
-        ),
-        Mistake(
-            "adds zeros on the right only",
-            {"H + R - 1": "H"},
-            "Windows stick out below as well, and wrap around there.",
+            "transforms the filter at its own size",
+            {"np.fft.fft2(w, size)": "np.fft.fft2(w)"},
+            "Frequencies can be multiplied one by one only if both have the same: the filter, too, is filled "
+            "up with zeros.",
         ),
         Mistake(
             "adds one row and one column of zeros too few",
             {"H + R - 1, W + S - 1": "H + R - 2, W + S - 2"},
             "Output row p reads the input rows p to p + R - 1. Up to which row does the last one reach?",
-        ),
-        Mistake(
-            "adds zeros for half a filter",
-            {"H + R - 1, W + S - 1": "H + R // 2, W + S // 2"},
-            "That would do for a filter that sticks out on both sides. Here it sticks out on one, by all but "
-            "its first tap.",
-        ),
-        Mistake(
-            "swaps R and S",
-            {"H + R - 1, W + S - 1": "H + S - 1, W + R - 1"},
-            "R counts rows and goes with H; S counts columns and goes with W.",
         ),
         Mistake(
             "returns the zeros as well",
@@ -166,9 +152,10 @@ EXERCISE = Exercise(
             "takes it for even.",
         ),
         Mistake(
-            "transforms forwards twice",
-            {"np.fft.ifft2": "np.fft.fft2"},
-            "The way back turns the waves the other way round, and divides by their number.",
+            "exchanges the halves of what comes back",
+            {"np.fft.ifft2(": "np.fft.fftshift(np.fft.ifft2(", ".real": ".real)"},
+            "`fftshift` puts the slow waves of a *spectrum* into the middle, to look at. A picture needs no "
+            "such thing.",
         ),
         Mistake(
             "does not divide by the size on the way back",

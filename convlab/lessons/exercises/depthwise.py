@@ -86,11 +86,6 @@ EXERCISE = Exercise(
             "k % m says which of its channel's filters it is; k // m says which channel.",
         ),
         Mistake(
-            "reads channel k // C",
-            {"k // m": "k // C"},
-            "How many filters share a channel? Those are to be counted off, not the channels.",
-        ),
-        Mistake(
             "reads the first channel for all",
             {"k // m": "0"},
             "Each filter has a channel of its own to read; so has each of the C channels its filters.",
@@ -106,9 +101,19 @@ EXERCISE = Exercise(
             "k // m is the channel. The filter is k itself: those of one channel differ.",
         ),
         Mistake(
+            "looks for the filters of a channel C apart",
+            {"w[k]": "w[k % m * C + k // m]"},
+            "The m filters of a channel stand side by side in w, as their outputs do in y.",
+        ),
+        Mistake(
             "reads all channels",
             {", k // m]": "]", "window * w[k]": "window * w[k][..., None]"},
             "That is a plain convolution. Here channels do not mix: a filter reads one of them.",
+        ),
+        Mistake(
+            "adds up what the filters of a channel give",
+            {"return y": "return y.reshape(N, P, Q, C, m).sum(axis=4)"},
+            "Each of the K filters has an output channel of its own.",
         ),
         Mistake(
             "sums over the channels",
@@ -141,19 +146,19 @@ EXERCISE = Exercise(
             "That is the mathematician's convolution. Here the filter lies on the picture as it is.",
         ),
         Mistake(
+            "swaps R and S",
+            {"K, R, S = w.shape": "K, S, R = w.shape", "w[k]": "w[k].T"},
+            "r counts rows and goes with h; s counts columns and goes with w.",
+        ),
+        Mistake(
+            "keeps the last product only",
+            {"np.sum(window * w[k])": "(window * w[k])[-1, -1]"},
+            "Every tap *adds* to the output.",
+        ),
+        Mistake(
             "reads the first picture for all",
             {"padded[n,": "padded[0,"},
             "Every picture of the batch has an output of its own.",
-        ),
-        Mistake(
-            "returns NCHW",
-            {"return y": "return y.transpose(0, 3, 1, 2)"},
-            "The channels of the output, one for each filter, come last.",
-        ),
-        Mistake(
-            "writes into whole numbers",
-            {"x.dtype": "int"},
-            "An array of integers drops the fraction of everything that is written into it.",
         ),
     ),
 )

@@ -63,11 +63,6 @@ EXERCISE = Exercise(
             "They are few beside a large picture, but in late layers, with 7 x 7 pixels, they show.",
         ),
         Mistake(
-            "moves the weights only",
-            {"(x + w + y)": "w"},
-            "x is read and y is written as well, and they are much larger than w.",
-        ),
-        Mistake(
             "sums over the channels, as a full layer does",
             {"R * S\n    x": "R * S * C\n    x"},
             "A depthwise output reads one channel: R * S multiply-adds.",
@@ -91,6 +86,11 @@ EXERCISE = Exercise(
             "reads x anew for every tap",
             {"(x + w + y)": "(x * R * S + w + y)"},
             "So im2row would. Here every number is moved once, and then used for R * S taps.",
+        ),
+        Mistake(
+            "moves the padding as well",
+            {"x = y = H * W * C": "x, y = (H + R - 1) * (W + S - 1) * C, H * W * C"},
+            "The zeros around the picture are nowhere in memory: only the H x W pixels are read.",
         ),
         Mistake(
             "makes the output smaller by the filter",

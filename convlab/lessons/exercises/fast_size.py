@@ -30,7 +30,7 @@ def _next_power(n) -> int:
 
 
 def _any_factor(n) -> int:
-    while n > 1 and n % 2 and n % 3 and n % 5:
+    while n % 2 and n % 3 and n % 5:
         n += 1
     return n
 
@@ -48,7 +48,7 @@ EXERCISE = Exercise(
         "A loop over candidates, from n upwards: rest = n; for each prime, `while rest % prime == 0: rest "
         "//= prime`. The first with rest == 1 is the answer.",
     ),
-    cases=lambda: ((n,) for n in (7, 8, 1, 2, 11, 13, 31, 49, 58, 86, 127, 210, 257, 1000)),
+    cases=lambda: ((n,) for n in (7, 8, 1, 2, 11, 13, 31, 21, 49, 58, 86, 127, 210, 257, 1000)),
     answer=_answer,
     mistakes=(
         Mistake(
@@ -81,6 +81,12 @@ EXERCISE = Exercise(
             "wants all three factors",
             {"if rest == 1": "if rest == 1 and n % 30 == 0"},
             "None but 2, 3 and 5: that does not mean that all of them must be there. 8 is a fast size.",
+        ),
+        Mistake(
+            "takes the next even number",
+            lambda n: n + n % 2,
+            "58 is even, but what is left of it is 29, a prime. It is the largest factor that makes a size "
+            "slow.",
         ),
         Mistake(
             "takes powers of one prime",

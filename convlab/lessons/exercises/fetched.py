@@ -52,14 +52,30 @@ EXERCISE = Exercise(
             "Rows and columns that are left over at the edges need blocks as well.",
         ),
         Mistake(
+            "leaves out the blocks that hang over",
+            {"first + second": "(M // block_m) * (N // block_n) * (block_m + block_n) * K"},
+            "Rows and columns that are left over at the edges need blocks as well, which fetch what is "
+            "there.",
+        ),
+        Mistake(
             "divides with a fraction",
             {"-(-N // block_n)": "N / block_n", "-(-M // block_m)": "M / block_m"},
             "A block that hangs over is a block, and fetches all rows or columns that it shares.",
         ),
         Mistake(
-            "fetches past the edges",
-            {"M * K * across": "down * block_m * K * across", "K * N * down": "K * across * block_n * down"},
-            "Blocks at the edges hang over, but beyond the edge there is nothing to fetch.",
+            "always counts one block more than fits",
+            {"-(-N // block_n)": "N // block_n + 1", "-(-M // block_m)": "M // block_m + 1"},
+            "If the blocks come out even, nothing is left over for one more.",
+        ),
+        Mistake(
+            "fetches past the lower edge",
+            {"M * K * across": "down * block_m * K * across"},
+            "The last line of blocks hangs over, but below the last row there is nothing to fetch.",
+        ),
+        Mistake(
+            "fetches past the right edge",
+            {"K * N * down": "K * across * block_n * down"},
+            "The last block of a line hangs over, but beyond the last column there is nothing to fetch.",
         ),
         Mistake(
             "forgets the second matrix",
@@ -82,14 +98,14 @@ EXERCISE = Exercise(
             "block_m cuts the M rows, block_n the N columns.",
         ),
         Mistake(
-            "repeats each matrix for the blocks that share it",
-            {"* across": "* down", "* down": "* across"},
+            "exchanges the blocks below each other with those side by side",
+            {"M * K * across": "M * K * down", "K * N * down": "K * N * across"},
             "Blocks below each other have different rows. Those side by side have the same, and fetch them "
             "again.",
         ),
         Mistake(
             "lets every block fetch both matrices whole",
-            {" * across": " * across * down", " * down": " * down * across"},
+            {"first + second": "(M + N) * K * across * down"},
             "A block needs the rows and columns of its own outputs only.",
         ),
         Mistake(
@@ -103,8 +119,8 @@ EXERCISE = Exercise(
             "Each row of the one and each column of the other has K numbers.",
         ),
         Mistake(
-            "counts the outputs of a block",
-            lambda M, N, K, block_m, block_n: -(-M // block_m) * -(-N // block_n) * block_m * block_n * K,
+            "counts the multiply-adds",
+            {"first + second": "M * N * K"},
             "One pays for two *sides* of a tile, and receives its *area*: fetched are block_m rows and "
             "block_n columns.",
         ),
@@ -114,9 +130,14 @@ EXERCISE = Exercise(
             "That is the naive kernel. A block fetches a number once for all its threads.",
         ),
         Mistake(
-            "counts bytes",
-            {"first + second": "4 * (first + second)"},
-            "Asked are numbers; a float32 has four bytes.",
+            "multiplies what both matrices cost",
+            {"first + second": "first * second"},
+            "Every block fetches from the one matrix *and* from the other: that is a sum.",
+        ),
+        Mistake(
+            "counts the outputs, too",
+            {"first + second": "first + second + M * N"},
+            "Those are written. Asked is what is fetched, of the two matrices.",
         ),
     ),
 )

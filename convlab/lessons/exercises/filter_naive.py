@@ -94,6 +94,31 @@ EXERCISE = KernelExercise(
             "`threadIdx` counts from zero in every block. Which block it is belongs into the place as well.",
         ),
         Mistake(
+            "moves on by one output from block to block",
+            {"cuda.grid(2)": "cuda.threadIdx.x + cuda.blockIdx.x, cuda.threadIdx.y + cuda.blockIdx.y"},
+            "Before block number b lie b blocks, each as wide as it has threads: that is `blockDim`.",
+        ),
+        Mistake(
+            "takes the filter for a square one",
+            {"range(w.shape[1])": "range(w.shape[0])"},
+            "`w.shape` is (R, S), and the two need not be the same.",
+        ),
+        Mistake(
+            "lays the middle of the filter on the pixel",
+            {"x[p + r, q + s]": "x[p + r - w.shape[0] // 2, q + s - w.shape[1] // 2]"},
+            "There is no padding here: output (p, q) has the *corner* of its window at pixel (p, q).",
+        ),
+        Mistake(
+            "exchanges rows and columns of the picture",
+            {"x[p + r, q + s]": "x[q + s, p + r]"},
+            "p and r count rows, and the row comes first.",
+        ),
+        Mistake(
+            "begins the sum anew in every row of taps",
+            {"            for s in": "            total = float32(0)\n            for s in"},
+            "All R x S products belong into one sum: it begins once, before both loops.",
+        ),
+        Mistake(
             "flips the filter",
             {"w[r, s]": "w[w.shape[0] - 1 - r, w.shape[1] - 1 - s]"},
             "The filter lies on the picture as it is.",

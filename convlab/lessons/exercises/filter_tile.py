@@ -61,13 +61,54 @@ EXERCISE = KernelExercise(
         ),
         Mistake(
             "forgets the halo",
-            {"10 * 34": "8 * 34", "divmod(at, 34)": "divmod(at, 32)"},
+            {"10 * 34": "8 * 32", "divmod(at, 34)": "divmod(at, 32)"},
             "Outputs at the edge of a block look at two more rows and columns: 10 x 34 pixels.",
         ),
         Mistake(
             "fetches half of the halo",
             {"10 * 34": "9 * 34"},
             "A 3 x 3 filter reaches R - 1 = 2 rows further, not one.",
+        ),
+        Mistake(
+            "fetches one pixel for each thread",
+            {"(10, 34)": "(8, 32)", "10 * 34": "8 * 32", "divmod(at, 34)": "divmod(at, 32)"},
+            "Outputs at the edge of a block look beyond it: 10 x 34 pixels for 8 x 32 threads, so that some "
+            "fetch two.",
+        ),
+        Mistake(
+            "fetches the rows of the halo, and not its columns",
+            {"10 * 34": "10 * 32", "divmod(at, 34)": "divmod(at, 32)"},
+            "The outputs on the right of a block look at two more columns, too.",
+        ),
+        Mistake(
+            "fetches the columns of the halo, and not its rows",
+            {"10 * 34": "8 * 34"},
+            "The outputs at the lower edge of a block look at two more rows, too.",
+        ),
+        Mistake(
+            "fetches the pixels one by one",
+            {
+                "range(cuda.threadIdx.y * 32 + cuda.threadIdx.x, 10 * 34, 8 * 32)": "range(0 if "
+                "cuda.threadIdx.x + cuda.threadIdx.y == 0 else 340, 10 * 34)"
+            },
+            "At any moment one lane of a warp fetches, and the others wait. If neighbours fetch neighbouring "
+            "pixels, all at once, eight of them share a sector.",
+        ),
+        Mistake(
+            "fetches no more than there are outputs in y",
+            {
+                "p0 + row < x.shape[0]": "p0 + row < y.shape[0]",
+                "q0 + col < x.shape[1]": "q0 + col < y.shape[1]",
+            },
+            "What is fetched is a part of x, which has two rows and columns more than y.",
+        ),
+        Mistake(
+            "lets threads with no output miss the barrier",
+            {
+                "    for at in": "    if p0 + cuda.threadIdx.y >= y.shape[0] or q0 + cuda.threadIdx.x >= "
+                "y.shape[1]:\n        return\n    for at in"
+            },
+            "A thread with no output may have pixels to fetch, and the others wait for it at the barrier.",
         ),
         Mistake(
             "has no barrier",

@@ -89,6 +89,21 @@ EXERCISE = KernelExercise(
             "y holds nothing at first: where the table says -1, somebody has to write the zeros.",
         ),
         Mistake(
+            "stops at the first tap that falls on padding",
+            {"y[m, tap, c] = x": "if place < 0:\n            break\n        y[m, tap, c] = x"},
+            "Padding is nothing to read, but the taps behind it are: go on, and write the zeros.",
+        ),
+        Mistake(
+            "hands -1 on to y",
+            {"else float32(0)": "else float32(-1)"},
+            "-1 in the table marks padding. What is there, in the picture, is zero.",
+        ),
+        Mistake(
+            "looks for the channels a picture apart",
+            {"x[place + c]": "x[place // 32 + c * (x.size // 32)]"},
+            "Here the channels of a pixel lie side by side: the order is NHWC.",
+        ),
+        Mistake(
             "lets neighbouring lanes go along the taps",
             _lanes_along_taps,
             "Right numbers. But each lane goes through channels of its own, 32 numbers from its neighbour's: "

@@ -48,11 +48,6 @@ EXERCISE = Exercise(
             "A lane has two *neighbouring* columns of a row, so eight columns belong to four lanes.",
         ),
         Mistake(
-            "goes through all cells four at a time",
-            {"row % 8 * 4 + column // 2": "(row * 8 + column) // 4"},
-            "Four cells are a lane's own, but two of them are in the upper half of C, two in the lower.",
-        ),
-        Mistake(
             "gives a lane two neighbouring rows",
             {"row % 8 * 4": "row // 2 * 4"},
             "A lane's two rows lie eight apart: rows 0 and 8, not 0 and 1.",
@@ -66,11 +61,6 @@ EXERCISE = Exercise(
             "takes B for C",
             {"row % 8 * 4 + column // 2": "column * 4 + row % 4"},
             "In B four lanes share a column. In C they share a row, as in A.",
-        ),
-        Mistake(
-            "exchanges rows and columns",
-            {"row % 8 * 4 + column // 2": "column % 8 * 4 + row % 8 // 2"},
-            "Four lanes next to each other own a row of C.",
         ),
         Mistake(
             "gives each column a lane",
@@ -91,6 +81,36 @@ EXERCISE = Exercise(
             "divides with a fraction",
             {"column // 2": "column / 2"},
             "Lanes have whole numbers: columns 0 and 1 are both lane 0's.",
+        ),
+        Mistake(
+            "exchanges rows and columns",
+            {"row % 8 * 4 + column // 2": "column * 4 + row // 2"},
+            "Four lanes next to each other own a row of C, not a column.",
+        ),
+        Mistake(
+            "deals all cells out four at a time",
+            {"row % 8 * 4 + column // 2": "(row * 8 + column) // 4"},
+            "Four cells are a lane's own, but two of them are in the upper half of C, two in the lower.",
+        ),
+        Mistake(
+            "begins again after four rows",
+            {"row % 8": "row % 4"},
+            "Four lanes to a row: after how many rows are all 32 used up?",
+        ),
+        Mistake(
+            "counts down the columns",
+            {"row % 8 * 4 + column // 2": "column // 2 * 8 + row % 8"},
+            "Neighbouring lanes stand side by side in a row, not below each other.",
+        ),
+        Mistake(
+            "takes the remainder of the column",
+            {"column // 2": "column % 2"},
+            "The remainder says which of a lane's two columns it is. Which lane, the quotient says.",
+        ),
+        Mistake(
+            "numbers the cells of the upper half",
+            {"row % 8 * 4 + column // 2": "row % 8 * 8 + column"},
+            "That makes 64 numbers, and a warp has 32 lanes: two neighbouring columns share one.",
         ),
     ),
 )

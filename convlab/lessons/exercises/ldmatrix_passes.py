@@ -98,15 +98,35 @@ EXERCISE = Exercise(
             "Banks are a word wide, 4 bytes: neighbouring words lie in neighbouring banks.",
         ),
         Mistake(
-            "counts all rows that begin in the same bank as the first word of any row reaches",
-            lambda row: max(1, int(np.gcd(row, 32))),
-            "A row takes four banks, so among 32 there is room for eight rows, not for 32.",
+            "counts four matrices",
+            {"range(8)": "range(32)"},
+            "An ldmatrix of four matrices takes four times as many passes. Here it is one matrix, of 8 rows.",
+        ),
+        Mistake(
+            "counts the banks in which rows begin",
+            lambda row: len({i * row % 32 for i in range(8)}),
+            "The more of them there are, the fewer passes it takes. How many rows meet in the same one?",
         ),
         Mistake(
             "divides the distance of the rows by their length",
-            lambda row: row // 4,
-            "Rows 12 words apart come back to the banks of the first only after 32 words: banks are counted "
-            "modulo 32.",
+            lambda row: row // 4 % 8 or 8,
+            "Rows 12 words apart come back to the banks of the first only after all other banks had their "
+            "turn.",
+        ),
+        Mistake(
+            "reads 4 rows of 8 words",
+            {"for i in range(8)": "for i in range(4)", "word in range(4)": "word in range(8)"},
+            "A row of a matrix has 4 words, 16 bytes, and there are 8 rows.",
+        ),
+        Mistake(
+            "adds up the conflicts of all banks",
+            {"max(asked)": "sum(count - 1 for count in asked if count > 1)"},
+            "Banks work side by side: what counts is how long the busiest takes.",
+        ),
+        Mistake(
+            "leaves a gap of its own",
+            {"i * row": "i * (row + 4)"},
+            "`row` is the distance from one row to the next: a gap is part of it already.",
         ),
     ),
 )

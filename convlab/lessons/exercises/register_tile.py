@@ -38,8 +38,8 @@ def product(a, b, y):
 
 def _cases() -> Iterator[Launch]:
     rng = np.random.default_rng(12)
-    for K in (1, 4, 7):
-        a, b = (filled(rng, *shape, whole=K < 7) for shape in ((_SIDE, K), (K, _SIDE)))
+    for K in (8, 11):
+        a, b = (filled(rng, *shape, whole=K == 8) for shape in ((_SIDE, K), (K, _SIDE)))
         y = (a.astype(np.float64) @ b).astype(np.float32)
         yield Launch((1,), (8, 8), {"a": a, "b": b, "y": None}, y)
 

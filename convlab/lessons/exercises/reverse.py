@@ -30,6 +30,17 @@ def _cases() -> Iterator[Launch]:
         yield Launch((1,), (_RUN,), {"x": x, "y": None}, x.reshape(runs, _RUN)[:, ::-1].ravel())
 
 
+@cuda.jit
+def _all_runs_first(x, y):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        tile[t] = x[start + t]
+    cuda.syncthreads()
+    for start in range(0, x.size, 64):
+        y[start + t] = tile[63 - t]
+
+
 _BEFORE = "        cuda.syncthreads()  # nobody reads before all have written\n"
 _AFTER = "        cuda.syncthreads()  # nobody writes the next run before all have read this one\n"
 
@@ -66,6 +77,11 @@ EXERCISE = KernelExercise(
             {_BEFORE: ""},
             "A barrier between two runs keeps the next one away. But within a run, too, numbers are read "
             "that others write.",
+        ),
+        Mistake(
+            "puts all runs into the tile before it reads the first",
+            _all_runs_first,
+            "The tile has room for one run: each must be read before the next is put there.",
         ),
         Mistake(
             "reads one number too far",

@@ -37,7 +37,7 @@ EXERCISE = Exercise(
         "Divide R * S * C * K by the sum (R * S * C + C * K). Mind the brackets.",
     ),
     cases=lambda: (
-        *((5, 3, 2, 3), (1, 1, 1, 1), (4, 8, 3, 3)),
+        *((5, 3, 2, 3), (1, 1, 1, 1), (4, 8, 3, 3), (16, 16, 3, 2)),
         *((32, 64, 3, 3), (512, 256, 5, 3), (3, 1000, 1, 7)),
     ),
     answer=_answer,
@@ -107,6 +107,11 @@ EXERCISE = Exercise(
             "takes R + S for the taps",
             {"R * S": "(R + S)"},
             "A window has R rows of S taps: they are multiplied.",
+        ),
+        Mistake(
+            "takes 3 x 3 taps, whatever R and S are",
+            {"R * S": "9"},
+            "3 x 3 is what MobileNet has. R and S may be others.",
         ),
         Mistake(
             "drops the fraction",

@@ -75,7 +75,7 @@ EXERCISE = Exercise(
             "Every output has a window of its own, with its own places.",
         ),
         Mistake(
-            "makes a table for each tap's pixels in a line only",
+            "counts one line of outputs in the table",
             {"table = P * Q": "table = Q"},
             "There are P lines of Q outputs.",
         ),
@@ -83,6 +83,11 @@ EXERCISE = Exercise(
             "is upside down",
             {"matrix / table": "table / matrix"},
             "The matrix is the larger one. Asked is how many times fewer numbers the table has.",
+        ),
+        Mistake(
+            "tells the share that is saved",
+            {"matrix / table": "1 - table / matrix"},
+            "That is what goes away, as a share. Asked is a ratio: how many times fewer.",
         ),
         Mistake(
             "subtracts",

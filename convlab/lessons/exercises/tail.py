@@ -63,17 +63,17 @@ EXERCISE = KernelExercise(
             "the barrier, never comes.",
         ),
         Mistake(
-            "has no guard at the load",
+            "loads past the end of x",
             {_LOAD: "    tile[t] = x[i]\n"},
             "The last block has more threads than there are numbers: x ends before its last thread.",
         ),
         Mistake(
-            "has no guard at the store, and turns the last run as if it were whole",
+            "stores past the end of y, and turns the last run as if it were whole",
             {_STORE: "    y[i] = tile[63 - t]\n"},
             "The last block has more threads than numbers, and what it has begins further back in the tile.",
         ),
         Mistake(
-            "has no guard at the store",
+            "stores past the end of y",
             {_STORE: "    y[i] = tile[count - 1 - t]\n"},
             "The last block has more threads than numbers: at the load they are sent away, and here again.",
         ),
@@ -81,6 +81,11 @@ EXERCISE = KernelExercise(
             "turns the last run as if it were whole",
             {"tile[count - 1 - t]": "tile[63 - t]"},
             "A run of 40 numbers ends at number 39 of the tile: nobody has put anything at 63.",
+        ),
+        Mistake(
+            "fills the last run up with zeros, and turns them around, too",
+            {_LOAD: "    tile[t] = x[i] if t < count else 0\n", "tile[count - 1 - t]": "tile[63 - t]"},
+            "The zeros come out first, then, and numbers are lost at the end. A run of 40 ends at number 39.",
         ),
         Mistake(
             "has no barrier",

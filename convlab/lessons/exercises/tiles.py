@@ -35,7 +35,7 @@ EXERCISE = Exercise(
     ),
     cases=lambda: (
         *((6, 3, 8), (7, 3, 8), (5, 3, 8), (12, 3, 8), (26, 3, 8), (56, 3, 32)),
-        *((56, 7, 32), (100, 32, 32), (9, 1, 3), (10, 2, 4)),
+        *((56, 7, 32), (100, 32, 33), (9, 1, 3), (10, 2, 4)),
     ),
     answer=_answer,
     mistakes=(
@@ -49,6 +49,11 @@ EXERCISE = Exercise(
             {"tile - R + 1": "tile", "P // rows": "(P + R - 1) // rows"},
             "P rows of output do need P + R - 1 rows of input. But neighbouring tiles both need the rows "
             "between them.",
+        ),
+        Mistake(
+            "takes P for the rows of the input",
+            {"P // rows": "(P - R + 1) // rows"},
+            "P counts rows of *output* already: it is all of them that have to be computed.",
         ),
         Mistake(
             "divides the rows of the input by those of the output",
@@ -74,6 +79,11 @@ EXERCISE = Exercise(
             "lets tiles overlap by half a filter",
             {"tile - R + 1": "tile - R // 2"},
             "The last window that fits begins R - 1 rows before the tile's last row.",
+        ),
+        Mistake(
+            "takes half of the filter off on both sides",
+            {"tile - R + 1": "tile - 2 * (R // 2)"},
+            "For an odd R that comes to the same. For an even one it takes one row too many.",
         ),
         Mistake(
             "adds the overlap to the tile",

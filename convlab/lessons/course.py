@@ -1,0 +1,163 @@
+"""How far the learner is: the exercises and predictions of every notebook, and what was done of them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from convlab.lessons.progress_file import Event, is_number
+from convlab.support.files import data_path
+from convlab.support.units import factor_between
+
+STATES = {"done": "●", "tried": "◐", "not seen": "○"}
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A notebook: its title, and the names of what it asks, in order."""
+
+    file: str
+    title: str
+    exercises: tuple[str, ...]
+    predictions: tuple[str, ...]
+
+    @property
+    def number(self) -> str:
+        """Its number, e.g. "02"."""
+        return self.file[:2]
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """The first guess of a prediction, the one that counts; `sure` in percent."""
+
+    name: str
+    guess: float
+    actual: float
+    sure: float
+
+    @property
+    def right(self) -> bool:
+        """Whether it was within a factor of two."""
+        return factor_between(self.guess, self.actual) < 2
+
+
+class Standing:
+    """What was done, of all that was remembered.
+
+    Parameters
+    ----------
+    events : iterable of Event
+        Oldest first.
+
+    Attributes
+    ----------
+    guesses : dict of str to Guessed
+        By prediction.
+    hints, solutions : dict of str to int
+        How many were shown, by exercise.
+    """
+
+    def __init__(self, events: Iterable[Event]):
+        self.guesses: dict[str, Guessed] = {}
+        self._hints: set[tuple[str, str]] = set()
+        self.solutions: dict[str, int] = {}
+        self._tries: dict[str, bool] = {}
+        for event in events:
+            self._take(event)
+        names = [name for name, _ in self._hints]
+        self.hints = {name: names.count(name) for name in names}
+
+    def _take(self, event: Event) -> None:
+        name, detail = event.name, event.detail
+        if event.kind == "try" and detail.get("good") is not None:  # None: not started
+            self._tries[name] = self._tries.get(name, False) or detail["good"] is True
+        elif event.kind == "hint":
+            self._hints.add((name, str(detail.get("number"))))
+        elif event.kind == "solution" and detail.get("shown", True):
+            self.solutions[name] = 1
+        elif event.kind == "guess" and name not in self.guesses:
+            guess, actual, sure = (detail.get(each) for each in ("guess", "actual", "sure"))
+            if is_number(guess) and is_number(actual) and is_number(sure):
+                self.guesses[name] = Guessed(name, guess, actual, sure)
+
+    def of_exercise(self, name: str) -> str:
+        """Return "done", "tried" or "not seen"."""
+        return "done" if self._tries.get(name) else "tried" if name in self._tries else "not seen"
+
+    def of_prediction(self, name: str) -> str:
+        """Return "done" or "not seen"."""
+        return "done" if name in self.guesses else "not seen"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was done yet."""
+        return not (self._tries or self.guesses or self._hints or self.solutions)
+
+    def calibration(self) -> str:
+        """Return in a line how many predictions were right, and how often "so sure" was."""
+        guesses = list(self.guesses.values())
+        if not guesses:
+            return "No prediction was made yet."
+        said = [f"{_of(guesses)} within a factor of two"]
+        said += [f"{sure:g} % sure: {_of(rows)} right" for sure, rows in by_sureness(guesses).items()]
+        return f"Predictions: {'; '.join(said)}."
+
+
+def by_sureness(guesses: Iterable[Guessed]) -> dict[float, list[Guessed]]:
+    """Return guesses by how sure they were, the least first."""
+    guesses = list(guesses)
+    return {sure: [one for one in guesses if one.sure == sure] for sure in sorted({g.sure for g in guesses})}
+
+
+def _of(guesses: list[Guessed]) -> str:
+    return f"{sum(one.right for one in guesses)} of {len(guesses)}"
+
+
+def chapters(folder: Path | None = None) -> list[Chapter]:
+    """Return the notebooks of a folder, by default of the course, with what they ask.
+
+    The notebooks themselves say it, in their calls of `check` and `predict`. An installed wheel has none:
+    then it is those in the working directory.
+    """
+    course = data_path().parent / "notebooks"
+    folder = folder or (course if course.is_dir() else Path.cwd())
+    return [_chapter(path) for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))]
+
+
+def _chapter(path: Path) -> Chapter:
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts = ["".join(cell["source"]) for cell in cells]
+        codes = [text for cell, text in zip(cells, texts, strict=True) if cell["cell_type"] == "code"]
+    except (OSError, ValueError, KeyError, TypeError):  # a notebook that is not one: the others count
+        return Chapter(path.name, path.stem[3:], (), ())
+    calls = [call for code in codes for call in _calls(code)]
+    return Chapter(
+        path.name,
+        texts[0].partition("\n")[0].lstrip("# ").strip() if texts else path.stem[3:],
+        _names(call for call in calls if _called(call) == "check"),
+        # Notebook 16 predicts times, too, with a function of the same name.
+        _names(c for c in calls if _called(c) == "predict" and any(k.arg == "question" for k in c.keywords)),
+    )
+
+
+def _calls(code: str) -> Iterator[ast.Call]:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):  # half of it typed, or a magic
+        return
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "id", "")
+
+
+def _names(calls: Iterable[ast.Call]) -> tuple[str, ...]:
+    """Return the first arguments of calls, each once, in the order they stand."""
+    first = [call.args[0].value for call in calls if call.args and isinstance(call.args[0], ast.Constant)]
+    return tuple(dict.fromkeys(name for name in first if isinstance(name, str)))
