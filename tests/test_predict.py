@@ -14,6 +14,8 @@ from notebook_tools import NOTEBOOKS
 
 from convlab import ConvError, ConvProblem, figures
 from convlab.lessons import predict, predictions, progress
+from convlab.lessons.course import Standing
+from convlab.support.measured import Measured
 from convlab.support.units import factor_between, number_text
 from convlab.widgets import Guess
 from convlab.widgets.guess import RIGHT
@@ -59,6 +61,34 @@ def test_verdicts(guess, actual, words):
     widget = predict("a", **ASK | {"actual": actual})
     lock(widget, guess)
     assert f"{words} You were 70 % sure to be within a factor of two." in widget.words()
+
+
+@pytest.mark.parametrize(
+    ("guess", "low", "high", "words"),
+    [
+        (2.5, 2.4, 3.1, "You said 2.5; it is 2.4 to 3.1 times: close."),
+        (3.5, 2.4, 3.1, "it is 2.4 to 3.1 times: close."),
+        (1.5, 2.4, 3.1, "it is 2.4 to 3.1 times: within a factor of two."),
+        (1, 2.4, 3.1, "off 2.4 times."),
+        (2.8, 2.7, 2.9, "You said 2.8; it is 2.75 times: close."),
+        (-1, -5, 2, "it is −5 to 2 times: close."),
+    ],
+)
+def test_verdicts_on_what_was_measured(guess, low, high, words):
+    widget = predict("a", **ASK | {"actual": Measured(2.75, low, high)})
+    lock(widget, guess)
+    assert words in widget.words()
+
+
+def test_what_is_too_noisy_is_not_judged(memory):
+    widget = predict("a", **ASK | {"actual": Measured(2.8, 1, 9, noisy=True)})
+    lock(widget, 3)
+    assert "it is somewhere from 1 to 9 times" in widget.words()
+    assert "close" not in widget.words()
+    standing = Standing(progress.events())
+    assert standing.of_prediction("a") == "done"
+    assert standing.judged == []
+    assert standing.calibration() == "No prediction was made yet."
 
 
 @pytest.mark.parametrize(
@@ -113,8 +143,8 @@ def test_a_guess_is_remembered_and_the_first_one_counts(memory):
     assert "You said 49; it is 12.5 times" in again.words()
     assert predict("b", **ASK).guesses == []
     assert [event.detail for event in predictions.guesses("a")] == [
-        {"guess": 49, "sure": 70, "actual": 12.25, "unit": "times"},
-        {"guess": 13, "sure": 90, "actual": 12.25, "unit": "times"},
+        {"guess": 49, "sure": 70, "actual": 12.25, "unit": "times", "noisy": False},
+        {"guess": 13, "sure": 90, "actual": 12.25, "unit": "times", "noisy": False},
     ]
 
 

@@ -32,12 +32,16 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Guessed:
-    """The first guess of a prediction, the one that counts; `sure` in percent."""
+    """The first guess of a prediction, the one that counts; `sure` in percent.
+
+    `noisy`: other programs disturbed what was measured, so that nobody knows how good the guess was.
+    """
 
     name: str
     guess: float
     actual: float
     sure: float
+    noisy: bool = False
 
     @property
     def right(self) -> bool:
@@ -82,7 +86,7 @@ class Standing:
         elif event.kind == "guess" and name not in self.guesses:
             guess, actual, sure = (detail.get(each) for each in ("guess", "actual", "sure"))
             if is_number(guess) and is_number(actual) and is_number(sure):
-                self.guesses[name] = Guessed(name, guess, actual, sure)
+                self.guesses[name] = Guessed(name, guess, actual, sure, detail.get("noisy") is True)
 
     def of_exercise(self, name: str) -> str:
         """Return "done", "tried" or "not seen"."""
@@ -97,9 +101,14 @@ class Standing:
         """Whether nothing was done yet."""
         return not (self._tries or self.guesses or self._hints or self.solutions)
 
+    @property
+    def judged(self) -> list[Guessed]:
+        """The guesses that can be judged: all but those whose truth was too noisy to tell."""
+        return [guess for guess in self.guesses.values() if not guess.noisy]
+
     def calibration(self) -> str:
         """Return in a line how many predictions were right, and how often "so sure" was."""
-        guesses = list(self.guesses.values())
+        guesses = self.judged
         if not guesses:
             return "No prediction was made yet."
         said = [f"{_of(guesses)} within a factor of two"]

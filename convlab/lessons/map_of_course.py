@@ -50,7 +50,7 @@ class CourseMap:
         rows = "".join(map(self._row, self.notebooks))
         key = ", ".join(f"{mark} {state}" for state, mark in STATES.items())
         said = EMPTY if self.standing.is_empty else self.standing.calibration()
-        guesses = list(self.standing.guesses.values())
+        guesses = self.standing.judged
         chart = calibration(guesses)._repr_html_() if guesses else ""
         rules = files("convlab.lessons").joinpath("map_of_course.css").read_text(encoding="utf-8")
         colours = style.css().replace(".convlab", ".cl-course")

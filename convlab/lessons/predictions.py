@@ -35,7 +35,8 @@ def predict(
         What the prediction is remembered by: no other of the course has it.
     question : str
     actual : float
-        What this cell computed or measured: any finite number, a loss too.
+        What this cell computed or measured: any finite number, a loss too. Of one that was measured the
+        interval shows; if it is too wide to tell, so is the verdict.
     unit : str
         The unit of both.
     because : str
@@ -59,7 +60,7 @@ def predict(
     widget.guesses = [
         {"guess": event.detail["guess"], "sure": event.detail["sure"]} for event in guesses(name)
     ]
-    widget.observe(partial(_remember, actual=float(actual)), "guesses")
+    widget.observe(partial(_remember, actual=float(actual), noisy=getattr(actual, "noisy", False)), "guesses")
     return widget
 
 
@@ -73,11 +74,17 @@ def guesses(name: str | None = None) -> list[progress.Event]:
     ]
 
 
-def _remember(change: Any, actual: float) -> None:
-    """Record what was just locked."""
+def _remember(change: Any, actual: float, noisy: bool) -> None:
+    """Record what was just locked; what was too noisy to tell says so, and counts for no calibration."""
     widget = change["owner"]
     for one in change["new"][len(change["old"]) :]:
         progress.record(
-            "guess", widget.name, guess=one["guess"], sure=one["sure"], actual=actual, unit=widget.unit
+            "guess",
+            widget.name,
+            guess=one["guess"],
+            sure=one["sure"],
+            actual=actual,
+            unit=widget.unit,
+            noisy=noisy,
         )
     widget.trouble = progress.trouble()

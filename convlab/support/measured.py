@@ -72,15 +72,19 @@ class Measured(float):
     def __format__(self, spec: str) -> str:
         if self.noisy:
             return TOO_NOISY
-        text, low, high = (format(float(value), spec) for value in (self, self.low, self.high))
-        if not spec or low == high or self._is_precise():
-            return text
-        return f"{low.strip()} to {high.strip()}"
+        ends = [format(end, spec) for end in (self.ends if spec else (float(self),))]
+        return ends[0] if len(set(ends)) == 1 else " to ".join(end.strip() for end in ends)
 
-    def _is_precise(self) -> bool:
-        """Say if a single number tells it: the interval is narrow, and does not leave open who is first."""
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The number that tells it, or the two between which it lies.
+
+        One tells it if the interval is narrow, and does not leave open who is first.
+        """
         open_question = any(self.low < even < self.high for even in (0, 1))  # a gain of 0 %, a ratio of 1
-        return not open_question and abs(self.high - self.low) <= (PRECISE - 1) * abs(self)
+        if not open_question and abs(self.high - self.low) <= (PRECISE - 1) * abs(self):
+            return (float(self),)
+        return self.low, self.high
 
     def _with(self, other, do: Callable, turned: bool = False):
         """Return what an operation makes of both values, and of the ends of both intervals."""

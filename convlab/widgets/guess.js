@@ -72,16 +72,16 @@ function entry(page, unit, lock) {
 }
 
 /** What shows once a guess is locked: the first one counts, the last is shown beside it. */
-function opened(page, { unit, guesses, trouble, actual, because, misconceptions, figure }) {
+function opened(page, { unit, guesses, trouble, because, misconceptions, figure, ...truth }) {
   const [{ guess, sure }, ...later] = guesses;
   const last = later.at(-1);
-  const { right, words } = judge(guess, actual, unit);
-  const known = misconception((last ?? guesses[0]).guess, actual, misconceptions);
+  const { right, words } = judge(guess, truth, unit);
+  const known = misconception((last ?? guesses[0]).guess, truth.actual, misconceptions);
   return [
-    html("div", { class: `cl-verdict ${right ? "cl-right" : "cl-wrong"}`, tabindex: -1 },
+    html("div", { class: `cl-verdict ${right === null ? "" : right ? "cl-right" : "cl-wrong"}`, tabindex: -1 },
       html("b", {}, words), ` ${say("was sure", { sure })}`,
-      last ? html("div", {}, `Later: ${judge(last.guess, actual, unit).words}`) : []),
-    guessAxis(page.width() - 34, { actual, guesses: guesses.map((one) => one.guess) }),
+      last ? html("div", {}, `Later: ${judge(last.guess, truth, unit).words}`) : []),
+    guessAxis(page.width() - 34, { ...truth, guesses: guesses.map((one) => one.guess) }),
     ...(known ? [html("div", { class: "cl-panel cl-misconception" }, prose(known))] : []),
     ...prose(because),
     ...(figure ? [drawn(figure)] : []),

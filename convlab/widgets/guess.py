@@ -12,6 +12,7 @@ from convlab.errors import ParameterError
 from convlab.figures.picture import Picture
 from convlab.figures.style import Words
 from convlab.support.checked import checked
+from convlab.support.measured import Measured
 from convlab.support.units import factor_between, number_text
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice
@@ -22,6 +23,9 @@ ALIKE = 0.03  # a guess so near to a misconception, relative to it, is taken for
 SENTENCES = {
     "how sure": "How sure are you that you are within a factor of two?",
     "verdict": "You said {guess}; it is {actual} {unit}: {how}.",
+    "noisy": "You said {guess}. Other programs disturbed what was measured: it is somewhere from {actual} "
+    "{unit}, which is too wide to judge by.",
+    "ends": "{low} to {high}",
     "exact": "exactly",
     "close": "close",
     "within": "within a factor of two",
@@ -42,7 +46,8 @@ class Guess(Live):
         What the guess is remembered by.
     question : str
     actual : float
-        What was computed or measured: any finite number.
+        What was computed or measured: any finite number. One that keeps its interval, `Measured`, is told by
+        it, and not judged by where it is too wide.
     unit : str
         The unit of both.
     because : str
@@ -82,9 +87,12 @@ class Guess(Live):
         misconceptions: Mapping[float, Words] | None = None,
         figure: Picture | None = None,
     ):
-        self._actual, self._because = float(actual), because
+        self._actual = actual if isinstance(actual, Measured) else Measured(actual)
+        self._because = because
         answer = {
-            "actual": self._actual,
+            "actual": float(actual),
+            "ends": self._actual.ends,
+            "noisy": self._actual.noisy,
             "because": because,
             "misconceptions": [[float(guess), said] for guess, said in (misconceptions or {}).items()],
             "figure": figure._repr_html_() if figure else "",
@@ -116,13 +124,17 @@ class Guess(Live):
 
     def _verdict(self, guess: float) -> str:
         """Return in words how far a guess lies from what it is."""
-        factor, by = factor_between(guess, self._actual), number_text(abs(guess - self._actual), 3)
-        if guess == self._actual:
-            how = self._say("exact")
-        elif guess > 0 < self._actual or guess < 0 > self._actual:
+        ends = self._actual.ends
+        nearest = min(max(guess, ends[0]), ends[-1])
+        factor, by = factor_between(guess, nearest), number_text(abs(guess - nearest), 3)
+        if guess == nearest:
+            how = self._say("exact" if len(ends) == 1 else "close")
+        elif guess > 0 < nearest or guess < 0 > nearest:
             word = "close" if factor < CLOSE else "within" if factor < RIGHT else "off"
             how = self._say(word, ratio=number_text(factor, 3))
         else:
-            how = self._say("across" if guess and self._actual else "apart", by=by)
-        values = {"guess": number_text(guess), "actual": number_text(self._actual)}
-        return self._say("verdict", **values, unit=self.unit, how=how)
+            how = self._say("across" if guess and nearest else "apart", by=by)
+        told = [number_text(end) for end in ends]
+        actual = told[0] if len(ends) == 1 else self._say("ends", low=told[0], high=told[1])
+        values = {"guess": number_text(guess), "actual": actual, "unit": self.unit}
+        return self._say("noisy", **values) if self._actual.noisy else self._say("verdict", **values, how=how)

@@ -40,20 +40,22 @@ function steps(low, high) {
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
 }
 
-/** The drawing: a diamond for the first guess, a small one for a later one, a disc for what it is. */
-export function guessAxis(width, { actual, guesses }) {
-  const scale = scaleOf(guesses, actual);
+/** The drawing: a diamond for the first guess, a small one for a later one, a disc (with its ends) for what it is. */
+export function guessAxis(width, { actual, ends, guesses }) {
+  const scale = scaleOf([...guesses, ...ends], actual);
+  const told = ends.length === 1 ? numberText(actual) : say("ends", { low: numberText(ends[0]), high: numberText(ends[1]) });
   const x = (value) => SIDE + clamp(scale.at(value), 0, 1) * (width - 2 * SIDE);
   const [from, to] = [x(actual / 2), x(actual * 2)].sort((one, other) => one - other);
   const [first, ...later] = guesses;
-  const words = `On a ${scale.kind} axis: your guess ${numberText(first)}, the truth ${numberText(actual)}` +
+  const words = `On a ${scale.kind} axis: your guess ${numberText(first)}, the truth ${told}` +
     `${later.length ? `, your last guess ${numberText(later.at(-1))}` : ""}; shaded: ${say("within")}.`;
   return svg("svg", { class: "cl-guess-axis", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": words },
     svg("rect", { class: "cl-guess-band", x: from, y: LINE - 11, width: to - from, height: 22 }),
     svg("line", { class: "cl-base", x1: 0, x2: width, y1: LINE, y2: LINE }),
     ticksOf(scale, x),
     flag(x(first), 14, width, `your guess: ${numberText(first)}`, "cl-strong"),
-    flag(x(actual), 34, width, `it is ${numberText(actual)}`, "cl-strong"),
+    flag(x(actual), 34, width, `it is ${told}`, "cl-strong"),
+    ends.length === 1 ? [] : svg("line", { class: "cl-guess-ends", x1: x(ends[0]), x2: x(ends[1]), y1: LINE, y2: LINE }),
     svg("circle", { class: "cl-guess-truth", cx: x(actual), cy: LINE, r: 6.5 }),
     later.map((value) => diamond(x(value), 4)),
     diamond(x(first), 7.5));

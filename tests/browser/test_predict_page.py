@@ -8,6 +8,7 @@ import pytest
 from browser_tools import barriers
 
 from convlab import ConvProblem, figures
+from convlab.support.measured import Measured
 from convlab.support.units import factor_between, number_text
 from convlab.widgets import Guess
 from convlab.widgets.guess import RIGHT
@@ -189,12 +190,28 @@ def test_numbers_and_verdicts_are_pythons(ask):
     values = numbers(300)
     assert ask("numberText(d)", values) == [number_text(value) for value in values]
     pairs = [(a, b) for a in values[:40] for b in (a, 1.2 * a, 1.9 * a, 2.1 * a, -a, *values[:9])]
-    judged = ask("judge(d[0], d[1], 'times')", pairs)
+    judged = ask("judge(d[0], { ends: [d[1]], noisy: false }, 'times')", pairs)
     for (guess, actual), found in zip(pairs, judged, strict=True):
         widget = Guess(actual=actual, unit="times")
         widget.guesses = [{"guess": guess, "sure": 50}]
         assert f" {found['words']} You were 50 %" in widget.words()
         assert found["right"] == (factor_between(guess, actual) < RIGHT)
+
+
+def test_verdicts_on_intervals_are_pythons(ask):
+    truths = [
+        Measured(2.75, 2.4, 3.1),
+        Measured(2.75, 1, 9, noisy=True),
+        Measured(0.1, -5, 2),
+        Measured(3, 3, 3),
+    ]
+    pairs = [(guess, truth) for truth in truths for guess in (-1, 0, 0.5, 1.5, 2.5, 2.75, 3, 3.5, 30)]
+    data = [(guess, {"ends": truth.ends, "noisy": truth.noisy}) for guess, truth in pairs]
+    for (guess, truth), found in zip(pairs, ask("judge(d[0], d[1], 'times')", data), strict=True):
+        widget = Guess(actual=truth, unit="times")
+        widget.guesses = [{"guess": guess, "sure": 50}]
+        assert f" {found['words']} You were 50 %" in widget.words()
+        assert (found["right"] is None) == truth.noisy
 
 
 def test_numbers_are_read_as_people_write_them(ask):
