@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from convlab import ALGORITHMS, ConvProblem
-from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.winograd_s2d.space_to_depth import folded
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED, WARP
@@ -71,7 +70,6 @@ FIRST = load("resnet18")["conv1"].problem
 SECOND = load("resnet18")["layer1.0.conv1"].problem
 LAST = load("resnet18")["layer4.1.conv2"].problem
 H100 = MULTIPROCESSORS["sm_90"]
-PLAIN = 4 * 4 * SECOND.R * SECOND.S  # products of a tile of 4 x 4, tap by tap
 HANGING = 6 * ceil(LAST.P / 6)  # rows that tiles of 6 x 6 cover there
 HYPOTHETICAL = Given("an interviewer's example")
 
@@ -115,10 +113,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
     },
     "04": {
-        "With pointers of eight bytes, as in C, it is twice as large": lambda: (
-            "With pointers of eight bytes, as in C, it is "
-            f"{factor(8 / indirection_buffer(FIRST).itemsize)} as large"
-        ),
         "up to 62 % more speed": Told("paper"),
         "half as high and half as wide": lambda: "{0} as high and {0} as wide".format(
             factor(FIRST.P / FIRST.H)
@@ -135,9 +129,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "cost 2.25 times fewer": lambda: f"cost {4 * SECOND.R * SECOND.S / products(2)} times fewer",
         "a pixel meets a weight, and that happens four times": lambda: (
             f"a pixel meets a weight, and that happens {word(2 + 3 - 1)} times"
-        ),
-        "need 36 products instead of 144: four times fewer": lambda: (
-            f"need {products(4)} products instead of {PLAIN}: {word(PLAIN / products(4))} times fewer"
         ),
         "12 x 12 outputs where 7 x 7 are wanted: two thirds of the work": lambda: (
             f"{HANGING} x {HANGING} outputs where {LAST.P} x {LAST.P} are wanted: "
