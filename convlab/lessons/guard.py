@@ -78,9 +78,16 @@ def _alarm(seconds: float) -> Iterator[None]:
             yield
         return
 
+    caller = sys._getframe()
+    while caller.f_code.co_filename in _OURS and caller.f_back is not None:
+        caller = caller.f_back
+    rung = over = False
+
     def ring(_: int, frame: FrameType | None) -> None:
-        if frame is not None and frame.f_code.co_filename in _OURS:
-            return  # it is over already
+        nonlocal rung
+        if over or frame is None or frame.f_code.co_filename in _OURS or (rung and frame is caller):
+            return  # it comes to its end already
+        rung = True
         # A bare `except:` swallows an alarm, and one around that the next: so they come fast, at any line.
         signal.setitimer(signal.ITIMER_REAL, _FAST * (1 + random.random()), _FAST)
         raise TimeUp
@@ -90,8 +97,14 @@ def _alarm(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
+        over = True  # before anything else: what follows is not to be stopped
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        # An alarm that is still on its way must find somebody who takes it.
+        signal.signal(signal.SIGALRM, before if callable(before) else _nothing)
+
+
+def _nothing(*_: object) -> None:
+    pass
 
 
 @contextlib.contextmanager
