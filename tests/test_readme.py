@@ -37,7 +37,8 @@ def test_code_runs(capsys):
     assert "workspace_bytes=7225344" in capsys.readouterr().out
 
 
-TO_BE_WRITTEN = "NAME", "TOPIC", "kn2row", "dilated_taps", "reach", "n09"  # by who follows a recipe
+# By who follows a recipe.
+TO_BE_WRITTEN = "NAME", "TOPIC", "kn2row", "dilated_taps", "dilation", "reach", "n09"
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

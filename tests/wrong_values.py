@@ -689,7 +689,6 @@ def rows() -> dict[str, Call]:
          problem=problem, algorithm="direct")  # fmt: skip
     row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
     row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})
-    row("inspect.traffic.shared_traffic", traces=trace, array="x", right={"traces": ANY_LIST, "array": TEXT})
     row("algorithms.direct.gpu_filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
     row(
         "gpu.simulator.global_memory.poisoned",

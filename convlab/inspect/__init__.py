@@ -24,7 +24,7 @@ def _offer() -> dict[str, Any]:
     from convlab.inspect.access_patterns import ACCESS_PATTERNS, turned_in_shared
     from convlab.inspect.launches import last_launch, record_launches
     from convlab.inspect.tiling import Tiling, tile_traffic
-    from convlab.inspect.traffic import Bus, FirstBlock, first_block, global_traffic, shared_traffic, sites
+    from convlab.inspect.traffic import Bus, FirstBlock, first_block, global_traffic, sites
 
     return locals()
 

@@ -42,18 +42,6 @@ def global_traffic(traces: Trace | Iterable[Trace], kind: str | None = None) -> 
     return found
 
 
-@checked
-def shared_traffic(traces: Trace | Iterable[Trace], array: str | None = None) -> dict[str, int]:
-    """Return the requests to shared memory ("ld", "st"), their passes, and the least that would do."""
-    total = {"ld": 0, "st": 0, "passes": 0, "least": 0}
-    for site in sites(traces):
-        if site.space == "shared" and array in (None, site.array):
-            total[site.kind] += site.requests
-            total["passes"] += site.wavefronts
-            total["least"] += site.ideal_wavefronts
-    return total
-
-
 # -- of an algorithm ---------------------------------------------------------------------------------------
 
 
