@@ -69,7 +69,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=lambda a, b, size: a.astype(np.float64) @ b,
-    shapes={"a": "MK", "b": "KN", "return": "mn"},
+    shapes={"a": "MK", "b": "KN", "return": ("row", "column")},
     method=_in_blocks,
     mistakes=(
         Mistake(

@@ -47,7 +47,7 @@ EXERCISE = Exercise(
     ),
     cases=lambda: iter(LAYERS),
     answer=_answer,
-    shapes={"return": "jtm"},
+    shapes={"return": ("tile", "tap", "row")},
     mistakes=(
         Mistake(
             "walks down the columns of the output",

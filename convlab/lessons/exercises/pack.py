@@ -55,7 +55,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
-    shapes={"b": "KN", "return": "jKn"},
+    shapes={"b": "KN", "return": ("panel", "row", "column")},
     mistakes=(
         Mistake(
             "leaves out the columns that fill no panel",

@@ -64,7 +64,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
-    shapes={"x": "NHWC", "w": "KtC", "return": "NmK"},
+    shapes={"x": "NHWC", "w": ("K", "R*S", "C"), "return": ("N", "pixel", "K")},
     mistakes=(
         Mistake(
             "does not ask for padding",
