@@ -7,7 +7,7 @@ Read in this order:
     checks, kernel_checks       how an answer is tried: `attempt`, watched over by `guard`
     difference, grids           what is wrong with it, in words and as a picture
     diagnosis, clues            which mistake it behaves like: `across` all cases, in `parts` of a result
-    watch                       how it computes, where that is the point
+    watch, borrowed             how it computes, where that is the point, and whether it does so itself
     tutor                       hints and solutions
     predictions                 a number to guess before it shows
     progress, progress_file     what is remembered of the learner's work

@@ -47,6 +47,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
+    tools=(),
     mistakes=(
         Mistake(
             "forgets the padding",
