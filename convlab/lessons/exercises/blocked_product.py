@@ -62,10 +62,11 @@ EXERCISE = Exercise(
     "past the edge is simply shorter, so the last blocks need no case of their own.",
     hints=(
         "Write the product of matrices with three loops over numbers. Then let each take steps of `size`.",
-        "For a block of y, rows m to m + size and columns n to n + size, add up the products of a's blocks "
-        "in these rows and b's blocks in these columns.",
-        "y[m:m+size, n:n+size] += a[m:m+size, k:k+size] @ b[k:k+size, n:n+size], in loops over m, n and k in "
-        "steps of `size`. Slices that run over the edge are cut off by NumPy.",
+        "A block of y needs the blocks of a in its rows and the blocks of b in its columns. Which of them "
+        "are multiplied with each other, and what becomes of the products?",
+        "In loops over m, n and k in steps of `size`, add the product of a's block at (m, k) and b's block "
+        "at (k, n) to y's block at (m, n). A block is a slice in both directions; NumPy cuts off what runs "
+        "over the edge.",
     ),
     cases=_cases,
     answer=lambda a, b, size: a.astype(np.float64) @ b,
