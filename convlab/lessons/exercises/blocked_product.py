@@ -47,10 +47,25 @@ def _in_blocks(function: Callable) -> str:
                 f"With size = {size} it multiplies {shapes}: no block may have more than {size} rows or "
                 "columns. Cut a and b into blocks, multiply block by block, and add up what belongs together."
             )
-    parts = [shape for shapes in log.read.values() for shape in shapes]
-    if not log.products and not any(0 < max(shape, default=1) <= size for shape in parts):
-        return "It takes no blocks out of a and b. Multiply slices of them: a[m : m + size, k : k + size]."
+    if not log.products and _at_once(function):
+        return (
+            "To the last bit your numbers are those of one product of all of a and b: sums in blocks are "
+            "rounded otherwise. Multiply slices of them: a[m : m + size, k : k + size]."
+        )
     return ""
+
+
+def _at_once(function: Callable) -> bool:
+    """Tell by the rounding, where nothing else shows: long sums of fractions, in all types and ways at hand."""
+    rng = np.random.default_rng(7)
+    a, b = filled(rng, 6, 500, whole=False), filled(rng, 500, 7, whole=False)
+    got = np.asarray(function(a.copy(), b.copy(), 3)).astype(np.float64)
+    whole = [
+        product(a.astype(type_), b.astype(type_))
+        for type_ in (np.float32, np.float64)
+        for product in (np.matmul, lambda a, b: np.einsum("mk,kn->mn", a, b))
+    ]
+    return any(np.array_equal(got, one.astype(type_)) for one in whole for type_ in (np.float64, np.float32))
 
 
 EXERCISE = Exercise(

@@ -90,6 +90,15 @@ EXERCISE = Exercise(
             "`reshape` alone moves nothing: a panel has numbers of every row of b.",
         ),
         Mistake(
+            "fills b up and then cuts it without regard to columns",
+            {
+                "return panels": "wide = np.pad(b, ((0, 0), (0, count * cols - N)))\n"
+                "    return wide.reshape(count, K, cols)"
+            },
+            "`reshape` alone moves nothing: it cuts rows into pieces, and these do not lie below each other "
+            "yet.",
+        ),
+        Mistake(
             "deals the columns out one by one",
             {
                 "strip = b[:, panel * cols : (panel + 1) * cols]": "strip = b[:, panel::count]",
