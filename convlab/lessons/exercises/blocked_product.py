@@ -56,7 +56,7 @@ def _in_blocks(function: Callable) -> str:
 
 
 def _at_once(function: Callable) -> bool:
-    """Tell by the rounding, where nothing else shows: long sums of fractions, in all types and ways at hand."""
+    """Tell by the rounding, where nothing else shows: long sums of fractions, in every type and way."""
     rng = np.random.default_rng(7)
     a, b = filled(rng, 6, 500, whole=False), filled(rng, 500, 7, whole=False)
     got = np.asarray(function(a.copy(), b.copy(), 3)).astype(np.float64)
