@@ -1,8 +1,8 @@
 """The learner's memory: what was tried, solved and predicted, kept in their folder and sent nowhere.
 
 `record` notes an event, `events` returns them. Outside of a learner's folder, in tests or where pages are
-made, nothing is kept on disk. CONVLAB_PROGRESS names another folder, which is made; where it is empty, there is none.
-Nothing here raises: what went wrong is said once, by `trouble`.
+made, nothing is kept on disk. CONVLAB_PROGRESS names another folder, which is made if there is none; where it
+is empty, nothing is kept either. Nothing here raises: what went wrong is said once, by `trouble`.
 """
 
 from __future__ import annotations

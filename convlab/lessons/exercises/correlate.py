@@ -166,9 +166,10 @@ EXERCISE = Exercise(
             "directions has to divide by that.",
         ),
         Mistake(
-            "flips the filter and conjugates it as well",
+            "lays the filter on the picture turned by 180 degrees",
             {"np.fft.fft2(w": "np.fft.fft2(w[::-1, ::-1]"},
-            "Either of the two turns the filter around, and both together undo it: one is enough.",
+            "A product of spectra turns the filter around. The conjugate turns it back, and so does "
+            "`w[::-1, ::-1]`: one of them, not none, and not both.",
         ),
         Mistake(
             "exchanges R and S in the size",
