@@ -123,7 +123,7 @@ def _missing(exercise: Exercise, function: Callable) -> str:
             * bool(name)
         )
 
-    for look in filter(None, (library, exercise.method)):
+    for look in filter(None, (exercise.method, library)):
         with suppress(_Unwatchable, TimeUp), guarded(SECONDS):
             if said := look(answer):
                 return said
