@@ -1,5 +1,6 @@
 """`check`, `hint` and `solution`: what they say, and what they stand."""
 
+import linecache
 import sys
 import threading
 import time
@@ -9,12 +10,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from convlab import ConvError
+from convlab import ConvError, ConvProblem, conv2d, im2row
 from convlab.lessons import EXERCISES, check, hint, progress, reveal, solution
-from convlab.lessons.attempt import Outcome, attempt
+from convlab.lessons.attempt import Outcome, _line_before, attempt
+from convlab.lessons.borrowed import borrowed
 from convlab.lessons.diagnosis import diagnosis
 from convlab.lessons.exercise import Mistake
-from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.guard import TimeUp, guarded, unwritten_shows
 from convlab.lessons.note import Note
 
 
@@ -121,6 +123,130 @@ def test_what_was_printed_is_shown():
         return w
 
     assert "w is (1, 2, 2, 1)" in check("flip", loud).body
+
+
+def test_printing_is_not_returning():
+    def prints(H, R, stride, padding, dilation):
+        print("it is", H)
+
+    note = check("output_size", prints)
+    assert note.good is False
+    assert "prints, but returns nothing" in note.title
+    assert "write `return`" in note.diagnosis
+    assert "it is 5" in note.body
+
+
+def test_a_way_out_without_return():
+    some = lambda H, R, s, p, d: None if s > 1 else (H + 2 * p - d * (R - 1) - 1) // s + 1  # noqa: E731
+    assert "got      nothing (None): is there a `return`?" in check("output_size", some).body
+    first = lambda H, R, s, p, d: None if (H, p) == (5, 0) else H  # noqa: E731
+    assert "is there a `return`?" in check("output_size", first).body
+
+
+def test_a_cut_list_of_arrays_is_told_by_its_length():
+    def cut(b, cols):
+        return np.array_split(b, -(-b.shape[1] // cols), axis=1)
+
+    assert "got      a list of 3 arrays, of the shapes (2, 2) and (2, 1)" in check("pack", cut).body
+
+
+LOOP = """
+def f(H, R, stride, padding, dilation):
+    while True:
+        for p in ():
+            pass
+"""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a cell", "text that is gone"])
+def test_an_endless_loop_has_a_line(monkeypatch, known):
+    """A jump back to the top of a loop has no line of its own."""
+    monkeypatch.setattr("convlab.lessons.attempt.SECONDS", 0.2)
+    file = "<cell of a notebook>"
+    if known:
+        monkeypatch.setitem(linecache.cache, file, (len(LOOP), None, LOOP.splitlines(keepends=True), file))
+    names = {}
+    exec(compile(LOOP, file, "exec"), names)
+    lines = [check("output_size", names["f"]).body.splitlines()[-1] for _ in range(4)]
+    told = {"in line 3: while True:", "in line 4: for p in ():"} if known else {"in line 3", "in line 4"}
+    assert set(lines) <= told
+
+
+def test_an_instruction_without_a_line_belongs_to_the_one_before():
+    code = compile("x = 1\nwhile x:\n    x += 1\n", "<text>", "exec")
+    for start, _, line in code.co_lines():
+        if line is not None:
+            assert _line_before(code, start) == line
+    gone = code.replace(co_linetable=b"")
+    assert _line_before(gone, 0) == gone.co_firstlineno
+
+
+# -- whose work it is --------------------------------------------------------------------------------------
+
+
+def test_the_librarys_own_work_is_refused():
+    def convolve(x, w, stride, padding):
+        return conv2d(x, w, stride=stride, padding=padding)
+
+    def rows(x, R, S, stride, padding):
+        N, H, W, C = x.shape
+        return im2row(x, ConvProblem(N, H, W, C, 1, R, S, stride=stride, padding=padding))
+
+    def size(H, R, stride, padding, dilation):
+        return ConvProblem(1, H, 999, 1, 1, R, 1, stride=stride, padding=padding, dilation=dilation).P
+
+    answers = {
+        "conv2d": check("convolve", convolve),
+        "im2row": check("im2row", rows),
+        "ConvProblem": check("output_size", size),
+        "_answer": check("convolve", lambda *a: EXERCISES["convolve"].answer(*a)),
+        "convolve": check("convolve", lambda *a: EXERCISES["convolve"].solution(*a)),
+    }
+    for name, note in answers.items():
+        assert note.good is False
+        assert f"It calls `{name}`: that is the library's." in note.diagnosis
+
+
+def test_scipy_and_the_sizes_of_a_problem_are_tools():
+    from scipy.signal import correlate2d
+
+    def convolve(x, w, stride, padding):
+        problem = ConvProblem.of(x, w, stride=stride, padding=padding)
+        x = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+        y = np.zeros((len(x), problem.P, problem.Q, len(w)))
+        for n, k, c in np.ndindex(len(x), len(w), x.shape[3]):
+            y[n, :, :, k] += correlate2d(x[n, :, :, c], w[k, :, :, c], "valid")[::stride, ::stride]
+        return y
+
+    assert check("convolve", convolve).good
+
+
+def test_looking_at_whose_work_it_is_ends_with_the_call():
+    assert borrowed(lambda: 1, (), own=None, tools=()) == ""
+    with pytest.raises(ZeroDivisionError):
+        borrowed(lambda: 1 / 0, (), own=None, tools=())
+    assert sys.getprofile() is None
+
+
+def test_what_nobody_has_written_shows():
+    """Memory that was never written is often 0, and an answer that relies on it right by chance."""
+
+    def pack(b, cols):
+        K, N = b.shape
+        panels = np.empty((-(-N // cols), K, cols), b.dtype)
+        for i, panel in enumerate(panels):
+            strip = b[:, i * cols : (i + 1) * cols]
+            panel[:, : strip.shape[1]] = strip
+        return panels
+
+    assert [check("pack", pack).good for _ in range(5)] == [False] * 5
+    empty = np.empty
+    with unwritten_shows():
+        assert np.isnan(np.empty(3)).all()
+        assert np.isnan(np.empty_like(np.zeros(2, complex))).all()
+        assert np.empty((2, 2), np.int8).tolist() == [[63, 63], [63, 63]]
+        assert np.empty(2, object).tolist() == [None, None]
+    assert np.empty is empty
 
 
 def test_the_difference_is_a_picture_with_the_window():

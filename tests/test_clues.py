@@ -1,5 +1,7 @@
 """What the numbers tell of a mistake that has no name: each clue is found where it is so, not elsewhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,68 @@ def test_wrong_only_where_is_said_of_what_explains_most():
     right = EXERCISES["output_size"].answer
     said_of = said("output_size", lambda H, R, s, p, d: right(H, R, s, p, d) + (H if p > 1 and R > 1 else 0))
     assert said_of == "It is wrong only where padding is not 0."
+
+
+def test_wrong_only_where_is_not_said_of_a_single_case():
+    right = EXERCISES["output_size"].answer
+    many = lambda H, R, s, p, d: right(H, R, s, p, d) + (H if d == 3 else 0)  # noqa: E731
+    assert [case for case in EXERCISES["output_size"].cases() if case[4] == 3] == [(12, 4, 3, 5, 3)]
+    assert said("output_size", many) == ""
+
+
+def test_two_numbers_that_explain_equally_well_are_both_named():
+    cases = ((1, 1), (2, 3), (3, 2), (1, 1), (4, 1))
+    exercise = replace(EXERCISES["registers"], cases=lambda: iter(cases[:4]), answer=lambda rows, vectors: 9)
+    both = lambda rows, vectors: 9 if rows == 1 else rows * vectors  # noqa: E731
+    found = clue(exercise, attempt(both, exercise))
+    assert found == "It is right wherever rows is 1 and vectors is 1, and is wrong in every other case."
+    exercise = replace(exercise, cases=lambda: iter(cases))
+    assert "wherever vectors" not in clue(exercise, attempt(both, exercise))
+
+
+@pytest.mark.parametrize(("type_", "bits"), [(np.int8, 8), (np.uint8, 8), (np.int16, 16)])
+def test_numbers_that_went_around(type_, bits):
+    grown = replace(EXERCISES["flip"], answer=lambda w: EXERCISES["flip"].answer(w) * 9000)
+    outcomes = attempt(lambda w: (EXERCISES["flip"].answer(w) * 9000).astype(np.int64).astype(type_), grown)
+    assert f"off by multiples of {2**bits}" in clue(grown, outcomes)
+    assert "multiples" not in clue(grown, attempt(lambda w: grown.answer(w) + 2**20 * w, grown))
+
+
+def test_fractions_that_are_added_to_whole_numbers():
+    def adds(w):
+        y = np.zeros(w.shape, int)
+        y += w
+        return y
+
+    assert "make that array one of floats" in said("flip", adds)
+
+
+def test_a_mask_is_no_shifted_mask():
+    """Zeros and ones lie in many ways by chance."""
+    answer = EXERCISES["tap_mask"].answer
+    for change in (lambda m: np.roll(m, 1, 0), lambda m: m * 0, lambda m: m[::-1], lambda m: m[:, ::-1]):
+        assert said("tap_mask", lambda *a, change=change: change(answer(*a))) == ""
+
+
+def test_right_numbers_at_other_places():
+    answer = EXERCISES["pack"].answer
+    rolled = said("pack", lambda b, cols: np.roll(answer(b, cols), 1, axis=2))
+    assert rolled == "The numbers are right, but they lie in another order along the columns."
+    anywhere = lambda b, cols: np.roll(answer(b, cols).reshape(-1), 5).reshape(answer(b, cols).shape)  # noqa: E731
+    assert said("pack", anywhere) == "These are the right numbers in another order."
+    turned = lambda w: np.roll(EXERCISES["flip"].answer(w), (1, 1), (1, 2))  # noqa: E731
+    assert "in another order along R and S" in said("flip", turned)
+
+
+def test_zeros_that_nobody_writes():
+    def ones(x, R, S, stride, padding):
+        return EXERCISES["im2row"].answer(x + 0, R, S, stride, padding) + 0
+
+    def filled(*arguments):
+        rows = ones(*arguments)
+        return np.where(rows == 0, 7, rows)
+
+    assert "should be 0" in said("im2row", filled)
 
 
 def test_arrays_that_do_not_fit():

@@ -130,6 +130,22 @@ def test_it_lies_in_the_learners_folder(tmp_path):
     assert sorted(file.name for file in tmp_path.rglob("*")) == [RECORD, "earlier", "work"]
 
 
+def test_a_folder_that_is_named_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.NAMED, str(tmp_path / "of" / "mine"))
+    progress.here.cache_clear()
+    try:
+        progress.record("try", "a")
+        assert progress.trouble() == ""
+        assert names(ProgressFile(tmp_path / "of" / "mine" / progress.NAME)) == ["a"]
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv(progress.NAMED, str(tmp_path / "file" / "below"))
+        progress.here.cache_clear()
+        progress.record("try", "b")
+        assert "cannot be written" in progress.trouble()
+    finally:
+        progress.here.cache_clear()
+
+
 def test_outside_of_a_learners_folder_it_is_in_memory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     memory = progress.of(None)

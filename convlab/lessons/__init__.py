@@ -9,7 +9,7 @@ Read in this order:
     diagnosis, clues            which mistake it behaves like: `across` all cases, in `parts` of a result
     kernel_diagnosis            the same of a kernel, by what it did; `kernel_clues`, if that has no name
     kernel_waste, kernel_view   what a kernel pays too much for; the warp microscope where it went wrong
-    watch                       how it computes, where that is the point
+    watch, borrowed             how it computes, where that is the point, and whether it does so itself
     tutor                       hints and solutions
     predictions                 a number to guess before it shows
     progress, progress_file     what is remembered of the learner's work

@@ -18,8 +18,29 @@ def clues_of_cases(exercise: Exercise, all_: Sequence[Outcome], wrong: Sequence[
     """Yield what holds of all cases, the most particular first; `wrong` are those that fail."""
     if len(all_) > 2 and all(o.got is not None and same(o.got, all_[0].got) for o in all_):
         yield "It returns the same in every case: what does the result depend on?"
-    yield from filter(None, (_rounded(all_), _factor(exercise, all_), _offset(exercise, all_)))
-    yield from filter(None, (_where(exercise, all_, wrong), _unfitting(wrong)))
+    alike = (_rounded(all_), _factor(exercise, all_), _offset(exercise, all_), _overflown(wrong))
+    yield from filter(None, alike)
+    yield from filter(None, (_where(exercise, all_, wrong), _unfitting(wrong), _cast(wrong)))
+
+
+def _overflown(wrong: Sequence[Outcome]) -> str:
+    """Find whole numbers that went around: in 8 bits 127 + 1 is -128, in 16 bits 32767 + 1 is -32768."""
+    pairs = [(np.asarray(o.expected, np.float64), numbers(o.got)) for o in wrong]
+    whole = [(e, g) for e, g in pairs if (e == np.trunc(e)).all()]
+    for bits in (8, 16, 32):
+        if whole and all(_went_around(e, g, bits) for e, g in whole):
+            return (
+                f"Your numbers are off by multiples of {2**bits}: {bits} bits are too few for them, and what "
+                "is too large begins again below. Of what type is the array that they are written into?"
+            )
+    return ""
+
+
+def _went_around(expected: np.ndarray, got: np.ndarray | None, bits: int) -> bool:
+    if got is None or got.shape != expected.shape or (np.abs(got) >= 2**bits).any():
+        return False
+    off = got - expected
+    return bool(off.any() and not (off % 2**bits).any())
 
 
 def _rounded(outcomes: Sequence[Outcome]) -> str:
@@ -84,33 +105,33 @@ def _offset(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
 
 
 def _where(exercise: Exercise, outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
-    """Find what the cases that are right have in common."""
+    """Find what the cases that are right have in common, unless it may be chance."""
     bad = [any(o is w for w in wrong) for o in outcomes]
-    if all(bad):
+    if min(bad.count(True), bad.count(False)) < 2:
         return ""
     verb = "raises an error" if all(o.error for o in wrong) else "is wrong"
     features = _features(exercise, outcomes)
     plain = {name: 0 if "padding" in name else 1 for name in features}  # what changes nothing
-    few = bad.count(False) < 2  # one case says nothing of what others have in common with it
-    for name, values in features.items():
-        if [v != plain[name] for v in values] == bad and not few:
-            return f"It is right wherever {name} is {plain[name]}, and {verb} in every case where it is not."
+    unlike = {f"{name} is {plain[name]}": [v != plain[name] for v in features[name]] for name in features}
     for a, b in (("H", "W"), ("R", "S"), ("P", "Q"), ("C", "K"), ("M", "N")):
-        if few or not {a, b} <= set(features):
-            continue
-        if [x != y for x, y in zip(features[a], features[b], strict=True)] == bad:
-            return f"It is right wherever {a} and {b} are equal, and {verb} wherever they are not."
+        if {a, b} <= set(features):
+            unlike[f"{a} and {b} are equal"] = [x != y for x, y in zip(features[a], features[b], strict=True)]
+    if fits := [said for said, values in unlike.items() if values == bad]:
+        both = " and ".join(fits)
+        return f"It is right wherever {both}, and {verb} in every other case." if len(fits) < 3 else ""
     wrong_beside = {}  # how often it is wrong where a number is not the usual one, if it is right where it is
-    for name, values in features.items():
+    for name in features:
         usual, others = (
-            [b for v, b in zip(values, bad, strict=True) if (v == plain[name]) is so] for so in (True, False)
+            [b for u, b in zip(unlike[f"{name} is {plain[name]}"], bad, strict=True) if u is so]
+            for so in (False, True)
         )
         is_size = name.isupper() or name in ("stride", "padding", "dilation", "groups")
         if is_size and len(usual) > 1 and not any(usual):
             wrong_beside[name] = sum(others) / len(others)
-    name = max(wrong_beside, key=wrong_beside.__getitem__, default="")
-    if name and wrong_beside[name] > 0.6:
-        return f"It {verb} only where {name} is not {plain[name]}."
+    best = max(wrong_beside.values(), default=0)
+    names = [name for name, share in wrong_beside.items() if share == best]
+    if best > 0.6 and len(names) == 1:
+        return f"It {verb} only where {names[0]} is not {plain[names[0]]}."
     return ""
 
 
@@ -127,6 +148,17 @@ def _unfitting(wrong: Sequence[Outcome]) -> str:
     )
 
 
+def _cast(wrong: Sequence[Outcome]) -> str:
+    """Find fractions that are added to an array of whole numbers."""
+    found = [
+        re.search(r"Cannot cast ufunc .* from dtype\('float\d+'\) to dtype\('u?int", str(o.error))
+        for o in wrong
+    ]
+    if not all(found):
+        return ""
+    return "It adds numbers with a fraction to an array of whole numbers: make that array one of floats."
+
+
 def _features(exercise: Exercise, outcomes: Sequence[Outcome]) -> Mapping[str, list[Any]]:
     """Return the numbers among the arguments of every case, and the sizes of arrays by their letters."""
     rows = []
@@ -136,6 +168,7 @@ def _features(exercise: Exercise, outcomes: Sequence[Outcome]) -> Mapping[str, l
             if isinstance(value, (int, float)):
                 row[name] = value
             elif isinstance(value, np.ndarray) and len(exercise.shapes.get(name, "")) == value.ndim:
-                row |= dict(zip(exercise.shapes[name], value.shape, strict=True)) | row
+                sizes = zip(exercise.shapes[name], value.shape, strict=True)
+                row |= {letter: size for letter, size in sizes if letter.isupper()} | row
         rows.append(row)
     return {name: [row[name] for row in rows] for name in rows[0] if all(name in row for row in rows)}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 import inspect
+import linecache
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.guard import TimeUp, guarded, unwritten_shows
 
 SECONDS = 7.0  # for all cases together
 _OURS = Path(__file__).parents[1]  # a traceback is told in lines of the learner's
@@ -79,7 +80,7 @@ def attempt(function: Callable[..., Any], exercise: Exercise) -> list[Outcome]:
         outcome = Outcome(copy.deepcopy(arguments), exercise.answer(*arguments))
         outcomes.append(outcome)
         try:
-            with guarded(until - time.monotonic()) as printed:
+            with guarded(until - time.monotonic()) as printed, unwritten_shows():
                 got = function(*arguments)
                 # A copy: it may return its input, or the same array every time.
                 outcome.got = got.copy() if isinstance(got, np.ndarray) else got
@@ -103,9 +104,30 @@ def said_of_error(error: BaseException, seconds: float = SECONDS) -> str:
         said = f"It wanted too much memory. {said}"
     elif isinstance(error, RecursionError):
         said = f"It calls itself without end. {said}"
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "site-packages" not in f.filename and _OURS not in Path(f.filename).parents]
-    return f"{said}\nin line {own[-1].lineno}: {own[-1].line}" if own else said
+    return f"{said}\n{where}" if (where := _own_line(error)) else said
+
+
+def _own_line(error: BaseException) -> str:
+    """Say which line of the learner's it was: the last that is neither ours nor a library's."""
+    own = None
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if "site-packages" not in file and _OURS not in Path(file).parents:
+            own = step
+        step = step.tb_next
+    if own is None:
+        return ""
+    code = own.tb_frame.f_code
+    line = own.tb_lineno or _line_before(code, own.tb_lasti)
+    text = linecache.getline(code.co_filename, line, own.tb_frame.f_globals).strip()
+    return f"in line {line}: {text}" if text else f"in line {line}"
+
+
+def _line_before(code: CodeType, at: int) -> int:
+    """Return the line that led to an instruction which has none: a jump back to the top of a loop."""
+    lines = [line for start, _, line in code.co_lines() if line is not None and start <= at]
+    return lines[-1] if lines else code.co_firstlineno
 
 
 def _same(a: Any, b: Any) -> bool:

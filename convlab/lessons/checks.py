@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
 
 from convlab.lessons import progress
 from convlab.lessons.attempt import SECONDS, attempt, not_a_function, said_of_error
+from convlab.lessons.borrowed import borrowed
 from convlab.lessons.diagnosis import diagnosis
 from convlab.lessons.difference import READABLE, difference
 from convlab.lessons.exercise import Exercise
@@ -60,7 +62,16 @@ def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
         return Note(False, said, f'check("{name}", {exercise.solution.__name__})')
     outcomes = attempt(function, exercise)
     first = outcomes[0]
-    if first.got is None and first.error is None:
+    if all(o.got is None and o.error is None for o in outcomes):
+        if first.printed:
+            where = f"Case 1: {_call(function, exercise, first.arguments)}"
+            return Note(
+                False,
+                "Your function prints, but returns nothing.",
+                f"{where}\n\nprinted:\n{first.printed}",
+                diagnosis="`print` shows a result to you. Whoever calls the function gets what stands behind "
+                "`return`: write `return` in place of `print`.",
+            )
         return Note(None, "Not started: the function returns nothing yet.", exercise.statement)
     count = sum(1 for _ in exercise.cases())
     for number, outcome in enumerate(outcomes, 1):
@@ -104,13 +115,19 @@ def _missing(exercise: Exercise, function: Callable) -> str:
         except (Exception, SystemExit) as error:
             raise _Unwatchable from error
 
-    if exercise.method is None:
-        return ""
-    try:
-        with guarded(SECONDS):
-            return exercise.method(answer)
-    except (_Unwatchable, TimeUp):
-        return ""
+    def library(answer: Callable) -> str:
+        *_, last = exercise.cases()
+        name = borrowed(answer, last, own=function, tools=exercise.tools)
+        return (
+            f"It calls `{name}`: that is the library's. Write it yourself; NumPy and SciPy may help."
+            * bool(name)
+        )
+
+    for look in filter(None, (exercise.method, library)):
+        with suppress(_Unwatchable, TimeUp), guarded(SECONDS):
+            if said := look(answer):
+                return said
+    return ""
 
 
 @checked

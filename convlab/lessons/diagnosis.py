@@ -11,7 +11,7 @@ from convlab.lessons.attempt import Outcome
 from convlab.lessons.clues import clue
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.guard import TimeUp, guarded, unwritten_shows
 
 SECONDS = 0.5  # for one wrong answer in one case: two mistakes together may well run for ever
 
@@ -48,7 +48,7 @@ def _alike(mine: Results, cases: Sequence[tuple], wrong: Callable[..., Any]) -> 
     seen = False  # a number that agrees, or an error in the same words: any slip raises one of *some* kind
     for (got, raised), arguments in zip(mine, cases, strict=True):
         try:
-            with guarded(SECONDS):
+            with guarded(SECONDS), unwritten_shows():
                 its = wrong(*copy.deepcopy(arguments))
         except TimeUp:
             return False

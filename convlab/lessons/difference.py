@@ -74,6 +74,12 @@ def _odd(got: Any) -> str:
         small = np.abs(np.imag(got)).max(initial=0) < 1e-6 * np.abs(got).max(initial=0)
         of = "; their imaginary parts are rounding alone: `.real` leaves them out" if small else ""
         return f"complex numbers{of}"
+    if got is None:
+        return "nothing (None): is there a `return`?"
+    if isinstance(got, (list, tuple)) and got and all(isinstance(one, np.ndarray) for one in got):
+        shapes = list(dict.fromkeys(str(one.shape) for one in got))
+        many = "" if len(shapes) == 1 else f", of the shapes {' and '.join(shapes)}"
+        return f"a {type(got).__name__} of {len(got)} arrays{many}"
     return f"a {type(got).__name__}: {str(got)[:80]}"
 
 

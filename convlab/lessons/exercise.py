@@ -142,6 +142,8 @@ class Exercise(Task):
         If the result is several numbers, what each of them is called.
     method : callable, optional
         ``method(function)`` looks at *how* a right function works: what is missing, in words, or "".
+    tools : tuple of str
+        Files of convlab that an answer may use; all else of the library is what is to be written.
     """
 
     cases: Callable[[], Iterable[tuple]]
@@ -151,3 +153,4 @@ class Exercise(Task):
     unprinted: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     method: Callable[[Callable[..., Any]], str] | None = None
+    tools: tuple[str, ...] = ("problem.py",)

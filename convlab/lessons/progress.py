@@ -1,13 +1,14 @@
 """The learner's memory: what was tried, solved and predicted, kept in their folder and sent nowhere.
 
 `record` notes an event, `events` returns them. Outside of a learner's folder, in tests or where pages are
-made, nothing is kept on disk. CONVLAB_PROGRESS names another folder; where it is empty, there is none.
-Nothing here raises: what went wrong is said once, by `trouble`.
+made, nothing is kept on disk. CONVLAB_PROGRESS names another folder, which is made if there is none; where it
+is empty, nothing is kept either. Nothing here raises: what went wrong is said once, by `trouble`.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,12 @@ def trouble() -> str:
 def here() -> ProgressFile:
     """Return the memory of this process. Where it lies is settled once: a cell may change the directory."""
     named = os.environ.get(NAMED)
-    return of(learners_folder() if named is None else Path(named).absolute() if named else None)
+    if not named:
+        return of(learners_folder() if named is None else None)
+    folder = Path(named).absolute()
+    with suppress(OSError):  # what cannot be made cannot be written to either, and that is said
+        folder.mkdir(parents=True, exist_ok=True)
+    return of(folder)
 
 
 def of(folder: Path | None) -> ProgressFile:

@@ -47,10 +47,25 @@ def _in_blocks(function: Callable) -> str:
                 f"With size = {size} it multiplies {shapes}: no block may have more than {size} rows or "
                 "columns. Cut a and b into blocks, multiply block by block, and add up what belongs together."
             )
-    parts = [shape for shapes in log.read.values() for shape in shapes]
-    if not log.products and not any(0 < max(shape, default=1) <= size for shape in parts):
-        return "It takes no blocks out of a and b. Multiply slices of them: a[m : m + size, k : k + size]."
+    if not log.products and _at_once(function):
+        return (
+            "To the last bit your numbers are those of one product of all of a and b: sums in blocks are "
+            "rounded otherwise. Multiply slices of them: a[m : m + size, k : k + size]."
+        )
     return ""
+
+
+def _at_once(function: Callable) -> bool:
+    """Tell by the rounding, where nothing else shows: long sums of fractions, in every type and way."""
+    rng = np.random.default_rng(7)
+    a, b = filled(rng, 6, 500, whole=False), filled(rng, 500, 7, whole=False)
+    got = np.asarray(function(a.copy(), b.copy(), 3)).astype(np.float64)
+    whole = [
+        product(a.astype(type_), b.astype(type_))
+        for type_ in (np.float32, np.float64)
+        for product in (np.matmul, lambda a, b: np.einsum("mk,kn->mn", a, b))
+    ]
+    return any(np.array_equal(got, one.astype(type_)) for one in whole for type_ in (np.float64, np.float32))
 
 
 EXERCISE = Exercise(
@@ -62,14 +77,15 @@ EXERCISE = Exercise(
     "past the edge is simply shorter, so the last blocks need no case of their own.",
     hints=(
         "Write the product of matrices with three loops over numbers. Then let each take steps of `size`.",
-        "For a block of y, rows m to m + size and columns n to n + size, add up the products of a's blocks "
-        "in these rows and b's blocks in these columns.",
-        "y[m:m+size, n:n+size] += a[m:m+size, k:k+size] @ b[k:k+size, n:n+size], in loops over m, n and k in "
-        "steps of `size`. Slices that run over the edge are cut off by NumPy.",
+        "A block of y needs the blocks of a in its rows and the blocks of b in its columns. Which of them "
+        "are multiplied with each other, and what becomes of the products?",
+        "In loops over m, n and k in steps of `size`, add the product of a's block at (m, k) and b's block "
+        "at (k, n) to y's block at (m, n). A block is a slice in both directions; NumPy cuts off what runs "
+        "over the edge.",
     ),
     cases=_cases,
     answer=lambda a, b, size: a.astype(np.float64) @ b,
-    shapes={"a": "MK", "b": "KN", "return": "mn"},
+    shapes={"a": "MK", "b": "KN", "return": ("row", "column")},
     method=_in_blocks,
     mistakes=(
         Mistake(

@@ -47,7 +47,7 @@ EXERCISE = Exercise(
     ),
     cases=lambda: iter(LAYERS),
     answer=_answer,
-    shapes={"return": "jtm"},
+    shapes={"return": ("tile", "tap", "row")},
     mistakes=(
         Mistake(
             "walks down the columns of the output",
@@ -113,6 +113,58 @@ EXERCISE = Exercise(
             "leaves out the last tile if it is not whole",
             {"-(-P * Q // rows)": "P * Q // rows"},
             "The number of tiles is rounded up; the last one is filled with its last pixel.",
+        ),
+        Mistake(
+            "fills the last tile with its first pixels",
+            {"min(m, P * Q - 1)": "m % (P * Q)"},
+            "Past the last pixel nothing begins anew: the last one is repeated.",
+        ),
+        Mistake(
+            "fills the last tile with 0",
+            {
+                "    return offsets": "    pixel = np.arange(tiles * rows).reshape(tiles, 1, rows)\n"
+                "    return np.where(pixel < P * Q, offsets, 0)"
+            },
+            "0 is the first pixel of the picture. Pixels past the last one repeat that one.",
+        ),
+        Mistake(
+            "marks padding with 0",
+            {"rows), -1)": "rows), 0)"},
+            "0 is the first pixel of the picture. What is no pixel needs a number that no pixel has: -1.",
+        ),
+        Mistake(
+            "looks for the edges below and on the right only",
+            {"0 <= h < H and 0 <= w < W": "h < H and w < W"},
+            "There is padding above and on the left as well: there h and w are below 0.",
+        ),
+        Mistake(
+            "counts in the picture with its border",
+            {
+                "if 0 <= h < H and 0 <= w < W:": "if True:",
+                "(h * W + w)": "((h + padding) * (W + 2 * padding) + w + padding)",
+            },
+            "There is no such picture: the table takes the place of the copy with a border. Count in the one "
+            "that is there.",
+        ),
+        Mistake(
+            "moves the window by one pixel, whatever the stride",
+            {"p * stride": "p", "q * stride": "q"},
+            "Output (p, q) looks at the window whose corner is at (p * stride, q * stride).",
+        ),
+        Mistake(
+            "turns the window by 180 degrees",
+            {"r * S + s, m % rows": "R * S - 1 - (r * S + s), m % rows"},
+            "Tap 0 is the upper left corner of the window. Nothing is turned around here.",
+        ),
+        Mistake(
+            "counts bytes, not numbers",
+            {"(h * W + w) * C": "4 * (h * W + w) * C"},
+            "An offset counts numbers, as an index does; how many bytes each has is the kernel's business.",
+        ),
+        Mistake(
+            "takes the output for a square",
+            {"Q = (W + 2 * padding - S) // stride + 1": "Q = P"},
+            "Q comes from W and S, as P does from H and R.",
         ),
     ),
 )

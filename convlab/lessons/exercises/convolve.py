@@ -41,6 +41,8 @@ def _answer(x, w, stride, padding) -> np.ndarray:
     return reference(x, w, ConvProblem.of(x, w, stride=stride, padding=padding))
 
 
+_PAD = "padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))"
+
 EXERCISE = Exercise(
     notebook="01",
     statement="convolve(x, w, stride, padding) returns y (N, P, Q, K) for x (N, H, W, C) and w (K, R, S, C).",
@@ -85,10 +87,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "ignores the padding",
-            {
-                "2 * padding": "0",
-                "padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))": "padded = x",
-            },
+            {"2 * padding": "0", _PAD: "padded = x"},
             "Rows and columns of zeros belong around the picture, and the output grows by them.",
         ),
         Mistake(
@@ -139,6 +138,50 @@ EXERCISE = Exercise(
             "writes into whole numbers",
             {"x.dtype": "int"},
             "An array of integers drops the fraction of everything that is written into it.",
+        ),
+        Mistake(
+            "keeps the last tap only",
+            {"for s in range(S):": "for s in range(S):\n                            y[n, p, q, k] = 0"},
+            "Every tap *adds* to the output.",
+        ),
+        Mistake(
+            "keeps the last tap that is on the picture",
+            {
+                _PAD: f"{_PAD}\n    inside = np.pad(np.ones((H, W)), padding)",
+                "for c in range(C):": "if inside[p * stride + r, q * stride + s]:\n"
+                "                                y[n, p, q, k] = 0\n"
+                "                            for c in range(C):",
+            },
+            "Every tap *adds* to the output.",
+        ),
+        Mistake(
+            "leaves out the first row and column of the picture",
+            {_PAD: f"{_PAD}\n    padded[:, padding] = padded[:, :, padding] = 0"},
+            "Row 0 and column 0 belong to the picture: 0 is a place as good as any.",
+        ),
+        Mistake(
+            "reads the other edge where it should find zeros",
+            {
+                _PAD: 'before = np.pad(x, ((0, 0), (padding, 0), (padding, 0), (0, 0)), "wrap")\n'
+                "    padded = np.pad(before, ((0, 0), (0, padding), (0, padding), (0, 0)))"
+            },
+            "In Python the index -1 is no error: it is the last row or column. Above and on the left there "
+            "are zeros, too.",
+        ),
+        Mistake(
+            "lays the filter on its side",
+            {
+                "padding - R)": "padding - S)",
+                "padding - S)": "padding - R)",
+                "p * stride + r, q * stride + s": "p * stride + s, q * stride + r",
+            },
+            "r counts rows and goes with h; s counts columns and goes with w. On a square filter only the "
+            "numbers tell, not the shape.",
+        ),
+        Mistake(
+            "pads by half the filter, whatever `padding` says",
+            {"# your code here": "padding = R // 2"},
+            "That is the padding which keeps the size of the picture. Here it is given, and may be anything.",
         ),
     ),
 )

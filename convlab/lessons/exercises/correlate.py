@@ -76,8 +76,9 @@ EXERCISE = Exercise(
     hints=(
         "Three steps: transform both, multiply, transform back. Which size must both transforms have, so "
         "that the window of the last output finds zeros, and not the first rows again?",
-        "Both are transformed at H + R - 1 rows and W + S - 1 columns; `np.fft.fft2(x, size)` adds the zeros "
-        "itself. One of the two spectra must be conjugated before they are multiplied.",
+        "The last window reads R - 1 rows and S - 1 columns beyond the picture: so many zeros both need, and "
+        "`np.fft.fft2(x, size)` adds them itself. Multiplied as they are, two spectra give a convolution "
+        "with the filter turned around. What turns it back?",
         "With size = (H + R - 1, W + S - 1): np.fft.ifft2(np.fft.fft2(x, size) * np.fft.fft2(w, "
         "size).conj()). Keep the real part, and of that the first H rows and W columns.",
     ),
@@ -94,10 +95,11 @@ EXERCISE = Exercise(
             "the other way.",
         ),
         Mistake(
-            "flips the filter in place of the conjugate, and crops as if it had not",
+            "begins each window R - 1 rows above its pixel and S - 1 columns left of it",
             {"np.fft.fft2(w": "np.fft.fft2(w[::-1, ::-1]", ".conj()": ""},
-            "That is a good way, too. But then the first output is where the flipped filter first lies on "
-            "the picture whole: R - 1 rows and S - 1 columns further.",
+            "Do your zeros lie above and on the left? They belong below and on the right. Or did you flip "
+            "the filter in place of the conjugate? A good way, too; then the first output lies R - 1 rows "
+            "and S - 1 columns further.",
         ),
         Mistake(
             "conjugates the picture in place of the filter",
@@ -162,6 +164,44 @@ EXERCISE = Exercise(
             {").real": ").real * (H + R - 1) * (W + S - 1)"},
             "There and back makes every number as many times larger as there are waves: one of the two "
             "directions has to divide by that.",
+        ),
+        Mistake(
+            "lays the filter on the picture turned by 180 degrees",
+            {"np.fft.fft2(w": "np.fft.fft2(w[::-1, ::-1]"},
+            "A product of spectra turns the filter around. The conjugate turns it back, and so does "
+            "`w[::-1, ::-1]`: one of them, not none, and not both.",
+        ),
+        Mistake(
+            "exchanges R and S in the size",
+            {"H + R - 1, W + S - 1": "H + S - 1, W + R - 1"},
+            "R rows of taps ask for zeros below, S columns of them for zeros on the right.",
+        ),
+        Mistake(
+            "adds zeros below, and none on the right",
+            {"W + S - 1": "W"},
+            "A window sticks out on the right as well, and there it reads the left edge, unless zeros lie "
+            "between.",
+        ),
+        Mistake(
+            "adds zeros on the right, and none below",
+            {"H + R - 1": "H"},
+            "A window sticks out below as well, and there it reads the upper edge, unless zeros lie between.",
+        ),
+        Mistake(
+            "centres the filter on each pixel, as the mode `same` does",
+            {"y[:H, :W]": "np.roll(y, ((R - 1) // 2, (S - 1) // 2), (0, 1))[:H, :W]"},
+            "Here all zeros lie below and on the right: the window of an output begins at its own pixel.",
+        ),
+        Mistake(
+            "keeps the windows that lie in the picture whole",
+            {"y[:H, :W]": "y[: max(H - R + 1, 0), : max(W - S + 1, 0)]"},
+            "That is the mode `valid`. Here windows may stick out below and on the right, so that y is as "
+            "large as x.",
+        ),
+        Mistake(
+            "transforms forth once more where it should transform back",
+            {"np.fft.ifft2(X": "np.fft.fft2(X"},
+            "`fft2` and `ifft2` are not the same: twice forth turns the picture around and makes it larger.",
         ),
     ),
 )

@@ -160,5 +160,11 @@ EXERCISE = Exercise(
             {"padded[n,": "padded[0,"},
             "Every picture of the batch has an output of its own.",
         ),
+        Mistake(
+            "reads channel k // C",
+            {"k // m": "k // C"},
+            "A channel has m = K / C filters that stand side by side. Which channel k belongs to is asked of "
+            "m.",
+        ),
     ),
 )

@@ -146,5 +146,43 @@ EXERCISE = Exercise(
             {"return n, h, w, c": "return n, c, h, w"},
             "The pictures are NHWC: channels last.",
         ),
+        Mistake(
+            "exchanges p and q",
+            {"p, q = divmod(rest, Q)": "q, p = divmod(rest, Q)"},
+            "What is left over is the place in the row, and that is q: it runs fastest.",
+        ),
+        Mistake(
+            "exchanges r and s",
+            {"r, s = divmod(tap, S)": "s, r = divmod(tap, S)"},
+            "What is left over is the place in the row of taps, and that is s: it runs faster than r.",
+        ),
+        Mistake(
+            "moves places outside of the picture to its edge",
+            {"return n, h, w, c": "return n, max(h, 0), max(w, 0), c"},
+            "h and w may well be below 0: that is how one tells that a tap is on padding.",
+        ),
+        Mistake(
+            "subtracts the tap",
+            {"padding + r": "padding - r", "padding + s": "padding - s"},
+            "Tap (r, s) lies r rows *below* the window's corner and s columns to its right.",
+        ),
+        Mistake(
+            "divides with a fraction",
+            {
+                "n, rest = divmod(m, P * Q)": "n, rest = m / (P * Q), m",
+                "p, q = divmod(rest, Q)": "p, q = rest / Q % P, rest % Q",
+                "r, s = divmod(tap, S)": "tap = k / C\n    r, s = tap / S, tap % S",
+            },
+            "How often something goes into a number as a whole is `//`; `/` gives a place between two "
+            "pixels.",
+        ),
+        Mistake(
+            "multiplies the padding by the stride",
+            {
+                "p * stride - padding": "(p - padding) * stride",
+                "q * stride - padding": "(q - padding) * stride",
+            },
+            "The border is `padding` pixels wide, whatever steps the window takes.",
+        ),
     ),
 )

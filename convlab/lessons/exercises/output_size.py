@@ -47,6 +47,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
+    tools=(),
     mistakes=(
         Mistake(
             "forgets the padding",
@@ -92,6 +93,26 @@ EXERCISE = Exercise(
             "multiplies the stride into the taps",
             {"dilation * (R - 1)": "stride * (R - 1)"},
             "Stride moves the window, dilation moves the taps.",
+        ),
+        Mistake(
+            "keeps the size, whatever the padding",
+            {"(H + 2 * padding - reach - 1) // stride + 1": "-(-H // stride)"},
+            'That is so with the padding called "same". Here the padding is given, and may be anything.',
+        ),
+        Mistake(
+            "stretches the padding, too",
+            {"2 * padding": "2 * padding * dilation"},
+            "Dilation pulls the taps apart. The border of zeros stays as it is.",
+        ),
+        Mistake(
+            "forgets the row that the last tap stands on",
+            {"reach - 1": "reach"},
+            "From the first tap to the last it is `reach` rows, but the window covers one more.",
+        ),
+        Mistake(
+            "adds the first place before it divides",
+            {"reach - 1) // stride + 1": "reach - 1 + 1) // stride"},
+            "The first place counts always. What is divided by the stride are the steps from there.",
         ),
     ),
 )

@@ -55,7 +55,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
-    shapes={"b": "KN", "return": "jKn"},
+    shapes={"b": "KN", "return": ("panel", "row", "column")},
     mistakes=(
         Mistake(
             "leaves out the columns that fill no panel",
@@ -90,6 +90,15 @@ EXERCISE = Exercise(
             "`reshape` alone moves nothing: a panel has numbers of every row of b.",
         ),
         Mistake(
+            "fills b up and then cuts it without regard to columns",
+            {
+                "return panels": "wide = np.pad(b, ((0, 0), (0, count * cols - N)))\n"
+                "    return wide.reshape(count, K, cols)"
+            },
+            "`reshape` alone moves nothing: it cuts rows into pieces, and these do not lie below each other "
+            "yet.",
+        ),
+        Mistake(
             "deals the columns out one by one",
             {
                 "strip = b[:, panel * cols : (panel + 1) * cols]": "strip = b[:, panel::count]",
@@ -110,6 +119,32 @@ EXERCISE = Exercise(
             "puts the zeros in front",
             {": strip.shape[1]] = strip": "cols - strip.shape[1] :] = strip"},
             "A narrower strip stands at the left of its panel, the zeros behind it.",
+        ),
+        Mistake(
+            "puts the zeros in front of all columns",
+            {
+                "    panels = ": "    b = np.pad(b, ((0, 0), (count * cols - N, 0)))\n    panels = ",
+            },
+            "The first panel begins with the first column of b. The zeros fill up the last one.",
+        ),
+        Mistake(
+            "leaves in the last panel what memory held before",
+            {"np.zeros": "np.empty"},
+            "`np.empty` writes nothing: where no column of b comes, there are numbers of long ago. They may "
+            "be zeros today.",
+        ),
+        Mistake(
+            "leaves the last strip out of its panel",
+            {"range(count)": "range(count - 1)"},
+            "The last strip is copied as well, however narrow it is.",
+        ),
+        Mistake(
+            "moves the last strip back until it is full",
+            {
+                "b[:, panel * cols : (panel + 1) * cols]": "b[:, max(min(panel * cols, N - cols), 0) :]"
+                "[:, :cols]"
+            },
+            "The last strip is as narrow as what is left, so that no column is there twice.",
         ),
     ),
 )

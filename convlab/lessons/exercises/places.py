@@ -46,7 +46,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
-    shapes={"offsets": "jtm", "return": "jtm"},
+    shapes={"offsets": ("tile", "tap", "row"), "return": ("tile", "tap", "row")},
     mistakes=(
         Mistake(
             "moves the zeros too",

@@ -43,6 +43,15 @@ def _answer(p, q, H, W, R, S, stride, padding) -> np.ndarray:
     return ones[p * stride :, q * stride :][:R, :S]
 
 
+def _outermost(p, q, H, W, R, S, stride, padding) -> np.ndarray:
+    mask = np.ones((R, S), int)
+    last = [(size + 2 * padding - taps) // stride for size, taps in ((H, R), (W, S))]
+    for lines, at, end in ((mask, p, last[0]), (mask.T, q, last[1])):
+        lines[: padding if at == 0 else 0] = 0
+        lines[len(lines) - (padding if at == end else 0) :] = 0
+    return mask
+
+
 EXERCISE = Exercise(
     notebook="05",
     statement="tap_mask(p, q, H, W, R, S, stride, padding) returns an array (R, S): 1 where the tap of "
@@ -53,9 +62,10 @@ EXERCISE = Exercise(
     hints=(
         "Where does tap (r, s) of this window lie, counted from the corner of the picture? You have written "
         "that: it is h and w of the index map.",
-        "h = p * stride - padding + r, and w likewise. Above the picture h is below 0; beneath it h is H or "
-        "more. The same goes for w and W.",
-        "Fill an array of zeros (R, S) in two loops: it is 1 where 0 <= h < H and 0 <= w < W.",
+        "Above the picture h is below 0. What is it beneath the picture, and what must hold of w on the left "
+        "and on the right? A tap that hits passes four questions.",
+        "Fill an array of zeros (R, S) in two loops over r and s. With h = p * stride - padding + r, and w "
+        "likewise, it is 1 where h is one of the rows 0 to H - 1 and w one of the columns 0 to W - 1.",
     ),
     cases=_cases,
     answer=_answer,
@@ -145,6 +155,52 @@ EXERCISE = Exercise(
             "marks the padding",
             {"mask[r, s] = 1": "mask[r, s] = 1\n    mask = 1 - mask"},
             "1 means that the tap hits the picture; the zeros are what is skipped.",
+        ),
+        Mistake(
+            "exchanges p and q",
+            {"p * stride": "q * stride", "q * stride": "p * stride"},
+            "p counts the rows of the output and goes with h; q counts its columns and goes with w.",
+        ),
+        Mistake(
+            "takes the picture for a square",
+            {"< H": "< W"},
+            "The picture has H rows and W columns.",
+        ),
+        Mistake(
+            "forgets the edge above",
+            {"0 <= h < H": "h < H"},
+            "Above the picture h is below 0, and there is padding, too.",
+        ),
+        Mistake(
+            "forgets the edge on the left",
+            {"0 <= w < W": "w < W"},
+            "On the left of the picture w is below 0, and there is padding, too.",
+        ),
+        Mistake(
+            "forgets the edge below",
+            {"0 <= h < H": "0 <= h"},
+            "The picture ends, too: beneath its last row there is padding as well.",
+        ),
+        Mistake(
+            "forgets the edge on the right",
+            {"0 <= w < W": "0 <= w"},
+            "The picture ends, too: beside its last column there is padding as well.",
+        ),
+        Mistake(
+            "forgets the stride across",
+            {"q * stride": "q"},
+            "The window moves by `stride` pixels in both directions.",
+        ),
+        Mistake(
+            "forgets the stride down",
+            {"p * stride": "p"},
+            "The window moves by `stride` pixels in both directions.",
+        ),
+        Mistake(
+            "looks for padding in the first and the last window only",
+            _outermost,
+            "With a wide border a second window may reach into it; and with a stride the last one may end "
+            "before.",
         ),
     ),
 )

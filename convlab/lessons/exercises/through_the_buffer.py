@@ -32,7 +32,7 @@ def _cases() -> Iterator[tuple]:
     """(x, offsets, w, pixels)"""
     rng = np.random.default_rng(11)
     for number, numbers in enumerate(LAYERS):
-        problem, rows = layer(*numbers, N=1 + (number > 2), K=1 + number % 3)
+        problem, rows = layer(*numbers, N=1 + number % 2, K=1 + number % 3)
         whole = number < len(LAYERS) - 1
         x = filled(rng, *problem.x_shape, whole=whole)
         w = filled(rng, problem.K, problem.R * problem.S, problem.C, whole=whole)
@@ -64,7 +64,7 @@ EXERCISE = Exercise(
     ),
     cases=_cases,
     answer=_answer,
-    shapes={"x": "NHWC", "w": "KtC", "return": "NmK"},
+    shapes={"x": "NHWC", "w": ("K", "R*S", "C"), "return": ("N", "pixel", "K")},
     mistakes=(
         Mistake(
             "does not ask for padding",
@@ -129,6 +129,23 @@ EXERCISE = Exercise(
             "takes tiles for pixels",
             {"offsets[m // rows, t, m % rows]": "offsets[m % len(offsets), t, m // len(offsets) % rows]"},
             "Pixel m stands in tile m // rows, at row m % rows.",
+        ),
+        Mistake(
+            "reads pixel 0 on padding",
+            {"if place >= 0:": "if True:", "m % rows]": "m % rows].clip(0)"},
+            "0 is the first pixel of the image. A tap on padding reads nothing and adds nothing.",
+        ),
+        Mistake(
+            "turns the filter by 180 degrees",
+            {"w[:, t] @": "w[:, -1 - t] @"},
+            "Tap t of the table goes with w[:, t]. The filter lies on the picture as it is.",
+        ),
+        Mistake(
+            "steps from image to image by pixels",
+            {
+                "numbers = x[n].reshape(-1)": "numbers = x.reshape(-1)[n * (x[0].size // C) :]",
+            },
+            "An image has H * W pixels of C numbers each: so far it is to the next one.",
         ),
     ),
 )
