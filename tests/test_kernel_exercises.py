@@ -2,10 +2,12 @@
 
 import linecache
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+from convlab.gpu import numba_cuda
 from convlab.gpu.numba_cuda import cuda, float32
 from convlab.lessons import EXERCISES, check, progress
 from convlab.lessons.kernel_exercise import KernelExercise
@@ -149,6 +151,120 @@ def table_of_pixels(y, H, W, C, P, Q, R, S, stride, padding):
         y[i] = -1 if h < 0 or h >= H or w < 0 or w >= W else h * W + w
 
 
+@cuda.jit
+def copy_flat(x, y):
+    number, width = cuda.grid(1), x.shape[1]
+    if number >= x.shape[0] * width:
+        return
+    y[number // width, number % width] = x[number // width, number % width]
+
+
+@cuda.jit
+def copy_by_one_lane(a, b):
+    j, i = cuda.grid(2)
+    if i < a.shape[0] and j == 0:
+        while j < a.shape[1]:
+            b[i, j] = a[i, j]
+            j += 1
+
+
+@cuda.jit
+def copy_pairs(a, b):
+    j, i = cuda.grid(2)
+    for k in range(2):
+        if i < a.shape[0] and 2 * j + k < a.shape[1]:
+            b[i, 2 * j + k] = a[i, 2 * j + k]
+
+
+@cuda.jit
+def copy_blocks_of_128(x, y):
+    bx, by = 32, 4
+    row = by * cuda.blockIdx.y + cuda.threadIdx.y
+    col = bx * cuda.blockIdx.x + cuda.threadIdx.x
+    if row >= x.shape[0] or col >= x.shape[1]:
+        return
+    y[row, col] = x[row, col]
+
+
+@cuda.jit
+def turn_flat_in_steps_of_34(x, y):
+    flat = cuda.shared.array(34 * 32, float32)
+    t = cuda.threadIdx.x
+    for i in range(32):
+        flat[34 * t + i] = x[i, t]
+    cuda.syncthreads()
+    for i in range(32):
+        y[i, t] = flat[34 * i + t]
+
+
+@cuda.jit
+def filter_taps_exchanged(image, taps, out):
+    col, row = cuda.grid(2)
+    if row >= out.shape[0] or col >= out.shape[1]:
+        return
+    acc = 0.0
+    for j in range(taps.shape[1]):
+        for i in range(taps.shape[0]):
+            acc += taps[i, j] * image[row + j, col + i]
+    out[row, col] = acc
+
+
+@cuda.jit
+def tail_with_remainder(x, y):
+    s = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    n = 64 if cuda.blockIdx.x + 1 < cuda.gridDim.x else x.size % 64
+    if i < x.size:
+        s[t] = x[i]
+    cuda.syncthreads()
+    if i < x.size:
+        y[i] = s[n - 1 - t]
+
+
+@cuda.jit
+def tail_without_a_bound(x, y):
+    s = cuda.shared.array(64, float32)
+    t, start = cuda.threadIdx.x, 64 * cuda.blockIdx.x
+    left = x.size - start
+    if t < left:
+        s[t] = x[start + t]
+    cuda.syncthreads()
+    if t < left:
+        y[start + t] = s[left - 1 - t]
+
+
+@cuda.jit
+def tile_in_one_round(x, w, y):
+    s = cuda.shared.array((10, 34), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    t = 32 * ty + tx
+    i, j = 8 * cuda.blockIdx.y + t // 34, 32 * cuda.blockIdx.x + t % 34
+    if i < x.shape[0] and j < x.shape[1]:
+        s[t // 34, t % 34] = x[i, j]
+    cuda.syncthreads()
+    j, i = cuda.grid(2)
+    if i < y.shape[0] and j < y.shape[1]:
+        acc = 0.0
+        for r in range(3):
+            for c in range(3):
+                acc += s[ty + r, tx + c] * w[r, c]
+        y[i, j] = acc
+
+
+@cuda.jit
+def gather_a_pixel_a_thread(x, places, out):
+    pixel = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if pixel >= places.shape[0]:
+        return
+    for t in range(places.shape[1]):
+        place = places[pixel, t]
+        for c in range(32):
+            if place < 0:
+                out[pixel, t, c] = 0
+            else:
+                out[pixel, t, c] = x[place + c]
+
+
 @pytest.mark.parametrize(
     ("name", "kernel", "mistake"),
     [
@@ -162,10 +278,31 @@ def table_of_pixels(y, H, W, C, P, Q, R, S, stride, padding):
         ("register_tile", product_begins_anew, "keeps the last k only"),
         ("gather", gather_and_break, "stops at the first tap that falls on padding"),
         ("build_table", table_of_pixels, "counts pixels, not numbers"),
+        ("copy", copy_flat, "numbers the threads along x only, where blocks have two dimensions"),
+        ("copy", copy_by_one_lane, "lets one lane copy a row, while the others look on"),
+        ("copy", copy_pairs, "gives each thread two numbers side by side"),
+        ("copy", copy_blocks_of_128, "counts on blocks of 32 x 4 threads"),
+        ("turn", turn_flat_in_steps_of_34, "writes columns, and moves every row on by two banks"),
+        ("filter_naive", filter_taps_exchanged, "swaps r and s in the picture"),
+        (
+            "tail",
+            tail_with_remainder,
+            "takes the remainder for the last count, and puts nothing else in its place where it is 0",
+        ),
+        ("tail", tail_without_a_bound, "counts all numbers from the block's first on, and not its own 64"),
+        ("filter_tile", tile_in_one_round, "goes over the patch once, and fetches 256 of its 340 pixels"),
+        ("gather", gather_a_pixel_a_thread, "gives each thread a pixel, with all of its channels"),
     ],
 )
 def test_a_kernel_written_another_way_is_called_by_its_mistake(name, kernel, mistake):
     assert named(check(name, kernel)) == mistake
+
+
+@cuda.jit
+def copy_all_by_everybody(x, y):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j]
 
 
 # -- what has no name in the bank --------------------------------------------------------------------------
@@ -213,6 +350,158 @@ def test_a_clue_is_given_for_what_has_no_name(kernel, words):
     note = check("copy", kernel)
     assert note.good is False
     assert words in note.diagnosis
+
+
+@cuda.jit
+def copy_by_one_thread(x, y):
+    col, row = cuda.grid(2)
+    if col == row == 0:
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                y[i, j] = x[i, j]
+
+
+@cuda.jit
+def copy_in_steps_of_16(x, y):
+    col, row = cuda.blockIdx.x * 16 + cuda.threadIdx.x, cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
+    if row < x.shape[0] and col < x.shape[1]:
+        y[row, col] = x[row, col]
+
+
+@cuda.jit
+def copy_twice(x, y):
+    col, row = cuda.grid(2)
+    if row < x.shape[0] and col < x.shape[1]:
+        y[row, col] = 0
+        y[row, col] = x[row, col]
+
+
+@cuda.jit
+def turn_in_steps_of_40(x, y):
+    s = cuda.shared.array((32, 40), float32)
+    t = cuda.threadIdx.x
+    for i in range(32):
+        s[t, i] = x[i, t]
+    cuda.syncthreads()
+    for i in range(32):
+        y[i, t] = s[i, t]
+
+
+@cuda.jit
+def reverse_leaves_the_last(x, y):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    for run in range(0, x.size, 64):
+        if t < 63:
+            s[t] = x[run + t]
+        cuda.syncthreads()
+        y[run + t] = s[63 - t]
+        cuda.syncthreads()
+
+
+@cuda.jit
+def reverse_meets_in_the_tile(x, y):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    for run in range(0, x.size, 64):
+        s[t // 2] = x[run + t]
+        cuda.syncthreads()
+        y[run + t] = s[t // 2]
+        cuda.syncthreads()
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "words"),
+    [
+        ("copy", copy_by_one_thread, "One lane asks while the others"),
+        ("copy", copy_in_steps_of_16, "how far apart do blocks begin?"),
+        ("copy", copy_twice, "Once is enough"),
+        ("turn", turn_in_steps_of_40, "40 apart"),
+        ("reverse", reverse_leaves_the_last, "Nobody ever puts anything there"),
+        ("reverse", reverse_meets_in_the_tile, "put a number at the same place of s"),
+    ],
+)
+def test_a_clue_says_what_is_behind_it_and_no_name_is_guessed(name, kernel, words):
+    note = check(name, kernel)
+    assert note.good is False
+    assert words in note.diagnosis
+
+
+def test_a_kernel_that_goes_wrong_slowly_is_answered_soon():
+    began = time.monotonic()
+    note = check("copy", copy_all_by_everybody)
+    assert time.monotonic() - began < 3
+    assert "each should have numbers of its own" in note.diagnosis
+
+
+@cuda.jit
+def reverse_all(x, y):
+    for i in range(cuda.threadIdx.x, x.size, 64):
+        y[x.size - 1 - i] = x[i]
+
+
+def test_wrong_numbers_in_a_later_case_come_before_another_way_in_the_first():
+    assert check("reverse", reverse_all).title == "Not yet."
+
+
+# -- the compiler has its say ------------------------------------------------------------------------------
+
+
+def filter_with(total):
+    """Return a kernel for a filter that works its sum out in a line of Python."""
+    return compiled(
+        "def my_filter(x, w, y):\n    q, p = cuda.grid(2)\n"
+        f"    if p < y.shape[0] and q < y.shape[1]:\n        y[p, q] = {total}\n"
+    )
+
+
+PRODUCTS = "x[p + r, q + s] * w[r, s] for r in range(w.shape[0]) for s in range(w.shape[1])"
+
+
+@pytest.mark.parametrize(
+    ("total", "word"),
+    [
+        (f"sum({PRODUCTS})", "has a `(... for ... in ...)`"),
+        (f"sum({{(r, s): {PRODUCTS}}}.values())", "has a `{...: ... for ... in ...}`"),
+        ("len(f'{p}')", 'has a `f"..."`'),
+    ],
+)
+def test_python_that_no_kernel_can_have_is_refused_by_its_name(total, word):
+    assert word in repr(check("filter_naive", filter_with(total)))
+
+
+def copy_of(before, value="x[row, col]"):
+    """Return a right copy in the simulator, with a line before it."""
+    return compiled(
+        f"def my_copy(x, y):\n    col, row = cuda.grid(2)\n    {before}\n"
+        f"    if row < x.shape[0] and col < x.shape[1]:\n        y[row, col] = {value}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (copy_of("kinds = 'a' if row else 1"), "Cannot unify"),
+        (copy_of("inside = row < (height := x.shape[0])"), "`:=`"),
+        pytest.param(
+            copy_of("place = [row, col]", value="x[place[0], place[1]]"),
+            "take the numbers one by one",
+            marks=pytest.mark.skipif(not find_spec("numba_cuda"), reason="Numba's own target has lists"),
+        ),
+    ],
+)
+def test_a_kernel_that_cannot_be_compiled_is_not_right(kernel, words):
+    note = check("copy", kernel)
+    assert note.title == "Right numbers, but it cannot be compiled."
+    assert words in note.body
+
+
+def test_a_compiler_in_trouble_is_held_against_nobody(monkeypatch):
+    def without_libraries(*_):
+        raise OSError("libnvvm.so is not there")
+
+    monkeypatch.setattr(numba_cuda, "ptx_of", without_libraries)
+    assert check("copy", EXERCISES["copy"].solution).good
 
 
 # -- waste is judged with reason ---------------------------------------------------------------------------

@@ -39,9 +39,15 @@ def number_type(dtype: str):
 
 def launch_bounds(threads: int, blocks: int) -> dict:
     """Return what tells `cuda.jit` to leave enough registers for so many blocks on a multiprocessor."""
-    if "launch_bounds" in inspect.signature(cuda.jit).parameters:
-        return {"launch_bounds": (threads, blocks)}
-    return {"max_registers": 65536 // (threads * blocks)}  # Numba's own target knows this way only
+    # Numba's own target knows the second way only.
+    known = _known_to(cuda.jit, launch_bounds=(threads, blocks))
+    return known or {"max_registers": 65536 // (threads * blocks)}
+
+
+def _known_to(function, **options) -> dict:
+    """Return those of some options that a function takes."""
+    taken = inspect.signature(function).parameters
+    return {name: value for name, value in options.items() if name in taken}
 
 
 def type_of(argument):
@@ -81,7 +87,7 @@ def ptx_of(kernel, types, capability) -> str:
             abi="numba",
             cc=capability,
             fastmath=bool(options.get("fastmath")),
-            launch_bounds=options.get("launch_bounds"),
+            **_known_to(cuda.compile, launch_bounds=options.get("launch_bounds")),
         )
     return ptx
 

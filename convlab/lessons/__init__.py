@@ -8,6 +8,7 @@ Read in this order:
     difference, grids           what is wrong with it, in words and as a picture
     diagnosis, clues            which mistake it behaves like: `across` all cases, in `parts` of a result
     kernel_diagnosis            the same of a kernel, by what it did; `kernel_clues`, if that has no name
+    kernel_compiles             whether Numba takes it at all
     kernel_waste, kernel_view   what a kernel pays too much for; the warp microscope where it went wrong
     watch, borrowed             how it computes, where that is the point, and whether it does so itself
     tutor                       hints and solutions

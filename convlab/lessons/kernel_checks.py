@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from convlab.lessons.attempt import Outcome, said_of_error
 from convlab.lessons.grids import grids
 from convlab.lessons.guard import TimeUp
 from convlab.lessons.kernel_clues import another_way
+from convlab.lessons.kernel_compiles import foreign, refused
 from convlab.lessons.kernel_diagnosis import diagnosis
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.kernel_run import SECONDS, Ran, run_all
@@ -46,6 +45,9 @@ def check_kernel(exercise: KernelExercise, kernel: Any) -> Note:
                     picture=_grids(exercise, ran),
                     widget=microscope(exercise, number, ran),
                 )
+    if odd := refused(kernel, runs[0].launch):
+        there = "Here Python runs a kernel. For a GPU Numba compiles it, and says:"
+        return Note(False, "Right numbers, but it cannot be compiled.", f"{there}\n{odd}")
     return Note(True, f"Right, in all {count} cases, with no race and no waste.")
 
 
@@ -70,8 +72,8 @@ def _not_a_kernel(kernel: Any, exercise: KernelExercise) -> str:
         return f"{name} is compiled for the processor: a kernel has `@cuda.jit` above it."
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         return f"{name} is not a plain `def`: a kernel has no `yield` and no `async`, it writes into y."
-    if foreign := _foreign(function):
-        return f"{name} has a `{foreign}`: there is no such thing in a kernel."
+    if odd := foreign(function):
+        return f"{name} has a `{odd}`: there is no such thing in a kernel."
     wanted = exercise.arguments
     try:
         inspect.signature(function).bind(*wanted)
@@ -79,16 +81,6 @@ def _not_a_kernel(kernel: Any, exercise: KernelExercise) -> str:
         own = ", ".join(inspect.signature(function).parameters)
         return f"It is launched with ({', '.join(wanted)}); yours takes ({own})."
     return ""
-
-
-def _foreign(function: Any) -> str:
-    """Return what no kernel can be compiled with, if it is in one."""
-    try:
-        tree = ast.parse(dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError):
-        return ""
-    words = {ast.Try: "try", ast.With: "with", ast.Lambda: "lambda", ast.ListComp: "[... for ... in ...]"}
-    return next((words[type(node)] for node in ast.walk(tree) if type(node) in words), "")
 
 
 def _wrong(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from convlab.gpu.simulator import Mistake, errors
 from convlab.gpu.simulator.traced_arrays import TracedArray
 from convlab.lessons.clues import AXES, of_arrays
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
-from convlab.lessons.kernel_run import Ran, carried
+from convlab.lessons.kernel_run import Ran, address_of, carried
 from convlab.lessons.kernel_waste import why_wasted
 
 BARRIERS = (
@@ -22,9 +22,10 @@ BARRIERS = (
 )
 ORDER = (errors.BARRIER, errors.BOUNDS, errors.NEGATIVE, errors.RACE)  # what says the most, first
 EARLY = (
-    "What is read there was put there by nobody yet: either another thread is to write it, and there is no "
-    "barrier between, or nobody ever does."
+    "What is read there was put there by nobody yet: another thread is to write it, and there is no barrier "
+    "between."
 )
+NEVER = "Nobody ever puts anything there: count what is written there, and what is read."
 
 
 def clue(exercise: KernelExercise, runs: Sequence[Ran]) -> str:
@@ -85,7 +86,7 @@ def _of_mistake(ran: Ran, mistake: Mistake) -> str:
             return f"{mistake.array} holds nothing at first: add up in a variable, and write the sum once."
         if "a local array" in mistake.message:
             return f"A local array holds anything at first: set {mistake.array} to zero before you add to it."
-        return EARLY
+        return NEVER if _nobody_writes(ran, mistake) else EARLY
     return {
         errors.BARRIER: BARRIERS,
         errors.FRACTION: "Places are whole numbers: divide them with `//`.",
@@ -118,16 +119,42 @@ def _beyond(ran: Ran, mistake: Mistake) -> str:
 
 def _race(ran: Ran, mistake: Mistake) -> str:
     if "of block" in mistake.message and "blocks run in any order" in mistake.message:
+        if _names(ran) & {"blockIdx", "grid", "gridsize"}:
+            return (
+                f"Two blocks meet at the same numbers of {mistake.array}: how far apart do blocks begin? By "
+                "as much as one of them does, and `cuda.blockDim` says how many threads it has."
+            )
         return (
             f"Several blocks meet at the same numbers of {mistake.array}: has each a part of its own? "
             "The place of a block, `cuda.blockIdx`, belongs into it."
         )
     if ran.parameter(mistake.array) >= 0:
         return f"Two threads write the same number of {mistake.array}: each should have numbers of its own."
+    if " and written by " in mistake.message:
+        return (
+            f"Two threads put a number at the same place of {mistake.array}: let there be one for each "
+            "place, or a barrier between."
+        )
     return (
         f"Two threads meet at a number of {mistake.array}, and one of them writes it. A barrier between "
         "makes all wait until that is done: before the first read, and before it is written anew."
     )
+
+
+def _nobody_writes(ran: Ran, mistake: Mistake) -> bool:
+    """Return whether no thread of a block ever wrote the place in shared memory that one of them read."""
+    assert ran.trace is not None
+    stores = [site for site in ran.sites if site.array == mistake.array and site.kind != "ld"]
+    return not any(
+        request.block == tuple(mistake.block) and address_of(site, mistake.index) in request.addresses
+        for site in stores
+        for request in ran.trace.requests(site)
+    )
+
+
+def _names(ran: Ran) -> set[str]:
+    """Return what a kernel takes from modules, such as "blockIdx"."""
+    return set(getattr(ran.kernel, "py_func", ran.kernel).__code__.co_names)
 
 
 def _place(bad: np.ndarray, launch: Launch, letters: str, one: str, many: str) -> str:

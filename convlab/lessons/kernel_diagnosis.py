@@ -16,10 +16,11 @@ from convlab.gpu import simulator
 from convlab.gpu.simulator.errors import BOUNDS, NEGATIVE, RACE
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Mistake
+from convlab.lessons.guard import TimeUp
 from convlab.lessons.kernel_clues import clue
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.kernel_run import Access, Ran, carried, run
-from convlab.lessons.kernel_waste import wasteful
+from convlab.lessons.kernel_waste import manner, wasteful
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Behaviour:
     totals : frozenset
         Sectors and passes by array.
     wasted : frozenset
-        Where the numbers are right, what it asks too much of.
+        Where the numbers are right, what it asks too much of, and in which manner.
     way : tuple
         Where the numbers are right: whether threads met in shared memory, and what the exercise's `method`
         says.
@@ -58,7 +59,7 @@ class Behaviour:
     raised: str = ""
     y: np.ndarray | None = field(default=None, compare=False)
     totals: frozenset = frozenset()
-    wasted: frozenset[Access] = frozenset()
+    wasted: frozenset[tuple[Access, tuple[str, int]]] = frozenset()
     way: tuple = ()
 
 
@@ -82,13 +83,13 @@ def _in_the_same_array(one: Behaviour) -> Hashable:
 
 
 def _of_the_same_kind(one: Behaviour) -> Hashable:
-    """Out of whichever array: where one kernel leaves x first, another one leaves y."""
+    """Out of whichever array, but by the same thread: where one kernel leaves x first, another leaves y."""
     return frozenset(
         (
             f.kind,
             None if f.kind in (BOUNDS, NEGATIVE) else f.which,
             f.beyond,
-            f.count if f.kind == RACE else None,
+            f.count if f.kind == RACE else f.first[1:] if f.kind in (BOUNDS, NEGATIVE) else None,
         )
         for f in one.found
     )
@@ -99,7 +100,8 @@ LEVELS: tuple[Level, ...] = (_exactly, _as_often, _in_the_same_array, _of_the_sa
 
 def diagnosis(exercise: KernelExercise, runs: Sequence[Ran]) -> str:
     """Say which known mistake a kernel behaves like, or what can be told from what it did, or ""."""
-    if len(runs) == len(list(exercise.cases())):
+    # A kernel that takes too long is not known to the end; one that went wrong before is, as far as it came.
+    if runs and not isinstance(runs[-1].error, TimeUp):
         mine = [behaviour(exercise, number, ran) for number, ran in enumerate(runs)]
         for level in LEVELS:
             fits = [mistake for mistake in exercise.mistakes if _fits(exercise, mistake, mine, level)]
@@ -120,8 +122,9 @@ def behaviour(exercise: KernelExercise, number: int, ran: Ran) -> Behaviour:
     totals = frozenset((key, cost.cost) for key, cost in ran.costs.items())
     if not ran.right:
         return Behaviour(y=y, totals=totals)
+    wasted = frozenset((key, manner(ran, key)) for key in wasteful(exercise, number, ran))
     way = carried(ran), bool(exercise.method and exercise.method(ran))
-    return Behaviour(y=y, totals=totals, wasted=frozenset(wasteful(exercise, number, ran)), way=way)
+    return Behaviour(y=y, totals=totals, wasted=wasted, way=way)
 
 
 def _found(ran: Ran, mistake: simulator.Mistake) -> Found:

@@ -17,6 +17,7 @@ from convlab.lessons.guard import Printed, TimeUp, guarded
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 
 SECONDS = 5.0  # for all launches together: a lane simulator is slow
+SECONDS_MORE = 1.0  # for the rest, once a launch went wrong: they only tell which mistake it is
 
 Access = tuple[str, str, int]  # space, kind, and which parameter it is (-1: an array of the kernel's own)
 
@@ -118,14 +119,30 @@ def cost_of(site: simulator.Site) -> tuple[int, int]:
     return site.sectors, site.ideal_sectors
 
 
+def address_of(site: simulator.Site, index: tuple[int, ...]) -> int:
+    """Return where a number of a site's array lies, in bytes."""
+    flat = 0
+    for i, size in zip(index, site.shape, strict=True):
+        flat = flat * size + int(i)
+    return site.offset + flat * site.itemsize
+
+
 def run_all(exercise: KernelExercise, kernel: Any, seconds: float = SECONDS) -> list[Ran]:
-    """Run a kernel on all launches; the last is the one in which the time was up, if it was."""
-    runs = []
+    """Run a kernel on all launches; the last is the one in which the time was up, if it was.
+
+    Where one before went wrong, that is enough to say so: a launch for which there is no time is left out.
+    """
+    runs: list[Ran] = []
     until = time.monotonic() + seconds
     for launch in exercise.cases():
-        runs.append(run(launch, kernel, until - time.monotonic()))
-        if isinstance(runs[-1].error, TimeUp):
+        ran = run(launch, kernel, max(until - time.monotonic(), 0.01))
+        late = isinstance(ran.error, TimeUp)
+        if not late or all(earlier.right for earlier in runs):
+            runs.append(ran)
+        if late:
             break
+        if not ran.right:
+            until = min(until, time.monotonic() + SECONDS_MORE)
     return runs
 
 

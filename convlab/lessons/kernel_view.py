@@ -13,7 +13,7 @@ from convlab.gpu.simulator import Mistake, Request, Site
 from convlab.gpu.simulator.errors import element
 from convlab.inspect.trace_view import MOST_REQUESTS
 from convlab.lessons.kernel_exercise import KernelExercise
-from convlab.lessons.kernel_run import Ran
+from convlab.lessons.kernel_run import Ran, address_of
 from convlab.lessons.kernel_waste import wasteful, worst_site
 from convlab.lessons.progress import NAMED
 
@@ -73,7 +73,7 @@ def _spot_of_mistake(ran: Ran, mistake: Mistake) -> Spot | None:
     where, lane = (tuple(mistake.block), thread // WARP), thread % WARP
     requests = [(i, r) for i, r in enumerate(_requests(ran, site)) if (r.block, r.warp) == where]
     whole = own and len(mistake.index) == len(site.shape)
-    address = _address(site, mistake.index) if whole else None
+    address = address_of(site, mistake.index) if whole else None
     asked = [i for i, r in requests if address in r.addresses[r.lanes == lane]]
     step = asked[0] if asked else requests[-1][0] if requests else 0
     text = f"{mistake.kind.capitalize()}: {mistake.message.partition(' (thread')[0]}"
@@ -89,7 +89,7 @@ def _spot_of_number(ran: Ran) -> Spot | None:
     index = tuple(int(i) for i in np.argwhere(ran.wrong)[0])
     for site in stores:
         for i, request in enumerate(_requests(ran, site)):
-            lanes = request.lanes[request.addresses == _address(site, index)].tolist()
+            lanes = request.lanes[request.addresses == address_of(site, index)].tolist()
             if lanes:
                 expected, got = (float(np.asarray(array)[index]) for array in (ran.launch.expected, ran.y))
                 name = element(site.array, index)
@@ -104,10 +104,3 @@ def _requests(ran: Ran, site: Site) -> list[Request]:
 
 def _price(request: Request, site: Site) -> int:
     return request.wavefronts if site.space == "shared" else request.sectors
-
-
-def _address(site: Site, index: tuple[int, ...]) -> int:
-    flat = 0
-    for i, size in zip(index, site.shape, strict=True):
-        flat = flat * size + int(i)
-    return site.offset + flat * site.itemsize

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.gpu.simulator import Site
+from convlab.gpu.simulator import Request, Site
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.kernel_run import Access, Cost, Ran, cost_of, run
 
+ALONE, AGAIN, APART = "alone", "again", "apart"
 _BEST: dict[tuple, dict[Access, Cost]] = {}
 
 
@@ -44,6 +45,24 @@ def waste(exercise: KernelExercise, number: int, ran: Ran) -> str:
     return ""
 
 
+def manner(ran: Ran, key: Access) -> tuple[str, int]:
+    """Return in which way accesses of one sort cost too much, and how far apart neighbouring lanes ask.
+
+    It tells kernels apart that ask too much of the same array: one lane asks alone, all ask again and again,
+    or what lanes ask for at once is no neighbour's.
+    """
+    assert ran.trace is not None
+    site = worst_site(ran, key)
+    cost, least = cost_of(site)
+    if site.lanes == site.requests:
+        return ALONE, 0
+    if cost <= 1.5 * least:
+        return AGAIN, 0
+    request = _widest(ran, site)
+    steps, often = np.unique(np.diff(request.addresses // site.itemsize), return_counts=True)
+    return APART, abs(int(steps[often.argmax()]))
+
+
 def why_wasted(exercise: KernelExercise, number: int, ran: Ran) -> str:
     """Say what is behind it: what the lanes of one request ask for, or how often they ask; or ""."""
     over = wasteful(exercise, number, ran)
@@ -52,15 +71,18 @@ def why_wasted(exercise: KernelExercise, number: int, ran: Ran) -> str:
     site = worst_site(ran, over[0])
     if site.kind == "st" and ran.parameter(site.array) not in (-1, list(ran.launch.arguments).index("y")):
         return f"{site.array} is what goes in: leave it as it is, and write into y."
-    cost, least = cost_of(site)
-    if cost <= 1.5 * least:
-        return (
-            f"Every request for {site.array} is as cheap as it can be, but there are too many of them: "
-            "numbers are asked for again and again. Keep them in a variable, or let threads share the work."
-        )
-    request = max(ran.trace.requests(site), key=lambda request: len(request.lanes))
-    if len(request.lanes) == 1:
+    way, _ = manner(ran, over[0])
+    if way == ALONE:
         return "One lane asks while the others of its warp have nothing to do: let all of them take part."
+    if way == AGAIN:
+        many = f"Every request for {site.array} is as cheap as it can be, but there are too many of them: "
+        if site.kind == "st":
+            return f"{many}numbers are written more than once. Once is enough, when all is known."
+        return (
+            f"{many}numbers are asked for again and again. Keep them in a variable, or let threads share the "
+            "work."
+        )
+    request = _widest(ran, site)
     steps = set(np.diff(request.addresses // site.itemsize).tolist())
     apart = abs(steps.pop()) if len(steps) == 1 else 0
     if apart <= 1:
@@ -69,6 +91,12 @@ def why_wasted(exercise: KernelExercise, number: int, ran: Ran) -> str:
     if site.space == "shared":
         return f"{said}: in which banks do these lie?"
     return f"{said}. Side by side, eight share a sector: which index should `threadIdx.x` go into?"
+
+
+def _widest(ran: Ran, site: Site) -> Request:
+    """Return the request of a site in which the most lanes take part."""
+    assert ran.trace is not None
+    return max(ran.trace.requests(site), key=lambda request: len(request.lanes))
 
 
 def worst_site(ran: Ran, key: Access) -> Site:

@@ -44,6 +44,29 @@ def _a_row_for_each(x, y):
             y[row, col] = x[row, col]
 
 
+@cuda.jit
+def _one_lane_of_each_row(x, y):
+    col, row = cuda.grid(2)
+    if col == 0 and row < x.shape[0]:
+        for i in range(x.shape[1]):
+            y[row, i] = x[row, i]
+
+
+@cuda.jit
+def _two_for_each(x, y):
+    col, row = cuda.grid(2)
+    if row < x.shape[0]:
+        for i in range(2 * col, min(2 * col + 2, x.shape[1])):
+            y[row, i] = x[row, i]
+
+
+@cuda.jit
+def _numbered_along_x(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i // x.shape[1], i % x.shape[1]] = x[i // x.shape[1], i % x.shape[1]]
+
+
 EXERCISE = KernelExercise(
     notebook="10",
     statement="my_copy(x, y) is a kernel that copies x (H, W) into y. It is launched with two-dimensional "
@@ -89,6 +112,15 @@ EXERCISE = KernelExercise(
             "round, row first.",
         ),
         Mistake(
+            "takes the first number of `cuda.grid(2)` for the row, and holds it against the width",
+            {
+                "col, row = cuda.grid(2)": "row, col = cuda.grid(2)",
+                "row < x.shape[0] and col < x.shape[1]": "row < x.shape[1] and col < x.shape[0]",
+            },
+            "The guard is right for what `cuda.grid(2)` returns, which is the place along x first. But then "
+            "the names are exchanged: an array is indexed row first.",
+        ),
+        Mistake(
             "gives every block the same part of the picture",
             {"cuda.grid(2)": "cuda.threadIdx.x, cuda.threadIdx.y"},
             "`threadIdx` counts from zero in every block. Which block it is belongs into the place as well.",
@@ -107,10 +139,43 @@ EXERCISE = KernelExercise(
             "Before block number b lie b blocks, each as wide as it has threads: that is `blockDim`.",
         ),
         Mistake(
+            "takes the height of a block for its width",
+            {
+                "cuda.grid(2)": "cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.y, "
+                "cuda.threadIdx.y + cuda.blockIdx.y * cuda.blockDim.x"
+            },
+            "`blockDim.x` is how many threads a block has along x, and x is the direction of the columns.",
+        ),
+        Mistake(
+            "counts on blocks of 32 x 4 threads",
+            {
+                "cuda.grid(2)": "cuda.threadIdx.x + cuda.blockIdx.x * 32, "
+                "cuda.threadIdx.y + cuda.blockIdx.y * 4"
+            },
+            "A kernel may be launched with blocks of any size: `cuda.blockDim` says which it is.",
+        ),
+        Mistake(
+            "numbers the threads along x only, where blocks have two dimensions",
+            _numbered_along_x,
+            "`cuda.grid(1)` is the place along x. Threads one below the other have the same one.",
+        ),
+        Mistake(
             "lets neighbouring lanes go down a column",
             _down_the_columns,
             "All numbers are right. But lanes of a warp differ in x, and one below the other they touch a "
             "sector each; side by side, eight of them share one.",
+        ),
+        Mistake(
+            "lets one lane copy a row, while the others look on",
+            _one_lane_of_each_row,
+            "All numbers are right. But a warp does one thing at a time, with 32 lanes if they take part: "
+            "give each a pixel.",
+        ),
+        Mistake(
+            "gives each thread two numbers side by side",
+            _two_for_each,
+            "All numbers are right. But lanes that ask at once are two apart then, and a request touches "
+            "twice the sectors; half the threads have nothing to do.",
         ),
         Mistake(
             "leaves out the last row and the last column",

@@ -109,6 +109,29 @@ EXERCISE = KernelExercise(
             "There is no padding here: output (p, q) has the *corner* of its window at pixel (p, q).",
         ),
         Mistake(
+            "lays the middle of the filter on the pixel, and leaves out what is beyond the picture",
+            {
+                "x[p + r, q + s] * w[r, s]": "w[r, s] * (x[p + r - w.shape[0] // 2, q + s - w.shape[1] // 2] "
+                "if p + r >= w.shape[0] // 2 and q + s >= w.shape[1] // 2 else float32(0))"
+            },
+            "There is no padding here: output (p, q) has the *corner* of its window at pixel (p, q).",
+        ),
+        Mistake(
+            "counts on a filter of 3 x 3",
+            {"range(w.shape[0])": "range(3)", "range(w.shape[1])": "range(3)"},
+            "`w.shape` says how large it is, and it is different from launch to launch.",
+        ),
+        Mistake(
+            "is done after the first row of taps",
+            {"range(w.shape[0])": "range(1)"},
+            "All R x S products belong into one sum, which is written when both loops are over.",
+        ),
+        Mistake(
+            "swaps r and s in the picture",
+            {"x[p + r, q + s]": "x[p + s, q + r]"},
+            "r counts rows and goes with p, s counts columns and goes with q.",
+        ),
+        Mistake(
             "exchanges rows and columns of the picture",
             {"x[p + r, q + s]": "x[q + s, p + r]"},
             "p and r count rows, and the row comes first.",

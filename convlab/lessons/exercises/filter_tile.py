@@ -76,6 +76,29 @@ EXERCISE = KernelExercise(
             "fetch two.",
         ),
         Mistake(
+            "goes over the patch once, and fetches 256 of its 340 pixels",
+            {"10 * 34, 8 * 32": "8 * 32, 8 * 32"},
+            "There are more pixels than threads: some of them have a second one to fetch.",
+        ),
+        Mistake(
+            "lets each thread fetch all that its own output looks at",
+            {
+                "range(cuda.threadIdx.y * 32 + cuda.threadIdx.x, 10 * 34, 8 * 32)": "range(9)",
+                "row, col = divmod(at, 34)": "row, col = cuda.threadIdx.y, cuda.threadIdx.x\n"
+                "        row, col = row + at // 3, col + at % 3",
+            },
+            "Then every pixel is fetched nine times, as without shared memory, and several threads put it "
+            "at the same place. Share the patch out: each of its pixels has one thread that fetches it.",
+        ),
+        Mistake(
+            "begins one pixel further up and to the left, as for a padding of 1",
+            {
+                "x[p0 + row, q0 + col]": "x[p0 + row - 1, q0 + col - 1] if min(p0 + row, q0 + col) > 0 "
+                "else float32(0)"
+            },
+            "There is no padding here: output (0, 0) has the corner of its window at pixel (0, 0).",
+        ),
+        Mistake(
             "fetches the rows of the halo, and not its columns",
             {"10 * 34": "10 * 32", "divmod(at, 34)": "divmod(at, 32)"},
             "The outputs on the right of a block look at two more columns, too.",

@@ -47,6 +47,16 @@ def _lanes_along_taps(x, table, y):
             y[m, tap, c] = x[place + c] if place >= 0 else float32(0)
 
 
+@cuda.jit
+def _a_pixel_for_each_thread(x, table, y):
+    m = cuda.grid(1)
+    if m < table.shape[0]:
+        for tap in range(table.shape[1]):
+            place = table[m, tap]
+            for c in range(32):
+                y[m, tap, c] = x[place + c] if place >= 0 else float32(0)
+
+
 EXERCISE = KernelExercise(
     notebook="13",
     statement=f"my_gather(x, table, y) is a kernel with a block of {_CHANNELS} threads for each pixel m: "
@@ -108,6 +118,22 @@ EXERCISE = KernelExercise(
             _lanes_along_taps,
             "Right numbers. But each lane goes through channels of its own, 32 numbers from its neighbour's: "
             "a sector for every lane.",
+        ),
+        Mistake(
+            "gives each thread a pixel, with all of its channels",
+            _a_pixel_for_each_thread,
+            "Right numbers. But at any moment lanes ask for a channel of 32 different pixels, a sector for "
+            "each. A pixel has a block, and in it each channel a lane.",
+        ),
+        Mistake(
+            "adds the channel before it looks for padding",
+            {"if place >= 0": "if place + c >= 0"},
+            "-1 and a channel is a place, of another pixel: whether there is one is said by the table alone.",
+        ),
+        Mistake(
+            "counts on nine taps",
+            {"range(table.shape[1])": "range(9)"},
+            "A pixel has as many places as the filter has taps: `table.shape[1]`.",
         ),
         Mistake(
             "takes a place for the number of a pixel",

@@ -35,6 +35,7 @@ def _cases() -> Iterator[Launch]:
 
 
 _COUNT = "min(64, x.size - cuda.blockIdx.x * 64)"
+_LEFT = {"t < count": "i < x.size"}  # guards by the size of x, which need no count
 _LOAD = "    if t < count:\n        tile[t] = x[i]\n"
 _STORE = "    if t < count:\n        y[i] = tile[count - 1 - t]\n"
 _WAIT = "    cuda.syncthreads()  # outside of every `if`: all threads come by\n"
@@ -106,6 +107,26 @@ EXERCISE = KernelExercise(
             "takes the remainder for the count, which is 0 where the runs are whole",
             {_COUNT: "x.size % 64 if cuda.blockIdx.x == cuda.gridDim.x - 1 else 64"},
             "128 numbers leave no remainder, and yet the last block has 64 of them.",
+        ),
+        Mistake(
+            "takes the remainder for the count of every run, which is 0 where the runs are whole",
+            {_COUNT: "x.size % 64", **_LEFT},
+            "Only the last block may have fewer than 64, and where nothing is left over it has 64, too.",
+        ),
+        Mistake(
+            "takes the remainder for the last count, and puts nothing else in its place where it is 0",
+            {_COUNT: "x.size % 64 if cuda.blockIdx.x == cuda.gridDim.x - 1 else 64", **_LEFT},
+            "128 numbers leave no remainder, and yet the last block has 64 of them.",
+        ),
+        Mistake(
+            "counts all numbers from the block's first on, and not its own 64",
+            {_COUNT: "x.size - cuda.blockIdx.x * 64"},
+            "What comes after a run of 64 is the next block's: a block has 64 numbers, or fewer.",
+        ),
+        Mistake(
+            "counts what all blocks have, not the block",
+            {_COUNT: "min(64, x.size)", **_LEFT},
+            "x has 64 numbers or more, but what is left for the last block are fewer: where does that begin?",
         ),
         Mistake(
             "turns all of x around, not each run by itself",

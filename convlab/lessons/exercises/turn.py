@@ -29,6 +29,7 @@ def _cases() -> Iterator[Launch]:
 
 
 _PADDED = "(32, 33)"
+_COLUMNS_WRITTEN = {"tile[row, lane]": "tile[lane, row]", "= tile[lane, row]": "= tile[row, lane]"}
 
 EXERCISE = KernelExercise(
     notebook="10",
@@ -57,16 +58,17 @@ EXERCISE = KernelExercise(
         ),
         Mistake(
             "writes all of a column into one bank",
-            {
-                _PADDED: "(32, 32)",
-                "tile[row, lane]": "tile[lane, row]",
-                "= tile[lane, row]": "= tile[row, lane]",
-            },
+            {_PADDED: "(32, 32)", **_COLUMNS_WRITTEN},
             "It does not matter whether a column is written or read: 32 lanes at one bank take 32 passes.",
         ),
         Mistake(
             "moves every row on by two banks",
             {_PADDED: "(32, 34)"},
+            "Steps of two come around to the first bank after 16 lanes. Which steps meet all 32?",
+        ),
+        Mistake(
+            "writes columns, and moves every row on by two banks",
+            {_PADDED: "(32, 34)", **_COLUMNS_WRITTEN},
             "Steps of two come around to the first bank after 16 lanes. Which steps meet all 32?",
         ),
         Mistake(
