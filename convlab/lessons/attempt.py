@@ -80,7 +80,7 @@ def attempt(function: Callable[..., Any], exercise: Exercise) -> list[Outcome]:
         outcome = Outcome(copy.deepcopy(arguments), exercise.answer(*arguments))
         outcomes.append(outcome)
         try:
-            with guarded(until - time.monotonic()) as printed, unwritten_shows():
+            with unwritten_shows(), guarded(until - time.monotonic()) as printed:
                 got = function(*arguments)
                 # A copy: it may return its input, or the same array every time.
                 outcome.got = got.copy() if isinstance(got, np.ndarray) else got

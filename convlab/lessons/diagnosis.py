@@ -48,7 +48,7 @@ def _alike(mine: Results, cases: Sequence[tuple], wrong: Callable[..., Any]) -> 
     seen = False  # a number that agrees, or an error in the same words: any slip raises one of *some* kind
     for (got, raised), arguments in zip(mine, cases, strict=True):
         try:
-            with guarded(SECONDS), unwritten_shows():
+            with unwritten_shows(), guarded(SECONDS):
                 its = wrong(*copy.deepcopy(arguments))
         except TimeUp:
             return False

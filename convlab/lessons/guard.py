@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 from unittest import mock
@@ -19,6 +20,7 @@ import numpy as np
 
 _AGAIN = 0.2  # seconds; a bare `except:` may swallow the first alarm
 _OURS = (__file__, contextlib.__file__)  # where nothing is stopped any more
+_LIBRARIES = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[1]))  # no code of a learner's
 _FAST = 2e-5  # seconds between further alarms
 _MEMORY = 2 << 30  # bytes that a function may take
 _LINES, _LINE = 20, 200  # lines that are kept of what it prints, and characters of each
@@ -107,15 +109,13 @@ def _alarm(seconds: float) -> Iterator[None]:
             yield
         return
 
-    caller = sys._getframe()
-    while caller.f_code.co_filename in _OURS and caller.f_back is not None:
-        caller = caller.f_back
     rung = over = False
 
     def ring(_: int, frame: FrameType | None) -> None:
         nonlocal rung
-        if over or frame is None or frame.f_code.co_filename in _OURS or (rung and frame is caller):
-            return  # it comes to its end already
+        file = frame.f_code.co_filename if frame else ""
+        if over or file in _OURS or (rung and file.startswith(_LIBRARIES)):
+            return  # it comes to its end already, and what cleans up behind it is to be left alone
         rung = True
         # A bare `except:` swallows an alarm, and one around that the next: so they come fast, at any line.
         signal.setitimer(signal.ITIMER_REAL, _FAST * (1 + random.random()), _FAST)

@@ -45,6 +45,11 @@ class Measured(float):
         What it is the median of.
     """
 
+    low: float
+    high: float
+    noisy: bool
+    rounds: Rounds | None
+
     def __new__(cls, value, low=None, high=None, *, noisy=False, rounds=None):
         self = super().__new__(cls, value)
         self.low = float(value if low is None else low)
