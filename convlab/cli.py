@@ -93,7 +93,8 @@ def start(
     number = _port(port, ip)
     source = notebooks.find(notebook, notebooks.course_notebooks())
     folder = folders.work_folder(work)
-    made = copies.fresh(source, folder) if fresh else copies.update([source], folder)[0]
+    every = copies.update(notebooks.course_notebooks(), folder)  # it has links to the others
+    made = copies.fresh(source, folder) if fresh else next(c for c in every if c.path.name == source.name)
     _report([made])
     if no_open:
         print(made.path)

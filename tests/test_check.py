@@ -434,6 +434,12 @@ def test_reveal():
     assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()
 
 
+def test_a_note_says_where_help_is():
+    assert 'hint("flip")' in repr(check("flip", lambda w: None))
+    assert 'hint("flip")' in repr(check("flip", lambda w: w))
+    assert "hint" not in repr(check("flip", EXERCISES["flip"].solution))
+
+
 def test_a_note_says_once_that_nothing_can_be_remembered(monkeypatch, tmp_path):
     (tmp_path / progress.NAME).write_bytes(b"no database at all, but something else" * 50)
     monkeypatch.setenv(progress.NAMED, str(tmp_path))

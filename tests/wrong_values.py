@@ -284,6 +284,7 @@ def rows() -> dict[str, Call]:
     row("nchw.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
 
     # algorithms
+    row("algorithms.fft.transforms.transform_size", problem=problem)
     row("algorithms.im2row.reference.im2row", x=x, problem=problem)
     row("algorithms.im2col.reference.im2col", x=x, problem=problem)
     row("algorithms.im2col.reference.col2im", cols=convlab.im2col(x, problem), problem=problem)

@@ -79,9 +79,9 @@ def bars(
                 ax.plot(ranges[name], (y, y), color=LIGHT["ink"], linewidth=1.2)
             if name in marks:
                 ax.plot(marks[name], y, "D", color=LIGHT["paper"], markeredgecolor=LIGHT["ink"], markersize=7)
-            words = text(values[name]) if told else TOO_NOISY
+            length = text(values[name]) if told else TOO_NOISY
             ax.annotate(
-                f"{words}  ◇ {text(marks[name])}" if name in marks else words,
+                f"{length}  ◇ {text(marks[name])}" if name in marks else length,
                 (max(values[name], *ranges.get(name, (0,)), marks.get(name, 0)), y),
                 xytext=(6, 0),
                 textcoords="offset points",

@@ -53,7 +53,8 @@ def check(name: str, function: Callable) -> Note:
         note = _check_function(name, exercise, function)
     if note.good is not None:
         progress.record("try", name, good=note.good, diagnosis=note.diagnosis)
-    note.aside = progress.trouble()
+    stuck = "" if note.good else f'Stuck? `hint("{name}")` helps you on.'
+    note.aside = " ".join(filter(None, (stuck, progress.trouble())))
     return note
 
 

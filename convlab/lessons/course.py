@@ -46,7 +46,7 @@ class Guessed:
     @property
     def right(self) -> bool:
         """Whether it was within a factor of two."""
-        return factor_between(self.guess, self.actual) < 2
+        return factor_between(self.guess, self.actual) <= 2
 
 
 class Standing:

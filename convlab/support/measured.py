@@ -98,7 +98,7 @@ class Measured(float):
         other = other if isinstance(other, Measured) else Measured(other)
         left, right = (other, self) if turned else (self, other)
         value = do(float(left), float(right))
-        if do is operator.truediv and _same_turns(left.rounds, right.rounds):
+        if do is operator.truediv and left.rounds and right.rounds and _same_turns(left.rounds, right.rounds):
             ends = _ratio(left.rounds.seconds, right.rounds.seconds)
         else:
             ends = [do(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
@@ -137,19 +137,15 @@ def fastest(seconds: Filled[Mapping[str, Positive]]) -> str:
 
     No winner is named where the ratio of two leaves open which is the faster.
     """
-    first = min(seconds, key=seconds.get)
+    first = min(seconds, key=lambda name: seconds[name])
     behind = {name: taken / seconds[first] for name, taken in seconds.items() if name != first}
     may_be = [name for name, ratio in behind.items() if getattr(ratio, "low", ratio) <= 1]
     return " or ".join([first, *may_be])
 
 
-def _same_turns(left: Rounds | None, right: Rounds | None) -> bool:
-    return (
-        left is not None
-        and right is not None
-        and left.comparison is right.comparison is not None
-        and len(left.seconds) == len(right.seconds)
-    )
+def _same_turns(left: Rounds, right: Rounds) -> bool:
+    same = left.comparison is right.comparison is not None
+    return same and len(left.seconds) == len(right.seconds)
 
 
 def _ratio(left: Sequence[float], right: Sequence[float]) -> list[float]:

@@ -130,7 +130,7 @@ class Guess(Live):
         if guess == nearest:
             how = self._say("exact" if len(ends) == 1 else "close")
         elif guess > 0 < nearest or guess < 0 > nearest:
-            word = "close" if factor < CLOSE else "within" if factor < RIGHT else "off"
+            word = "close" if factor < CLOSE else "within" if factor <= RIGHT else "off"
             how = self._say(word, ratio=number_text(factor, 3))
         else:
             how = self._say("across" if guess and nearest else "apart", by=by)

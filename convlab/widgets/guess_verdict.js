@@ -37,19 +37,19 @@ export function factorBetween(a, b) {
   return large / small;
 }
 
-/** Is a guess less than twice too large or too small (null: nobody knows), and what is said of it. */
+/** Is a guess at most twice too large or too small (null: nobody knows), and what is said of it. */
 export function judge(guess, { ends, noisy }, unit) {
   const nearest = Math.min(Math.max(guess, ends[0]), ends.at(-1));
   const [factor, by] = [factorBetween(guess, nearest), numberText(Math.abs(guess - nearest), 3)];
   const how = guess === nearest ? say(ends.length === 1 ? "exact" : "close")
     : Math.sign(guess) * Math.sign(nearest) > 0
-      ? say(factor < LIMITS.CLOSE ? "close" : factor < LIMITS.RIGHT ? "within" : "off", { ratio: numberText(factor, 3) })
+      ? say(factor < LIMITS.CLOSE ? "close" : factor <= LIMITS.RIGHT ? "within" : "off", { ratio: numberText(factor, 3) })
       : say(guess && nearest ? "across" : "apart", { by });
   const told = ends.map((end) => numberText(end));
   const actual = told.length === 1 ? told[0] : say("ends", { low: told[0], high: told[1] });
   const values = { guess: numberText(guess), actual, unit };
   if (noisy) return { right: null, words: say("noisy", values) };
-  return { right: factor < LIMITS.RIGHT, words: say("verdict", { ...values, how }) };
+  return { right: factor <= LIMITS.RIGHT, words: say("verdict", { ...values, how }) };
 }
 
 /** What is said of a guess that is a known wrong one: the nearest that is near enough, and nearer than the truth. */

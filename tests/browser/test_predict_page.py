@@ -195,7 +195,7 @@ def test_numbers_and_verdicts_are_pythons(ask):
         widget = Guess(actual=actual, unit="times")
         widget.guesses = [{"guess": guess, "sure": 50}]
         assert f" {found['words']} You were 50 %" in widget.words()
-        assert found["right"] == (factor_between(guess, actual) < RIGHT)
+        assert found["right"] == (factor_between(guess, actual) <= RIGHT)
 
 
 def test_verdicts_on_intervals_are_pythons(ask):

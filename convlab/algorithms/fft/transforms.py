@@ -16,6 +16,7 @@ import numpy as np
 from convlab.cost.formula import fast_size
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
+from convlab.support.checked import checked
 from convlab.support.integers import ceil_div
 
 CHUNK = 42  # pictures (or tiles) at a time: 84 rows, real and imaginary, are whole tiles of 7 rows and of 6
@@ -26,6 +27,7 @@ CPU_BUFFERS = (*BUFFERS, "offsets", "four")  # and what `complex_gemm` needs
 # double precision, through copies, whatever the dtype: it asks for a division by the integer 1.
 
 
+@checked
 def transform_size(problem: ConvProblem) -> tuple[int, int]:
     """Return rows and columns of a transform that holds the padded picture; the columns are even."""
     return fast_size(problem.P + problem.R - 1), 2 * fast_size(ceil_div(problem.Q + problem.S - 1, 2))
