@@ -189,6 +189,8 @@ def test_run_exports_the_learners_own_copies(course):
     """Also a notebook that the learner made, and what a cell reads from beside it."""
     convlab("start", "00", "--no-open")
     mine = course / "work" / "00_good.ipynb"
+    for other in set(mine.parent.glob("*.ipynb")) - {mine}:
+        other.unlink()
     cells = [nbformat.v4.new_code_cell("print(open('notes.txt').read())")]
     for path in (mine, mine.with_name("Scratch.ipynb")):
         nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
