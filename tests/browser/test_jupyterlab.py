@@ -204,7 +204,7 @@ def test_a_locked_guess_is_remembered_by_the_next_kernel(lab, watched):
         one.page.wait_for_timeout(100)
     (event,) = kept.events()
     assert (event.kind, event.name) == ("guess", "a matrix")
-    assert event.detail == {"guess": 49, "sure": 30, "actual": 12.25, "unit": "times"}
+    assert event.detail == {"guess": 49, "sure": 30, "actual": 12.25, "unit": "times", "noisy": False}
 
     two = watched()
     lab.run_all(two.page, "mine/second.ipynb")
