@@ -32,7 +32,8 @@ def diagnosis(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
         wrong = exercise.wrong(mistake)
         if wrong and _alike(mine, cases, wrong):
             return str(mistake)
-    for pair in combinations(exercise.mistakes, 2):
+    failed = any(o.error for o in outcomes)  # two mistakes together raise errors for reasons of their own
+    for pair in () if failed else combinations(exercise.mistakes, 2):
         wrong = exercise.wrong(*pair)
         if wrong and _alike(mine, cases, wrong):
             one, two = pair

@@ -95,6 +95,16 @@ EXERCISE = Exercise(
             "A pixel has C numbers, so the next one lies C numbers further.",
         ),
         Mistake(
+            "multiplies the rows by C, and not the columns",
+            {"(h * W + w) * C": "h * W * C + w"},
+            "A step to the right passes C numbers, too: count the pixels before it first, then multiply.",
+        ),
+        Mistake(
+            "multiplies the columns by C, and not the rows",
+            {"(h * W + w) * C": "h * W + w * C"},
+            "A step down passes W pixels of C numbers: count the pixels before it first, then multiply.",
+        ),
+        Mistake(
             "takes H for the length of a row",
             {"h * W + w": "h * H + w"},
             "A row of the picture has W pixels.",

@@ -91,6 +91,11 @@ EXERCISE = Exercise(
             "Rows and columns of zeros belong around the picture, and the output grows by them.",
         ),
         Mistake(
+            "pads the pictures and the channels, too",
+            {"((0, 0), (padding, padding), (padding, padding), (0, 0))": "padding"},
+            "`np.pad` with one number pads every axis. Only the two of the picture get zeros.",
+        ),
+        Mistake(
             "puts the zeros below and on the right only",
             {"(padding, padding), (padding, padding)": "(0, 2 * padding), (0, 2 * padding)"},
             "Half of the border lies above and on the left: the first window begins outside of the picture.",

@@ -75,6 +75,11 @@ EXERCISE = Exercise(
             "Between R taps there are R - 1 gaps; the last tap takes one row, not `dilation` rows.",
         ),
         Mistake(
+            "takes dilation for the number of holes between two taps",
+            {"dilation * (R - 1)": "(R - 1) * (dilation + 1)"},
+            "Dilation is the distance from a tap to the next: with 1 there is no hole between them.",
+        ),
+        Mistake(
             "rounds up",
             {"(H + 2 * padding - reach - 1) // stride": "-(-(H + 2 * padding - reach - 1) // stride)"},
             "A window that hangs over the last row does not count.",

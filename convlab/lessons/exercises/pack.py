@@ -75,6 +75,21 @@ EXERCISE = Exercise(
             "What is added to fill a panel is multiplied as well. Zeros do no harm; copies would.",
         ),
         Mistake(
+            "cuts each row into strips, and keeps the strips by rows",
+            {"return panels": "return panels.swapaxes(0, 1)"},
+            "That is (K, panels, cols). The panel comes first: all rows of one strip lie together.",
+        ),
+        Mistake(
+            "reshapes, which needs a width that divides",
+            lambda b, cols: b.reshape(len(b), -1, cols).transpose(1, 0, 2),
+            "Where `cols` does not divide N, the last strip has to be filled up with zeros before.",
+        ),
+        Mistake(
+            "reshapes, and leaves the rows in front",
+            lambda b, cols: b.reshape(len(b), -1, cols),
+            "That is (K, panels, cols), and only where the width divides. The panel comes first.",
+        ),
+        Mistake(
             "stores each panel column by column",
             {"return panels": "return panels.swapaxes(1, 2).copy()"},
             "The kernel takes a row of a panel at a time, so rows lie together: (panels, K, cols).",
