@@ -42,11 +42,17 @@ EXERCISE = Exercise(
         (64, 168, 0),
         (128, 32, 16256),
         (96, 32, 12288),
+        (128, 32, 115712),  # two take the shared memory to the last byte
     ),
     answer=lambda threads, registers, shared_bytes: (
         occupancy("sm_90", threads, registers, shared_bytes).blocks
     ),
     mistakes=(
+        Mistake(
+            "takes the system's part off twice",
+            {"228 * 1024": "227 * 1024"},
+            "228 KiB are what there is; the system's 1024 bytes go with every block, and nothing else does.",
+        ),
         Mistake(
             "forgets the threads",
             {"min(by_threads, ": "min("},
