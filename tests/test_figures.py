@@ -150,3 +150,11 @@ def test_a_judged_model_says_how_near_it_is():
     assert alt.startswith("3 of 5 predictions lie within 25 % of the time; the worst is off by 2.5×. ")
     assert "direct 1.0× to 1.2× on 2 layers, im2row 0.90× on 1 layer, " in alt
     assert alt.endswith("The worst is winograd_2x2 on net layer2.")
+
+
+@pytest.mark.parametrize(("text", "step"), [(str, "ten"), (bytes_text, "sixteen")])
+def test_a_logarithmic_axis_says_its_step(monkeypatch, text, step):
+    drawn = []
+    monkeypatch.setattr(charts, "show", lambda fig, alt: drawn.append(fig))
+    charts.bars({"one": 3.0, "two": 300.0}, title="Bars", axis="length", alt="Two bars.", text=text, log=True)
+    assert drawn[0].axes[0].get_xlabel() == f"length (logarithmic: each line is {step} times the last)"
