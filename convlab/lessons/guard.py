@@ -20,7 +20,12 @@ import numpy as np
 
 _AGAIN = 0.2  # seconds; a bare `except:` may swallow the first alarm
 _OURS = (__file__, contextlib.__file__)  # where nothing is stopped any more
-_LIBRARIES = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[1]))  # no code of a learner's
+_LIBRARIES = (
+    "<frozen",
+    sys.prefix,
+    sys.base_prefix,
+    str(Path(__file__).parents[1]),
+)  # no code of a learner's
 _FAST = 2e-5  # seconds between further alarms
 _MEMORY = 2 << 30  # bytes that a function may take
 _LINES, _LINE = 20, 200  # lines that are kept of what it prints, and characters of each
