@@ -121,9 +121,10 @@ def _alarm(seconds: float) -> Iterator[None]:
         file = frame.f_code.co_filename if frame else ""
         if over or file in _OURS or (rung and file.startswith(_LIBRARIES)):
             return  # it comes to its end already, and what cleans up behind it is to be left alone
-        rung = True
+        rung = not file.startswith(_LIBRARIES)
         # A bare `except:` swallows an alarm, and one around that the next: so they come fast, at any line.
-        signal.setitimer(signal.ITIMER_REAL, _FAST * (1 + random.random()), _FAST)
+        if rung:
+            signal.setitimer(signal.ITIMER_REAL, _FAST * (1 + random.random()), _FAST)
         raise TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)
