@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -27,6 +28,8 @@ _LIBRARIES = (
     str(Path(__file__).parents[1]),
 )  # no code of a learner's
 _FAST = 2e-5  # seconds between further alarms
+_SOON = 1e-3  # seconds until the next look for a line of the learner's
+_PATIENCE = 0.5  # seconds for which such a line is looked for
 _MEMORY = 2 << 30  # bytes that a function may take
 _LINES, _LINE = 20, 200  # lines that are kept of what it prints, and characters of each
 
@@ -115,13 +118,20 @@ def _alarm(seconds: float) -> Iterator[None]:
         return
 
     rung = over = False
+    anywhere = time.monotonic() + seconds + _PATIENCE
 
     def ring(_: int, frame: FrameType | None) -> None:
         nonlocal rung
         file = frame.f_code.co_filename if frame else ""
-        if over or file in _OURS or (rung and file.startswith(_LIBRARIES)):
+        if over or file in _OURS:
             return  # it comes to its end already, and what cleans up behind it is to be left alone
-        rung = not file.startswith(_LIBRARIES)
+        own = not file.startswith(_LIBRARIES)
+        if not own and (rung or time.monotonic() < anywhere):
+            # In a library this may be a finalizer, which drops what is raised in it: look again soon.
+            if not rung:
+                signal.setitimer(signal.ITIMER_REAL, _SOON, _AGAIN)
+            return
+        rung = own
         # A bare `except:` swallows an alarm, and one around that the next: so they come fast, at any line.
         if rung:
             signal.setitimer(signal.ITIMER_REAL, _FAST * (1 + random.random()), _FAST)
