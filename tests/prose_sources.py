@@ -94,9 +94,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
     },
     "00": {
-        "billions of these multiplications": lambda: (
-            f"{dozens(load('resnet18').macs)} of these multiplications"
-        ),
+        "billions of these multiplications": lambda: f"{dozens(load('vgg16').macs)} of these multiplications",
         "2.25 times fewer": lambda: f"{4 * SECOND.R * SECOND.S / products(2)} times fewer",
     },
     "01": {
