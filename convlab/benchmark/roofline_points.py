@@ -69,7 +69,11 @@ class Point:
 
 @checked
 def compulsory_bytes(problem: ConvProblem) -> int:
-    """Return the bytes of x, w and y, each moved once: no algorithm can move less."""
+    """Return the bytes of x, w and y, each moved once.
+
+    Where every number of x is wanted, no algorithm can move less. Windows that skip pixels (1x1, stride 2)
+    want fewer.
+    """
     return problem.x_bytes + problem.w_bytes + problem.y_bytes
 
 
