@@ -90,6 +90,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
     "README": {
         "a photograph of 588 KiB.": lambda: f"a photograph of {bytes_text(FIRST.x_bytes)}.",
         "(162 MB to download, 511 MB on the disk)": lambda: f"({weight('requirements.txt')})",
+        "in a few minutes": Given("what the command prints at its end"),
         "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
     },
     "00": {
