@@ -761,6 +761,8 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
+    row("benchmark.roofline_points.point", problem=problem, algorithm="im2row", seconds=1.0, layer="a",
+        backend="cpu", threads=1, right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}})  # fmt: skip
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row(
         "auto.predict.predict",
