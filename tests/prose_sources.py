@@ -171,6 +171,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "Four times the bytes": lambda: f"{word(16 / WORD).capitalize()} times the bytes",
         "of 32 banks. Word i of 4 bytes": lambda: f"of {BANKS} banks. Word i of {WORD} bytes",
         "a thousand times in a row": Given("as often as you like"),
+        "Since Volta (compute capability 7.0)": Told("NVIDIA's guide"),
     },
     "11": {"Shared memory is 48 KB": lambda: f"Shared memory is {MOST_SHARED // 1024} KB"},
     "12": {

@@ -470,6 +470,7 @@ def rows() -> dict[str, Call]:
     row("figures.roofline_chart.rate_text", roof=line.adds)
     row("figures.network_chart.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensor_boxes.tensors", problem=problem)
+    row("figures.chip_levels.chip", machine=datasheets.load("nvidia_h100"))
     row("figures.thread_grid.threads", trace=trace, array="y", kind="st")
 
     # lessons
@@ -653,6 +654,14 @@ def rows() -> dict[str, Call]:
         right={"loader": CALLED},
     )
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
+    row(
+        "gpu.occupancy.occupancy",
+        arch="sm_90",
+        threads=256,
+        registers=64,
+        shared_bytes=4096,
+        right={"registers": {"0"}, "shared_bytes": {"0"}},
+    )
     row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
     row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
     row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
