@@ -115,9 +115,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         ),
         "half as much again": Given("the cell below asks for it"),
     },
-    "03": {
-        "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
-    },
     "04": {
         "up to 62 % more speed": Told("paper"),
         "half as high and half as wide": lambda: "{0} as high and {0} as wide".format(
