@@ -358,6 +358,7 @@ def rows() -> dict[str, Call]:
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
+    row("algorithms.depthwise.cpu.as_called", problem=ConvProblem(1, 5, 6, 4, 4, 3, 3, groups=4))
     row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
     row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)
