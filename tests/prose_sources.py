@@ -196,4 +196,13 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "copies of 16 bytes": lambda: f"copies of {4 * np.dtype(np.float32).itemsize} bytes",
         "the same layer three times": Given("the cell below runs it in three types"),
     },
+    "16": {
+        "Convolutions take 50 to 90 % of the time of such networks": Told("Dukhan 2019"),
+        "a layer that ResNet-18 runs four times": lambda: (
+            "a layer that ResNet-18 runs "
+            f"{word(sum(one.problem == SECOND for one in load('resnet18')))} times"
+        ),
+        "(its pull request 1290)": Told("PyTorch"),
+        "where C · K is at most 2048": Told("oneDNN"),
+    },
 }

@@ -209,6 +209,7 @@ def rows() -> dict[str, Call]:
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
+    from convlab.networks import load_model
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
 
@@ -871,16 +872,11 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
-    row(
-        "benchmark.roofline_points.point",
-        problem=problem,
-        algorithm="im2row",
-        seconds=1.0,
-        layer="a",
-        backend="cpu",
-        threads=1,
-        right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}},
-    )
+    row("benchmark.roofline_points.point", problem=problem, algorithm="im2row", seconds=1.0, backend="cpu",
+        layer="a", threads=1,
+        right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}})  # fmt: skip
+    row("networks.fuse.fusable", nodes=load_model("resnet18").nodes[:3],
+        right={"nodes": ANY_LIST})  # fmt: skip
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row(
         "auto.predict.predict",
