@@ -101,9 +101,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
     },
     "00": {
-        "billions of these multiplications": lambda: (
-            f"{dozens(load('resnet18').macs)} of these multiplications"
-        ),
+        "billions of these multiplications": lambda: f"{dozens(load('vgg16').macs)} of these multiplications",
         "2.25 times fewer": lambda: f"{4 * SECOND.R * SECOND.S / products(2)} times fewer",
     },
     "01": {
@@ -116,9 +114,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
             "copied {0} times comes back {0} times as large".format(word(SECOND.R * SECOND.S))
         ),
         "half as much again": Given("the cell below asks for it"),
-    },
-    "03": {
-        "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
     },
     "04": {
         "up to 62 % more speed": Told("paper"),
@@ -173,6 +168,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "Four times the bytes": lambda: f"{word(16 / WORD).capitalize()} times the bytes",
         "of 32 banks. Word i of 4 bytes": lambda: f"of {BANKS} banks. Word i of {WORD} bytes",
         "a thousand times in a row": Given("as often as you like"),
+        "Since Volta (compute capability 7.0)": Told("NVIDIA's guide"),
     },
     "11": {"Shared memory is 48 KB": lambda: f"Shared memory is {MOST_SHARED // 1024} KB"},
     "12": {

@@ -357,6 +357,7 @@ def rows() -> dict[str, Call]:
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
+    row("algorithms.depthwise.cpu.as_called", problem=ConvProblem(1, 5, 6, 4, 4, 3, 3, groups=4))
     row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
     row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)
@@ -469,6 +470,7 @@ def rows() -> dict[str, Call]:
     row("figures.roofline_chart.rate_text", roof=line.adds)
     row("figures.network_chart.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensor_boxes.tensors", problem=problem)
+    row("figures.chip_levels.chip", machine=datasheets.load("nvidia_h100"))
     row("figures.thread_grid.threads", trace=trace, array="y", kind="st")
 
     # lessons
@@ -652,6 +654,14 @@ def rows() -> dict[str, Call]:
         right={"loader": CALLED},
     )
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
+    row(
+        "gpu.occupancy.occupancy",
+        arch="sm_90",
+        threads=256,
+        registers=64,
+        shared_bytes=4096,
+        right={"registers": {"0"}, "shared_bytes": {"0"}},
+    )
     row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
     row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
     row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
@@ -760,6 +770,8 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
+    row("benchmark.roofline_points.point", problem=problem, algorithm="im2row", seconds=1.0, layer="a",
+        backend="cpu", threads=1, right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}})  # fmt: skip
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row(
         "auto.predict.predict",
