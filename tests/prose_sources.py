@@ -154,10 +154,10 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "is used four times only": lambda: f"is used {word(ceil(LAST.P / 4) ** 2)} times only",
     },
     "07": {
-        "31 x 31 costs a hundred times as much as one of 3 x 3": lambda: (
-            f"31 x 31 costs {about(31**2 / 3**2)} times as much as one of 3 x 3"
+        "31 x 31 takes a hundred times as many operations as one of 3 x 3": lambda: (
+            f"31 x 31 takes {about(31**2 / 3**2)} times as many operations as one of 3 x 3"
         ),
-        "it costs about twice as much": lambda: f"it costs about {factor(fft_over(31, 3))} as much",
+        "it takes about twice as many": lambda: f"it takes about {factor(fft_over(31, 3))} as many",
         "three quarters of the gain": Given("the next sentence answers"),
     },
     "10": {
