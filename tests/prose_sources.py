@@ -154,10 +154,10 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "is used four times only": lambda: f"is used {word(ceil(LAST.P / 4) ** 2)} times only",
     },
     "07": {
-        "31 x 31 costs a hundred times as much as one of 3 x 3": lambda: (
-            f"31 x 31 costs {about(31**2 / 3**2)} times as much as one of 3 x 3"
+        "31 x 31 takes a hundred times as many operations as one of 3 x 3": lambda: (
+            f"31 x 31 takes {about(31**2 / 3**2)} times as many operations as one of 3 x 3"
         ),
-        "it costs about twice as much": lambda: f"it costs about {factor(fft_over(31, 3))} as much",
+        "it takes about twice as many": lambda: f"it takes about {factor(fft_over(31, 3))} as many",
         "three quarters of the gain": Given("the next sentence answers"),
     },
     "10": {
@@ -195,5 +195,14 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "eight rows of 16 bytes": lambda: f"{word(8)} rows of {4 * WORD} bytes",
         "copies of 16 bytes": lambda: f"copies of {4 * np.dtype(np.float32).itemsize} bytes",
         "the same layer three times": Given("the cell below runs it in three types"),
+    },
+    "16": {
+        "Convolutions take 50 to 90 % of the time of such networks": Told("Dukhan 2019"),
+        "a layer that ResNet-18 runs four times": lambda: (
+            "a layer that ResNet-18 runs "
+            f"{word(sum(one.problem == SECOND for one in load('resnet18')))} times"
+        ),
+        "(its pull request 1290)": Told("PyTorch"),
+        "where C · K is at most 2048": Told("oneDNN"),
     },
 }

@@ -153,7 +153,7 @@ def test_a_point_counts_the_definitions_flops():
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
 def test_a_time_that_is_none_is_refused(seconds):
-    with pytest.raises(ConvError, match="seconds=.*; expected a number"):
+    with pytest.raises(ConvError, match=r"seconds=.*; expected a number"):
         point(LAYER, "direct", seconds)
 
 
