@@ -8,12 +8,15 @@ from math import inf
 import pytest
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
-from convlab.benchmark import datasheets, saved
+from convlab.auto.timing import Timing
+from convlab.benchmark import datasheets, device_roofline, saved
+from convlab.benchmark.gpu import times
 from convlab.benchmark.measure_layer import measure_layer
 from convlab.benchmark.roofline import of_datasheet, of_machine
 from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.figures import roofline as roofline_chart
 from convlab.figures.roofline_chart import mark
+from convlab.gpu.device import gpu_trouble
 from convlab.gpu.occupancy import GPUS
 from convlab.support.files import data_path
 
@@ -150,7 +153,7 @@ def test_a_point_counts_the_definitions_flops():
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
 def test_a_time_that_is_none_is_refused(seconds):
-    with pytest.raises(ConvError, match="expected a time above 0"):
+    with pytest.raises(ConvError, match=r"seconds=.*; expected a number"):
         point(LAYER, "direct", seconds)
 
 
@@ -213,3 +216,24 @@ def test_a_wrong_output_is_not_timed(monkeypatch):
     monkeypatch.setitem(ALGORITHMS["im2row"].forms, "cpu", replace(form, run=wrong))
     with pytest.raises(ConvError, match="im2row is wrong"):
         measure_layer(ConvProblem(1, 6, 6, 4, 8, 3, 3), ["im2row"], rounds=1)
+
+
+# -- a GPU's -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
+def test_the_roofs_of_a_gpu_are_saved_ones_or_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(times, "data_path", lambda _: tmp_path)
+    source, none = device_roofline()
+    assert none is None
+    assert gpu_trouble() in source
+    told = {"what": saved.GPU, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}}
+    row = saved.Row("layers_1", "resnet18", "layer", 1, LAYER, "indirect", True, 0, 5, Timing(2, 1, 3))
+    saved.write(tmp_path / "x1.csv", saved.Measurement(told | {"roofs": {}}, [row]))
+    assert device_roofline()[1] is None  # the step that measures roofs had failed
+    roofs = {"flops": 60e12, "copy": 4e12, "l2": 8e12, "l2_bytes": 1 << 24}
+    saved.write(tmp_path / "x1.csv", saved.Measurement(told | {"roofs": roofs}, [row]))
+    source, line = device_roofline()
+    assert source == line.machine == "saved: NVIDIA X1, 2030-01-02"
+    assert [roof.rate for roof in (line.adds, *line.memories)] == [60e12, 8e12, 4e12]
+    assert (line.home(1 << 24).name, line.home(1 << 25).name) == ("L2", "memory")
