@@ -36,6 +36,8 @@ class Datasheet:
         Bytes a second, of the memory.
     flops : dict of str to float
         Type of the numbers to floating-point operations a second; "float32" is always there.
+    narrow : dict of str to float
+        The same of types that no roofline shows: bfloat16, and the eight bits of float8 and int8.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Datasheet:
     read_in: tuple[str, ...]
     memory: float
     flops: dict[str, float]
+    narrow: dict[str, float]
 
 
 def names() -> tuple[str, ...]:
@@ -106,6 +109,9 @@ def read(path: Path) -> Datasheet:
             read_in=tuple(map(str, fields["read_in"])),
             memory=_figure("memory", fields["memory"]),
             flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
+            narrow={
+                dtype: _figure(f"narrow.{dtype}", given) for dtype, given in fields.get("narrow", {}).items()
+            },
         )
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a datasheet") from None
