@@ -66,7 +66,7 @@ _FILES: tuple[ModuleType, ...] = (
     *(copy, reverse, turn),
     *(filter_naive, tail, filter_tile),
     *(fetched, register_tile),
-    *(table_over_matrix, gather, build_table),
+    *(gather, table_over_matrix, build_table),
     *(ldmatrix_passes, holder, blocks_at_once),
     *(layer_intensity, smallest_batch, roof_share),
     *(phase_seconds, regret, cheapest_chain),
