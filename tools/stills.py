@@ -52,14 +52,15 @@ def main() -> int:
         if file.name not in wanted:
             file.unlink()
             print(f"removed: {file.name}")
+    failed = False
     for notebook in course_notebooks():
         try:
             if openings.renew(notebook):
                 print(f"opens with another picture: {notebook.name}")
         except BuildError as error:
             print(f"convlab: no opening picture: {error}", file=sys.stderr)
-            return 1
-    return 0
+            failed = True
+    return int(failed)
 
 
 def fresh(wanted: dict[str, Live]) -> list[str]:

@@ -186,6 +186,13 @@ def look_again(line: Roofline, points: Iterable[Point]) -> Roofline:
     return replace(line, adds=replace(line.adds, rate=max(line.adds.rate, multiply_adds())))
 
 
+def of_device(roofs: Mapping, name: str) -> Roofline:
+    """Return the roofline of a GPU from its measured roofs (`convlab.benchmark.gpu.roofs`)."""
+    memories = (Roof("L2", roofs["l2"], holds=roofs["l2_bytes"]), Roof("memory", roofs["copy"]))
+    missing = {"tensor cores": "not measured", "shared memory": "not measured"}
+    return Roofline(name, Roof(ADDS, roofs["flops"], per_byte=False), memories, missing=missing)
+
+
 @checked
 def of_datasheet(sheet: Datasheet) -> Roofline:
     """Return the roofline that a datasheet promises."""

@@ -120,7 +120,7 @@ def _roofs(ax, line: Roofline, name: str) -> None:
         ax.plot(
             (begin, end), (begin * slope, end * slope), color=LIGHT["muted"], linewidth=1.4, linestyle=style
         )
-        share = 0.5 if name else 0.3 + 0.4 * (number % 2)  # neighbours have their names apart
+        share = 0.75 if name else 0.3 + 0.4 * (number % 2)  # neighbours have their names apart
         x = begin ** (1 - share) * end**share
         ax.text(
             x, x * slope, " ".join(filter(None, (name, memory.name, rate_text(memory)))),

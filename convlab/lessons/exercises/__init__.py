@@ -30,6 +30,7 @@ from convlab.lessons.exercises import (
     largest_batch,
     layer_intensity,
     ldmatrix_passes,
+    mend,
     output_size,
     pack,
     phase_seconds,
@@ -55,7 +56,7 @@ from convlab.lessons.kernel_exercise import KernelExercise
 
 _FILES: tuple[ModuleType, ...] = (
     flip,
-    *(output_size, convolve),
+    *(output_size, mend, convolve),
     *(largest_batch, im2row, im2col),
     *(pack, blocked_product, registers),
     *(buffer, places, through_the_buffer),
