@@ -115,9 +115,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         ),
         "half as much again": Given("the cell below asks for it"),
     },
-    "03": {
-        "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
-    },
     "04": {
         "up to 62 % more speed": Told("paper"),
         "half as high and half as wide": lambda: "{0} as high and {0} as wide".format(
@@ -157,10 +154,10 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "is used four times only": lambda: f"is used {word(ceil(LAST.P / 4) ** 2)} times only",
     },
     "07": {
-        "31 x 31 costs a hundred times as much as one of 3 x 3": lambda: (
-            f"31 x 31 costs {about(31**2 / 3**2)} times as much as one of 3 x 3"
+        "31 x 31 takes a hundred times as many operations as one of 3 x 3": lambda: (
+            f"31 x 31 takes {about(31**2 / 3**2)} times as many operations as one of 3 x 3"
         ),
-        "it costs about twice as much": lambda: f"it costs about {factor(fft_over(31, 3))} as much",
+        "it takes about twice as many": lambda: f"it takes about {factor(fft_over(31, 3))} as many",
         "three quarters of the gain": Given("the next sentence answers"),
     },
     "10": {
@@ -171,6 +168,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "Four times the bytes": lambda: f"{word(16 / WORD).capitalize()} times the bytes",
         "of 32 banks. Word i of 4 bytes": lambda: f"of {BANKS} banks. Word i of {WORD} bytes",
         "a thousand times in a row": Given("as often as you like"),
+        "Since Volta (compute capability 7.0)": Told("NVIDIA's guide"),
     },
     "11": {"Shared memory is 48 KB": lambda: f"Shared memory is {MOST_SHARED // 1024} KB"},
     "12": {

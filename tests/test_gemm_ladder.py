@@ -127,6 +127,7 @@ def test_bounds():
     assert (TileBounds(4, 1).limit, TileBounds(4, 1).share) == ("latency", 0.5)
     assert (TileBounds(14, 1).limit, TileBounds(14, 1).share) == ("loads", pytest.approx(14 / 15))
     assert (TileBounds(7, 4).spilled, TileBounds(7, 4).limit) == (1, "registers")
+    assert (TileBounds(7, 2, units=4).limit, TileBounds(7, 2, units=4).share) == ("latency", 14 / 16)
     assert TileBounds(7, 2, registers=16).spilled == 1
     assert TileBounds(6, 2, registers=16).spilled == 0
 

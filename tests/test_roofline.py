@@ -17,6 +17,7 @@ from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.figures import roofline as roofline_chart
 from convlab.figures.roofline_chart import mark
 from convlab.gpu.device import gpu_trouble
+from convlab.gpu.occupancy import GPUS
 from convlab.support.files import data_path
 
 LAYER = networks.load("resnet18")["layer1.0.conv1"].problem
@@ -46,6 +47,16 @@ def test_factors_are_multiplied():
     assert datasheets.load("nvidia_t4").flops["float32"] == pytest.approx(8.1e12, rel=0.01)  # and NVIDIA's
 
 
+def test_a_chip_fits_its_datasheet():
+    sheet = datasheets.load("nvidia_h100")
+    inside = sheet.chip
+    _, processors = GPUS[inside.gpu]
+    assert processors * inside.lanes * 2 * inside.clock == pytest.approx(sheet.flops["float32"], rel=0.001)
+    assert sorted(inside.seconds, key=inside.seconds.get) == ["shared", "l1", "l2", "memory"]
+    assert inside.seconds["memory"] == pytest.approx(272.8e-9, rel=0.001)  # 478.8 cycles of 1755 MHz
+    assert datasheets.load("nvidia_t4").chip is None
+
+
 GOOD = 'name = "A"\nkind = "GPU"\nsource = "its datasheet"\nread_in = ["a.b"]\nmemory = 1e12\n'
 
 
@@ -62,6 +73,8 @@ GOOD = 'name = "A"\nkind = "GPU"\nsource = "its datasheet"\nread_in = ["a.b"]\nm
         (GOOD + '[flops]\nfloat32 = "many"', "flops.float32 = 'many'"),
         (GOOD.replace("1e12", "[]") + "[flops]\nfloat32 = 1", "memory = []"),
         (GOOD + "flops = 3", "is no datasheet"),
+        (GOOD + "[flops]\nfloat32 = 1\n[chip]\ngpu = 'B7'", "chip.gpu = 'B7' is none of A100"),
+        (GOOD + "[flops]\nfloat32 = 1\n[chip]\ngpu = 'H100'", "'cycles' is missing"),
     ],
 )
 def test_a_broken_file_is_refused(tmp_path, text, words):
@@ -140,7 +153,7 @@ def test_a_point_counts_the_definitions_flops():
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
 def test_a_time_that_is_none_is_refused(seconds):
-    with pytest.raises(ConvError, match="expected a number"):
+    with pytest.raises(ConvError, match=r"seconds=.*; expected a number"):
         point(LAYER, "direct", seconds)
 
 

@@ -102,10 +102,11 @@ class WarpMicroscope(Live):
             wanted=bytes_text(request["wanted"]),
             **names,
         )
-        each = f"{access['cost'] / access['count']:.4g} {'passes' if shared else 'sectors'}"
+        each = f"{access['cost'] / access['count']:.4g}"
+        unit = {"1": "pass"}.get(each, "passes") if shared else {"1": "sector"}.get(each, "sectors")
         return (
             f"One memory request of a warp, in the kernel “{kernel['name']}”. {told} "
-            f"{self._finding(access, request)}. All requests of this line: {each} each."
+            f"{self._finding(access, request)}. All requests of this line: {each} {unit} each."
         )
 
     def _finding(self, access: dict, request: dict) -> str:
