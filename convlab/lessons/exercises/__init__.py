@@ -66,9 +66,9 @@ _FILES: tuple[ModuleType, ...] = (
     *(depthwise, separable_saving, depthwise_intensity),
     *(copy, reverse, turn),
     *(filter_naive, tail, filter_tile),
-    *(fetched, register_tile, blocks_at_once),
-    *(table_over_matrix, gather, build_table),
-    *(holder, ldmatrix_passes),
+    *(fetched, register_tile),
+    *(gather, table_over_matrix, build_table),
+    *(ldmatrix_passes, holder, blocks_at_once),
     *(layer_intensity, smallest_batch, roof_share),
     *(phase_seconds, regret, cheapest_chain),
 )
