@@ -73,6 +73,8 @@ class Datasheet:
         Bytes a second, of the memory.
     flops : dict of str to float
         Type of the numbers to floating-point operations a second; "float32" is always there.
+    narrow : dict of str to float
+        The same of types that no roofline shows: bfloat16, and the eight bits of float8 and int8.
     chip : Chip or None
         How it is built, where the file says so.
     """
@@ -83,6 +85,7 @@ class Datasheet:
     read_in: tuple[str, ...]
     memory: float
     flops: dict[str, float]
+    narrow: dict[str, float]
     chip: Chip | None = None
 
 
@@ -146,6 +149,9 @@ def read(path: Path) -> Datasheet:
             read_in=tuple(map(str, fields["read_in"])),
             memory=_figure("memory", fields["memory"]),
             flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
+            narrow={
+                dtype: _figure(f"narrow.{dtype}", given) for dtype, given in fields.get("narrow", {}).items()
+            },
             chip=_chip(fields["chip"]) if "chip" in fields else None,
         )
     except OSError as error:

@@ -176,8 +176,8 @@ def here() -> Roofline:
 def look_again(line: Roofline, points: Iterable[Point]) -> Roofline:
     """Return the roofs of this core; its multiply-adds are measured again if a kernel seems to do more.
 
-    Nothing is faster than its roof. What seems so tells of a roof that was measured while another program
-    disturbed it, or before the clock was up; the faster look counts.
+    What seems to do more tells of a roof that was measured while another program disturbed it, or before the
+    clock was up (or of taps on padding that are counted and left out); the faster look counts.
     """
     from convlab.auto.roofs import multiply_adds
 
