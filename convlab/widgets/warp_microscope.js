@@ -3,6 +3,7 @@
 import { bytesText, digits, plural } from "./shared/numbers.js";
 import { chip, html, live, OWN_KEYS, player, select, sentence } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 import { linesOf, passesOf } from "./warp_requests.js";
 
@@ -55,15 +56,14 @@ function build(page) {
   const [chipLanes, chipMemory] = [html("b"), html("b")];
   const story = sentence(page);
   const figure = (grid, name, caption) => html("div", { class: "cl-figure" },
-    html("div", { class: "cl-caption" }, name, " ", caption), html("div", { class: "cl-scroll" }, grid.node));
+    html("div", { class: "cl-caption" }, name, " ", caption), grid.box);
   let built = null; // the kernel whose source and accesses stand there
   let marked = null; // the access whose line is in sight
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step on, or look at its other accesses." : "Step through the requests.",
-      page.data("kernels").length > 1 ? " Then choose another kernel: which one moves the most for the same 32 numbers?" : ""),
+    guide(page, wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step on, or look at its other accesses."
+      : "Step through the requests, and look at the other accesses: which one costs the most?"),
     html("div", { class: "cl-bar" }, html("label", { class: "cl-field" }, html("span", { class: "cl-knob" }, "kernel"),
       select(page, {
         name: "kernel", label: "kernel", options: page.data("kernels").map(({ name }, i) => [i, name]),

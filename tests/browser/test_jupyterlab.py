@@ -5,7 +5,7 @@ import time
 
 import nbformat
 import pytest
-from browser_tools import SLIDERS, drag, moves, press_arrow
+from browser_tools import SLIDERS, drag, moves, open_controls, press_arrow
 from notebook_tools import NOTEBOOKS
 
 from convlab import widgets
@@ -103,6 +103,7 @@ def test_figures_move(lab, watched):
     assert one.page.locator(TROUBLE).all_text_contents() == []
     figures = one.page.locator(".jp-OutputArea .convlab")
     assert figures.count() >= len(kinds)
+    open_controls(one.page)
     sliders = one.page.locator(SLIDERS)
     assert sliders.count() >= figures.count()
     for slider in sliders.all():

@@ -1,7 +1,7 @@
 """The built book, opened as files: nothing comes from the network, figures move, everyone can read it."""
 
 import pytest
-from browser_tools import SLIDERS, barriers, figure_of, moves, press_arrow, shown
+from browser_tools import SLIDERS, barriers, figure_of, moves, open_controls, press_arrow, shown
 from notebook_tools import NOTEBOOKS
 
 pytestmark = pytest.mark.browser
@@ -53,6 +53,7 @@ def test_page_fits_a_telephone(visit, name):
 def test_figures_move_without_a_kernel(visit, name):
     one = visit(name)
     sliders = one.page.locator(SLIDERS)
+    open_controls(one.page)
     assert one.page.locator(".convlab").count() == one.page.locator("[id^=convlab-]").count()
     for slider in sliders.all():
         moves(slider, press_arrow)
