@@ -154,7 +154,7 @@ def test_bad_opening_state_is_refused(kind, state, words):
         kind(**state)
 
 
-@pytest.mark.parametrize("kind", [MemoryBlowup, SlidingWindow, WarpMicroscope])
+@pytest.mark.parametrize("kind", [kind for kind in WIDGETS if kind is not Guess], ids=lambda k: k.__name__)
 def test_steps_are_legal_short_and_differ(kind):
     """Each is a state that Python takes, too, and leads somewhere else than the others."""
     opened = kind()
@@ -181,7 +181,7 @@ def test_steps_lead_somewhere_in_every_notebook():
     assert len(shown) > 12
     for widget in shown:
         states = [widget.opening | dict(step.state) for step in widget.lead()]
-        assert len(states) != 1
+        assert len(states) > 1 or widget.measured_here is None or len(widget.kernels) == 1
         assert all(states.count(state) == 1 for state in states), widget.words()
         for name, value in (pair for state in states for pair in state.items()):
             setattr(widget, name, value)

@@ -5,11 +5,12 @@ import re
 import pytest
 from browser_tools import barriers
 
+from convlab import widgets
 from convlab.widgets import MemoryBlowup, SlidingWindow, WarpMicroscope
 
 pytestmark = pytest.mark.browser
 
-LEADING = [MemoryBlowup, SlidingWindow, WarpMicroscope]
+LEADING = [getattr(widgets, name) for name in widgets.__all__ if name != "Guess"]
 MOST_CONTROLS = 9
 SMALLEST = 9  # pixels
 
@@ -33,7 +34,7 @@ CONTROLS = """root => {
 }"""
 # Boxes that cut something off on the right or left, and what the line below each says.
 CUT_OFF = """root => {
-  const wide = (one) => one.clientWidth && one.scrollWidth > one.clientWidth + 2 && !one.closest("select");
+  const wide = (one) => one.clientWidth && one.scrollWidth > one.clientWidth + 2 && one.innerText?.trim();
   const cut = [...root.querySelectorAll("*")].filter((one) => wide(one) &&
     getComputedStyle(one).overflowX !== "visible");
   const hint = (one) => one.parentElement.querySelector(":scope > .cl-hint:not([hidden])");
@@ -93,10 +94,10 @@ def test_three_steps_lead_into_it(opened, kind, width, dark):
 
 def test_what_is_cut_off_says_so_and_can_be_reached(opened):
     one = opened(WarpMicroscope(), width=400)
-    hint = one.page.locator(".cl-hint").first
+    hint = one.page.locator(".cl-figure .cl-hint").first
     hidden = int(re.match(r"Scroll: (\d+) more columns to the right", hint.inner_text())[1])
     assert 10 < hidden < 32
-    box = one.page.locator(".cl-scroll").first
+    box = one.page.locator(".cl-figure .cl-scroll").first
     box.evaluate("box => box.scrollTo({ left: 1e4 })")
     one.page.get_by_text(re.compile(r"^Scroll: 1\d more columns to the left\.")).first.wait_for()
     one.page.set_viewport_size({"width": 1100, "height": 900})

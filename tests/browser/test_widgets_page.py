@@ -695,7 +695,7 @@ def test_answers_within_a_frame(browser, tmp_path, kind):
     file.write_text(f"<!doctype html><meta charset=utf-8>{kind().page()}", encoding="utf-8")
     page = browser.new_page()
     page.goto(file.as_uri())
-    page.locator(".convlab input[type=range]").first.wait_for()
+    page.locator(".convlab input[type=range]").first.wait_for(state="attached")
     milliseconds = page.evaluate(
         """async () => {
           const slider = document.querySelector('.convlab input[type=range]');

@@ -44,13 +44,13 @@ export class Grid {
    * 0 to 1 for the strength of the colour. `frames` are { name, row, column, rows, columns }. `rowNames` and
    * `columnNames` go along the edges, those of rows
    * in a margin `names` wide; a wider gap follows every `group`-th column; `start` is the cell that the
-   * keyboard's cursor starts from.
+   * keyboard's cursor starts from; `digits` the length of the longest number.
    */
-  draw({ rows, columns, width, height = width, cell, frames = [], rowNames, columnNames, group = 0, label, start, names = 20 }) {
-    Object.assign(this, { rows, columns, width, height, group, start });
+  draw({ rows, columns, width, height = width, cell, frames = [], rowNames, columnNames, group = 0, label, start, names = 20, digits: letters = 2 }) {
+    Object.assign(this, { rows, columns, width, height, group, start, letters });
     this.left = rowNames ? names : 2;
     this.top = columnNames ? 18 : 2;
-    const shape = [rows, columns, width, height, group, this.left, this.top].join();
+    const shape = [rows, columns, width, height, group, this.left, this.top, letters].join();
     if (shape !== this.shape) this.lay(shape);
     this.drawn.forEach((tile, i) => this.paint(tile, cell(Math.floor(i / columns), i % columns)));
     this.edge(rowNames, columnNames);
@@ -81,7 +81,7 @@ export class Grid {
   lay(shape) {
     const { rows, columns, width, height } = this;
     const size = Math.min(width, height);
-    this.font = clamp(Math.min(width * 0.43, height * 0.72), SMALLEST, 14);
+    this.font = clamp(Math.min(width * 0.43, height * 0.72, (1.5 * width) / this.letters), SMALLEST, 14);
     this.small = Math.max(size * 0.3, SMALLEST);
     this.cornered = false;
     const [wide, high] = [this.x(columns - 1) + width + 2, this.y(rows) + 2];
