@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from convlab.workspace.copies import KEPT
 from convlab.workspace.execute import execute
 from convlab.workspace.notebooks import numbered
 
@@ -53,7 +54,8 @@ def complaints_about_source(nb: NotebookNode) -> Iterator[str]:
     if not nb.cells or nb.cells[0].cell_type != "markdown" or not nb.cells[0].source.startswith("# "):
         yield "its first cell is not Markdown that starts with a title"
     for cell in nb.cells:
-        if cell.get("outputs") or cell.get("execution_count") is not None:
+        kept = KEPT in cell.metadata.get("tags", ())
+        if (cell.get("outputs") and not kept) or cell.get("execution_count") is not None:
             yield f"it stores the output of {first_line(cell)}"
         if path := _MACHINE_PATH.search(cell.source):
             yield f"a path of one machine: {path[0]}"

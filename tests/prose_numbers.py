@@ -4,6 +4,9 @@ A *claim* is a number that somebody has measured or worked out: a number with a 
 a factor ("12.2×", "nine times", "twice as fast"), a share ("62 %", "two thirds of the work"), a decimal
 fraction, a large count. No claims are sizes and names ("3 x 3", "224 pixels", "notebook 12", "2019"), what
 stands in code or in formulas, and the bits of a number type.
+
+Words can claim as much as a number does: "hardly slower", "a few copies", "close to the roof". Nobody can
+check them. So a cell says it, with the figure, or it stands in `prose_sources.py`; a question claims nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +36,26 @@ _CLAIM = re.compile(
     r"|\b(?:hundred|thousand|million|billion)s of\b",
     re.IGNORECASE,
 )
+_SPEED = r"(?:fast|slow|quick|cheap|dear|costly|expensive|exact|accurate)"
+_WEIGHED = re.compile(
+    r"\b(?:hardly|barely|scarcely)\b"
+    r"|\ba (?:few|couple of|handful of) (?:copies|times|percent|\w+seconds|seconds|minutes|[KM]iB|bytes)\b"
+    rf"|\b(?:much|far|little|slightly|somewhat|bit|lot|no|clearly|considerably|even|many|several|hundreds of)"
+    rf" (?:times )?{_SPEED}(?:er|r)\b"
+    rf"|\b(?:(?:more|less) {_SPEED}|{_SPEED}r|{_SPEED}er) than\b|\bas {_SPEED} as\b"
+    r"|\b(?:level with|about level|on a par|(?:nearly|almost) free)\b"
+    r"|\bcosts? (?:nothing|little|dear\w*|a lot|much)\b"
+    r"|\b(?:almost|nearly|roughly|practically)"
+    r" (?:all|none|nothing|every\w*|half|the same|as|the whole|the full)\b"
+    r"|\b(?:most|a (?:good|large|small|tiny|big|great) (?:part|deal|share|fraction)) of (?:the|its|their)"
+    r" (?:time|work|gain|bytes|processor|memory|traffic|cost|speed|peak)\b"
+    r"|\b(?:close to|near|far (?:from|below|under)|well (?:below|above|under)) (?:the|its|a|their)"
+    r" (?:roof|peak|limit)\b"
+    r"|\b(?:dominates?|negligible|takes? (?:little|no|next to no) time|does not notice|no difference)\b"
+    r"|\b(?:fastest|slowest|cheapest) (?:code|kernels?|convolution|library|algorithm|form|way|of all)\b"
+    r"|\bbest-\w+",
+    re.IGNORECASE,
+)
 # What is not prose: code, formulas, where a link leads, numbers of papers, sections, versions and licences.
 _APART = re.compile(
     r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$\n]+\$|(?<=\])\([^)\s]+\)|arXiv:[\d.]+|\bsection [\d.]+|CC BY [\d.]+"
@@ -60,10 +83,22 @@ def unaccounted(text: str, shown: str, sources: Collection[str]) -> Iterator[str
             yield f"{match[0]!r} in ... {prose[max(0, match.start() - 50) : match.end() + 30]} ..."
 
 
-def stale(text: str, sources: Iterable[str]) -> list[str]:
-    """Return the passages that do not stand in the text, or hold no claim."""
+def unproven(text: str, sources: Collection[str]) -> Iterator[str]:
+    """Yield each claim in words alone, with the words around it; `sources` as for `unaccounted`."""
     prose = _prose(text)
-    return [p for p in sources if not list(_places(p, prose)) or not _CLAIM.search(p)]
+    passages = [place for passage in sources for place in _places(passage, prose)]
+    for match in _WEIGHED.finditer(prose):
+        ending = re.compile(r"[.?!](?=\s|$)").search(prose, match.end())
+        asked = bool(ending) and ending[0] == "?"
+        inside = any(start <= match.start() and match.end() <= end for start, end in passages)
+        if not asked and not inside:
+            yield f"{match[0]!r} in ... {prose[max(0, match.start() - 50) : match.end() + 30]} ..."
+
+
+def stale(text: str, sources: Iterable[str]) -> list[str]:
+    """Return the passages that do not stand in the text, or claim nothing."""
+    prose = _prose(text)
+    return [p for p in sources if not list(_places(p, prose)) or not (_CLAIM.search(p) or _WEIGHED.search(p))]
 
 
 def shown_by(nb: NotebookNode) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from convlab import ALGORITHMS, ConvProblem
-from convlab.algorithms.winograd_s2d.space_to_depth import folded
+from convlab.algorithms.winograd_s2d.space_to_depth import M, folded
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED, WARP
 from convlab.gpu.simulator.bank_conflicts import BANKS, WORD
@@ -68,6 +68,7 @@ def dozens(value: float) -> str:
 
 FIRST = load("resnet18")["conv1"].problem
 SECOND = load("resnet18")["layer1.0.conv1"].problem
+STRIDED = load("resnet18")["layer2.0.conv1"].problem
 LAST = load("resnet18")["layer4.1.conv2"].problem
 H100 = MULTIPROCESSORS["sm_90"]
 HANGING = 6 * ceil(LAST.P / 6)  # rows that tiles of 6 x 6 cover there
@@ -77,6 +78,12 @@ HYPOTHETICAL = Given("an interviewer's example")
 def products(m: int) -> int:
     """Multiplications of one Winograd tile of m x m outputs, one channel."""
     return (m + SECOND.R - 1) ** 2
+
+
+def folded_saving(problem: ConvProblem) -> float:
+    """Products of the definition for each of Winograd's on the folded picture, tiles of M x M outputs."""
+    inner = folded(problem)
+    return M**2 * problem.gemm[2] / ((M + inner.R - 1) ** 2 * inner.C)
 
 
 def fft_over(taps: int, fewer: int) -> float:
@@ -90,12 +97,11 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
     "README": {
         "a photograph of 588 KiB.": lambda: f"a photograph of {bytes_text(FIRST.x_bytes)}.",
         "(162 MB to download, 511 MB on the disk)": lambda: f"({weight('requirements.txt')})",
+        "in a few minutes": Given("what the command prints at its end"),
         "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
     },
     "00": {
-        "billions of these multiplications": lambda: (
-            f"{dozens(load('resnet18').macs)} of these multiplications"
-        ),
+        "billions of these multiplications": lambda: f"{dozens(load('vgg16').macs)} of these multiplications",
         "2.25 times fewer": lambda: f"{4 * SECOND.R * SECOND.S / products(2)} times fewer",
     },
     "01": {
@@ -109,9 +115,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         ),
         "half as much again": Given("the cell below asks for it"),
     },
-    "03": {
-        "If it begins two, it needs twice as many": lambda: f"If it begins two, it needs {factor(2)} as many",
-    },
     "04": {
         "up to 62 % more speed": Told("paper"),
         "half as high and half as wide": lambda: "{0} as high and {0} as wide".format(
@@ -121,6 +124,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "Your new kernel is 30 % faster": HYPOTHETICAL,
     },
     "05": {
+        "second cache of an H100, 50 MB": Told("NVIDIA"),
         "hundreds of threads read it": lambda: (
             f"{dozens(max(tile.threads for tiles in TILES.values() for tile in tiles))} of threads read it"
         ),
@@ -141,13 +145,19 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
             f"{FIRST.R} x {FIRST.S} taps become {folded(FIRST).R} x {folded(FIRST).S}, "
             f"of {word(folded(FIRST).C / FIRST.C)} times the channels"
         ),
+        "become 2 x 2 of four times the channels: products 1.44 times fewer": lambda: (
+            f"become {folded(STRIDED).R} x {folded(STRIDED).S} of "
+            f"{word(folded(STRIDED).C / STRIDED.C)} times the channels: "
+            f"products {folded_saving(STRIDED)} times fewer"
+        ),
+        "openvinotoolkit/openvino#21623": Told("OpenVINO"),
         "is used four times only": lambda: f"is used {word(ceil(LAST.P / 4) ** 2)} times only",
     },
     "07": {
-        "31 x 31 costs a hundred times as much as one of 3 x 3": lambda: (
-            f"31 x 31 costs {about(31**2 / 3**2)} times as much as one of 3 x 3"
+        "31 x 31 takes a hundred times as many operations as one of 3 x 3": lambda: (
+            f"31 x 31 takes {about(31**2 / 3**2)} times as many operations as one of 3 x 3"
         ),
-        "it costs about twice as much": lambda: f"it costs about {factor(fft_over(31, 3))} as much",
+        "it takes about twice as many": lambda: f"it takes about {factor(fft_over(31, 3))} as many",
         "three quarters of the gain": Given("the next sentence answers"),
     },
     "10": {
@@ -158,31 +168,43 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "Four times the bytes": lambda: f"{word(16 / WORD).capitalize()} times the bytes",
         "of 32 banks. Word i of 4 bytes": lambda: f"of {BANKS} banks. Word i of {WORD} bytes",
         "a thousand times in a row": Given("as often as you like"),
+        "Since Volta (compute capability 7.0)": Told("NVIDIA's guide"),
     },
     "11": {"Shared memory is 48 KB": lambda: f"Shared memory is {MOST_SHARED // 1024} KB"},
     "12": {
-        "It is cut two times": Given("the next sentences name them"),
+        "is cut two times": Given("the next sentences name them"),
         "8 neighbouring columns but two times four": lambda: (
             f"8 neighbouring columns but {word(8 / (16 / WORD))} times {word(16 / WORD)}"
         ),
         "carries twice as many numbers": Given("pieces of 16 instead of 8"),
+    },
+    "13": {
+        "im2col + GEMM by up to 62 %": Told("Dukhan 2019"),
+        "by up to 62 % on a phone's processor": Told("Dukhan 2019"),
+    },
+    "14": {
         "2048 threads, 65536 registers, 32 blocks, and 228 KiB of shared memory": lambda: (
             f"{H100.threads} threads, {REGISTERS} registers, {H100.blocks} blocks, and "
             f"{bytes_text(H100.shared_bytes)} of shared memory"
         ),
         "takes 1024 bytes for each block": lambda: f"takes {SHARED_RESERVED} bytes for each block",
-    },
-    "13": {
-        "im2col + GEMM by up to 62 %": Told("Dukhan 2019"),
-        "Indirection gave 30 % on a phone's processor": HYPOTHETICAL,
-    },
-    "14": {
         "a copy of 16 bytes begins on a boundary of 16 bytes": lambda: (
             "a copy of {0} bytes begins on a boundary of {0} bytes".format(4 * WORD)
         ),
         "from here to there, 16 bytes": lambda: f"from here to there, {4 * WORD} bytes",
         "eight rows of 16 bytes": lambda: f"{word(8)} rows of {4 * WORD} bytes",
         "copies of 16 bytes": lambda: f"copies of {4 * np.dtype(np.float32).itemsize} bytes",
-        "the same layer three times": Given("the cell below runs it in three types"),
+        "reaches 45 % of cuBLAS on a Blackwell workstation card and 8 % on an H100": Told(
+            "waynehacking8/blackwell-tensorcore-kernels"
+        ),
+    },
+    "16": {
+        "Convolutions take 50 to 90 % of the time of such networks": Told("Dukhan 2019"),
+        "a layer that ResNet-18 runs four times": lambda: (
+            "a layer that ResNet-18 runs "
+            f"{word(sum(one.problem == SECOND for one in load('resnet18')))} times"
+        ),
+        "(its pull request 1290)": Told("PyTorch"),
+        "where C · K is at most 2048": Told("oneDNN"),
     },
 }

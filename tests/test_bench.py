@@ -497,21 +497,22 @@ def test_multiply_adds_are_counted_a_second(monkeypatch, threads):
     assert measured == threads * (1 << 24) / 2
 
 
-def test_the_faster_of_two_tiles_is_the_roof(monkeypatch):
-    """With 16 registers the operands of the library's own do not stay in some beside its sums."""
+@pytest.mark.parametrize(("more_rows", "best"), [(1, -1), (-1, 1)])
+def test_the_fastest_of_three_tiles_is_the_roof(monkeypatch, more_rows, best):
+    """With 16 registers a lower tile than the library's own may be faster, with four units a higher one."""
     monkeypatch.setattr(disturbance, "_waits", lambda: None)
     clock, usual = [0], roofs.tile_for("float32")
 
-    def slower_with_more_rows(flops, tile):
-        clock[0] += tile.rows
+    def time_goes_with_rows(flops, tile):
+        clock[0] += 20 + more_rows * tile.rows
         return flops
 
     monkeypatch.setattr(roofs.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(roofs, "multiply_add", slower_with_more_rows)
-    lower = roofs.VectorTile(usual.rows - 1, usual.vectors, usual.lanes)
-    by_usual, by_lower = (roofs.multiply_adds(1, 2, seconds=1.0, tile=tile) for tile in (usual, lower))
-    assert by_lower > by_usual
-    assert roofs.multiply_adds(1, 2, seconds=1.0) == by_lower
+    monkeypatch.setattr(roofs, "multiply_add", time_goes_with_rows)
+    other = roofs.VectorTile(usual.rows + best, usual.vectors, usual.lanes)
+    by_usual, by_other = (roofs.multiply_adds(1, 2, seconds=1.0, tile=tile) for tile in (usual, other))
+    assert by_other > by_usual
+    assert roofs.multiply_adds(1, 2, seconds=1.0) == by_other
 
 
 def test_copies_are_counted_read_and_written(monkeypatch):

@@ -28,7 +28,7 @@ from convlab.auto.timing import Timing
 from convlab.benchmark import layers, saved
 from convlab.benchmark.baselines import Call, at_hand
 from convlab.benchmark.comparison import Comparison, Effort
-from convlab.benchmark.gpu import clock, kernels
+from convlab.benchmark.gpu import clock, kernels, roofs
 from convlab.benchmark.gpu.clock import EventClock, StandIn, some_pixels
 from convlab.benchmark.gpu.ladders import image, ladders
 from convlab.benchmark.saved import GPU, Measurement, Row
@@ -37,7 +37,7 @@ from convlab.errors import UnsupportedError
 from convlab.gpu.device import Gpu, simulated
 from convlab.gpu.launch_args import as_launched
 from convlab.oracle import reference, reference_at
-from tools.bench_gpu import device_tests, report, roofs, run, steps
+from tools.bench_gpu import device_tests, report, run, steps
 from tools.bench_gpu.__main__ import main
 from tools.bench_gpu.cudnn import CUDNN
 from tools.bench_gpu.journal import Journal

@@ -212,7 +212,7 @@ def test_pages_already_made_are_not_copied_for_each_run(tmp_path):
 
 def test_a_page_carries_all_it_shows(course, tmp_path):
     text = "A window of $\\frac{H}{s}$ rows.\n\n$$P = Q < 7$$\n\n![a dot](dot.svg)\n\n`$x$`"
-    text += "\n\n<details>\n<summary>Why?</summary>\n\nA *reason*.\n\n</details>"
+    text += "\n\n<details>\n<summary>Why?</summary>\n\nA *reason*: press <kbd>Esc</kbd>.\n\n</details>"
     output = "from IPython.display import Latex\nopen('dot.svg').close()\nLatex('$$M_1$$')"
     cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(output)]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), course / "notebooks" / "03_formulas.ipynb")
@@ -224,7 +224,8 @@ def test_a_page_carries_all_it_shows(course, tmp_path):
     assert "<mo>&lt;</mo><mn>7</mn></math></span>" in page
     assert "<msub><mi>M</mi><mn>1</mn></msub>" in page
     assert "<code>$x$</code>" in page
-    assert re.search(r"<details>\s*<summary>Why\?</summary>\s*<p>A <em>reason</em>\.</p>\s*</details>", page)
+    answer = r"<p>A <em>reason</em>: press <kbd>Esc</kbd>\.</p>"
+    assert re.search(rf"<details>\s*<summary>Why\?</summary>\s*{answer}\s*</details>", page)
     assert 'src="data:image/svg+xml;base64,' in page
     assert not re.search(r"<script|<link|src=\"(?!data:)|@import|url\((?!['\"]?data:)", page)
 

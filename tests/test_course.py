@@ -17,8 +17,8 @@ from convlab.workspace.notebooks import course_notebooks
 from convlab.workspace.pages import link_maps
 
 TWO = [
-    Chapter("02_im2col.ipynb", "im2col & co", ("largest_batch", "im2row"), ("over input", "a <b>")),
-    Chapter("99_end.ipynb", "The end", (), ()),
+    Chapter("02_im2col.ipynb", "im2col & co", ("largest_batch", "im2row"), ("over input", "a <b>"), 41.7),
+    Chapter("99_end.ipynb", "The end", (), (), 3),
 ]
 DONE = [
     Event(1, "try", "largest_batch", {"good": False}),
@@ -78,7 +78,7 @@ def test_what_was_done():
 def test_the_map_as_text_and_as_a_page():
     shown = CourseMap(TWO, Standing(DONE), "The file was damaged.")
     row = next(line for line in repr(shown).splitlines() if line.startswith("02"))
-    assert re.split(r"\s{2,}", row) == ["02", "im2col & co", "1 of 2 done", "2", "1", "2 of 2"]
+    assert re.split(r"\s{2,}", row) == ["02", "im2col & co", "42 min", "1 of 2 done", "2", "1", "2 of 2"]
     assert repr(shown).endswith("The file was damaged.")
     page = shown._repr_html_()
     assert '<a class="cl-notebook" href="02_im2col.ipynb">im2col &amp; co</a>' in page

@@ -7,7 +7,9 @@ from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.depthwise.cpu import _taps_inside
+from convlab.algorithms.depthwise.cpu import _taps_inside, as_called, depthwise_part
+from convlab.cpu.assembly import hottest_loop
+from convlab.cpu.register_tile import tile_for
 
 SMALL = {"N": 1, "H": 5, "R": 3, "S": 3, "padding": 1}
 
@@ -99,3 +101,13 @@ def test_taps_inside_by_counting():
                     inside = [t for t in range(taps) if 0 <= start + t * step < size]
                     first, end = _taps_inside(start, step, taps, size)
                     assert list(range(first, end)) == inside
+
+
+@pytest.mark.parametrize(("stride", "dilation", "slides"), [(1, 1, 3), (2, 1, 3), (1, 2, 1)])
+def test_loads_of_the_machine_code(stride, dilation, slides):
+    """A window that slides loads each pixel of a line once; one that cannot loads it for every tap."""
+    sizes = SMALL | {"H": 9, "W": 40, "C": 64, "K": 64, "groups": 64}
+    loop = hottest_loop(depthwise_part, *as_called(ConvProblem(**sizes, stride=stride, dilation=dilation)))
+    rows = tile_for("float32").rows
+    pixels = (rows - 1) * stride + slides if slides > 1 else rows
+    assert loop.loads / loop.multiply_adds == pytest.approx((pixels + slides) / (rows * slides))

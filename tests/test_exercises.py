@@ -4,6 +4,7 @@ import ast
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from right_answers import RIGHT
 
@@ -64,6 +65,15 @@ def test_the_notebook_hands_out_the_skeleton(name):
     asked = [cell for cell in cells(exercise.notebook) if f'check("{name}"' in cell]
     assert len(asked) == 1
     assert exercise.skeleton in asked[0]
+
+
+def test_what_is_to_be_mended_is_handed_out_with_its_faults():
+    (cell,) = (cell for cell in cells("01") if 'check("mend"' in cell)
+    names = {"np": np}
+    exec(cell.partition("\n\n\ncheck(")[0], names)
+    note = check("mend", names["mend"])
+    assert note.good is False
+    assert note.diagnosis == str(EXERCISES["mend"].mistakes[0])
 
 
 def test_every_file_is_in_the_table():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, plan
 from convlab.algorithms.indirect import buffer, indirection_buffer
+from convlab.algorithms.indirect.cpu import WORTH_ASKING
 
 
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
@@ -189,3 +190,13 @@ def test_a_resize_that_is_interrupted_leaves_the_plan_whole(monkeypatch):
         with pytest.raises(WorkspaceError):
             prepared.resize(H=30)
         assert_close(prepared(x), x, w, problem, rounding=ALGORITHMS[algorithm].rounding)
+
+
+@pytest.mark.parametrize("channels", [WORTH_ASKING - 1, WORTH_ASKING])
+def test_taps_that_lie_on_padding_for_whole_tiles(channels):
+    """Long taps are left out there, short ones add their zeros."""
+    problem = ConvProblem(2, 4, 9, 2 * channels, 6, 5, 3, padding=(4, 1), groups=2)
+    x, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm="indirect", backend="cpu")
+    assert (prepared.workspace["offsets"] < 0).all(axis=2).any()
+    assert_close(prepared(x), x, w, problem)

@@ -581,9 +581,20 @@ def copy_through_shared_memory(x, y):
         y[r, c] = s[cuda.threadIdx.y, cuda.threadIdx.x]
 
 
+@cuda.jit
+def tail_clamped(x, y):
+    s = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[t] = x[min(i, x.size - 1)]
+    cuda.syncthreads()
+    if i < x.size:
+        y[i] = s[min(64, x.size - cuda.blockIdx.x * 64) - 1 - t]
+
+
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [
+        ("tail", tail_clamped),
         ("filter_tile", tile_in_four_pieces),
         ("register_tile", product_through_shared_memory),
         ("turn", turn_with_xor),

@@ -11,6 +11,7 @@ from cases import CASES, arrays, assert_close
 
 from convlab import ALGORITHMS, ArrayError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
+from convlab.benchmark import device_roofline
 from convlab.benchmark.gpu.ladders import ladders
 from convlab.gpu.device import gpu_trouble
 from convlab.oracle import reference, tolerance
@@ -259,8 +260,8 @@ def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_taken():
 
 def test_the_clock_and_the_roofs():
     """They are positive, and no more than any machine could have: a clock of another unit would show."""
+    from convlab.benchmark.gpu import roofs
     from convlab.benchmark.gpu.clock import EventClock
-    from tools.bench_gpu import roofs
     from tools.bench_gpu.facts import gpu_facts
 
     found = roofs.measure(EventClock(), gpu_facts()["multiprocessors"], rounds=3)
@@ -268,3 +269,10 @@ def test_the_clock_and_the_roofs():
     assert 1e9 < found.copy < 1e14
     assert found.copy < 4 * found.l2
     assert 1e-8 < found.empty < 1e-3
+
+
+def test_a_notebook_draws_the_roofs_of_this_gpu():
+    source, line = device_roofline()
+    assert source.startswith("measured here")
+    assert 1e10 < line.adds.rate < 1e16
+    assert [roof.name for roof in line.memories] == ["L2", "memory"]

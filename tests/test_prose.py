@@ -1,4 +1,4 @@
-"""No number in the README, or in a notebook's prose, comes from nowhere."""
+"""No number, and no word for one, in the README or in a notebook's prose comes from nowhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 from notebook_tools import NOTEBOOKS, notebook
-from prose_numbers import shown_by, stale, unaccounted
+from prose_numbers import shown_by, stale, unaccounted, unproven
 from prose_sources import SOURCES, Told
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -37,6 +37,11 @@ def test_numbers_of_the_readme():
 def test_numbers_of_a_notebook(path, executed):
     nb, _ = executed(path)
     assert list(unaccounted(markdown(nb), shown_by(nb), SOURCES.get(path.name[:2], ()))) == [], WHAT_TO_DO
+
+
+@pytest.mark.parametrize("page", ["README", *(path.name[:2] for path in NOTEBOOKS)])
+def test_words_that_weigh(page):
+    assert list(unproven(text_of(page), SOURCES.get(page, ()))) == [], WHAT_TO_DO
 
 
 @pytest.mark.parametrize("page", SOURCES)
@@ -117,6 +122,39 @@ def test_what_a_cell_shows_may_be_said(claim):
 def test_what_a_cell_shows_otherwise_may_not(claim):
     nb = notebook(new_code_cell("work()", outputs=SHOWN))
     assert len(list(unaccounted(f"It is {claim}.", shown_by(nb), ()))) == 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        *("hardly slower", "a few copies", "much faster", "as cheap as", "level with", "nearly free"),
+        *("costs nothing", "most of the time", "close to the roof", "negligible", "slower than"),
+        *("nearly all", "a good part of the processor", "does not notice", "the best-tuned piece"),
+        *("many times slower", "the fastest code", "well below its peak"),
+    ],
+)
+@pytest.mark.parametrize("text", ["The loop is {} there.", "- **{}**", "Why? It is {}. Is it?"])
+def test_a_word_that_weighs_is_found(claim, text):
+    (found,) = unproven(text.format(claim), ())
+    assert found.split("'")[1] in claim
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which one is much faster? How can it be as cheap as a copy, if it reads more than that?",
+        "The last index runs fastest. `hardly` is code. A few pixels, a large part of the picture.",
+        "Nearly a square. The fastest first. More exact words. Filters cost memory.",
+    ],
+)
+def test_questions_and_other_words_claim_nothing(text):
+    assert list(unproven(text, ())) == []
+
+
+def test_a_source_covers_a_word_that_weighs():
+    text = "It is hardly slower than a copy. It is hardly slower elsewhere."
+    assert len(list(unproven(text, ["hardly slower than a copy"]))) == 1
+    assert stale(text, ["hardly slower than a copy", "a copy"]) == ["a copy"]
 
 
 def test_a_source_covers_its_own_passage_only():

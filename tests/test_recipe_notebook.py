@@ -62,7 +62,7 @@ def _notebook(path):
     cells = [
         new.new_markdown_cell("# Dilation\n\n**How far does a filter reach?** As far as its holes are wide."),
         new.new_code_cell(imports, metadata={"tags": ["hide-input"]}),
-        new.new_code_cell("DilatedTaps(W=12, dilation=3)"),
+        new.new_code_cell("DilatedTaps(W=12, dilation=3)", metadata={"tags": ["keep_output"]}),
         new.new_code_cell(prediction, metadata={"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}),
         new.new_code_cell(
             "def reach(S, dilation):\n"
@@ -96,6 +96,7 @@ def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
         pytest.skip(str(reason))
     said = run(copy, "tools.stills")
     assert re.findall(r"photographed: (\S+),", said) == ["dilated_taps.png", "dilated_taps-09.png"]
+    assert "opens with another picture: 09_dilation.ipynb" in said
     assert (copy / "convlab" / "widgets" / "dilated_taps-09.png").stat().st_size > 3000
 
 

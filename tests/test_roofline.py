@@ -8,12 +8,16 @@ from math import inf
 import pytest
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks
-from convlab.benchmark import datasheets, saved
+from convlab.auto.timing import Timing
+from convlab.benchmark import datasheets, device_roofline, saved
+from convlab.benchmark.gpu import times
 from convlab.benchmark.measure_layer import measure_layer
 from convlab.benchmark.roofline import of_datasheet, of_machine
 from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.figures import roofline as roofline_chart
 from convlab.figures.roofline_chart import mark
+from convlab.gpu.device import gpu_trouble
+from convlab.gpu.occupancy import GPUS
 from convlab.support.files import data_path
 
 LAYER = networks.load("resnet18")["layer1.0.conv1"].problem
@@ -43,6 +47,16 @@ def test_factors_are_multiplied():
     assert datasheets.load("nvidia_t4").flops["float32"] == pytest.approx(8.1e12, rel=0.01)  # and NVIDIA's
 
 
+def test_a_chip_fits_its_datasheet():
+    sheet = datasheets.load("nvidia_h100")
+    inside = sheet.chip
+    _, processors = GPUS[inside.gpu]
+    assert processors * inside.lanes * 2 * inside.clock == pytest.approx(sheet.flops["float32"], rel=0.001)
+    assert sorted(inside.seconds, key=inside.seconds.get) == ["shared", "l1", "l2", "memory"]
+    assert inside.seconds["memory"] == pytest.approx(272.8e-9, rel=0.001)  # 478.8 cycles of 1755 MHz
+    assert datasheets.load("nvidia_t4").chip is None
+
+
 GOOD = 'name = "A"\nkind = "GPU"\nsource = "its datasheet"\nread_in = ["a.b"]\nmemory = 1e12\n'
 
 
@@ -59,6 +73,8 @@ GOOD = 'name = "A"\nkind = "GPU"\nsource = "its datasheet"\nread_in = ["a.b"]\nm
         (GOOD + '[flops]\nfloat32 = "many"', "flops.float32 = 'many'"),
         (GOOD.replace("1e12", "[]") + "[flops]\nfloat32 = 1", "memory = []"),
         (GOOD + "flops = 3", "is no datasheet"),
+        (GOOD + "[flops]\nfloat32 = 1\n[chip]\ngpu = 'B7'", "chip.gpu = 'B7' is none of A100"),
+        (GOOD + "[flops]\nfloat32 = 1\n[chip]\ngpu = 'H100'", "'cycles' is missing"),
     ],
 )
 def test_a_broken_file_is_refused(tmp_path, text, words):
@@ -137,7 +153,7 @@ def test_a_point_counts_the_definitions_flops():
 
 @pytest.mark.parametrize("seconds", [0, -1, inf, float("nan")])
 def test_a_time_that_is_none_is_refused(seconds):
-    with pytest.raises(ConvError, match="expected a time above 0"):
+    with pytest.raises(ConvError, match=r"seconds=.*; expected a number"):
         point(LAYER, "direct", seconds)
 
 
@@ -200,3 +216,24 @@ def test_a_wrong_output_is_not_timed(monkeypatch):
     monkeypatch.setitem(ALGORITHMS["im2row"].forms, "cpu", replace(form, run=wrong))
     with pytest.raises(ConvError, match="im2row is wrong"):
         measure_layer(ConvProblem(1, 6, 6, 4, 8, 3, 3), ["im2row"], rounds=1)
+
+
+# -- a GPU's -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
+def test_the_roofs_of_a_gpu_are_saved_ones_or_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(times, "data_path", lambda _: tmp_path)
+    source, none = device_roofline()
+    assert none is None
+    assert gpu_trouble() in source
+    told = {"what": saved.GPU, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}}
+    row = saved.Row("layers_1", "resnet18", "layer", 1, LAYER, "indirect", True, 0, 5, Timing(2, 1, 3))
+    saved.write(tmp_path / "x1.csv", saved.Measurement(told | {"roofs": {}}, [row]))
+    assert device_roofline()[1] is None  # the step that measures roofs had failed
+    roofs = {"flops": 60e12, "copy": 4e12, "l2": 8e12, "l2_bytes": 1 << 24}
+    saved.write(tmp_path / "x1.csv", saved.Measurement(told | {"roofs": roofs}, [row]))
+    source, line = device_roofline()
+    assert source == line.machine == "saved: NVIDIA X1, 2030-01-02"
+    assert [roof.rate for roof in (line.adds, *line.memories)] == [60e12, 8e12, 4e12]
+    assert (line.home(1 << 24).name, line.home(1 << 25).name) == ("L2", "memory")

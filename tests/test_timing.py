@@ -8,7 +8,9 @@ import pytest
 from convlab import ConvError
 from convlab.auto import disturbance, timing
 from convlab.auto.timing import alone, compare, limited_to, on_one_core, summary
+from convlab.benchmark import read_bandwidth
 from convlab.benchmark.read_bandwidth import read_speeds
+from convlab.support.aligned import CACHE_LINE
 
 
 def test_a_wrong_output_is_never_timed():
@@ -93,3 +95,11 @@ def test_read_speeds_covers_the_sizes():
     speeds = read_speeds(smallest=1 << 14, largest=1 << 17, rounds=1)
     assert list(speeds) == [1 << 14, 1 << 15, 1 << 16, 1 << 17]
     assert all(speed > 0 for speed in speeds.values())
+
+
+def test_what_is_read_begins_at_a_cache_line(monkeypatch):
+    starts = []
+    monkeypatch.setattr(read_bandwidth, "_read", lambda array, times: starts.append(array.ctypes.data))
+    read_speeds(smallest=1 << 13, largest=1 << 16, rounds=1)
+    assert starts
+    assert all(start % CACHE_LINE == 0 for start in starts)

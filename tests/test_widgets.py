@@ -121,7 +121,7 @@ def widget(request):
         (RegisterTile, {"rows": 15}, "rows=15; expected an integer from 1 to 14"),
         (RegisterTile, {"vectors": 0}, "vectors=0"),
         (RegisterTile, {"registers": 24}, "registers=24; expected one of 32, 16"),
-        (RegisterTile, {"units": 3}, "units=3; expected one of 2, 1"),
+        (RegisterTile, {"units": 3}, "units=3; expected one of 2, 1, 4"),
         (RegisterTile, {"step": 6}, "step=6"),
         (IndirectionExplorer, {"H": 8}, "H=8; expected an integer from 3 to 7"),
         (IndirectionExplorer, {"H": "x"}, "H='x'; expected an integer from 3 to 7"),
@@ -303,6 +303,7 @@ def test_register_tile_says_what_holds_it_up():
     assert "14 multiply-adds, 9 loads, 17 of 32 registers. 7 × 2 can reach 100 % of the peak" in alt
     assert "50 % of the peak: each sum waits" in RegisterTile(4, 1).words()
     assert "4 × 1 can reach 100 %" in RegisterTile(4, 1, units=1).words()
+    assert "7 × 2 can reach 88 %" in RegisterTile(7, 2, units=4).words()
     assert "does not fit: 1 sum too many" in RegisterTile(7, 2, registers=16).words()
     assert RegisterTile(9, 3, units=1).bounds == TileBounds(9, 3, units=1)
 

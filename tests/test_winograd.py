@@ -256,3 +256,27 @@ def test_weights_are_fetched_ahead_of_their_use(monkeypatch):
     for loop in found:
         assert "prefetch" in str(loop) or "prfm" in str(loop)
         assert loop.spills == 0
+
+
+@size
+def test_a_nan_is_lost_as_notebook_06_says(m):
+    """The compiled transforms skip zeros: 2x2 tiles lose what the definition loses, larger ones more."""
+    problem = ConvProblem(1, 9, 11, 1, 1, 3, 3)
+    x, w, _ = arrays(problem)
+    compiled, plain, zeros = (
+        plan(problem, w, algorithm=name, backend=backend)
+        for name, backend in (
+            (f"winograd_{m}x{m}", "cpu"),
+            ("direct", "numpy"),
+            (f"winograd_{m}x{m}", "numpy"),
+        )
+    )
+    further = 0
+    for h, col in product(range(problem.H), range(problem.W)):
+        bad = x.copy()
+        bad[0, h, col] = np.nan
+        lost, by_definition, whole = (np.isnan(run(bad)) for run in (compiled, plain, zeros))
+        assert (lost >= by_definition).all()
+        assert (whole >= lost).all()
+        further += (lost > by_definition).sum()
+    assert (further == 0) == (m == 2)

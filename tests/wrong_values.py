@@ -209,6 +209,7 @@ def rows() -> dict[str, Call]:
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
+    from convlab.networks import load_model
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
 
@@ -261,9 +262,15 @@ def rows() -> dict[str, Call]:
     row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
     row(
-        "problem.ConvProblem", **sizes, stride=1, padding=0, dilation=1, groups=1, dtype="float32",
+        "problem.ConvProblem",
+        **sizes,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        dtype="float32",
         right={"stride": {"an array"}, "dilation": {"an array"}, "padding": {"0", "an array"}},
-    )  # fmt: skip
+    )
     row("problem.ConvProblem.of", ConvProblem.of, x=x, w=w)
     row("problem.ConvProblem.inside", problem.inside, r=0, s=0, right={"r": {"0"}, "s": {"0"}})
     first = convlab.ALGORITHMS["im2row"]
@@ -292,14 +299,25 @@ def rows() -> dict[str, Call]:
     row("algorithms.implicit_gemm.blocked", block_m=4, block_n=4, block_k=4, right=blocks)
     row(
         "api.implicit_gemm",
-        x=x, w=w, problem=problem, block_m=4, block_n=4, block_k=4, backend="numpy", right=blocks,
-    )  # fmt: skip
+        x=x,
+        w=w,
+        problem=problem,
+        block_m=4,
+        block_n=4,
+        block_k=4,
+        backend="numpy",
+        right=blocks,
+    )
     index, whole_numbers = IndexMap(problem), np.arange(3)
     row(
         "algorithms.implicit_gemm.reference.gather",
-        x=x, index=index, m=whole_numbers, k=whole_numbers, group=0,
+        x=x,
+        index=index,
+        m=whole_numbers,
+        k=whole_numbers,
+        group=0,
         right={"m": {"0", "an array"}, "k": {"0", "an array"}, "group": {"0"}},
-    )  # fmt: skip
+    )
     row("index_map.IndexMap", problem=problem, layout="nhwc_krsc")
     cells = {"0", "an array"}
     for name in ("pixel", "tap", "source", "x_at", "w_at", "y_at"):
@@ -334,8 +352,10 @@ def rows() -> dict[str, Call]:
     )
     row(
         "algorithms.winograd_s2d.space_to_depth.fold_numpy",
-        problem=folding, x=np.ones(folding.x_shape, "f4"), z=np.zeros(turned.x_shape, "f4"),
-    )  # fmt: skip
+        problem=folding,
+        x=np.ones(folding.x_shape, "f4"),
+        z=np.zeros(turned.x_shape, "f4"),
+    )
     row(
         "algorithms.tensor_core.rounding.rounded",
         array=x,
@@ -349,14 +369,19 @@ def rows() -> dict[str, Call]:
     row("algorithms.winograd.transforms.transforms", m=2, points=(0, 1, -1), r=3, right=points)
     row(
         "algorithms.winograd.error.measured_error",
-        m=2, points=(0, 1, -1), dtype="float32", C=2, right=points,
-    )  # fmt: skip
+        m=2,
+        points=(0, 1, -1),
+        dtype="float32",
+        C=2,
+        right=points,
+    )
     row(
         "support.aligned.aligned_empty",
         shape=(2, 3),
         dtype="float32",
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
+    row("algorithms.depthwise.cpu.as_called", problem=ConvProblem(1, 5, 6, 4, 4, 3, 3, groups=4))
     row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
     row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)
@@ -374,8 +399,14 @@ def rows() -> dict[str, Call]:
     a = np.ones((4, 8), np.float32)
     row("cpu.gemm_ladder.pack", b=a, cols=4)
     row("cpu.gemm_ladder.rungs", dtype="float32")
-    row("cpu.gemm_ladder.Rung", name="a", change="b", kernel=one_by_one, tile=small,
-        right={"name": TEXT, "kernel": CALLED})  # fmt: skip
+    row(
+        "cpu.gemm_ladder.Rung",
+        name="a",
+        change="b",
+        kernel=one_by_one,
+        tile=small,
+        right={"name": TEXT, "kernel": CALLED},
+    )
     row("cpu.gemm_ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
     row(
         "cpu.gemm_ladder.Rung.arguments",
@@ -385,16 +416,25 @@ def rows() -> dict[str, Call]:
         y=np.zeros((4, 4), "f4"),
     )
     row("cpu.tile_size.VectorTile", rows=2, vectors=1, lanes=4, dtype="float32")
-    row("cpu.tile_size.tile_for", dtype="float32", rows=4,  # every run asks: Python says what has no hash
-        right={"dtype": UNHASHABLE, "rows": UNHASHABLE})  # fmt: skip
+    row(
+        "cpu.tile_size.tile_for",
+        dtype="float32",
+        rows=4,  # every run asks: Python says what has no hash
+        right={"dtype": UNHASHABLE, "rows": UNHASHABLE},
+    )
     same("support.units.bytes_text", "support.units.count_text", count=5, right={"count": NUMBER})
     row("support.units.ratio_text", value=5.0, right={"value": NUMBER})
     row("support.units.time_text", seconds=5.0, right={"seconds": NUMBER})
 
     # networks
     row("networks.layers.load", name="vgg16", batch=1, dtype="float32", named={"name": "network"})
-    row("networks.layers.Network.__getitem__", convlab.networks.load("vgg16").__getitem__, name="features.0",
-        right={"name": {"0", "-1"}}, named={"name": "has no layer"})  # fmt: skip
+    row(
+        "networks.layers.Network.__getitem__",
+        convlab.networks.load("vgg16").__getitem__,
+        name="features.0",
+        right={"name": {"0", "-1"}},
+        named={"name": "has no layer"},
+    )
     row(
         "networks.model.load_model",
         name="squeezenet1_0",
@@ -430,13 +470,32 @@ def rows() -> dict[str, Call]:
     row("networks.executor.Executor.profile", ready.profile, photo=photo, rounds=1, progress=False)
 
     # pictures
-    row("figures.charts.bars", values={"a": 1.0}, **one, axis="s", text=str, roles="input", log=False,
-        ranges={"a": (1.0, 2.0)}, roof=("roof", 2.0), marks={"a": 1.0},
-        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}, "marks": {"{}"}})  # fmt: skip
+    row(
+        "figures.charts.bars",
+        values={"a": 1.0},
+        **one,
+        axis="s",
+        text=str,
+        roles="input",
+        log=False,
+        ranges={"a": (1.0, 2.0)},
+        roof=("roof", 2.0),
+        marks={"a": 1.0},
+        right={"text": CALLED, "ranges": {"{}"}, "roles": {"{}"}, "marks": {"{}"}},
+    )
     timing = {"a": Timing(1.0, 1.0, 1.0)}
     row("figures.charts.times", timings=timing, **one, log=True, layer=problem)
-    row("figures.charts.curves", lines={"a": {1.0: 2.0}}, **one, x_axis="s", y_axis="s", roles={"a": "input"},
-        dashed={"a": {1.0: 2.0}}, text=str, right={"text": CALLED, "dashed": {"{}"}})  # fmt: skip
+    row(
+        "figures.charts.curves",
+        lines={"a": {1.0: 2.0}},
+        **one,
+        x_axis="s",
+        y_axis="s",
+        roles={"a": "input"},
+        dashed={"a": {1.0: 2.0}},
+        text=str,
+        right={"text": CALLED, "dashed": {"{}"}},
+    )
     row("figures.charts.staircase", speeds={1024: 1e9, 2048: 1e9}, **one)
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
@@ -464,11 +523,18 @@ def rows() -> dict[str, Call]:
     row("figures.model_error_chart.model_error", found=judged)
     row("benchmark.roofline.look_again", line=line, points=[], right={"points": ANY_LIST})
     row("support.measured.fastest", seconds={"a": 1.0, "b": 2.0})
-    row("figures.roofline_chart.roofline", line=line, points=[], title="A title", beside=[],
-        right={"points": ANY_LIST, "beside": ANY_LIST})  # fmt: skip
+    row(
+        "figures.roofline_chart.roofline",
+        line=line,
+        points=[],
+        title="A title",
+        beside=[],
+        right={"points": ANY_LIST, "beside": ANY_LIST},
+    )
     row("figures.roofline_chart.rate_text", roof=line.adds)
     row("figures.network_chart.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensor_boxes.tensors", problem=problem)
+    row("figures.chip_levels.chip", machine=datasheets.load("nvidia_h100"))
     row("figures.thread_grid.threads", trace=trace, array="y", kind="st")
 
     # lessons
@@ -478,7 +544,7 @@ def rows() -> dict[str, Call]:
         function=lambda *sizes: None,
         named={"name": "exercise"},
         right={"function": set(VALUES)},
-    )  # fmt: skip
+    )
     row(
         "lessons.checks.reveal",
         guess=1.0,
@@ -536,8 +602,20 @@ def rows() -> dict[str, Call]:
         right={"step": {"0"}, "padding": {"0", "an array"}, "stride": {"an array"}, "dilation": {"an array"}},
     )
     row("widgets.channel_mixing.ChannelMixing", channels=16, groups=1, size=7, taps=1)
-    row("widgets.im2col_fills.Im2colFills", H=4, W=5, C=2, R=3, S=3, **window, layout="im2row", order="RSC",
-        copies=False, step=0, right={"step": {"0"}, "padding": {"0"}})  # fmt: skip
+    row(
+        "widgets.im2col_fills.Im2colFills",
+        H=4,
+        W=5,
+        C=2,
+        R=3,
+        S=3,
+        **window,
+        layout="im2row",
+        order="RSC",
+        copies=False,
+        step=0,
+        right={"step": {"0"}, "padding": {"0"}},
+    )
     row(
         "widgets.indirection_explorer.IndirectionExplorer",
         H=5,
@@ -620,8 +698,15 @@ def rows() -> dict[str, Call]:
         compiled={},
         right={"layer": set(), "compiled": {"{}"}},
     )
-    row("widgets.warp_microscope.WarpMicroscope", traces=trace, kernel=0, access=0, step=0, flaw=None,
-        right={name: {"0"} for name in ("kernel", "access", "step")})  # fmt: skip
+    row(
+        "widgets.warp_microscope.WarpMicroscope",
+        traces=trace,
+        kernel=0,
+        access=0,
+        step=0,
+        flaw=None,
+        right={name: {"0"} for name in ("kernel", "access", "step")},
+    )
     row("widgets.winograd_tile.WinogradTile", m=2, dimensions=2, step=0, right={"step": {"0"}})
 
     # gpu
@@ -652,6 +737,14 @@ def rows() -> dict[str, Call]:
         right={"loader": CALLED},
     )
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
+    row(
+        "gpu.occupancy.occupancy",
+        arch="sm_90",
+        threads=256,
+        registers=64,
+        shared_bytes=4096,
+        right={"registers": {"0"}, "shared_bytes": {"0"}},
+    )
     row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
     row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
     row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
@@ -668,8 +761,15 @@ def rows() -> dict[str, Call]:
     row("inspect.tiling.Tiling.of", Tiling.of, tile=tile, split_k=1)
     row("inspect.tiling.Tiling.held", Tiling().held, arch="sm_90")
     row("inspect.tiling.tile_traffic", problem=problem, tiling=Tiling())
-    row("algorithms.implicit_gemm.gpu.rung", name="a", tile=tile, change="b", traffic="c", parts=1,
-        right={"name": TEXT, "traffic": TEXT})  # fmt: skip
+    row(
+        "algorithms.implicit_gemm.gpu.rung",
+        name="a",
+        tile=tile,
+        change="b",
+        traffic="c",
+        parts=1,
+        right={"name": TEXT, "traffic": TEXT},
+    )
     kernel_arguments = (np.ones(4, "f4"),)
     if assembly_fault() is None:
         row(
@@ -686,8 +786,13 @@ def rows() -> dict[str, Call]:
     row("gpu.simulated_gpu.Simulator", traced=True)
     row("gpu.device.simulated", traced=True)
     row("gpu.device.using", device=Simulator())
-    same("inspect.traffic.first_block", "inspect.launches.record_launches", "inspect.launches.last_launch",
-         problem=problem, algorithm="direct")  # fmt: skip
+    same(
+        "inspect.traffic.first_block",
+        "inspect.launches.record_launches",
+        "inspect.launches.last_launch",
+        problem=problem,
+        algorithm="direct",
+    )
     row("inspect.traffic.sites", traces=trace, right={"traces": ANY_LIST})
     row("inspect.traffic.global_traffic", traces=trace, kind="ld", right={"traces": ANY_LIST})
     row("algorithms.direct.gpu_filter_traffic.reads", problem=ConvProblem(1, 8, 8, 1, 1, 3, 3))
@@ -729,8 +834,15 @@ def rows() -> dict[str, Call]:
         right={"network": TEXT},
     )
     positive = {"1.5", "10**30", "infinity"}
-    row("benchmark.comparison.Effort", rounds=1, most=1, budget=0.0, slow=6.0, patience=1.0,
-        right={"budget": positive | {"0"}, "slow": positive, "patience": positive})  # fmt: skip
+    row(
+        "benchmark.comparison.Effort",
+        rounds=1,
+        most=1,
+        budget=0.0,
+        slow=6.0,
+        patience=1.0,
+        right={"budget": positive | {"0"}, "slow": positive, "patience": positive},
+    )
     row("auto.timing.material", problem=problem)
     row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
@@ -760,6 +872,11 @@ def rows() -> dict[str, Call]:
     row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
+    row("benchmark.roofline_points.point", problem=problem, algorithm="im2row", seconds=1.0, backend="cpu",
+        layer="a", threads=1,
+        right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}})  # fmt: skip
+    row("networks.fuse.fusable", nodes=load_model("resnet18").nodes[:3],
+        right={"nodes": ANY_LIST})  # fmt: skip
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row(
         "auto.predict.predict",
@@ -771,8 +888,13 @@ def rows() -> dict[str, Call]:
     )
     row("benchmark.roofline.of_datasheet", sheet=datasheets.load("nvidia_t4"))
     here = measurement.header
-    row("benchmark.roofline.of_machine", roofs=here["roofs"], machine=here["machine"], name="a",
-        right={"name": TEXT, "machine": {"{}", "a dict"}})  # fmt: skip
+    row(
+        "benchmark.roofline.of_machine",
+        roofs=here["roofs"],
+        machine=here["machine"],
+        name="a",
+        right={"name": TEXT, "machine": {"{}", "a dict"}},
+    )
     row(
         "auto.roofs.multiply_adds",
         threads=1,

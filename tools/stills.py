@@ -3,14 +3,14 @@
 A photograph is what a page shows where no script runs: `convlab/widgets/NAME.png` of a widget as it opens,
 `NAME-07.png` as notebook 07 shows it (`NAME-07-2.png` the second one). Each carries a mark of the code and
 the state that it was taken of, and one whose mark is still right is left alone: run this again after any
-change of a widget, or of the code that it shows. What is measured on this machine is not photographed.
+change of a widget, or of the code that it shows. What is measured on this machine is not photographed. Then
+each notebook gets the picture it opens with, see `tools/openings.py`.
 """
 
 from __future__ import annotations
 
 import ast
 import io
-import symtable
 import sys
 from pathlib import Path
 
@@ -20,8 +20,11 @@ from convlab import widgets
 from convlab.support.files import replacing
 from convlab.widgets.shared import still
 from convlab.widgets.shared.live import Live
+from convlab.workspace.notebooks import course_notebooks
+from tools import openings
 from tools.browser import launched, photograph
 from tools.errors import BuildError
+from tools.needed_lines import lines_of, needed_lines, run_lines
 
 COMMAND = "python -m tools.stills"
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,7 +52,15 @@ def main() -> int:
         if file.name not in wanted:
             file.unlink()
             print(f"removed: {file.name}")
-    return 0
+    failed = False
+    for notebook in course_notebooks():
+        try:
+            if openings.renew(notebook):
+                print(f"opens with another picture: {notebook.name}")
+        except BuildError as error:
+            print(f"convlab: no opening picture: {error}", file=sys.stderr)
+            failed = True
+    return int(failed)
 
 
 def fresh(wanted: dict[str, Live]) -> list[str]:
@@ -80,31 +91,10 @@ def all_shown() -> dict[str, Live]:
 
 def shown_in(notebook: Path) -> list[Live]:
     """Return the widgets that a notebook shows; of its lines only those are run that they need."""
-    names: dict[str, object] = {"__name__": "__main__"}
-    found = []
-    for line in needed_lines(notebook):
-        if _is_shown(line):
-            found.append(eval(compile(ast.Expression(line.value), notebook.name, "eval"), names))
-        else:
-            exec(compile(ast.Module([line], []), notebook.name, "exec"), names)
-    return found
+    return run_lines(needed_lines(lines_of(notebook), is_shown), is_shown)
 
 
-def needed_lines(notebook: Path) -> list[ast.stmt]:
-    """Return the lines of a notebook that show a widget, and those that make the names they use."""
-    import nbformat
-
-    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
-    kept, used = [], set()
-    for line in reversed([line for cell in cells for line in ast.parse(cell.source).body]):
-        made, uses = _names(line)
-        if _is_shown(line) or used & made:
-            kept.append(line)
-            used |= uses
-    return kept[::-1]
-
-
-def _is_shown(node: ast.stmt) -> bool:
+def is_shown(node: ast.stmt) -> bool:
     """Say if a line shows a widget that does not depend on a measurement of this machine."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not (
@@ -113,18 +103,6 @@ def _is_shown(node: ast.stmt) -> bool:
         return False
     measured = getattr(widgets, call.func.id).measured_here
     return measured is not None and not any(keyword.arg in measured for keyword in call.keywords)
-
-
-def _names(line: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the names that a line makes, and those it uses; what is local to a function is neither."""
-    whole = symtable.symtable(ast.unparse(line), "line", "exec")
-    made = {one.get_name() for one in whole.get_symbols() if one.is_assigned() or one.is_imported()}
-    used, tables = set(), [whole]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        used |= {one.get_name() for one in table.get_symbols() if table is whole or one.is_global()}
-    return made, used
 
 
 # -- how it is photographed ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def _offer() -> dict[str, Any]:
     from convlab.benchmark.comparison import Effort
     from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT, compare_three, three_ways
     from convlab.benchmark.gpu.ladders import ladders
-    from convlab.benchmark.gpu.times import ladder_times, layer_times
+    from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
     from convlab.benchmark.layers import Workload
     from convlab.benchmark.read_bandwidth import read_speeds
     from convlab.benchmark.roofline_points import compulsory_bytes, points

@@ -12,10 +12,47 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from convlab.errors import ParameterError
+from convlab.gpu.occupancy import GPUS
 from convlab.support.checks import check_choice
 from convlab.support.files import data_path, read_text
 
 KINDS = ("GPU", "processor")
+
+
+LEVELS = ("shared", "l1", "l2", "memory")  # where a load finds its answer
+
+
+@dataclass(frozen=True)
+class Chip:
+    """How a GPU is built, as far as `convlab.gpu.occupancy` does not say it.
+
+    Attributes
+    ----------
+    gpu : str
+        A name of `convlab.gpu.occupancy.GPUS`.
+    lanes : int
+        Multiply-adds of float32 that one multiprocessor begins in a cycle.
+    clock : float
+        Cycles a second, at most.
+    l1, l2, capacity : int
+        Bytes: shared memory and L1 cache of one multiprocessor, the L2 cache, the memory.
+    host : float
+        Bytes a second to the host and back, each way.
+    seconds : dict of str to float
+        One of `LEVELS` to the time from a load to its answer, while nobody else asks.
+    told_by : str
+        Who measured these.
+    """
+
+    gpu: str
+    lanes: int
+    clock: float
+    l1: int
+    l2: int
+    capacity: int
+    host: float
+    seconds: dict[str, float]
+    told_by: str
 
 
 @dataclass(frozen=True)
@@ -36,6 +73,10 @@ class Datasheet:
         Bytes a second, of the memory.
     flops : dict of str to float
         Type of the numbers to floating-point operations a second; "float32" is always there.
+    narrow : dict of str to float
+        The same of types that no roofline shows: bfloat16, and the eight bits of float8 and int8.
+    chip : Chip or None
+        How it is built, where the file says so.
     """
 
     name: str
@@ -44,6 +85,8 @@ class Datasheet:
     read_in: tuple[str, ...]
     memory: float
     flops: dict[str, float]
+    narrow: dict[str, float]
+    chip: Chip | None = None
 
 
 def names() -> tuple[str, ...]:
@@ -106,12 +149,32 @@ def read(path: Path) -> Datasheet:
             read_in=tuple(map(str, fields["read_in"])),
             memory=_figure("memory", fields["memory"]),
             flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
+            narrow={
+                dtype: _figure(f"narrow.{dtype}", given) for dtype, given in fields.get("narrow", {}).items()
+            },
+            chip=_chip(fields["chip"]) if "chip" in fields else None,
         )
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a datasheet") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ParameterError(f"{path.name} is no datasheet: {what}") from None
+
+
+def _chip(fields: dict) -> Chip:
+    if fields["gpu"] not in GPUS:
+        raise ValueError(f"chip.gpu = {fields['gpu']!r} is none of {', '.join(GPUS)}")
+    cycles = fields["cycles"]
+    return Chip(
+        gpu=fields["gpu"],
+        **{name: int(_figure(f"chip.{name}", fields[name])) for name in ("lanes", "l1", "l2", "capacity")},
+        **{name: _figure(f"chip.{name}", fields[name]) for name in ("clock", "host")},
+        seconds={
+            level: _figure(f"chip.cycles.{level}", cycles[level]) / _figure("clock", cycles["clock"])
+            for level in LEVELS
+        },
+        told_by=_words(cycles, "source"),
+    )
 
 
 def _words(fields: dict, name: str) -> str:

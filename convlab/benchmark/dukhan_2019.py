@@ -2,7 +2,7 @@
 
     im2row + GEMM   copy the windows, then multiply; a 1x1 filter with stride 1 needs no copy
     indirect        multiply through the indirection buffer, no copy
-    GEMM alone      multiply a matrix that is there already: what no way to convolve can beat
+    GEMM alone      multiply a matrix that is there already: no copy, but all of the matrix is to be read
 
 All three run the same register tile, so the difference is the copy, or the pointers. It is a few per cent:
 hence more rounds, and outputs that are allocated beforehand.

@@ -176,14 +176,21 @@ def here() -> Roofline:
 def look_again(line: Roofline, points: Iterable[Point]) -> Roofline:
     """Return the roofs of this core; its multiply-adds are measured again if a kernel seems to do more.
 
-    Nothing is faster than its roof. What seems so tells of a roof that was measured while another program
-    disturbed it, or before the clock was up; the faster look counts.
+    What seems to do more tells of a roof that was measured while another program disturbed it, or before the
+    clock was up (or of taps on padding that are counted and left out); the faster look counts.
     """
     from convlab.auto.roofs import multiply_adds
 
     if all(point.done / point.seconds <= line.adds.rate for point in points):
         return line
     return replace(line, adds=replace(line.adds, rate=max(line.adds.rate, multiply_adds())))
+
+
+def of_device(roofs: Mapping, name: str) -> Roofline:
+    """Return the roofline of a GPU from its measured roofs (`convlab.benchmark.gpu.roofs`)."""
+    memories = (Roof("L2", roofs["l2"], holds=roofs["l2_bytes"]), Roof("memory", roofs["copy"]))
+    missing = {"tensor cores": "not measured", "shared memory": "not measured"}
+    return Roofline(name, Roof(ADDS, roofs["flops"], per_byte=False), memories, missing=missing)
 
 
 @checked

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf
 
 from convlab.algorithms import ALGORITHMS, Algorithm, Formula
 from convlab.benchmark.saved import Row
-from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
-from convlab.support.checked import checked
-from convlab.support.checks import said
+from convlab.support.checked import Positive, Threads, checked
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,11 @@ class Point:
 
 @checked
 def compulsory_bytes(problem: ConvProblem) -> int:
-    """Return the bytes of x, w and y, each moved once: no algorithm can move less."""
+    """Return the bytes of x, w and y, each moved once.
+
+    Where every number of x is wanted, no algorithm can move less. Windows that skip pixels (1x1, stride 2)
+    want fewer.
+    """
     return problem.x_bytes + problem.w_bytes + problem.y_bytes
 
 
@@ -81,14 +82,15 @@ def weights_of(algorithm: Algorithm) -> Formula:
     return algorithm.form("numpy").packed_bytes
 
 
+@checked
 def point(
     problem: ConvProblem,
     algorithm: str,
-    seconds: float,
+    seconds: Positive,
     *,
     layer: str = "",
     backend: str = "cpu",
-    threads: int = 1,
+    threads: Threads = 1,
 ) -> Point:
     """Return a point.
 
@@ -104,14 +106,7 @@ def point(
     backend : str
         Whose cost model counts.
     threads : int
-
-    Raises
-    ------
-    ParameterError
-        If the time is no number above 0.
     """
-    if not 0 < seconds < inf:
-        raise ParameterError(f"seconds={said(seconds)}; expected a time above 0")
     done, moved, size = problem.flops, compulsory_bytes(problem), compulsory_bytes(problem)
     if algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)

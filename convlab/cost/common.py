@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from convlab.cost.formula import Formula
 
-# x, w and y once each: the least there is, and what comes from memory where a GPU's L2 cache holds the rest.
+# x, w and y once each: the least there is where windows skip no pixel, and what comes from memory where a
+# GPU's L2 cache holds the rest.
 ONCE = Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")
 
 # x once a tap, from wherever it lies; w is read and y is written.

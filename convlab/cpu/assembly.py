@@ -50,18 +50,19 @@ class Loop:
 
     @cached_property
     def loads(self) -> int:
-        """Instructions that read numbers from memory, spilled ones left out."""
-        return sum(_reads(line) and not _STACK.search(line) for line in self.lines)
+        """Registers filled with numbers from memory, spilled ones left out; ARM's `ldp` fills two at once."""
+        return sum(_registers(line) for line in self.lines if _reads(line) and not _STACK.search(line))
 
     @cached_property
     def stores(self) -> int:
-        """Instructions that write numbers to memory, spilled ones left out."""
-        return sum(_writes(line) and not _STACK.search(line) for line in self.lines)
+        """Registers written to memory, spilled ones left out."""
+        return sum(_registers(line) for line in self.lines if _writes(line) and not _STACK.search(line))
 
     @cached_property
     def spills(self) -> int:
         """Vector registers put away on the stack, or fetched from there, for want of room."""
-        return sum((_reads(line) or _writes(line)) and bool(_STACK.search(line)) for line in self.lines)
+        moved = (line for line in self.lines if _STACK.search(line) and (_reads(line) or _writes(line)))
+        return sum(_registers(line) for line in moved)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -141,3 +142,8 @@ def _writes(line: str) -> bool:
     if not (_MEMORY.search(line) and _VECTOR.search(line)):
         return False
     return line.rstrip().endswith(")") if "%" in line else line.startswith("st")
+
+
+def _registers(line: str) -> int:
+    """Return how many registers a load or a store moves: ARM has some for pairs."""
+    return 2 if line.startswith(("ldp", "ldnp", "stp", "stnp")) else 1

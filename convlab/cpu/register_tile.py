@@ -1,6 +1,6 @@
 """The register tile: a block of the output that lives in vector registers while it is summed.
 
-A processor multiplies and adds whole vectors (16 float32 on AVX-512), one or two of them a cycle, but it can
+A processor multiplies and adds whole vectors (16 float32 on AVX-512), up to four of them a cycle, but it can
 only do so if the running sums stay in registers. Compilers do not keep an array there; so here is a Numba
 *type* that is made of registers, and a few operations on it::
 

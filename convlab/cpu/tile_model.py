@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LATENCY = 4  # cycles until a sum takes its next product; what most present x86 and ARM cores are near
-LOADS = 2  # in a cycle
+LOADS = {1: 2, 2: 2, 4: 3}  # in a cycle, on cores that begin so many multiply-adds in one
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TileBounds:
     registers : int
         Vector registers of the processor: 32 (AVX-512, ARM) or 16 (AVX2).
     units : int
-        Multiply-adds on vectors that it begins in a cycle, 1 or 2.
+        Multiply-adds on vectors that it begins in a cycle: 1 or 2, or 4 on some ARM cores.
     """
 
     rows: int
@@ -62,7 +62,7 @@ class TileBounds:
         return {
             "units": self.multiply_adds / self.units,
             "latency": float(LATENCY),
-            "loads": self.fetched / LOADS,
+            "loads": self.fetched / LOADS[self.units],
         }
 
     @property

@@ -73,7 +73,7 @@ def listed(typing, tile, x, base, offsets, p, outside):
             if outside != types.none:
                 nowhere = llvm.address(context, builder, outside, outside_)
                 start = builder.select(builder.icmp_signed("<", offset, INT(0)), nowhere, start)
-            rows = builder.insert_value(rows, start, i)
+            rows = builder.insert_value(rows, llvm.opaque(builder, start), i)
         return rows
 
     return tile.starts(tile, x, types.intp, offsets, types.intp, outside), generate

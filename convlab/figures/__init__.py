@@ -6,6 +6,7 @@ one kind of picture; `cell_grid` is what those with tinted cells are drawn with.
 
 from convlab.figures.address_grids import tap_addresses
 from convlab.figures.charts import bars, curves, staircase, times
+from convlab.figures.chip_levels import chip
 from convlab.figures.images import counts, gallery, grids
 from convlab.figures.mma_cells import mma_layout
 from convlab.figures.model_error_chart import model_error
@@ -20,6 +21,7 @@ from convlab.figures.thread_grid import threads
 __all__ = [
     "Picture",
     "bars",
+    "chip",
     "counts",
     "curves",
     "figure_style",

@@ -65,9 +65,9 @@ def roofline(
         fig, ax = plt.subplots(figsize=(9, 4.9))
         ax.set(xscale="log", yscale="log")
         _limits(ax, (line, *beside), points)
-        _roofs(ax, line, "")
         for other in beside:
             _roofs(ax, other, other.machine)
+        _roofs(ax, line, "")  # last: its names cover others
         for one in points:
             marker, colour = mark(one.algorithm)
             ax.plot(
@@ -120,7 +120,7 @@ def _roofs(ax, line: Roofline, name: str) -> None:
         ax.plot(
             (begin, end), (begin * slope, end * slope), color=LIGHT["muted"], linewidth=1.4, linestyle=style
         )
-        share = 0.5 if name else 0.3 + 0.4 * (number % 2)  # neighbours have their names apart
+        share = 0.6 if name else 0.3 + 0.4 * (number % 2)  # neighbours have their names apart
         x = begin ** (1 - share) * end**share
         ax.text(
             x, x * slope, " ".join(filter(None, (name, memory.name, rate_text(memory)))),
@@ -136,9 +136,10 @@ def _roofs(ax, line: Roofline, name: str) -> None:
         )  # fmt: skip
         words = " ".join(filter(None, (name, roof.name, rate_text(roof))))
         below = roof is not line.adds and roof.rate < 1.3 * line.adds.rate  # two names have no room above
-        ax.annotate(
-            words, (right, height), xytext=(-2, -3 if below else 2), textcoords="offset points",
-            ha="right", va="top" if below else "bottom",
+        ax.annotate(  # another machine's at the other end: a datasheet's roof lies near the measured one
+            words, (begin if name else right, height), textcoords="offset points",
+            xytext=(2 if name else -2, -3 if below else 2),
+            ha="left" if name else "right", va="top" if below else "bottom", bbox=paper,
             fontsize=8, color=LIGHT["ink" if first else "muted"],
         )  # fmt: skip
 
@@ -163,7 +164,9 @@ def _names(ax, points: Sequence[Point]) -> None:
     handles = []
     for name, speeds in sorted(best.items(), key=lambda item: -max(item[1])):
         marker, colour = mark(name)
-        words = f"{name} ({len(speeds)})" if several else f"{name}  {max(speeds) / _GIGA:,.3g}"
+        height = max(speeds) / _GIGA
+        spec = ",.0f" if height >= 1000 else ",.3g"
+        words = f"{name} ({len(speeds)})" if several else f"{name}  {height:{spec}}"
         ink = {"markeredgecolor": LIGHT["ink"], "markeredgewidth": 0.7}
         handles.append(
             Line2D([], [], marker=marker, color=colour, linestyle="", markersize=8, label=words, **ink)

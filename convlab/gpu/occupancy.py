@@ -7,9 +7,11 @@ one table, and the rules by which registers and shared memory are handed out are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
 
-from convlab.errors import ParameterError
-from convlab.support.checks import said
+from convlab.support.checked import checked
+from convlab.support.checks import check_choice, check_whole
 from convlab.support.integers import ceil_div, round_up
 
 
@@ -63,7 +65,13 @@ class Occupancy:
     limited_by: str
 
 
-def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occupancy:
+@checked
+def occupancy(
+    arch: Annotated[str, partial(check_choice, words=MULTIPROCESSORS)],
+    threads: Annotated[int, partial(check_whole, least=1, most=MOST_THREADS)],
+    registers: Annotated[int, partial(check_whole, least=0, most=MOST_REGISTERS)],
+    shared_bytes: Annotated[int, partial(check_whole, least=0, most=2**31 - 1)],
+) -> Occupancy:
     """Return how many blocks one multiprocessor holds.
 
     Parameters
@@ -77,10 +85,6 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     shared_bytes : int
         Of a block, static and dynamic.
     """
-    if arch not in MULTIPROCESSORS:
-        raise ParameterError(f"arch={said(arch)}; occupancy is known for {', '.join(MULTIPROCESSORS)}")
-    if not 1 <= threads <= MOST_THREADS:
-        raise ParameterError(f"threads={threads}; a block has 1 to {MOST_THREADS} threads")
     whole = MULTIPROCESSORS[arch]
     warps = ceil_div(threads, WARP)
     warp_registers = round_up(max(registers, 1) * WARP, REGISTER_UNIT)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from convlab.lessons.length import calls, is_prediction, length, name_of
 from convlab.lessons.progress_file import Event, is_number
 from convlab.support.files import data_path
 from convlab.support.units import factor_between
@@ -17,12 +18,13 @@ STATES = {"done": "●", "tried": "◐", "not seen": "○"}
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook: its title, and the names of what it asks, in order."""
+    """A notebook: its title, the names of what it asks, in order, and how long it takes, in minutes."""
 
     file: str
     title: str
     exercises: tuple[str, ...]
     predictions: tuple[str, ...]
+    minutes: float
 
     @property
     def number(self) -> str:
@@ -143,27 +145,15 @@ def _chapter(path: Path) -> Chapter:
         texts = ["".join(cell["source"]) for cell in cells]
         codes = [text for cell, text in zip(cells, texts, strict=True) if cell["cell_type"] == "code"]
     except (OSError, ValueError, KeyError, TypeError):  # a notebook that is not one: the others count
-        return Chapter(path.name, path.stem[3:], (), ())
-    calls = [call for code in codes for call in _calls(code)]
+        return Chapter(path.name, path.stem[3:], (), (), 0)
+    made = [call for code in codes for call in calls(code)]
     return Chapter(
         path.name,
         texts[0].partition("\n")[0].lstrip("# ").strip() if texts else path.stem[3:],
-        _names(call for call in calls if _called(call) == "check"),
-        # Notebook 16 predicts times, too, with a function of the same name.
-        _names(c for c in calls if _called(c) == "predict" and any(k.arg == "question" for k in c.keywords)),
+        _names(call for call in made if name_of(call) == "check"),
+        _names(call for call in made if is_prediction(call)),
+        length(cells).minutes,
     )
-
-
-def _calls(code: str) -> Iterator[ast.Call]:
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError):  # half of it typed, or a magic
-        return
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-
-
-def _called(call: ast.Call) -> str:
-    return getattr(call.func, "id", "")
 
 
 def _names(calls: Iterable[ast.Call]) -> tuple[str, ...]:

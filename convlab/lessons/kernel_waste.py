@@ -12,7 +12,9 @@ import numpy as np
 from convlab.gpu.simulator import Request, Site
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.kernel_run import Access, Cost, Ran, cost_of, run
+from convlab.support.units import plural
 
+_MANY = {"sector": "sectors", "pass": "passes"}
 ALONE, AGAIN, APART = "alone", "again", "apart"
 _BEST: dict[tuple, dict[Access, Cost]] = {}
 
@@ -34,13 +36,14 @@ def waste(exercise: KernelExercise, number: int, ran: Ran) -> str:
         site, (space, kind, _) = worst_site(ran, key), key
         mine = ran.costs[key]
         least = _enough(key, mine, _best(exercise, number))
-        unit = "sectors" if space == "global" else "passes over shared memory"
+        unit = "sector" if space == "global" else "pass"
         verb = {"ld": "reading", "st": "writing"}.get(kind, "atomic operations")
         each = cost_of(site)[0] / site.requests
-        enough = f"where {least} are enough" if least else "where none are needed"
+        over = "" if space == "global" else " over shared memory"
+        enough = f"where {least} {'is' if least == 1 else 'are'} enough" if least else "where none are needed"
         return (
-            f"{mine.cost} {unit} for {verb}, {enough}. Look at line {site.line}: {site.array} takes "
-            f"{each:.3g} for each of {site.requests} requests."
+            f"{plural(mine.cost, unit, _MANY[unit])}{over} for {verb}, {enough}. Look at line {site.line}: "
+            f"{site.array} takes {each:.3g} for each of {plural(site.requests, 'request')}."
         )
     return ""
 

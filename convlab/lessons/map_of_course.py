@@ -15,6 +15,7 @@ EMPTY = (
     "Nothing yet. Every exercise you try and every number you predict gets its mark here, "
     "and below the map you will see how good your guesses are, and how well you know that."
 )
+HEAD = ("notebook", "about", "exercises", "predictions")
 # The course and the pages made of it have other names for the same notebook: `convlab.workspace.pages` knows.
 LINK = '<a class="cl-notebook" href="'
 
@@ -26,7 +27,7 @@ class CourseMap:
         self.notebooks, self.standing, self.trouble = notebooks, standing, trouble
 
     def __repr__(self) -> str:
-        head = ("", "notebook", "exercises", "hints", "solutions", "predictions")
+        head = ("", "notebook", "about", "exercises", "hints", "solutions", "predictions")
         table = lines([head, *map(self._line, self.notebooks)])
         said = [EMPTY] if self.standing.is_empty else [self.standing.calibration()]
         return "\n".join([*table, "", *said, *filter(None, [self.trouble])])
@@ -43,10 +44,10 @@ class CourseMap:
         made = sum(name in self.standing.guesses for name in chapter.predictions)
         predictions = f"{made} of {len(chapter.predictions)}" if chapter.predictions else ""
         shown = (exercises if states else "", str(hints or ""), str(solutions or ""), predictions)
-        return (chapter.number, chapter.title, *shown)
+        return (chapter.number, chapter.title, f"{chapter.minutes:.0f} min", *shown)
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{name}</th>' for name in ("notebook", "exercises", "predictions"))
+        head = "".join(f'<th scope="col">{name}</th>' for name in HEAD)
         rows = "".join(map(self._row, self.notebooks))
         key = ", ".join(f"{mark} {state}" for state, mark in STATES.items())
         said = EMPTY if self.standing.is_empty else self.standing.calibration()
@@ -68,7 +69,7 @@ class CourseMap:
         title = f'{LINK}{escape(chapter.file)}">{escape(chapter.title)}</a>'
         return (
             f'<tr><th scope="row">{chapter.number} {title}</th>'
-            f"<td>{exercises}</td><td>{predictions}</td></tr>"
+            f"<td>{chapter.minutes:.0f} min</td><td>{exercises}</td><td>{predictions}</td></tr>"
         )
 
 

@@ -17,10 +17,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from convlab.networks.graph import Node
+from convlab.support.checked import checked
 
 WAITS_FOR = ("max_pool", "add", "concat")
 
 
+@checked
 def fusable(nodes: Sequence[Node]) -> dict[str, str]:
     """Return the convolutions whose bias and ReLU can wait, each with the node that takes them along."""
     readers = Counter(name for node in nodes for name in node.inputs)

@@ -7,7 +7,9 @@ import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 import { sumsOf, tileBounds } from "./tile_bounds.js";
 
-const boundsOf = (state) => tileBounds({ ...state, registers: Number(state.registers), units: Number(state.units) });
+const boundsOf = (state) => tileBounds({
+  ...state, registers: Number(state.registers), units: Number(state.units), loads: state.loads[state.units],
+});
 
 function build(page) {
   let cell = null; // { row, column } under the pointer in the sums
@@ -45,7 +47,7 @@ function build(page) {
       html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "registers"),
         segments(page, { name: "registers", label: "vector registers of the processor", options: [["32", "32"], ["16", "16"]] })),
       html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "multiply-adds begun in a cycle"),
-        segments(page, { name: "units", label: "multiply-adds begun in a cycle", options: [["2", "2"], ["1", "1"]] })))),
+        segments(page, { name: "units", label: "multiply-adds begun in a cycle", options: [["4", "4"], ["2", "2"], ["1", "1"]] })))),
     html("div", { class: "cl-panel" }, figure(registers, "output", "registers", "registers", "tile-registers"), bars));
 
   return function draw(state) {
@@ -116,7 +118,7 @@ function pace({ units, loads }, bounds) {
   const lines = [
     ["units", "output", "multiply-adds", `= ${bounds.multiplyAdds} / ${units} in a cycle`],
     ["latency", "padding", "waiting", "until a sum can go on"],
-    ["loads", "filter", "loads", `= ${bounds.fetched} / ${loads} in a cycle`],
+    ["loads", "filter", "loads", `= ${bounds.fetched} / ${loads[units]} in a cycle`],
   ];
   return lines.map(([name, role, what, how]) => html("div", { class: `cl-pace ${name === bounds.limit ? "cl-chosen" : ""}` },
     html("span", {}, what), html("span", { class: "cl-pace-track" },

@@ -11,6 +11,7 @@ from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 MOST_ROWS, MOST_VECTORS = 14, 4
+UNITS = ("2", "1", "4")  # the first is how it opens
 LENGTH, LANES = 6, 4  # what is drawn: sums of six products, vectors of four numbers
 
 SENTENCES = {
@@ -44,7 +45,7 @@ class RegisterTile(Live):
         Vectors in a row of it, 1 to 4; a vector is drawn with four numbers.
     registers : 32 or 16
         Vector registers that the processor has.
-    units : 2 or 1
+    units : 2, 1 or 4
         Multiply-adds on vectors that it begins in a cycle.
     step : int
         How far the sum over k has come, 0 to 5.
@@ -63,15 +64,16 @@ class RegisterTile(Live):
     sentences = SENTENCES
     first_steps = FIRST_STEPS
     rows, vectors = Whole(1, MOST_ROWS, 7), Whole(1, MOST_VECTORS, 2)
-    registers, units = Choice(("32", "16")), Choice(("2", "1"))
+    registers, units = Choice(("32", "16")), Choice(UNITS)
     step = Whole(0, LENGTH - 1, 2)
     a, b = traitlets.List().tag(sync=True), traitlets.List().tag(sync=True)
-    latency, loads, lanes = (traitlets.Int(n).tag(sync=True) for n in (LATENCY, LOADS, LANES))
+    latency, lanes = (traitlets.Int(n).tag(sync=True) for n in (LATENCY, LANES))
+    loads = traitlets.Dict({str(units): loads for units, loads in LOADS.items()}).tag(sync=True)
 
     def __init__(self, rows=7, vectors=2, *, registers=32, units=2, step=2):
         chosen = {
             "registers": as_word("registers", registers, ("32", "16")),
-            "units": as_word("units", units, ("2", "1")),
+            "units": as_word("units", units, UNITS),
         }
         rng = np.random.default_rng(3)
         a, b = (rng.integers(0, 4, shape) for shape in ((MOST_ROWS, LENGTH), (LENGTH, MOST_VECTORS * LANES)))

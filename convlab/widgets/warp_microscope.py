@@ -128,10 +128,11 @@ class WarpMicroscope(Live):
             wanted=bytes_text(request["wanted"]),
             **names,
         )
-        each = f"{access['cost'] / access['count']:.4g} {_units(access)}"
+        each = f"{access['cost'] / access['count']:.4g}"
+        unit = _units(access) if each != "1" else "pass" if access["space"] == "shared" else "sector"
         return (
             f"One memory request of a warp, in the kernel “{kernel['name']}”. {told} "
-            f"{self._finding(access, request)}. All requests of this line: {each} each."
+            f"{self._finding(access, request)}. All requests of this line: {each} {unit} each."
         )
 
     def _finding(self, access: dict, request: dict) -> str:

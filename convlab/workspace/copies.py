@@ -20,6 +20,8 @@ from convlab.errors import ParameterError
 from convlab.support.files import read_text, replacing, write_atomically
 from convlab.support.learners_folder import RECORD
 
+KEPT = "keep_output"  # the tag of the cell whose picture is there before anything is run
+
 
 @dataclass(frozen=True)
 class Copy:
@@ -82,9 +84,13 @@ def digest(path: Path) -> str | None:
 
 
 def has_outputs(path: Path) -> bool:
-    """Return whether the notebook was run and saved."""
+    """Return whether the notebook was run and saved; the picture that it opens with says nothing of that."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+    return any(
+        cell.get("execution_count")
+        or (cell.get("outputs") and KEPT not in cell.get("metadata", {}).get("tags", ()))
+        for cell in cells
+    )
 
 
 def free_name(path: Path) -> Path:

@@ -133,6 +133,9 @@ class _Renderer(IPythonRenderer):
         # To find pictures in it, nbconvert would close what is opened here and is closed further down.
         return super().block_html(html) if "<img" in html else html
 
+    def inline_html(self, html: str) -> str:
+        return super().inline_html(html) if "<img" in html else html
+
     def inline_math(self, body: str) -> str:
         return _formula(body, as_block=False)
 

@@ -394,11 +394,12 @@ def test_costs_of_groups(javascript):
 
 
 def test_bounds_of_a_tile(javascript):
-    names = ("rows", "vectors", "registers", "units", "latency", "loads")
-    sizes = itertools.product(range(1, 15), range(1, 5), (16, 32), (1, 2), (LATENCY,), (LOADS,))
-    given = [dict(zip(names, size, strict=True)) for size in sizes]
+    names = ("rows", "vectors", "registers", "units")
+    sizes = itertools.product(range(1, 15), range(1, 5), (16, 32), LOADS)
+    tiles = [dict(zip(names, size, strict=True)) for size in sizes]
+    given = [tile | {"latency": LATENCY, "loads": LOADS[tile["units"]]} for tile in tiles]
     for raw, got in zip(given, javascript(RegisterTile(), "m.tileBounds(d)", given), strict=True):
-        bounds = TileBounds(*(raw[name] for name in names[:4]))
+        bounds = TileBounds(*(raw[name] for name in names))
         counts = {
             name: getattr(bounds, name) for name in ("used", "spilled", "fetched", "cycles", "limit", "share")
         }

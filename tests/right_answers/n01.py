@@ -15,7 +15,13 @@ def convolve(x, w, stride, padding):
     )
 
 
+def mend(x, w, stride, top, left):
+    """The border of zeros is made, not asked about."""
+    return convolve(np.pad(x, [(0, 0), (top, top), (left, left), (0, 0)]), w, stride, 0)
+
+
 RIGHT = {
     "output_size": lambda H, R, s, p, d: len(range(0, H + 2 * p - d * (R - 1), s)),
+    "mend": mend,
     "convolve": convolve,
 }

@@ -23,8 +23,19 @@ def through_the_buffer(x, offsets, w, pixels):
     return windows @ w.reshape(len(w), -1).T
 
 
+def indirect_tile(x, start, places, w):
+    """Pixel by pixel: its taps side by side, times the filters as a matrix."""
+    sums = np.zeros((2, 2))
+    for pixel in range(2):
+        inside = places[:, pixel] >= 0
+        rows = [x[start + place :][: w.shape[1]] for place in places[inside, pixel]]
+        if rows:
+            sums[pixel] = np.concatenate(rows) @ w[inside].reshape(-1, 2)
+    return sums
+
+
 RIGHT = {
     "buffer": buffer,
-    "places": lambda o, image, size: (o + image * size + 1) * (o >= 0) - 1,
+    "indirect_tile": indirect_tile,
     "through_the_buffer": through_the_buffer,
 }

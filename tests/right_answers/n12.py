@@ -5,17 +5,6 @@ from math import ceil
 from convlab.gpu.numba_cuda import cuda, float32
 
 
-def blocks_at_once(threads, registers, shared_bytes):
-    """Put in one block after the other until something runs out."""
-    blocks = 0
-    while True:
-        more = blocks + 1
-        room = more * threads <= 2048 and more * threads * registers <= 65536 and more <= 32
-        if not (room and more * (shared_bytes + 1024) <= 228 * 1024):
-            return blocks
-        blocks = more
-
-
 @cuda.jit
 def register_tile(a, b, y):
     """The numbers of a in four names, those of b one at a time, and the sums in a flat array."""
@@ -37,6 +26,5 @@ def register_tile(a, b, y):
 
 RIGHT = {
     "fetched": lambda M, N, K, block_m, block_n: K * (M * ceil(N / block_n) + N * ceil(M / block_m)),
-    "blocks_at_once": blocks_at_once,
     "register_tile": register_tile,
 }

@@ -7,5 +7,5 @@ It needs Numba, NumPy and SciPy; pytest and hypothesis for the device tests; PyT
 - `steps`: what is measured, the most important first. Each step runs in a process of its own.
 - `run`: starts those processes one after the other, and goes on where the last run stopped.
 - `journal`: what they find, line by line on disk, and the file of measurements that is made of it.
-- `device_tests`, `roofs`, `cudnn`, `facts`: what a step needs. `report`: what came of it, in tables.
+- `device_tests`, `cudnn`, `facts`: what a step needs. `report`: what came of it, in tables.
 """

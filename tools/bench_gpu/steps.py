@@ -28,13 +28,13 @@ from convlab.algorithms import ALGORITHMS
 from convlab.benchmark import layers
 from convlab.benchmark.baselines import at_hand
 from convlab.benchmark.comparison import Comparison, Effort
+from convlab.benchmark.gpu import roofs
 from convlab.benchmark.gpu.ladders import IMAGES, Ladder, image, in_batches, ladders
 from convlab.benchmark.gpu.times import enter_copy
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.suite import Task
 from convlab.errors import ConvError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
-from tools.bench_gpu import roofs
 from tools.bench_gpu.cudnn import CUDNN, FLOAT32
 from tools.bench_gpu.journal import Journal
 

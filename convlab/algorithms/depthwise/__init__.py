@@ -6,7 +6,9 @@
 With m = 1 a number of x meets R*S weights and no more, so there is no matrix product to make of it: its
 filters would be one column each. But channels lie side by side in memory, and so do their sums. A vector of
 channels of one pixel times the vector of their weights gives a vector of sums, in place: no copy of x, and no
-table of places. The window slides along a line; each pixel is loaded once for all the sums that want it.
+table of places. The window slides along a line: a tile loads each of its pixels once for a line of taps, and
+adds it to all the sums that want it. A window with holes or long steps, or of other than 3, 5 or 7 taps, goes
+tap by tap.
 Taps above and below the picture are left out; taps beside it read a row of zeros.
 
 With m > 1 filters share a channel, and a little of the matrix product comes back: one number of x, a vector

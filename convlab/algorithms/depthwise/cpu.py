@@ -17,6 +17,7 @@ from convlab.cpu.register_tile import accumulate, store, tile_for, within, zeros
 from convlab.cpu.sliding_window import slide, window_for
 from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
+from convlab.support.checked import checked
 
 
 class Sizes(NamedTuple):
@@ -51,17 +52,36 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    sides = (problem.N * problem.P, 1), (problem.C, tile_for(problem.dtype).cols)
+    parallel_for(threads, *sides, depthwise_part, _shared, *_arguments(problem, x, panels, workspace, y))
+
+
+@checked
+def as_called(problem: ConvProblem) -> tuple:
+    """Return what `depthwise_part` takes for a whole layer, its arrays all zeros: to read its machine code.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+        A layer that depthwise serves.
+    """
+    shapes = problem.x_shape, problem.w_shape, problem.y_shape
+    x, w, y = (np.zeros(shape, problem.dtype) for shape in shapes)
+    arguments = _arguments(problem, x, pack(problem, w), allocate(problem, 1), y)
+    return 0, problem.N * problem.P, 0, problem.C, *arguments
+
+
+def _arguments(problem, x, panels, workspace, y) -> tuple:
+    """Return what the kernel takes after its part of y."""
     tile, (stride, corner, dilation) = tile_for(problem.dtype), problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
     sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
     window = window_for(problem.S, stride[1], dilation[1]) if problem.K == problem.C else None
-    arguments = window, tile, x.reshape(-1), panels, y.reshape(-1), workspace["outside"], sizes
-    lines = problem.N * problem.P
-    parallel_for(threads, (lines, 1), (problem.C, tile.cols), _depthwise, _shared, *arguments)
+    return window, tile, x.reshape(-1), panels, y.reshape(-1), workspace["outside"], sizes
 
 
 @njit
-def _depthwise(first, end, left, right, window, tile, x, panels, y, outside, sizes):
+def depthwise_part(first, end, left, right, window, tile, x, panels, y, outside, sizes):
     """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
     if window is not None:  # a column of a tile is a channel
         whole = whole_panels(right, tile)
@@ -136,4 +156,4 @@ def _taps_inside(start, step, taps, size):
 def _shared(parts, window, tile, x, panels, y, outside, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _depthwise(first, end, left, right, window, tile, x, panels, y, outside, sizes)
+        depthwise_part(first, end, left, right, window, tile, x, panels, y, outside, sizes)

@@ -173,7 +173,7 @@ RUNGS = (
     Rung(
         "weights in constant memory",
         "The weights are part of the program, so there is a kernel for each filter.",
-        "No request for a weight is left; the requests for pixels stay as they are.",
+        "No global request for a weight is left; the requests for pixels stay as they are.",
         _run_constant,
         constant,
         _pack_constant,
@@ -190,7 +190,7 @@ RUNGS = (
     Rung(
         "patch in registers",
         "A thread computes 8 x 4 outputs and loads each pixel under them once, four by four.",
-        "A quarter of the requests for each pixel, a quarter of the stores, and no barrier.",
+        "Four pixels to a request, four outputs to a store, and no barrier.",
         gpu_filter_patch.run,
         gpu_filter_patch.patch,
         refuses=lambda problem: refuses(problem) or gpu_filter_patch.refuses(problem),

@@ -12,6 +12,9 @@ on the right would wrap around and read pixels from the left. So a transform has
 columns, as many as the padded picture, and what lies behind the picture is zero. A picture of real numbers
 needs half of the frequencies only: the others are their conjugates.
 
+With a stride most of the outputs would be thrown away. It is refused; for a large filter a transform would
+still have fewer operations than the definition (notebook 07).
+
 Every pixel takes part in every frequency, and so does what is rounded there. An output y is off by
 
     8 * eps * (rounding * rms(x) * norm(w[k]) + |y|)         rms: the root of the mean square of the picture
@@ -34,7 +37,7 @@ from convlab.problem import ConvProblem
 
 
 def refuses(problem: ConvProblem) -> str | None:
-    """Return why a transform cannot serve: all outputs come at once, between neighbours."""
+    """Return why a transform does not serve: it computes every output, of a filter without gaps."""
     for name in ("stride", "dilation"):
         if getattr(problem, name) != (1, 1):
             v, h = getattr(problem, name)

@@ -3,7 +3,7 @@
     y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: `load_implicit`
 
 Blocks of threads compute tiles of y; pieces of A and w go to shared memory, from there to registers. On every
-rung it is the same kernel (`gemm.kernel`): what changes from rung to rung is one of its sizes. The rungs
+rung it is the same kernel (`gemm.kernel`): only its sizes change from rung to rung. The rungs
 are those of Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022), with the index
 map in the place of a matrix.
 """
@@ -121,7 +121,7 @@ RUNGS = (
         "deeper pieces",
         Tile(128, 128, 16, thread_m=8, thread_n=8, width=4, buffers=2),
         "Pieces are twice as long: half as many barriers, addresses and turns of the loop.",
-        "The same traffic; a larger part of the instructions multiplies. But twice as much is on its way, "
-        "and on some GPUs the registers no longer suffice: the compiler spills.",
+        "The same traffic; a larger part of the instructions multiplies. But twice as much is on its way: "
+        "where the registers no longer suffice, the compiler spills.",
     ),
 )

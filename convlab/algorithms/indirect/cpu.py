@@ -5,7 +5,7 @@
             rows = x at the places of the tile's pixels          zeros where they fall on padding
             sums += rows @ the tap's weights of the panel
 
-A tap that falls on padding for all pixels of a tile is left out.
+A tap that falls on padding for all pixels of a tile is left out, where it has channels enough to ask for it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from convlab.problem import ConvProblem
 __all__ = ["allocate", "pack", "resize", "run"]
 
 pack = pack_filters
+WORTH_ASKING = 32  # channels: to ask whether a shorter tap is on padding takes longer than to add its zeros
 
 
 def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
@@ -53,13 +54,14 @@ def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, 
 @njit
 def _block(low, high, left, right, tile, x, offsets, outside, panels, y, g, sizes):
     (image, pixels, taps, channels, filters, y_row), tiles = sizes, len(offsets)  # tiles of one image
+    asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
         for _ in range(low, high):
             m = i * tile.rows
             sums, q = zeros(tile), g * panels.shape[1] + k * taps * channels
             for t in range(taps):
-                if outside is not None and _all_outside(offsets, i, t, tile.rows):  # nothing to add
+                if outside is not None and asks and _all_outside(offsets, i, t, tile.rows):  # adds nothing
                     q += channels * tile.cols
                     continue
                 rows = listed(tile, x, n * image + g * channels, offsets, (i * taps + t) * tile.rows, outside)

@@ -11,6 +11,7 @@ from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.gpu.ladders import ladders
 from convlab.benchmark.layers import Workload
+from convlab.benchmark.roofline import Roofline, of_device
 from convlab.benchmark.saved import GPU, Measurement
 from convlab.benchmark.saved_runs import runs
 from convlab.gpu.device import gpu_trouble
@@ -82,6 +83,27 @@ def layer_times(workload: Workload, names: Iterable[str]) -> DeviceTimes:
     return DeviceTimes(saved_from(kept), {name: rows[name] for name in names if name in rows})
 
 
+def device_roofline() -> tuple[str, Roofline | None]:
+    """Return the roofs of a GPU, and where they come from: measured here, else the newest that were saved.
+
+    Returns
+    -------
+    source : str
+        The machine and the date; or why there are no roofs.
+    roofline : Roofline or None
+    """
+    if not (trouble := gpu_trouble()):
+        from convlab.benchmark.gpu import roofs
+        from convlab.benchmark.gpu.clock import EventClock
+        from convlab.gpu.numba_cuda import cuda
+
+        found = roofs.measure(EventClock(), cuda.get_current_device().MULTIPROCESSOR_COUNT).as_dict()
+        return (source := _measured_here()), of_device(found, source)
+    if (kept := newest("layers_1")) and kept.header["roofs"]:
+        return (source := saved_from(kept)), of_device(kept.header["roofs"], source)
+    return _not_measured(trouble), None
+
+
 def measure(workload: Workload, algorithms: Mapping[str, Algorithm], clock=None) -> dict[str, Timing]:
     """Check each algorithm on the device, and time them in turns; one that fails is left out.
 
@@ -137,4 +159,4 @@ def saved_from(kept: Measurement) -> str:
 
 
 def _not_measured(trouble: str) -> str:
-    return f"not measured here yet: {trouble}, and no measurement of one is kept"
+    return f"not measured here yet, and no measurement of a GPU is kept. Why: {trouble}"

@@ -7,11 +7,12 @@ The unit of the model is the time of a multiply-add on one multiprocessor. The b
                * (instructions of a multiply-add  +  FETCH * (1/block_m + 1/block_n))
     instructions  =  1  +  reads of shared memory  +  OTHERS / multiply-adds of a thread in a piece
 
-A 128 x 128 tile needs the fewest instructions and fetches. But a picture of 14 x 14 pixels is two such tiles,
+A 128 x 128 tile needs the fewest instructions and fetches. But a picture of 14 x 14 pixels is two tiles high,
 and most multiprocessors would have nothing to do. Smaller tiles are more blocks; and where even they are too
 few, the sums are cut: each block adds up a part of K, and a second kernel adds the parts (split-K).
 
-The constants are guesses from the assembly and from data sheets. They decide on speed, never on the result.
+The constants are guesses from the assembly and from data sheets. They decide on speed, and of
+the result on the last bits alone, through the order of the sums.
 """
 
 from __future__ import annotations

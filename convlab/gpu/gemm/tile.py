@@ -7,8 +7,8 @@ A and a piece of B are brought to shared memory, where all its threads read them
 thread_m x thread_n of the numbers in its registers, and every number that it reads serves a whole row or
 column of them. Bigger tiles read less memory for each operation, but need more registers and shared memory.
 
-Wave, a language for such kernels, has the same words, but for two: waves of a block are `warps` here, and
-elements per thread of a load are `width`.
+Wave, a language for such kernels, has the same words, but for two: its waves are `warps` here, and its
+ELEMS_PER_THREAD, the numbers of one load or store of a thread, is `width`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Tile:
         for name in ("block_n", "block_k", "thread_m", "thread_n"):
             if getattr(self, name) % self.width:
                 raise ParameterError(
-                    f"{name}={getattr(self, name)}; expected a multiple of width={self.width}"
+                    f"{name}={getattr(self, name)}; expected a multiple of width={self.width}, or width=1"
                 )
         if self.threads > MOST_THREADS:
             raise ParameterError(

@@ -47,7 +47,7 @@ def cp_async_wait(simulation, groups):
             simulation.copies.arrive(copy)
 
 
-# -- tensor cores --------------------------------------------------------------------------------------------
+# -- tensor cores: products are exact as on a device; sums are rounded, a device cuts them off ---------------
 
 
 def ldmatrix_x4(simulation, shared, index):

@@ -190,7 +190,7 @@ class ThreadBlock:
         if gone is not None:
             some = sum(lane.done for lane in lanes)
             text = f"{some} of {len(lanes)} threads have already returned, thread {gone.index} among them"
-            self._diverged(first, None, text + ", when the others wait here")
+            self._diverged(first, None, text + ", when the others wait here: the barrier is for all")
         other = next((lane for lane in waiting if lane.waits[1] != first.waits[1]), None)
         if other is not None:
             text = f"thread {first.index} waits at one barrier, thread {other.index} at another"

@@ -1,4 +1,4 @@
-"""Notebook 12: how many blocks a multiprocessor has room for."""
+"""Notebook 14: how many blocks a multiprocessor has room for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def blocks_at_once(threads, registers, shared_bytes):
 
 
 EXERCISE = Exercise(
-    notebook="12",
+    notebook="14",
     statement="blocks_at_once(threads, registers, shared_bytes) returns how many blocks a multiprocessor of "
     "an H100 has room for; threads and shared_bytes are those of a block, registers those of a thread.",
     solution=blocks_at_once,

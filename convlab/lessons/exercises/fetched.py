@@ -28,7 +28,7 @@ def _answer(M, N, K, block_m, block_n) -> int:
 EXERCISE = Exercise(
     notebook="12",
     statement="fetched(M, N, K, block_m, block_n) returns how many numbers of both matrices all blocks "
-    "fetch; what lies past an edge is not fetched.",
+    "fetch; what the matrices do not have is not counted.",
     solution=fetched,
     why="A row of the first matrix is fetched by every block that stands beside the others in its line, so "
     "as often as blocks lie side by side. The last ones may hang over: they are blocks too, but what they "
