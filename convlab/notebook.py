@@ -84,7 +84,13 @@ def show(*functions: Callable, begin: str = "", end: str = "") -> Code:
     """
     from IPython.display import Code
 
-    return Code("\n\n".join(_source(function, begin, end) for function in functions), language="python")
+    class Source(Code):
+        """Code whose long lines break between words: JupyterLab breaks what is shown anywhere."""
+
+        def _repr_html_(self):
+            return super()._repr_html_().replace("<pre>", '<pre style="word-break: normal">', 1)
+
+    return Source("\n\n".join(_source(function, begin, end) for function in functions), language="python")
 
 
 def _source(function: Callable, begin: str, end: str) -> str:

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from numba.core.extending import _Intrinsic
+
 DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".gpu", ".gpu.simulator")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
@@ -27,7 +29,7 @@ def public() -> dict:
 
 def _is_kernel(thing) -> bool:
     """Numba compiles it: its arguments are looked at by no Python."""
-    return not inspect.isclass(thing) and (hasattr(thing, "py_func"))
+    return not inspect.isclass(thing) and (hasattr(thing, "py_func") or isinstance(thing, _Intrinsic))
 
 
 def _takes(thing) -> bool:

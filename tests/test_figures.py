@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from convlab import ConvProblem, figures
+from convlab import ConvError, ConvProblem, figures
 from convlab.auto import speeds
 from convlab.auto.predict import predict
 from convlab.auto.timing import Timing
+from convlab.benchmark import datasheets
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
 from convlab.figures import charts
@@ -67,6 +68,7 @@ PICTURES = {
     ),
     "staircase": lambda: figures.staircase({8192: 2e11, 16384: 1e11}, title="Down", alt="a step down"),
     "tensors": lambda: figures.tensors(PROBLEM),
+    "chip": lambda: figures.chip(datasheets.load("nvidia_h100")),
     "mma layout": lambda: figures.mma_layout(lane=9),
     "pipeline": lambda: figures.pipeline(),
     "tap addresses": lambda: figures.tap_addresses(),
@@ -93,6 +95,11 @@ def test_alt_is_required_and_escaped():
     plt.close("all")
     assert 'alt="5 &lt; 6 &quot;yes&quot;"' in figures.show(plt.figure(), '5 < 6 "yes"')._repr_html_()
     assert not plt.get_fignums()
+
+
+def test_a_machine_whose_chip_is_not_known_is_not_drawn():
+    with pytest.raises(ConvError, match="'NVIDIA T4'; its datasheet does not say how it is built"):
+        figures.chip(datasheets.load("nvidia_t4"))
 
 
 def test_tensors_says_every_size():

@@ -40,6 +40,7 @@ def test_a_source_is_shown_without_decorators_and_description():
     assert seven_loops.__doc__.splitlines()[0] not in text
     kernel = one_thread_per_output("float32")
     assert show(kernel).data.startswith("def ")
+    assert '<pre style="word-break: normal">' in show(kernel)._repr_html_()
     part = show(kernel, begin="i = cuda.grid", end="y[").data.splitlines()
     assert part[0].startswith("i = cuda.grid")
     assert part[-1].strip().startswith("y[")

@@ -142,12 +142,72 @@ def widget(request):
         (MemoryBlowup, {"dtype": "int8"}, "int8"),
         (MemoryBlowup, {"algorithm": "magic"}, "algorithm='magic'; expected one of direct"),
         (MemoryBlowup, {"algorithm": ["im2row"]}, "algorithm=['im2row']"),
+        (MemoryBlowup, {"known": ()}, "known=(); expected names of algorithms"),
+        (MemoryBlowup, {"known": "direct"}, "known='direct'; expected names"),
+        (MemoryBlowup, {"known": ("magic",)}, "known='magic'; expected one of direct"),
+        (MemoryBlowup, {"known": ("direct",)}, "algorithm='im2row'; expected one of direct"),
         (MemoryBlowup, {"algorithm": None}, "algorithm=None"),
     ],
 )
 def test_bad_opening_state_is_refused(kind, state, words):
     with pytest.raises(ConvError, match=re.escape(words)):
         kind(**state)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WIDGETS if kind is not Guess], ids=lambda k: k.__name__)
+def test_steps_are_legal_short_and_differ(kind):
+    """Each is a state that Python takes, too, and leads somewhere else than the others."""
+    opened = kind()
+    steps = opened.lead()
+    assert len(steps) == 3
+    assert steps[0].state == {}  # it is how the widget opens
+    found = []
+    for step in steps:
+        assert len(step.words.split()) <= 25
+        assert step.words[-1] in ".?!:"
+        assert step.state.keys() <= opened.opening.keys()
+        one = kind()
+        for name, value in (one.opening | dict(step.state)).items():
+            setattr(one, name, value)
+        found.append(one.words())
+    assert len(set(found)) == 3
+
+
+@pytest.mark.workshop
+def test_steps_lead_somewhere_in_every_notebook():
+    from tools.stills import ROOT, shown_in
+
+    shown = [widget for path in sorted((ROOT / "notebooks").glob("*.ipynb")) for widget in shown_in(path)]
+    assert len(shown) > 12
+    for widget in shown:
+        states = [widget.opening | dict(step.state) for step in widget.lead()]
+        assert len(states) > 1 or widget.measured_here is None or len(widget.kernels) == 1
+        assert all(states.count(state) == 1 for state in states), widget.words()
+        for name, value in (pair for state in states for pair in state.items()):
+            setattr(widget, name, value)
+
+
+def test_the_microscope_leads_through_kernels_of_your_own():
+    traces = {access.name: access.trace() for access in ACCESS_PATTERNS[:4]}
+    shown = WarpMicroscope(traces, kernel=1)
+    assert [step.state for step in shown.lead()] == [
+        {},
+        {"kernel": 0, "access": 0, "step": 0},
+        {"kernel": 2, "access": 0, "step": 0},
+    ]
+    assert "“one for all”, x" in shown.lead()[2].words
+    assert WarpMicroscope(traces["side by side"]).lead() == []  # one kernel: look at it
+
+
+def test_the_memory_explorer_lists_what_is_known():
+    shown = MemoryBlowup(known=("im2col", "direct"), algorithm="im2col")
+    assert "direct" in shown.words()
+    assert "im2row" not in shown.words()
+    assert '"im2row"' not in shown.tables()
+    with pytest.raises(ConvError, match="algorithm='im2row'; expected one of direct, im2col"):
+        shown.algorithm = "im2row"
+    assert len(shown.lead()) == 3
+    assert len(MemoryBlowup(known=("im2row",)).lead()) == 2
 
 
 def test_a_value_set_later_is_checked_too():
@@ -207,7 +267,7 @@ def test_bundle_has_a_live_view_and_what_stands_in_for_it(widget):
 
 
 def test_alt_text_says_the_numbers():
-    assert "whose value is 15" in SlidingWindow().words()
+    assert "whose value is 15" in SlidingWindow(stride=2).words()
     assert "9.0 times as many" in Im2colFills().words()
     assert "36 cells are 14 different numbers of the picture and 6 zeros" in TileByTile().words()
     assert "36 multiplications instead of 144" in WinogradTile(m=4).words()

@@ -181,6 +181,8 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "algorithms.winograd.reference.run": _HOT,
     "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
     "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
+    "algorithms.winograd.transforms.in_steps": "takes what `transforms` made, in exact numbers",
+    "algorithms.winograd.transforms.operations": "as `in_steps`",
     "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",
     "gpu.kernels.kernel": "Numba looks at its options, and says in its own words what is wrong",
     "gpu.kernels.device_function": "as `kernel`",
@@ -382,6 +384,7 @@ def rows() -> dict[str, Call]:
         right={"shape": {"0", "(0, 1, 2)", "[]", "an array"}, "dtype": AS_NUMPY},
     )
     row("algorithms.depthwise.cpu.as_called", problem=ConvProblem(1, 5, 6, 4, 4, 3, 3, groups=4))
+    row("cpu.tile_model.TileBounds", rows=7, vectors=2, registers=32, units=2)
     row("cpu.assembly.hottest_loop", kernel=one_by_one, arguments=(w[0, 0], w[0, 0], w[0, 0]), trusted=True)
     block = convlab_blocks(problem)
     row("inspect.block_footprint.implicit_gemm_blocks", problem=problem, block_m=4, block_n=4, block_k=4)

@@ -54,9 +54,11 @@ def run_lines(lines: list[ast.stmt], is_shown: Callable[[ast.stmt], bool]) -> li
 
 
 def _names(line: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the names that a line makes, and those it uses; what is local to a function is neither."""
+    """Return the names that a line makes or writes into, and those it uses; a function's own are neither."""
     whole = symtable.symtable(ast.unparse(line), "line", "exec")
     made = {one.get_name() for one in whole.get_symbols() if one.is_assigned() or one.is_imported()}
+    written = [node for node in ast.walk(line) if isinstance(node, ast.Subscript)]
+    made |= {ast.unparse(node.value) for node in written if isinstance(node.ctx, ast.Store)}
     used, tables = set(), [whole]
     while tables:
         table = tables.pop()

@@ -13,11 +13,23 @@ and the slowest of them wins, as long as everything fits into the registers. Cou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from convlab.errors import ParameterError
+from convlab.support.checked import Count, checked
+from convlab.support.checks import check_whole, said
 
 LATENCY = 4  # cycles until a sum takes its next product; what most present x86 and ARM cores are near
 LOADS = {1: 2, 2: 2, 4: 3}  # in a cycle, on cores that begin so many multiply-adds in one
 
 
+def _known_units(name: str, value: Any) -> int:
+    if check_whole(name, value, least=1) not in LOADS:
+        raise ParameterError(f"{name}={said(value)}; expected one of {', '.join(map(str, LOADS))}")
+    return value
+
+
+@checked
 @dataclass(frozen=True)
 class TileBounds:
     """What one step k costs a tile of `rows` x `vectors` registers, by count.
@@ -31,10 +43,10 @@ class TileBounds:
         Multiply-adds on vectors that it begins in a cycle: 1 or 2, or 4 on some ARM cores.
     """
 
-    rows: int
-    vectors: int
-    registers: int = 32
-    units: int = 2
+    rows: Count
+    vectors: Count
+    registers: Count = 32
+    units: Annotated[int, _known_units] = 2
 
     @property
     def multiply_adds(self) -> int:

@@ -1,8 +1,8 @@
 """Figures to move: drawn in the browser, alive in exported pages too, with a still for everywhere else.
 
-Read `shared/live.py` first, which all of them are, then one widget: `register_tile.py` is the state and its
-words, `register_tile.js` the drawing, `register_tile.png` the photograph. What the larger ones know of layers
-and machines is in files of its own, such as `roofline_data.py`.
+Read `shared/live.py` first, which all of them are, then one widget: `register_tile.py` is the state, its
+words, and the steps that lead into it, `register_tile.js` the drawing, `register_tile.png` the photograph.
+What the larger ones know of layers and machines is in files of its own, such as `roofline_data.py`.
 """
 
 from convlab.widgets.channel_mixing import ChannelMixing

@@ -2,8 +2,9 @@
 
 import { letters, samePadding, tensorBytes } from "./shared/formulas.js";
 import { bytesText, countText, fixed, plural, ratioText } from "./shared/numbers.js";
-import { chip, html, live, numberBox, segments, sentence, slider } from "./shared/page.js";
+import { chip, html, live, more, numberBox, segments, sentence, slider } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 
 const SIDE = 16; // cells along the picture's edges; each stands for C/16 channels, or filters
 
@@ -47,7 +48,7 @@ function build(page) {
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" }, "Move the slider from one group to as many groups as channels. Watch what falls, and what does not."),
+    guide(page),
     html("div", { class: "cl-player" }, html("span", { class: "cl-knob" }, "groups"),
       slider(page, {
         name: "step", label: "groups", count: ({ channels }) => stepsOf(Number(channels)).length,
@@ -55,15 +56,16 @@ function build(page) {
       }), groups),
     html("div", { class: "cl-stage cl-top" },
       html("div", { class: "cl-figure" },
-        html("div", { class: "cl-caption" }, chip("filter", "w"), " ", caption), html("div", { class: "cl-scroll" }, grid.node)),
+        html("div", { class: "cl-caption" }, chip("filter", "w"), " ", caption), grid.box),
       costs),
     story,
     html("div", { class: "cl-bar cl-tight" },
       knob("channels and filters", segments(page, {
         name: "channels", label: "channels", options: ["16", "64", "256", "512"].map((C) => [C, C]),
-      })),
+      }))),
+    more(html("div", { class: "cl-bar cl-tight" },
       knob("H = W", numberBox(page, { name: "size", label: "H and W" })),
-      knob("R = S", numberBox(page, { name: "taps", label: "R and S" }))));
+      knob("R = S", numberBox(page, { name: "taps", label: "R and S" })))));
 
   return function draw(state) {
     const [C, G] = [Number(state.channels), groupsOf(state)];

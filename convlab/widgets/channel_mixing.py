@@ -7,7 +7,7 @@ from dataclasses import replace
 from convlab.cost.layers import cost_of
 from convlab.problem import ConvProblem
 from convlab.support.units import count_text, ratio_text
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 CHANNELS = ("16", "64", "256", "512")
@@ -23,6 +23,16 @@ def mixing_layer(problem: ConvProblem) -> ConvProblem:
     """Return the 1x1 layer that mixes the channels of a layer's output again, as many as it has."""
     sizes = {"N": problem.N, "H": problem.P, "W": problem.Q, "C": problem.K, "K": problem.K}
     return ConvProblem(**sizes, R=1, S=1, dtype=problem.dtype)
+
+
+FIRST_STEPS = (
+    Step("Slide from one group to as many groups as channels. What falls, and what does not?"),
+    Step("Depthwise: each filter reads one channel. How many FLOPs are left for each byte?", {"step": 5}),
+    Step(
+        "Depthwise filters of 7 × 7, over five times the taps: what does that add to both layers together?",
+        {"step": 5, "taps": 7},
+    ),
+)
 
 
 class ChannelMixing(Live):
@@ -50,6 +60,7 @@ class ChannelMixing(Live):
     (256, 3, 3, 1)
     """
 
+    first_steps = FIRST_STEPS
     channels = Choice(CHANNELS, "256")
     step = Whole(0, 5, 2)
     size, taps = Whole(7, 112, 28), Whole(1, 7, 3)

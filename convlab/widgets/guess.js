@@ -12,7 +12,7 @@ function build(page, memory) {
   const { question, unit, sealed } = page.state();
   const form = entry(page, unit, (guess) => lock(guess));
   const [answer, more] = [html("div", {}), html("div", { class: "cl-again" })];
-  page.root.append(html("div", { class: "cl-head" }, "Predict"), html("div", { class: "cl-title" }, question), form.node, answer, more);
+  page.root.append(html("div", { class: "cl-head" }, "Predict"), html("div", { class: "cl-title" }, marked(question)), form.node, answer, more);
   let [shown, wantsMore] = ["", false];
 
   const lock = (guess) => {
@@ -96,14 +96,17 @@ function drawn(figure) {
   return place;
 }
 
-/** Paragraphs, with `code` and *emphasis*. */
-function prose(text) {
+/** Text with its `code` and *emphasis*. */
+function marked(text) {
   const mark = (part) =>
     part.length > 2 && part.startsWith("`") ? html("code", {}, part.slice(1, -1))
       : part.length > 2 && part.startsWith("*") ? html("em", {}, part.slice(1, -1)) : part;
-  return text.split(/\n\s*\n/).filter((one) => one.trim()).map((one) =>
-    html("p", {}, one.trim().split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map(mark)));
+  return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map(mark);
 }
+
+/** Paragraphs of it. */
+const prose = (text) =>
+  text.split(/\n\s*\n/).filter((one) => one.trim()).map((one) => html("p", {}, marked(one.trim())));
 
 const unsealed = (sealed) =>
   JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(sealed), (one) => one.charCodeAt(0))));

@@ -45,6 +45,7 @@ class Guess(Live):
     name : str
         What the guess is remembered by.
     question : str
+        With `code` and *emphasis*.
     actual : float
         What was computed or measured: any finite number. One that keeps its interval, `Measured`, is told by
         it, and not judged by where it is too wide.

@@ -2,8 +2,9 @@
 
 import { letters, readersOf, tapOrder, whyNot, windowOf } from "./shared/formulas.js";
 import { digits, plural, ratioText } from "./shared/numbers.js";
-import { chip, html, live, numberBox, player, segments, sentence, toggle } from "./shared/page.js";
+import { chip, html, live, more, numberBox, player, segments, sentence, toggle } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 
 const problemOf = ({ H, W, C, R, S, stride, padding }) => ({
   ...{ N: 1, H, W, C, K: 1, R, S, dilation: [1, 1] },
@@ -59,27 +60,24 @@ function build(page) {
   const counts = html("div", { class: "cl-counts" });
   const lesson = html("div", { class: "cl-lesson" });
   const figure = (grid, role, name, caption, extra = "") => html("div", { class: `cl-figure ${extra}` },
-    html("div", { class: "cl-caption" }, chip(role, name), " ", caption), html("div", { class: "cl-scroll" }, grid.node));
+    html("div", { class: "cl-caption" }, chip(role, name), " ", caption), grid.box);
   const panel = html("div", { class: "cl-panel cl-gone" }, counts, lesson);
   const stage = html("div", { class: "cl-stage cl-top" },
     html("div", { class: "cl-left" }, figure(image, "input", "x", captions.image), panel),
     figure(matrix, "workspace", "matrix", captions.matrix, "cl-gone"), trouble);
   const title = html("div", { class: "cl-title" });
-  const scroll = matrix.node.parentElement;
+  const scroll = matrix.box.firstChild;
   const knob = (name) =>
     html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, name), numberBox(page, { name, label: name }));
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      "Play it. Then point at a pixel to find all its copies, or turn on “copies per pixel” and raise the stride to 2."),
+    guide(page),
     html("div", { class: "cl-bar" },
       segments(page, {
         name: "layout_of", label: "layout of the matrix", options: [["im2row", "im2row"], ["im2col", "im2col"]],
         write: (value) => ({ layout_of: value, order: value === "im2row" ? "RSC" : "CRS" }),
       }),
-      html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "along a window"),
-        segments(page, { name: "order", label: "order along a window", options: [["RSC", "R, S, C"], ["CRS", "C, R, S"]] })),
       toggle(page, { name: "copies", label: "copies per pixel" })),
     stage,
     player(page, {
@@ -87,7 +85,10 @@ function build(page) {
       say: (state) => (windows(state) ? `window ${Math.min(state.step + 1, windows(state))} of ${windows(state)}` : "no window"),
     }),
     story,
-    html("div", { class: "cl-bar cl-tight" }, ["H", "W", "C", "R", "S", "stride", "padding"].map(knob)));
+    more(
+      html("div", { class: "cl-bar cl-tight" }, ["H", "W", "C", "R", "S", "stride", "padding"].map(knob)),
+      html("div", { class: "cl-bar" }, html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "along a window"),
+        segments(page, { name: "order", label: "order along a window", options: [["RSC", "R, S, C"], ["CRS", "C, R, S"]] })))));
 
   return function draw(state) {
     const problem = problemOf(state);
@@ -141,7 +142,7 @@ function build(page) {
     const [M, K] = [rows.length, R * S * C];
     const [high, wide] = isRow ? [M, K] : [K, M];
     const size = Math.max(wide, high * 0.8);
-    const unit = size <= 14 ? 26 : size <= 20 ? 22 : 17;
+    const unit = size <= 14 ? 26 : 22;
     const follows = ({ h, w, c }) => pixel && pixel.h === h && pixel.w === w && pixel.c === c;
     matrix.draw({
       rows: high, columns: wide, width: unit, height: isRow ? Math.min(unit, 20) : unit,
@@ -159,8 +160,7 @@ function build(page) {
         story.textContent,
     });
     // Side by side if a little shrinking is enough; a long matrix scrolls, and keeps the present window in sight.
-    stage.style.flexWrap = image.wide + matrix.wide < 1.2 * page.width() ? "nowrap" : "wrap";
-    matrix.node.style.minWidth = `${(matrix.wide * 15) / unit}px`;
+    stage.style.flexWrap = image.least + matrix.least + 70 < page.width() ? "nowrap" : "wrap";
     const scale = matrix.node.getBoundingClientRect().height / matrix.high;
     const now = `${matrix.shape} ${step}`;
     if (!cell && now !== inSight) {

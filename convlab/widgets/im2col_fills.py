@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_choice
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Switch, Whole
 
 LAYOUTS = ("im2row", "im2col")
 ORDERS = ("RSC", "CRS")
+FIRST_STEPS = (
+    Step("Press play: window after window is laid flat, and becomes a row. How many cells will there be?"),
+    Step(
+        "Now each pixel says how often it was copied. Where is it nine times, and where less?",
+        {"copies": True, "step": 19},
+    ),
+    Step(
+        "im2col lays the same matrix down: a window is a column. Is it any smaller?",
+        {"layout_of": "im2col", "order": "CRS", "step": 19},
+    ),
+)
 
 
 class Im2colFills(Live):
@@ -46,6 +57,7 @@ class Im2colFills(Live):
     (20, 1, 18)
     """
 
+    first_steps = FIRST_STEPS
     H, W, C = Whole(2, 6, 4), Whole(2, 6, 5), Whole(1, 3, 2)
     R, S = Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding = Whole(1, 3, 1), Whole(0, 2, 1)

@@ -2,8 +2,9 @@
 
 import { letters, readersOf, whyNot, windowOf } from "./shared/formulas.js";
 import { digits, plural } from "./shared/numbers.js";
-import { chip, html, live, numberBox, player, sentence } from "./shared/page.js";
+import { chip, html, live, more, numberBox, player, sentence } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 import { bufferOf, resizeOf } from "./indirection.js";
 
@@ -61,7 +62,7 @@ function build(page) {
   const change = html("div", { class: "cl-change", role: "status" });
   const trouble = html("div", { class: "cl-trouble", role: "status" });
   const figure = (grid, role, name, key) => html("div", { class: "cl-figure cl-gone" },
-    html("div", { class: "cl-caption" }, chip(role, name), " ", words[key]), html("div", { class: "cl-scroll" }, grid.node));
+    html("div", { class: "cl-caption" }, chip(role, name), " ", words[key]), grid.box);
   const knob = (name, label = name, most = null) => html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, label),
     numberBox(page, {
       name, label, ...(most ? { limits: most } : {}),
@@ -86,10 +87,10 @@ function build(page) {
     figure(output, "output", "y", "output"), trouble);
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      "Point at an output pixel, or at a cell of the buffer. Then change H, W, the batch, the padding: what must be made anew?"),
-    html("div", { class: "cl-bar cl-tight" }, ["H", "W", "C", "R", "S", "stride", "padding"].map((name) => knob(name)),
-      knob("rows", "pixels in a tile"), knob("N", "batch N"), imageKnob),
+    guide(page),
+    html("div", { class: "cl-bar cl-tight" }, knob("H"), knob("N", "batch N")),
+    more(html("div", { class: "cl-bar cl-tight" }, ["W", "C", "R", "S", "stride", "padding"].map((name) => knob(name)),
+      knob("rows", "pixels in a tile"), imageKnob)),
     change,
     stage,
     player(page, {
@@ -170,7 +171,6 @@ function build(page) {
       },
       label: `Indirection buffer of ${plural(table.length, "tile")}, ${R * S} taps and ${plural(rows, "pixel")}. ${story.textContent}`,
     });
-    buffer.node.style.minWidth = `${(buffer.wide * 23) / unit}px`;
     words.image.textContent = `image ${number} of ${N}; the number is a pixel's place in memory`;
     words.zeros.textContent = "what padding reads";
     words.output.textContent = `${P} × ${Q}, counted row by row`;

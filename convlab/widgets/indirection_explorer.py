@@ -8,7 +8,7 @@ import traitlets
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.problem import ConvProblem
 from convlab.support.units import plural
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Whole
 
 SIZES = ("N", "H", "W", "C", "R", "S", "stride", "padding", "rows")
@@ -68,15 +68,34 @@ class IndirectionExplorer(Live):
     R, S = Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding, rows = Whole(1, 3, 1), Whole(0, 2, 1), Whole(1, 7, 3)
     image, step = Whole(0, 2, 0), Whole(0, 11 * 11 - 1, 5)
-    was = traitlets.Dict().tag(sync=True)  # all sizes before the last change; empty: it has just been built
+    was = traitlets.Dict().tag(sync=True, turned=True)  # all sizes before the last change; empty: it is new
 
     def __init__(self, H=5, W=5, C=2, R=3, S=3, *, stride=1, padding=1, N=2, image=0, rows=3, step=5):
         sizes = {"N": N, "H": H, "W": W, "C": C, "R": R, "S": S}
         sizes |= {"stride": stride, "padding": padding, "rows": rows}
-        super().__init__(**sizes, image=image, step=step)
+        # It opens in a state that teaches: the picture has just grown by a row.
+        was = sizes | {"H": H - 1} if isinstance(H, int) and H > 3 else {}
+        limits = {
+            f"was.{name}": (trait.least, trait.most) for name, trait in self.traits().items() if name in SIZES
+        }
+        super().__init__(**sizes, image=image, step=step, was=was, limits=limits)
         self.problem  # noqa: B018 - a filter that does not fit is refused here
-        if self.H > 3:  # opens in a state that teaches: the picture has just grown by a row
-            self.was = {name: getattr(self, name) for name in SIZES} | {"H": self.H - 1}
+
+    def lead(self) -> list[Step]:
+        """Return the steps: what a taller, an unchanged and a wider picture leave of the buffer."""
+        now = {name: getattr(self, name) for name in SIZES}
+        other = self.W + (1 if self.W < 7 else -1)
+        return [
+            Step("The picture has just grown by a row. Which tiles of the table are new, and which stay?"),
+            Step(
+                "Another image of the batch: not one place changes. What is added to them? Point at a cell.",
+                {"image": self.N - 1, "was": now},
+            ),
+            Step(
+                "The width has changed, and every place is new. Press play: why did they all move?",
+                {"W": other, "was": now},
+            ),
+        ]
 
     @property
     def problem(self) -> ConvProblem:

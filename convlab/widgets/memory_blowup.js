@@ -2,7 +2,8 @@
 
 import { ITEMSIZE, largestBatch, letters, tensorBytes, whyNot } from "./shared/formulas.js";
 import { bytesText, digits, plural, ratioText } from "./shared/numbers.js";
-import { chip, clamp, html, live, numberBox, segments, select, slider } from "./shared/page.js";
+import { chip, clamp, html, live, more, numberBox, segments, select, slider } from "./shared/page.js";
+import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 import { arrayChart, GIB, layerChart, peak } from "./memory_charts.js";
 import { ALGORITHMS } from "python";
@@ -59,15 +60,18 @@ function build(page) {
     say: (state) => plural(state.batch, "image"),
     at: { read: (state) => Math.round(Math.log2(state.batch)), write: (power) => ({ batch: 2 ** power }) },
   });
-  const batchField = field("batch N", batch, numberBox(page, { name: "batch", label: "batch N" }));
+  const images = html("b", {});
+  page.onUpdate((state) => (images.textContent = state.batch));
+  const batchField = field("batch N", batch, images);
   batchField.classList.add("cl-batch");
   const dtypes = Object.keys(ITEMSIZE).map((name) => [name, name]);
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" }, "Choose a layer, then an algorithm. Raise the batch until the matrix no longer fits in a laptop."),
-    html("div", { class: "cl-bar" }, field("network", network), batchField,
-      segments(page, { name: "dtype", label: "type of the numbers", options: dtypes })),
+    guide(page),
+    html("div", { class: "cl-bar" }, field("network", network), batchField),
+    more(html("div", { class: "cl-bar" }, field("batch N", numberBox(page, { name: "batch", label: "batch N" })),
+      field("numbers", segments(page, { name: "dtype", label: "type of the numbers", options: dtypes })))),
     layers.node, form, html("div", { class: "cl-stage" }, trouble), heading, arrays.node,
     html("div", { class: "cl-panel" }, formula, lessons),
   );

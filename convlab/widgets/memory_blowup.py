@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import traitlets
 
 from convlab import networks
+from convlab.algorithms import Algorithm
 from convlab.errors import ConvError, ParameterError
 from convlab.problem import DTYPES, ConvProblem
 from convlab.support.checks import check_whole
@@ -13,6 +16,7 @@ from convlab.widgets.memory_data import (
     OWN_RANGES,
     algorithm_named,
     bars_in_words,
+    known_names,
     largest_numbers,
     network_data,
     reasons_of,
@@ -20,7 +24,7 @@ from convlab.widgets.memory_data import (
     tables,
     workspace_of,
 )
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole
 
 OWN = "own"  # the "network" that is the learner's own layer
@@ -30,6 +34,16 @@ SENTENCES = {
     "nothing": "{layer}: {algorithm} needs nothing beside x, w and y",
     "ratio": "{layer}: the {algorithm} workspace is {ratio} its input",
 }
+FIRST_STEPS = (
+    Step(
+        "Click through the bars, layer by layer: where does the matrix tower over its input, and where not?"
+    ),
+    Step("The direct loops on this layer: which bars are left, which one is gone?", {"algorithm": "direct"}),
+    Step(
+        "A batch of 2,048 images: the dashed lines are memories one can buy. Which of them hold the peak?",
+        {"batch": 2048},
+    ),
+)
 
 
 class MemoryBlowup(Live):
@@ -47,6 +61,8 @@ class MemoryBlowup(Live):
         "float16", "float32" or "float64".
     algorithm : str
         The algorithm whose workspace is drawn for every layer.
+    known : sequence of str, optional
+        The algorithms that are listed, such as those that a reader has met; by default all.
 
     Raises
     ------
@@ -69,29 +85,41 @@ class MemoryBlowup(Live):
     layer = Whole(0, 999, 0)
     batch = Whole(1, 4096, 1)
     dtype = Choice(DTYPES, "float32")
-    algorithm = traitlets.Unicode().tag(sync=True)
-    own = traitlets.Dict().tag(sync=True)
+    algorithm = traitlets.Unicode().tag(sync=True, turned=True)
+    own = traitlets.Dict().tag(sync=True, turned=True)
     own_ranges = traitlets.Dict(OWN_RANGES).tag(sync=True)
     own_refusals = traitlets.Dict().tag(sync=True)  # for the own layer as it is now: asked of the kernel
     catalogue = traitlets.List().tag(sync=True)  # the networks and their layers
     refusals = traitlets.Dict().tag(sync=True)  # reasons, by dtype, network and layer
 
-    def __init__(self, network="resnet18", layer=None, *, batch=1, dtype="float32", algorithm="im2row"):
-        algorithm_named(algorithm)
+    def __init__(
+        self,
+        network: str = "resnet18",
+        layer: str | int | None = None,
+        *,
+        batch: int = 1,
+        dtype: str = "float32",
+        algorithm: str = "im2row",
+        known: Sequence[str] | None = None,
+    ):
+        self._known = known_names(known)
+        chosen = algorithm_named(algorithm, self._known)
         loaded = networks.load(network)
-        position = _position(loaded, layer, algorithm)
+        position = _position(loaded, layer, chosen)
         own = largest_numbers(loaded.layers[position].problem)
         catalogue = [network_data(name) for name in networks.names()]
         super().__init__(
             **{"network": network, "layer": position, "batch": batch, "dtype": dtype, "algorithm": algorithm},
             **{"own": own, "catalogue": catalogue, "refusals": refusals()},
+            limits={f"own.{name}": least_and_most for name, least_and_most in OWN_RANGES.items()}
+            | {"algorithm": self._known},
         )
         self.observe(self._ask, ("own", "batch", "dtype"))
         self._ask()
 
     @traitlets.validate("algorithm")
     def _is_algorithm(self, proposal):
-        algorithm_named(proposal.value)
+        algorithm_named(proposal.value, self._known)
         return proposal.value
 
     @property
@@ -102,26 +130,30 @@ class MemoryBlowup(Live):
         layers = networks.load(self.network, batch=self.batch, dtype=self.dtype).layers
         return layers[min(self.layer, len(layers) - 1)].problem
 
+    def lead(self) -> list[Step]:
+        """Return the steps; one on an algorithm that is not listed is left out."""
+        return [step for step in FIRST_STEPS if step.state.get("algorithm", self.algorithm) in self._known]
+
     def tables(self) -> str:
         """Return the algorithms and the memories as JavaScript."""
-        return tables()
+        return tables(self._known)
 
     def describe(self) -> str:
         """Return the present state in words."""
-        algorithm, problem = algorithm_named(self.algorithm), self.problem
+        algorithm, problem = algorithm_named(self.algorithm, self._known), self.problem
         if self.network == OWN:
-            return f"{self._finding('your layer')}. Bars: {'; '.join(bars_in_words(problem))}."
+            return f"{self._finding('your layer')}. Bars: {'; '.join(bars_in_words(problem, self._known))}."
         network = networks.load(self.network, batch=self.batch, dtype=self.dtype)
         name = network.layers[min(self.layer, len(network) - 1)].name
         return (
             f"Above, for each of the {len(network)} convolutions of {network.title}, two bars: the input and "
             f"the {algorithm.name} workspace. {self._finding(name)}. "
-            f"Below, bars: {'; '.join(bars_in_words(problem, network))}."
+            f"Below, bars: {'; '.join(bars_in_words(problem, self._known, network))}."
         )
 
     def _finding(self, layer: str) -> str:
         """Return what the figure says about one layer, as its title."""
-        algorithm, problem = algorithm_named(self.algorithm), self.problem
+        algorithm, problem = algorithm_named(self.algorithm, self._known), self.problem
         space = workspace_of(algorithm, problem)
         word = "refused" if algorithm.supports(problem) else "ratio" if space else "nothing"
         ratio = ratio_text(space / problem.x_bytes)
@@ -137,10 +169,9 @@ class MemoryBlowup(Live):
         self.own_refusals = {"own": self.own, "dtype": self.dtype, "batch": self.batch, "reasons": reasons}
 
 
-def _position(network: networks.Network, layer: str | int | None, algorithm: str) -> int:
+def _position(network: networks.Network, layer: str | int | None, algorithm: Algorithm) -> int:
     if layer is None:
-        table = algorithm_named(algorithm)
-        return max(range(len(network)), key=lambda i: workspace_of(table, network.layers[i].problem))
+        return max(range(len(network)), key=lambda i: workspace_of(algorithm, network.layers[i].problem))
     if isinstance(layer, str):
         return network.layers.index(network[layer])
     try:

@@ -122,7 +122,7 @@ export function arrayChart(page) {
   });
   const marks = html("div", { class: "cl-marks", "aria-hidden": "true" });
   const note = html("div", { class: "cl-note" });
-  const bars = html("div", { class: "cl-bars" },
+  const bars = html("div", { class: "cl-bars", role: "radiogroup", "aria-label": "algorithm" },
     tensors.map((each) => each.node), html("div", { class: "cl-head cl-between" }, "and beside them, the workspace of"),
     spaces.map((each) => each.node), marks);
 

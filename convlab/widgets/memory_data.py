@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from convlab import networks
 from convlab.algorithms import ALGORITHMS, Algorithm, Form, Formula
 from convlab.cost.formula import readable
+from convlab.errors import ParameterError
 from convlab.problem import DTYPES, ConvProblem
-from convlab.support.checks import check_choice
+from convlab.support.checks import check_choice, said
 from convlab.support.units import bytes_text, ratio_text
 from convlab.widgets.shared.layers import plain_layer
 
@@ -34,9 +36,20 @@ _WINDOWS = Formula("N*P*Q * R*S*C * b")
 _PRIMES = ConvProblem(N=7, H=31, W=43, C=11 * 13, K=11 * 17, R=3, S=5, stride=2, groups=11)
 
 
-def algorithm_named(name: str) -> Algorithm:
-    """Return an algorithm of the table, or say which there are."""
-    return ALGORITHMS[check_choice("algorithm", name, ALGORITHMS)]
+def known_names(known: Sequence[str] | None) -> list[str]:
+    """Return the algorithms to list, in the order of the table: all, or those that are named."""
+    if known is None:
+        return list(ALGORITHMS)
+    if isinstance(known, str) or not isinstance(known, Sequence) or not known:
+        raise ParameterError(f"known={said(known)}; expected names of algorithms")
+    for name in known:
+        check_choice("known", name, ALGORITHMS)
+    return [name for name in ALGORITHMS if name in known]
+
+
+def algorithm_named(name: str, known: Sequence[str]) -> Algorithm:
+    """Return an algorithm of those that are listed, or say which there are."""
+    return ALGORITHMS[check_choice("algorithm", name, known)]
 
 
 def form_of(algorithm: Algorithm) -> Form:
@@ -49,8 +62,10 @@ def workspace_of(algorithm: Algorithm, problem: ConvProblem) -> int:
     return 0 if algorithm.supports(problem) else form_of(algorithm).workspace_bytes(problem)
 
 
-def bars_in_words(problem: ConvProblem, network: networks.Network | None = None) -> list[str]:
-    """Return x, w, y and the workspace of every algorithm; of x and the workspaces also their peaks."""
+def bars_in_words(
+    problem: ConvProblem, known: Sequence[str], network: networks.Network | None = None
+) -> list[str]:
+    """Return x, w, y and the workspaces of algorithms; of x and the workspaces also their peaks."""
 
     def peak(count) -> str:
         top = max(network, key=lambda layer: count(layer.problem)) if network else None
@@ -67,14 +82,14 @@ def bars_in_words(problem: ConvProblem, network: networks.Network | None = None)
         f"input x {bytes_text(problem.x_bytes)}{peak(lambda p: p.x_bytes)}",
         f"filter w {bytes_text(problem.w_bytes)}",
         f"output y {bytes_text(problem.y_bytes)}",
-        *map(workspace, ALGORITHMS.values()),
+        *(workspace(ALGORITHMS[name]) for name in known),
     ]
 
 
-def tables() -> str:
+def tables(known: Sequence[str]) -> str:
     """Return the memories, and `ALGORITHMS` with words and each workspace formula as a function."""
     lines = ["export const ALGORITHMS = ["]
-    for algorithm in ALGORITHMS.values():
+    for algorithm in (ALGORITHMS[name] for name in known):
         formula = form_of(algorithm).workspace_bytes
         facts = {
             "name": algorithm.name,

@@ -2,7 +2,8 @@
 
 import { letters } from "./shared/formulas.js";
 import { fixed, ratioText, timeText } from "./shared/numbers.js";
-import { html, live, OWN_KEYS, segments, select, sentence, slider } from "./shared/page.js";
+import { html, live, more, OWN_KEYS, segments, select, sentence, slider } from "./shared/page.js";
+import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 import { barChart, callOf, phasesText } from "./predicted_bars.js";
 import { refusal } from "./refusals.js";
@@ -73,19 +74,19 @@ function build(page) {
   const phases = html("div");
   page.root.append(
     title, shape,
-    html("div", { class: "cl-try" },
-      "Turn one number at a time: who is first with 1 × 1 filters, with stride 2, with few channels? " +
-      "Then take layer4.0.conv2 and make moving slower: is it still Winograd?"),
-    html("div", { class: "cl-bar cl-tight" }, field("network", network), layerField,
-      field("batch N", segments(page, { name: "batch", label: "batch N", options: options(["1", "2", "4", "8", "16", "32"]) }))),
-    html("div", { class: "cl-tiling-sizes" },
-      knob("H", "H = W", "rows and columns"), knob("C", "C", "channels"), knob("K", "K", "filters"), knob("R", "R = S", "taps")),
-    html("div", { class: "cl-bar cl-tight" },
-      field("stride", pick("stride", "stride", options(["1", "2"]))),
-      field("filters read", pick("depthwise", "filters read", [["0", "all channels"], ["1", "one each"]]))),
-    html("div", { class: "cl-bar cl-tight" },
-      field("machine", select(page, { name: "machine", label: "machine", options: Object.entries(machines).map(([name, [words]]) => [name, words]) })),
+    guide(page),
+    html("div", { class: "cl-bar cl-tight" }, layerField,
       field("ten times slower", segments(page, { name: "slower", label: "ten times slower", options: options(Object.keys(WHAT)) }))),
+    more(
+      html("div", { class: "cl-bar cl-tight" }, field("network", network),
+        field("batch N", segments(page, { name: "batch", label: "batch N", options: options(["1", "2", "4", "8", "16", "32"]) }))),
+      html("div", { class: "cl-tiling-sizes" },
+        knob("H", "H = W", "rows and columns"), knob("C", "C", "channels"), knob("K", "K", "filters"), knob("R", "R = S", "taps")),
+      html("div", { class: "cl-bar cl-tight" },
+        field("stride", pick("stride", "stride", options(["1", "2"]))),
+        field("filters read", pick("depthwise", "filters read", [["0", "all channels"], ["1", "one each"]]))),
+      html("div", { class: "cl-bar" },
+        field("machine", select(page, { name: "machine", label: "machine", options: Object.entries(machines).map(([name, [words]]) => [name, words]) })))),
     html("div", { class: "cl-caption" }, "predicted time, spent on: ", ["computing", "moving", "beginning"].flatMap((kind) =>
       [html("span", { class: `cl-swatch cl-part cl-${kind}`, "aria-hidden": "true" }), ` ${kind} `])),
     bars.node, story,

@@ -28,7 +28,7 @@ from convlab.widgets.predicted_data import (
     slowed,
 )
 from convlab.widgets.roofline_data import refusals
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 OWN = "own"  # the "network" that is the learner's own layer
@@ -38,6 +38,15 @@ SENTENCES = {
     "algorithm": "{name} {time}: {phases}",
     "phase": "{name} {time} ({bound})",
 }
+_LATE = {"network": "resnet18", "layer": list(LAYERS["resnet18"]).index("layer4.0.conv2")}
+FIRST_STEPS = (
+    Step("Each bar is an algorithm, the shortest first. Choose other layers: who comes first where?"),
+    Step("A late layer, small and deep: who leads now, and what does its bar consist of?", _LATE),
+    Step(
+        "The same layer with caches and memory ten times slower: who leads now?",
+        _LATE | {"slower": "moving"},
+    ),
+)
 
 
 class PredictedTimes(Live):
@@ -77,14 +86,15 @@ class PredictedTimes(Live):
     """
 
     sentences = SENTENCES
+    first_steps = FIRST_STEPS
     measured_here = None
     network = Choice((*networks.names(), OWN), "resnet18")
     layer = Whole(0, max(map(len, LAYERS.values())) - 1, 0)
-    own = traitlets.Dict().tag(sync=True)
+    own = traitlets.Dict().tag(sync=True, turned=True)
     batch = Choice(BATCHES)
-    machine = traitlets.Unicode().tag(sync=True)
+    machine = traitlets.Unicode().tag(sync=True, turned=True)
     slower = Choice(SLOWER)
-    look = traitlets.Unicode().tag(sync=True)  # the algorithm whose phases are listed; "" is the chosen one
+    look = traitlets.Unicode().tag(sync=True, turned=True)  # whose phases are listed; "" is the chosen one
     machines = traitlets.Dict().tag(sync=True)
     catalogue, choices, refusals = (traitlets.Dict().tag(sync=True) for _ in range(3))
 
@@ -112,6 +122,8 @@ class PredictedTimes(Live):
             **{"own": own_numbers({} if own is None else own), "machine": machine, "slower": slower},
             **{"catalogue": catalogue(), "choices": CHOICES, "refusals": refusals()},
             machines={name: [words, plain(speeds)] for name, (words, speeds) in found.items()},
+            limits={"machine": found, "look": ("", *on_cpu())}
+            | {f"own.{name}": choices for name, choices in CHOICES.items()},
         )
 
     @traitlets.validate("own")

@@ -1,8 +1,9 @@
 // The register tile: at each step a column of a meets a row of the panel, and every sum takes one product.
 
 import { fixed, plural } from "./shared/numbers.js";
-import { chip, html, live, player, segments, sentence, slider } from "./shared/page.js";
+import { chip, html, live, more, player, segments, sentence, slider } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 import { sumsOf, tileBounds } from "./tile_bounds.js";
 
@@ -20,7 +21,7 @@ function build(page) {
   const title = html("div", { class: "cl-title" });
   const words = Object.fromEntries(["a", "b", "sums", "registers"].map((name) => [name, html("span")]));
   const figure = (grid, role, name, key, place) => html("div", { class: `cl-figure cl-${place}` },
-    html("div", { class: "cl-caption" }, chip(role, name), " ", words[key]), html("div", { class: "cl-scroll" }, grid.node));
+    html("div", { class: "cl-caption" }, chip(role, name), " ", words[key]), grid.box);
   const bars = html("div", { class: "cl-paces" });
   const story = sentence(page);
   const sizes = {};
@@ -32,14 +33,8 @@ function build(page) {
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      "Play it. Then make the tile 1 × 1, 4 × 1, 7 × 2, and 7 × 4: what holds each of them up?"),
+    guide(page),
     html("div", { class: "cl-bar" }, size("rows", "rows", page.limits("rows")[1]), size("vectors", "vectors", page.limits("vectors")[1])),
-    html("div", { class: "cl-bar" },
-      html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "registers"),
-        segments(page, { name: "registers", label: "vector registers of the processor", options: [["32", "32"], ["16", "16"]] })),
-      html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "multiply-adds begun in a cycle"),
-        segments(page, { name: "units", label: "multiply-adds begun in a cycle", options: [["4", "4"], ["2", "2"], ["1", "1"]] }))),
     html("div", { class: "cl-tile-stage" },
       figure(b, "filter", "panel of b", "b", "tile-b"), figure(a, "input", "a", "a", "tile-a"),
       figure(sums, "output", "sums", "sums", "tile-sums")),
@@ -48,6 +43,11 @@ function build(page) {
       say: (state) => `k = ${state.step} of 0 to ${state.b.length - 1}`,
     }),
     story,
+    more(html("div", { class: "cl-bar" },
+      html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "registers"),
+        segments(page, { name: "registers", label: "vector registers of the processor", options: [["32", "32"], ["16", "16"]] })),
+      html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "multiply-adds begun in a cycle"),
+        segments(page, { name: "units", label: "multiply-adds begun in a cycle", options: [["4", "4"], ["2", "2"], ["1", "1"]] })))),
     html("div", { class: "cl-panel" }, figure(registers, "output", "registers", "registers", "tile-registers"), bars));
 
   return function draw(state) {

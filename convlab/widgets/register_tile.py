@@ -7,7 +7,7 @@ import traitlets
 
 from convlab.cpu.tile_model import LATENCY, LOADS, TileBounds
 from convlab.support.units import plural
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 MOST_ROWS, MOST_VECTORS = 14, 4
@@ -21,6 +21,17 @@ SENTENCES = {
     "latency": "each sum waits for its last product",
     "loads": "the loads set the pace",
 }
+FIRST_STEPS = (
+    Step("Press play: a column of a meets a row of b, and every sum takes one product. Point at a sum."),
+    Step(
+        "A tile of a single row and vector: its sum waits for itself. How much of the peak is left?",
+        {"rows": 1, "vectors": 1},
+    ),
+    Step(
+        "Seven rows of four vectors: look at the registers below. Which sums find no room?",
+        {"rows": 7, "vectors": 4},
+    ),
+)
 
 
 class RegisterTile(Live):
@@ -51,6 +62,7 @@ class RegisterTile(Live):
     """
 
     sentences = SENTENCES
+    first_steps = FIRST_STEPS
     rows, vectors = Whole(1, MOST_ROWS, 7), Whole(1, MOST_VECTORS, 2)
     registers, units = Choice(("32", "16")), Choice(UNITS)
     step = Whole(0, LENGTH - 1, 2)

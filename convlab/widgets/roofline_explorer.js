@@ -2,7 +2,9 @@
 
 import { whyNot } from "./shared/formulas.js";
 import { bytesText, countText, fixed, plural, ratioText, timeText } from "./shared/numbers.js";
-import { chip, html, live, OWN_KEYS, select, sentence, slider, svg } from "./shared/page.js";
+import { chip, html, live, more, OWN_KEYS, select, sentence, slider, svg } from "./shared/page.js";
+import { guide } from "./shared/guide.js";
+import { scrollBox } from "./shared/scroll.js";
 import { drawChart, intensityText, speedText } from "./roofline_chart.js";
 import { say } from "./shared/sentences.js";
 import { bare, bound, nameOf, shaped, standing } from "./roofline.js";
@@ -63,17 +65,18 @@ function build(page) {
   const pick = (name, options, more) => select(page, { name, label: name, options, ...more });
   page.root.append(
     title,
-    html("div", { class: "cl-try" }, "Make C smaller, then K: which way does the point go? Choose a depthwise layer of a MobileNet, " +
-      "then winograd_4x4 on a 3 × 3 layer. Then another machine."),
+    guide(page),
     html("div", { class: "cl-bar cl-tight" },
-      field("network", pick("network", catalogue.map(({ name, title: words }) => [name, words]), { write: (network) => ({ network, layer: 0, ...OWN }) })),
-      field("layer", layerBox),
       field("algorithm", pick("algorithm", ALGORITHMS.map(({ name }) => [name, name]))),
       field("machine", pick("machine", Object.entries(machines).map(([key, { name, measured }]) => [key, measured ? name : `${name}, datasheet`])))),
-    html("div", { class: "cl-tiling-sizes" },
-      size("C", "input", "channels"), size("K", "filter", "filters"), size("R", "filter", "rows and columns of a filter"), batch),
+    html("div", { class: "cl-tiling-sizes" }, size("C", "input", "channels")),
+    more(
+      html("div", { class: "cl-bar cl-tight" },
+        field("network", pick("network", catalogue.map(({ name, title: words }) => [name, words]), { write: (network) => ({ network, layer: 0, ...OWN }) })),
+        field("layer", layerBox)),
+      html("div", { class: "cl-tiling-sizes" }, size("K", "filter", "filters"), size("R", "filter", "rows and columns of a filter"), batch)),
     chart, legend, story,
-    html("div", { class: "cl-panel cl-wide-table" }, costs), html("div", { class: "cl-panel" }, formulas),
+    html("div", { class: "cl-panel" }, scrollBox(page, costs)), html("div", { class: "cl-panel" }, formulas),
   );
 
   let [trail, path] = [[], ""];

@@ -28,13 +28,14 @@ from convlab.widgets.roofline_data import (
     refused,
     shaped,
 )
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole
 
 SENTENCES = BOUND | {
     "most": "{layer} with {algorithm}: at most {speed}, by {bound}",
     "refused": "{algorithm} does not serve {layer}",
 }
+GPU = "nvidia_h200"  # a datasheet to compare with
 
 
 class RooflineExplorer(Live):
@@ -78,7 +79,7 @@ class RooflineExplorer(Live):
     batch = Whole(1, 4096, 1)
     algorithm = Choice(tuple(ALGORITHMS), "indirect")
     C, K, R = Whole(0, 4096, 0), Whole(0, 4096, 0), Whole(0, MOST_TAPS, 0)
-    machine = traitlets.Unicode().tag(sync=True)
+    machine = traitlets.Unicode().tag(sync=True, turned=True)
     machines = traitlets.Dict().tag(sync=True)
     catalogue = traitlets.List().tag(sync=True)
     refusals = traitlets.Dict().tag(sync=True)
@@ -114,7 +115,22 @@ class RooflineExplorer(Live):
             machines={key: plain(key, line) for key, line in self._lines.items()},
             catalogue=[network_data(name, self._times) for name in networks.names()],
             refusals=refusals(),
+            limits={"machine": self._lines},
         )
+
+    def lead(self) -> list[Step]:
+        """Return the steps: fewer channels, more bytes, other roofs."""
+        other = "im2row" if self.algorithm != "im2row" else "direct"
+        return [
+            Step("Make C smaller: the point walks to the left. When does it leave the flat roof?"),
+            Step(
+                f"The same layer with {other}: which way does the point move, and why?", {"algorithm": other}
+            ),
+            Step(
+                "The same layer on a GPU, by its datasheet: the roofs have moved. What holds it up there?",
+                {"machine": GPU, "algorithm": "implicit_gemm"},
+            ),
+        ]
 
     @traitlets.validate("machine")
     def _is_machine(self, proposal):

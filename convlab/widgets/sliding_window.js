@@ -2,8 +2,9 @@
 
 import { convolve, extent, facing, letters, readersOf, samePadding, whyNot, windowOf } from "./shared/formulas.js";
 import { plural } from "./shared/numbers.js";
-import { chip, html, live, numberBox, OWN_KEYS, player, sentence, toggle } from "./shared/page.js";
+import { chip, html, live, more, numberBox, OWN_KEYS, player, sentence, toggle } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 
 const KNOBS = [
   ...["H", "W", "R", "S", "stride_h", "stride_w", "dilation_h", "dilation_w"],
@@ -41,7 +42,7 @@ function build(page) {
 
   const captions = { x: html("span"), w: html("span"), y: html("span") };
   const figure = (grid, role, name, caption) =>
-    html("div", { class: "cl-figure" }, html("div", { class: "cl-caption" }, chip(role, name), " ", caption), grid.node);
+    html("div", { class: "cl-figure" }, html("div", { class: "cl-caption" }, chip(role, name), " ", caption), grid.box);
   const trouble = html("div", { class: "cl-trouble", role: "status" });
   const story = sentence(page);
   const sizes = html("div", { class: "cl-sizes" });
@@ -66,24 +67,22 @@ function build(page) {
     html("span", {}), html("span", { class: "cl-head" }, "vertical"), html("span", { class: "cl-head" }, "horizontal"),
     row("input H, W", ["H", "H, input rows"], ["W", "W, input columns"]),
     row("filter R, S", ["R", "R, filter rows"], ["S", "S, filter columns"]),
-    row("stride", ["stride_h", "stride, vertical"], ["stride_w", "stride, horizontal"]),
     row("padding before", ["pad_top", "padding, top"], ["pad_left", "padding, left"]),
     row("padding after", ["pad_bottom", "padding, bottom"], ["pad_right", "padding, right"]),
     row("dilation", ["dilation_h", "dilation, vertical"], ["dilation_w", "dilation, horizontal"]),
     html("div", { class: "cl-wide" }, button("no padding", () => setPadding(0, 0, 0, 0)), button("“same” padding", same)),
     html("div", { class: "cl-wide" }, toggle(page, { name: "flip", label: "true convolution (filter rotated)" })));
 
+  const stride = html("div", { class: "cl-bar cl-tight" }, [["stride, vertical", "stride_h"], ["stride, horizontal", "stride_w"]].map(([label, name]) =>
+    html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, label), numberBox(page, { name, label }))));
+
   page.root.append(
-    html("div", { class: "cl-title" }, "The window slides"),
-    html("div", { class: "cl-try" },
-      "Play it, then raise the stride. Point at an output to send the window there, or at a pixel to see who reads it."),
-    stage, player(page, {
+    html("div", { class: "cl-title" }, "The window slides"), guide(page), stage, player(page, {
       name: "step", label: "output pixel", count: places,
       say: (state) => (places(state) ? `output ${Math.min(state.step + 1, places(state))} of ${places(state)}` : "no output"),
-    }), story,
-    html("div", { class: "cl-below" }, knobs, html("div", { class: "cl-panels" },
-      html("div", { class: "cl-panel" }, html("div", { class: "cl-head" }, "How large is the output?"), sizes),
-      html("div", { class: "cl-panel" }, html("div", { class: "cl-head" }, "The sum behind this output"), products))));
+    }), story, stride, more(knobs), html("div", { class: "cl-panels" },
+      html("div", { class: "cl-panel" }, html("div", { class: "cl-head" }, "The sum behind this output"), products),
+      html("div", { class: "cl-panel" }, html("div", { class: "cl-head" }, "How large is the output?"), sizes)));
 
   return function draw(state) {
     const problem = problemOf(state);
@@ -152,8 +151,8 @@ function build(page) {
       frames: [{ name: "window", row: at.p, column: at.q }],
       label: `Output of ${P} by ${Q} pixels; y[${at.p}, ${at.q}] = ${y[at.p][at.q]}`,
     });
-    const total = image.wide + filter.wide + output.wide + 100; // side by side if a little shrinking is enough
-    stage.style.flexWrap = total < 1.25 * page.width() ? "nowrap" : "wrap";
+    const total = image.least + filter.least + output.least + 110; // side by side if a little shrinking is enough
+    stage.style.flexWrap = total < page.width() ? "nowrap" : "wrap";
     captions.y.textContent = `output, ${P} × ${Q}`;
     story.replaceChildren(...(follow ? followStory(problem, pixels, follow, readers) : [windowStory(problem, at, window)]));
     products.replaceChildren(...productLines(problem, pixels, w, at, window, y[at.p][at.q]));

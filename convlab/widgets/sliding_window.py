@@ -8,10 +8,22 @@ import traitlets
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Switch, Whole
 
 _SIDE, _TAPS = 10, 5  # the largest image and the largest filter
+FIRST_STEPS = (
+    Step("Press play, or point at an output: nine products under the frame become one number."),
+    Step(
+        "Now the window moves by two: the output halves. Point at a pixel: which ones are read only once?",
+        {"stride_h": 2, "stride_w": 2, "step": 0},
+    ),
+    Step(
+        "Pull the nine taps apart (dilation 2), and drop the padding: how far does the window reach now?",
+        {"dilation_h": 2, "dilation_w": 2, "stride_h": 1, "stride_w": 1, "step": 0}
+        | dict.fromkeys(("pad_top", "pad_bottom", "pad_left", "pad_right"), 0),
+    ),
+)
 
 
 class SlidingWindow(Live):
@@ -42,9 +54,10 @@ class SlidingWindow(Live):
     (3, 4)
     """
 
+    first_steps = FIRST_STEPS
     H, W = Whole(3, _SIDE, 6), Whole(3, _SIDE, 8)
     R, S = Whole(1, _TAPS, 3), Whole(1, _TAPS, 3)
-    stride_h, stride_w = Whole(1, 4, 2), Whole(1, 4, 2)
+    stride_h, stride_w = Whole(1, 4, 1), Whole(1, 4, 1)
     pad_top, pad_bottom, pad_left, pad_right = (Whole(0, 4, 1) for _ in range(4))
     dilation_h, dilation_w = Whole(1, 3, 1), Whole(1, 3, 1)
     flip = Switch()
@@ -52,7 +65,7 @@ class SlidingWindow(Live):
     pixels = traitlets.List().tag(sync=True)
     taps = traitlets.List().tag(sync=True)
 
-    def __init__(self, H=6, W=8, R=3, S=3, *, stride=2, padding=1, dilation=1, flip=False, step=4):
+    def __init__(self, H=6, W=8, R=3, S=3, *, stride=1, padding=1, dilation=1, flip=False, step=4):
         example = np.random.default_rng(5)
         pixels = example.integers(0, 10, (_SIDE, _SIDE))
         taps = example.integers(-2, 3, (_TAPS, _TAPS))

@@ -5,6 +5,7 @@ import { convolve } from "./shared/formulas.js";
 import { plural } from "./shared/numbers.js";
 import { say } from "./shared/sentences.js";
 import { chip, clamp, html, live, segments, sentence, slider, toggle } from "./shared/page.js";
+import { guide } from "./shared/guide.js";
 
 const CELL = 6; // points of the drawing for one pixel
 
@@ -111,8 +112,7 @@ function build(page) {
   const line = (name, control, count) => html("div", { class: "cl-player" }, html("span", { class: "cl-knob" }, name), control, count);
   page.root.append(
     html("div", { class: "cl-title" }, "A convolution is one product for each frequency"),
-    html("div", { class: "cl-try" },
-      "Add zeros until nothing wraps around: with the slider, or by dragging the corner of the picture. Then change the filter."),
+    guide(page),
     html("div", { class: "cl-spectra" },
       figure("x"), sign("∗"), figure("w"), sign("="), figure("y"),
       figure("X"), sign("·"), figure("W"), sign("="), figure("Y")),

@@ -9,7 +9,7 @@ import traitlets
 
 from convlab.figures.picture import photograph
 from convlab.support.units import plural
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Switch, Whole
 
 SIDE = 32  # rows and columns of the picture
@@ -81,6 +81,19 @@ class Through:
         return np.abs(self.y - self.wanted) > 1e-3 * np.abs(self.x).max()
 
 
+FIRST_STEPS = (
+    Step("The outlined outputs are wrong. Add zeros until none is left: how many does this filter need?"),
+    Step(
+        "No zeros, and a filter that shifts: where do the top rows of the portrait go?",
+        {"kind": "shift", "zeros": 0},
+    ),
+    Step(
+        "Enough zeros, but the conjugate is forgotten: which way does the portrait move now?",
+        {"kind": "shift", "zeros": 6, "forget": True},
+    ),
+)
+
+
 class Spectra(Live):
     """A picture, a filter, their spectra, the product, and the way back.
 
@@ -108,6 +121,7 @@ class Spectra(Live):
     """
 
     sentences = SENTENCES
+    first_steps = FIRST_STEPS
     shows_photo = True
     kind = Choice(KINDS)
     taps = Whole(1, 15, 7)

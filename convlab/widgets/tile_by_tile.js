@@ -2,8 +2,9 @@
 
 import { letters, whyNot } from "./shared/formulas.js";
 import { bytesText, digits, fixed, plural, ratioText } from "./shared/numbers.js";
-import { chip, clamp, html, live, numberBox, player, segments, sentence, slider, svg } from "./shared/page.js";
+import { chip, clamp, html, live, more, numberBox, player, segments, sentence, slider, svg } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 
 const problemOf = ({ H, W, C, K, R, S, stride, padding }) => ({
   ...{ N: 1, H, W, C, K, R, S, dilation: [1, 1] },
@@ -106,14 +107,14 @@ function build(page) {
   const counts = html("div", { class: "cl-counts" });
   const lesson = html("div", { class: "cl-lesson" });
   const figure = (grid, role, name, caption, extra = "") => html("div", { class: `cl-figure ${extra}` },
-    html("div", { class: "cl-caption" }, chip(role, name), " ", caption), html("div", { class: "cl-scroll" }, grid.node));
+    html("div", { class: "cl-caption" }, chip(role, name), " ", caption), grid.box);
   const panel = html("div", { class: "cl-panel cl-gone" }, counts, lesson);
   const stage = html("div", { class: "cl-stage cl-top" },
     html("div", { class: "cl-left" }, figure(image, "input", "x", captions.image), panel),
     figure(matrix, "workspace", "A", captions.matrix, "cl-gone"),
     figure(output, "output", "y", captions.output, "cl-gone cl-whole"), trouble);
   const title = html("div", { class: "cl-title" });
-  const scrolls = [matrix, output].map((grid) => grid.node.parentElement);
+  const scrolls = [matrix, output].map((grid) => grid.box.firstChild);
   const knob = (name) =>
     html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, name), numberBox(page, { name, label: name }));
   const most = (state, name) => {
@@ -132,13 +133,7 @@ function build(page) {
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      "Step through the blocks. Make block_m larger and watch the reuse. Then choose the three deltas, and follow the arrow."),
-    html("div", { class: "cl-bar" },
-      segments(page, {
-        name: "algorithm", label: "algorithm", write: (value) => ({ algorithm: value, step: 0 }),
-        options: [["implicit_gemm", "index map: implicit_gemm"], ["precomputed_gemm", "three deltas: precomputed_gemm"]],
-      })),
+    guide(page),
     stage,
     player(page, {
       name: "step", label: "block", count: (state) => listed(state).length, pause: 700,
@@ -148,8 +143,13 @@ function build(page) {
       },
     }),
     story,
-    html("div", { class: "cl-bar" }, ["block_m", "block_n", "block_k"].map(block)),
-    html("div", { class: "cl-bar cl-tight" }, ["H", "W", "C", "K", "R", "S", "stride", "padding"].map(knob)));
+    html("div", { class: "cl-bar" }, ["block_m", "block_k"].map(block)),
+    more(
+      html("div", { class: "cl-bar" }, block("block_n"), segments(page, {
+        name: "algorithm", label: "algorithm", write: (value) => ({ algorithm: value, step: 0 }),
+        options: [["implicit_gemm", "index map: implicit_gemm"], ["precomputed_gemm", "three deltas: precomputed_gemm"]],
+      })),
+      html("div", { class: "cl-bar cl-tight" }, ["H", "W", "C", "K", "R", "S", "stride", "padding"].map(knob))));
 
   return function draw(state) {
     const problem = problemOf(state);
@@ -223,8 +223,6 @@ function build(page) {
       label: `Output of ${M} pixels and ${plural(K, "filter")}; rows ${m0} to ${m1 - 1}, filters ${n0} to ${n1 - 1} are summed.`,
     });
     stage.style.flexWrap = inLine ? "nowrap" : "wrap";
-    matrix.node.style.minWidth = `${(matrix.wide * 15) / unit}px`;
-    output.node.style.minWidth = `${output.wide}px`;
     const sight = `${matrix.shape} ${m0} ${k0}`;
     if (!cell && sight !== inSight) for (const scroll of scrolls) scroll.scrollTo({ top: m0 * high - 150 });
     inSight = sight;

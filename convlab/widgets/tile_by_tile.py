@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from convlab.inspect.block_footprint import GemmBlock, count, implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole
 
 ALGORITHMS = ("implicit_gemm", "precomputed_gemm")
+GATHERED = (
+    Step("Step with the slider: how many blocks in a row does it take until a sum of y is finished?"),
+    Step(
+        "More rows in a block: its windows overlap, and share numbers of x. How large is the reuse now?",
+        {"block_m": 20, "step": 0},
+    ),
+    Step("Longer pieces of the sums instead: does the reuse go up as well?", {"block_k": 18, "step": 0}),
+)
 
 
 class TileByTile(Live):
@@ -69,6 +79,22 @@ class TileByTile(Live):
         blocks = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
         super().__init__(**sizes, **blocks, algorithm=algorithm, step=step)
         self.problem  # noqa: B018 - a filter that does not fit is refused here
+
+    def lead(self) -> Sequence[Step]:
+        """Return the steps: of blocks that are gathered, or of the walk by three deltas."""
+        if self.algorithm == "implicit_gemm":
+            return GATHERED
+        return (
+            Step("Step on with the slider: both arrows move alike. Which three distances take turns?"),
+            Step(
+                "After the last tap the walk turns back, for the next channels: next_c. Why is it so long?",
+                {"step": self.R * self.S},
+            ),
+            Step(
+                "A filter of 3 × 3 takes no further distance. Which of the three have changed, which not?",
+                {"R": 3, "S": 3, "step": 3},
+            ),
+        )
 
     @property
     def problem(self) -> ConvProblem:

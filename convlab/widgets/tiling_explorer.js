@@ -2,7 +2,9 @@
 
 import { tensorBytes } from "./shared/formulas.js";
 import { bytesText, digits, fixed, plural, ratioText } from "./shared/numbers.js";
-import { chip, html, live, segments, select, sentence, slider, svg } from "./shared/page.js";
+import { chip, html, live, more, segments, select, sentence, slider, svg } from "./shared/page.js";
+import { guide } from "./shared/guide.js";
+import { scrollBox } from "./shared/scroll.js";
 import { say } from "./shared/sentences.js";
 import { gemmOf, gridOf, occupancyOf, over, tilingOf, trafficOf } from "./tiling.js";
 
@@ -60,25 +62,24 @@ function build(page) {
   const [bars, costs] = [html("div", { class: "cl-paces" }), html("div")];
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      "Make block_n smaller: who fetches more, x or w? Make thread_m and thread_n smaller: what grows? " +
-      "Then choose a layer4: how many blocks are there?"),
-    html("div", { class: "cl-bar cl-tight" },
-      field("layer", select(page, { name: "layer", label: "layer of ResNet-18", options: options(Object.keys(state.layers)) })),
-      field("batch", segments(page, { name: "batch", label: "batch", options: options(["1", "8", "32"]) })),
-      field("GPU", segments(page, { name: "gpu", label: "GPU", options: options(Object.keys(state.gpus)) }))),
+    guide(page),
     html("div", { class: "cl-tiling-sizes" },
       size("block_m", "block_m", "pixels in a block"), size("block_n", "block_n", "filters in a block"),
-      size("block_k", "block_k", "terms of the sum at once"),
-      size("thread_m", "thread_m", "pixels of a thread"), size("thread_n", "thread_n", "filters of a thread"),
-      size("split_k", "split_k", "blocks that share a sum")),
-    html("div", { class: "cl-bar" }, field("buffers", segments(page, {
-      name: "buffers", label: "buffers in shared memory", options: [["1", "one"], ["2", "two: fetch while multiplying"]],
-    }))),
+      size("thread_m", "thread_m", "pixels of a thread"), size("thread_n", "thread_n", "filters of a thread")),
+    more(
+      html("div", { class: "cl-bar cl-tight" },
+        field("layer", select(page, { name: "layer", label: "layer of ResNet-18", options: options(Object.keys(state.layers)) })),
+        field("batch", segments(page, { name: "batch", label: "batch", options: options(["1", "8", "32"]) })),
+        field("GPU", segments(page, { name: "gpu", label: "GPU", options: options(Object.keys(state.gpus)) }))),
+      html("div", { class: "cl-tiling-sizes" },
+        size("block_k", "block_k", "terms of the sum at once"), size("split_k", "split_k", "blocks that share a sum")),
+      html("div", { class: "cl-bar" }, field("buffers", segments(page, {
+        name: "buffers", label: "buffers in shared memory", options: [["1", "one"], ["2", "two: fetch while multiplying"]],
+      })))),
     trouble,
     html("div", { class: "cl-stage cl-top cl-tiling-stage" }, shown.grid.part, shown.block.part, shown.thread.part),
     story,
-    html("div", { class: "cl-panels cl-tiling-panels" }, html("div", { class: "cl-panel" }, costs), html("div", { class: "cl-panel" }, bars)));
+    html("div", { class: "cl-panels cl-tiling-panels" }, html("div", { class: "cl-panel" }, scrollBox(page, costs)), html("div", { class: "cl-panel" }, bars)));
 
   return function draw(now) {
     const all = sizesUp(now);

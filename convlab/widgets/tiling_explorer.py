@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 
 import traitlets
@@ -15,7 +15,7 @@ from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.units import bytes_text, plural, ratio_text
 from convlab.widgets.shared.layers import distinct_layers, plain_layer
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, as_word
 
 BLOCKS = ("8", "16", "32", "64", "128", "256")
@@ -32,6 +32,21 @@ _SIZES = ("block_m", "block_n", "block_k", "thread_m", "thread_n", "split_k", "b
 
 
 LAYERS = distinct_layers("resnet18")
+_SQUARE = {"block_m": "64", "block_n": "64", "block_k": "8", "thread_m": "4", "thread_n": "4"}
+_LATE = {"layer": "layer4.0.conv2", "batch": "1"}
+FIRST_STEPS = (
+    Step("The bold row is what this tiling asks of memory: how far is it from no tile, and from the least?"),
+    Step("Blocks of 64 × 64, threads of 4 × 4: what does the bold row say now, and what grows?", _SQUARE),
+    Step("A late layer, one image: how many multiprocessors have a block, how many none?", _SQUARE | _LATE),
+)
+FEW_BLOCKS = (  # where it opens with a layer of few blocks
+    Step("One image of a late layer: how many multiprocessors have a block to work on, how many none?"),
+    Step("Eight blocks share each sum: now more of them run. What does it cost in bytes?", {"split_k": "8"}),
+    Step(
+        "Smaller blocks instead, 32 × 32: which of the two ways asks memory for fewer bytes?",
+        {"block_m": "32", "block_n": "32", "thread_m": "4", "thread_n": "4"},
+    ),
+)
 
 
 class TilingExplorer(Live):
@@ -93,6 +108,10 @@ class TilingExplorer(Live):
             most=_most(),
             compiled={key_of(one): registers for one, registers in (compiled or {}).items()},
         )
+
+    def lead(self) -> Sequence[Step]:
+        """Return the steps: about bytes, or about multiprocessors where it opens with too few blocks."""
+        return FEW_BLOCKS if self.batch == "1" else FIRST_STEPS
 
     @property
     def tiling(self) -> Tiling:

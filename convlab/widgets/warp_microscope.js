@@ -3,6 +3,8 @@
 import { bytesText, digits, plural } from "./shared/numbers.js";
 import { chip, html, live, OWN_KEYS, player, select, sentence } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
+import { scrollHint } from "./shared/scroll.js";
 import { say } from "./shared/sentences.js";
 import { linesOf, passesOf } from "./warp_requests.js";
 
@@ -38,6 +40,9 @@ function nameOf({ array, shape, itemsize, base = 0 }, at) {
 
 const numberOf = ({ itemsize, base = 0 }, at) => (at - base) / itemsize;
 
+/** Digits of the largest number that a lane asks for. */
+const longest = (access, { lanes }) => String(numberOf(access, Math.max(...lanes.map((at) => at ?? 0)))).length;
+
 /** Whether a kernel is shown for what is wrong with it. */
 const wrong = (kernels) => kernels.some(({ accesses }) => accesses.some(({ requests }) => requests.some(({ flaw }) => flaw)));
 
@@ -55,21 +60,20 @@ function build(page) {
   const [chipLanes, chipMemory] = [html("b"), html("b")];
   const story = sentence(page);
   const figure = (grid, name, caption) => html("div", { class: "cl-figure" },
-    html("div", { class: "cl-caption" }, name, " ", caption), html("div", { class: "cl-scroll" }, grid.node));
+    html("div", { class: "cl-caption" }, name, " ", caption), grid.box);
   let built = null; // the kernel whose source and accesses stand there
   let marked = null; // the access whose line is in sight
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step on, or look at its other accesses." : "Step through the requests.",
-      page.data("kernels").length > 1 ? " Then choose another kernel: which one moves the most for the same 32 numbers?" : ""),
+    guide(page, wrong(page.data("kernels")) ? "Your kernel, where it goes wrong. Step on, or look at its other accesses."
+      : "Step through the requests, and look at the other accesses: which one costs the most?"),
     html("div", { class: "cl-bar" }, html("label", { class: "cl-field" }, html("span", { class: "cl-knob" }, "kernel"),
       select(page, {
         name: "kernel", label: "kernel", options: page.data("kernels").map(({ name }, i) => [i, name]),
         write: (value) => ({ kernel: Number(value), access: 0, step: 0 }),
       }))),
-    html("div", { class: "cl-scope" }, source, accesses),
+    html("div", { class: "cl-scope" }, html("div", {}, source, scrollHint(page, source)), accesses),
     figure(lanes, chipLanes, words.lanes), figure(memory, chipMemory, words.memory),
     player(page, {
       name: "step", label: "request", count: (state) => shownIn(state).access.requests.length, pause: 700,
@@ -114,7 +118,7 @@ function build(page) {
 
     lanes.draw({
       rows: 1, columns: 32, width: 26, height: 24, group: 8, start: { row: 0, column: 0 }, names: 34,
-      rowNames: () => "lane", columnNames: (i) => i,
+      rowNames: () => "lane", columnNames: (i) => i, digits: longest(access, request),
       cell(_, i) {
         const at = request.lanes[i];
         const lit = chosen.includes(i) ? "cl-lit" : "";

@@ -11,7 +11,7 @@ from convlab.gpu.simulator import Site, Trace
 from convlab.inspect.trace_view import sites_in_order, trace_as_dict
 from convlab.support.checks import said
 from convlab.support.units import bytes_text, plural
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Whole
 
 SECTOR = 32  # bytes
@@ -25,6 +25,16 @@ SENTENCES = {
         "bytes of {array}, {wanted} in all."
     ),
 }
+FIRST_STEPS = (  # of the kernels of `convlab.inspect.access_patterns`
+    Step(
+        "Press play: 32 lanes want 32 neighbouring numbers. How many sectors of 32 bytes does a request take?"
+    ),
+    Step("Every other number now. Look at the hatched words: they are moved, and for whom?", {"kernel": 3}),
+    Step(
+        "A row of y is a column of x. Point at a lane: how many others share its sector?",
+        {"kernel": 5, "step": 0},
+    ),
+)
 
 
 class WarpMicroscope(Live):
@@ -65,13 +75,29 @@ class WarpMicroscope(Live):
     kernels = traitlets.List().tag(sync=True)
 
     def __init__(self, traces=None, *, kernel=0, access=0, step=0, flaw=None):
-        named = _named(traces)
+        named, self._small_kernels = _named(traces), traces is None
         if isinstance(access, Site):
             access = _place(list(named.values())[kernel], access)
         kernels = [_described(name, trace) for name, trace in named.items()]
         if flaw is not None:
             kernels[kernel]["accesses"][access]["requests"][step]["flaw"] = _checked(flaw)
         super().__init__(kernels=kernels, kernel=kernel, access=access, step=step)
+
+    def lead(self) -> list[Step]:
+        """Return the steps: of the small kernels, or one for each of several kernels of one's own."""
+        if self._small_kernels:
+            return list(FIRST_STEPS)
+        if len(self.kernels) < 2 or any(_flaws(self.kernels)):
+            return []
+        kernel, access, _ = self.shown
+        others = [one for one in range(len(self.kernels)) if self.kernels[one] is not kernel]
+        found = [Step(_first_words(kernel, access))]
+        for number in others[:2]:
+            one = self.kernels[number]
+            place = _like(access, one["accesses"])
+            state = {"kernel": number, "access": place, "step": 0}
+            found.append(Step(_next_words(one, one["accesses"][place]), state))
+        return found
 
     @property
     def shown(self) -> tuple[dict, dict, int]:
@@ -89,7 +115,7 @@ class WarpMicroscope(Live):
     def describe(self) -> str:
         """Return the present state in words."""
         kernel, access, step = self.shown
-        request, shared = self.request, access["space"] == "shared"
+        request = self.request
         lanes = sum(at is not None for at in request["lanes"])
         names = {name: access[name] for name in ("line", "array")}
         names |= {name: request[name] for name in ("warp", "block", "size")}
@@ -103,7 +129,7 @@ class WarpMicroscope(Live):
             **names,
         )
         each = f"{access['cost'] / access['count']:.4g}"
-        unit = {"1": "pass"}.get(each, "passes") if shared else {"1": "sector"}.get(each, "sectors")
+        unit = _units(access) if each != "1" else "pass" if access["space"] == "shared" else "sector"
         return (
             f"One memory request of a warp, in the kernel “{kernel['name']}”. {told} "
             f"{self._finding(access, request)}. All requests of this line: {each} {unit} each."
@@ -139,6 +165,41 @@ def _named(traces) -> dict[str, Trace]:
             f"traces={said(traces)}; expected a Trace of simulator.run, or a dict of names and Traces"
         )
     return {str(name): trace for name, trace in traces.items()}
+
+
+def _flaws(kernels: list[dict]) -> list:
+    """Return the flaws that are shown in kernels."""
+    return [
+        request["flaw"]
+        for kernel in kernels
+        for access in kernel["accesses"]
+        for request in access["requests"]
+        if "flaw" in request
+    ]
+
+
+def _like(access: dict, accesses: list[dict]) -> int:
+    """Return the place of the access most like this one: of the same array, else the one that costs most."""
+    same = [i for i, one in enumerate(accesses) if all(one[n] == access[n] for n in ("array", "kind"))]
+    return same[0] if same else max(range(len(accesses)), key=lambda i: accesses[i]["cost"])
+
+
+def _first_words(kernel: dict, access: dict) -> str:
+    return (
+        f"“{kernel['name']}”: step through its requests for {access['array']}. How many {_units(access)} "
+        "does each take, and which lanes share one?"
+    )
+
+
+def _next_words(kernel: dict, access: dict) -> str:
+    return (
+        f"Now “{kernel['name']}”, {access['array']}: does a request take more {_units(access)}, or fewer? "
+        "Point at a lane to see why."
+    )
+
+
+def _units(access: dict) -> str:
+    return "passes" if access["space"] == "shared" else "sectors"
 
 
 def _checked(flaw) -> dict:

@@ -3,6 +3,7 @@
 import { fixed, plural } from "./shared/numbers.js";
 import { chip, html, live, player, segments, sentence } from "./shared/page.js";
 import { Grid } from "./shared/grid.js";
+import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
 
 // Each part: the step it appears at, its role, what it is made of with which matrix, and its formula.
@@ -48,7 +49,7 @@ function build(page) {
     captions[name] = html("span");
   }
   const figure = (name) => html("div", { class: "cl-figure" },
-    html("div", { class: "cl-caption" }, chip(PARTS[name].role, name), " ", captions[name]), grids[name].node);
+    html("div", { class: "cl-caption" }, chip(PARTS[name].role, name), " ", captions[name]), grids[name].box);
   const column = (above, below) => html("div", { class: "cl-left" }, figure(above), figure(below));
   const stage = html("div", { class: "cl-stage cl-top" }, column("d", "g"), column("V", "U"), column("M", "y"));
   const story = sentence(page);
@@ -57,8 +58,7 @@ function build(page) {
 
   page.root.append(
     title,
-    html("div", { class: "cl-try" },
-      "Play it. Then point at a cell of V, U or y: the cells it is made of light up, each with its coefficient below."),
+    guide(page),
     html("div", { class: "cl-bar" },
       html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "outputs of a tile"),
         segments(page, { name: "m", label: "outputs of a tile", options: [["2", "2"], ["4", "4"], ["6", "6"]] })),
@@ -88,7 +88,7 @@ function build(page) {
       const known = step >= part.step;
       captions[name].textContent = part.formula[dimensions];
       grids[name].draw({
-        rows: numbers.length, columns: numbers[0].length, height: m === "6" ? 28 : 34, width: m === "6" ? 40 : 48,
+        rows: numbers.length, columns: numbers[0].length, height: m === "6" ? 28 : 34, width: m === "6" ? 40 : 48, digits: m === "2" ? 2 : 5,
         start: { row: 0, column: 0 },
         cell(i, j) {
           if (!known) return { kind: "cl-empty" };
@@ -104,8 +104,8 @@ function build(page) {
       count("workspace", few, "multiplications with this tile"),
       count("output", many, `by the definition: ${3 ** Number(dimensions)} for each of the ${m ** Number(dimensions)} outputs`),
       count("workspace", `${fixed(many / few, 2)}×`, "fewer"));
-    const wide = [grids.d, grids.V, grids.M].reduce((sum, grid) => sum + grid.wide, 0);
-    stage.style.flexWrap = wide < 1.1 * page.width() ? "nowrap" : "wrap"; // a little shrinking beats a second line
+    const least = [grids.d, grids.V, grids.M].reduce((sum, grid) => sum + grid.least, 90);
+    stage.style.flexWrap = least < page.width() ? "nowrap" : "wrap"; // a little shrinking beats a second line
   };
 }
 

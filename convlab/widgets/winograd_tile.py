@@ -10,7 +10,7 @@ import traitlets
 
 from convlab.algorithms.winograd.transforms import POINTS, transforms
 from convlab.support.checks import check_whole
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole, as_word
 
 SIZES = tuple(map(str, POINTS))
@@ -63,6 +63,13 @@ def text(number: Fraction) -> str:
     return f"−{words}" if number < 0 else words
 
 
+FIRST_STEPS = (
+    Step("Press play: V, U, M and y appear in turn. In which of them does a pixel meet a weight?"),
+    Step("Tiles of four outputs: how many multiplications are left, and what stands in V?", {"m": "4"}),
+    Step("Tiles of six: still fewer multiplications. Now look at the size of the numbers in M.", {"m": "6"}),
+)
+
+
 class WinogradTile(Live):
     """Pixels and filter are transformed, multiplied cell by cell, and transformed back.
 
@@ -89,6 +96,7 @@ class WinogradTile(Live):
     """
 
     sentences = SENTENCES
+    first_steps = FIRST_STEPS
     m = Choice(SIZES)
     dimensions = Choice(("1", "2"), "2")
     step = Whole(0, _LAST, _LAST)

@@ -20,6 +20,11 @@ _SHOWN = """figure => [
 ]"""
 
 
+def open_controls(page: Page) -> None:
+    """Open what every figure keeps behind its button for more controls."""
+    page.locator("details.cl-more").evaluate_all("all => all.forEach((one) => (one.open = true))")
+
+
 class Watched:
     """A page in a browser of its own, with a record of errors and of requests that leave this machine."""
 

@@ -5,7 +5,7 @@ import time
 
 import nbformat
 import pytest
-from browser_tools import SLIDERS, drag, moves, press_arrow
+from browser_tools import SLIDERS, drag, moves, open_controls, press_arrow
 from notebook_tools import NOTEBOOKS
 
 from convlab import widgets
@@ -103,6 +103,7 @@ def test_figures_move(lab, watched):
     assert one.page.locator(TROUBLE).all_text_contents() == []
     figures = one.page.locator(".jp-OutputArea .convlab")
     assert figures.count() >= len(kinds)
+    open_controls(one.page)
     sliders = one.page.locator(SLIDERS)
     assert sliders.count() >= figures.count()
     for slider in sliders.all():
@@ -143,6 +144,44 @@ def test_a_moved_slider_reaches_python(lab, watched):
     one.page.keyboard.press("Control+Enter")  # ask the kernel again
     one.page.get_by_text(after).wait_for(timeout=30_000)
     assert one.page.locator(TROUBLE).all_text_contents() == []
+
+
+def test_a_link_leads_back_to_a_figure(lab, watched):
+    """JupyterLab drops the fragment while it opens a notebook; the figure finds it all the same, and once."""
+    shows = [
+        "from convlab.widgets import SlidingWindow\nSlidingWindow(H=9)",
+        "window = SlidingWindow()\nwindow",
+        "print(f'the kernel has stride {window.stride_h}')",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in shows])
+    notebook.metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata
+    nbformat.write(notebook, lab.settings.with_name("work") / "linked.ipynb")
+    one = watched()
+    lab.run_all(one.page, "linked.ipynb")
+    figure = one.page.locator(".jp-OutputArea .convlab").nth(1)
+    figure.get_by_role("spinbutton", name="stride, vertical").fill("3")
+    figure.get_by_role("button", name="Copy link").click()
+    one.page.wait_for_url("**/lab/tree/linked.ipynb#SlidingWindow-*:stride_h=3")
+    expected = figure.locator(".cl-caption").all_inner_texts()
+    fragment = one.page.evaluate("location.hash")
+
+    two = watched()
+    lab.run_all(two.page, "linked.ipynb", fragment)
+    first, second = (two.page.locator(".jp-OutputArea .convlab").nth(number) for number in (0, 1))
+    second.get_by_text("A link brought you here").wait_for()
+    assert second.locator(".cl-caption").all_inner_texts() == expected
+    assert "this one opens as always" in first.inner_text().lower()
+    two.page.wait_for_timeout(500)
+    top = second.bounding_box()["y"]
+    assert 0 < top < 700
+    two.page.locator(".jp-CodeCell .cm-content").last.click()
+    two.page.keyboard.press("Control+Enter")
+    two.page.get_by_text("the kernel has stride 3").wait_for(timeout=30_000)
+    two.page.locator(".jp-CodeCell .cm-content").nth(1).click()
+    two.page.keyboard.press("Control+Enter")  # run again it opens as it is written
+    two.page.wait_for_function("() => !document.body.innerText.includes('A link brought you here')")
+    assert second.get_by_role("spinbutton", name="stride, vertical").input_value() == "1"
+    assert two.page.locator(TROUBLE).all_text_contents() == []
 
 
 def test_a_whole_notebook_in_the_dark_theme(lab, watched):

@@ -1,7 +1,7 @@
 """The built book, opened as files: nothing comes from the network, figures move, everyone can read it."""
 
 import pytest
-from browser_tools import SLIDERS, barriers, figure_of, moves, press_arrow, shown
+from browser_tools import SLIDERS, barriers, figure_of, moves, open_controls, press_arrow, shown
 from notebook_tools import NOTEBOOKS
 
 pytestmark = pytest.mark.browser
@@ -16,9 +16,9 @@ def visit(site, watched):
     """Return visit(name, **how): a page of the book, loaded, with no error in its console at the end."""
     pages = []
 
-    def open_page(name, **how):
+    def open_page(name, fragment="", **how):
         one = watched(**how)
-        one.page.goto((site / f"{name}.html").as_uri())
+        one.page.goto((site / f"{name}.html").as_uri() + fragment)
         pages.append(one)
         return one
 
@@ -53,6 +53,7 @@ def test_page_fits_a_telephone(visit, name):
 def test_figures_move_without_a_kernel(visit, name):
     one = visit(name)
     sliders = one.page.locator(SLIDERS)
+    open_controls(one.page)
     assert one.page.locator(".convlab").count() == one.page.locator("[id^=convlab-]").count()
     for slider in sliders.all():
         moves(slider, press_arrow)
@@ -67,6 +68,32 @@ def test_a_figure_moves_alone(visit):
     one.page.wait_for_timeout(200)
     assert others
     assert [shown(other) for other in others] == before
+
+
+def test_a_link_leads_back_to_a_figure(visit):
+    """Into sight, below the book's own header, with what was chosen; the other figure of its kind stays."""
+    one = visit(NAMES[5])
+    figures = one.page.locator(".convlab.cl-tiles")
+    assert figures.count() == 2
+    figure = figures.nth(1)
+    open_controls(one.page)
+    figure.get_by_role("spinbutton", name="C", exact=True).fill("2")
+    figure.get_by_role("button", name="Copy link").click()
+    one.page.wait_for_function("() => location.hash.includes('C=2')")
+    expected = figure.locator(".cl-caption").all_inner_texts()
+
+    again = visit(NAMES[5], one.page.evaluate("location.hash")).page
+    figures = again.locator(".convlab.cl-tiles")
+    figures.nth(1).get_by_text("A link brought you here").wait_for()
+    again.wait_for_timeout(800)
+    assert figures.nth(1).locator(".cl-caption").all_inner_texts() == expected
+    assert figures.nth(0).locator(".cl-step[aria-current]").count() == 1
+    head = figures.nth(1).locator(".cl-title")
+    assert 0 < head.bounding_box()["y"] < 300
+    assert head.evaluate(
+        "(title) => { const box = title.getBoundingClientRect();"
+        " return document.elementFromPoint(box.x + 5, box.y + 5) === title; }"
+    )
 
 
 def test_front_page_leads_to_every_notebook(visit):

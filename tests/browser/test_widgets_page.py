@@ -5,7 +5,7 @@ from dataclasses import replace
 import nbformat
 import numpy as np
 import pytest
-from browser_tools import barriers
+from browser_tools import barriers, open_controls
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.browser
 
 CELLS = (
     "from convlab import ConvProblem\nfrom convlab.widgets import *",
-    "SlidingWindow()",
+    "SlidingWindow(stride=2)",
     "Im2colFills()",
     "MemoryBlowup()",
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
@@ -86,6 +86,7 @@ def page(browser, exported):
     page.wait_for_function(
         "count => document.querySelectorAll('.convlab').length === count", arg=len(CELLS) - 1
     )
+    open_controls(page)
     yield page
     assert troubles == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
@@ -694,7 +695,7 @@ def test_answers_within_a_frame(browser, tmp_path, kind):
     file.write_text(f"<!doctype html><meta charset=utf-8>{kind().page()}", encoding="utf-8")
     page = browser.new_page()
     page.goto(file.as_uri())
-    page.locator(".convlab input[type=range]").first.wait_for()
+    page.locator(".convlab input[type=range]").first.wait_for(state="attached")
     milliseconds = page.evaluate(
         """async () => {
           const slider = document.querySelector('.convlab input[type=range]');

@@ -1,11 +1,15 @@
 // A grid of cells: a pointer and the arrow keys choose one; frames glide over it.
 
 import { clamp, OWN_KEYS, svg } from "./page.js";
+import { scrollBox } from "./scroll.js";
+
+const SMALLEST = 9; // pixels: no text is smaller, however narrow the page
+const AXIS = 10; // pixels of the names along the edges, as in widgets.css
 
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
- * A picture of numbers in rows and columns. `look(cell)` is called with { row, column } under the pointer or the
+ * A picture of numbers in rows and columns; `box` is what to put on the page. `look(cell)` is called with { row, column } under the pointer or the
  * keyboard's cursor and with null when it leaves; `choose(cell)` on a click, Enter or Space.
  */
 export class Grid {
@@ -31,6 +35,7 @@ export class Grid {
       onkeydown: page.guard((event) => this.key(event, look, choose)),
       onblur: page.guard(() => this.leave(look)),
     }, svg("defs", {}, pattern), this.names, this.cells, this.frames);
+    this.box = scrollBox(page, this.node, () => this.edges());
   }
 
   /**
@@ -39,19 +44,23 @@ export class Grid {
    * 0 to 1 for the strength of the colour. `frames` are { name, row, column, rows, columns }. `rowNames` and
    * `columnNames` go along the edges, those of rows
    * in a margin `names` wide; a wider gap follows every `group`-th column; `start` is the cell that the
-   * keyboard's cursor starts from.
+   * keyboard's cursor starts from; `digits` the length of the longest number.
    */
-  draw({ rows, columns, width, height = width, cell, frames = [], rowNames, columnNames, group = 0, label, start, names = 20 }) {
-    Object.assign(this, { rows, columns, width, height, group, start });
+  draw({ rows, columns, width, height = width, cell, frames = [], rowNames, columnNames, group = 0, label, start, names = 20, digits: letters = 2 }) {
+    Object.assign(this, { rows, columns, width, height, group, start, letters });
     this.left = rowNames ? names : 2;
     this.top = columnNames ? 18 : 2;
-    const shape = [rows, columns, width, height, group, this.left, this.top].join();
+    const shape = [rows, columns, width, height, group, this.left, this.top, letters].join();
     if (shape !== this.shape) this.lay(shape);
     this.drawn.forEach((tile, i) => this.paint(tile, cell(Math.floor(i / columns), i % columns)));
     this.edge(rowNames, columnNames);
     const all = this.cursor ? [...frames, { name: "cursor", ...this.cursor }] : frames;
     this.frame(all);
     this.node.setAttribute("aria-label", label);
+    // It shrinks with the page until its smallest text is as small as can be read, then it scrolls.
+    const fonts = [this.font, this.cornered ? this.small : this.font, rowNames || columnNames ? AXIS : this.font];
+    this.least = Math.ceil((this.wide * SMALLEST) / Math.min(...fonts)) + 1;
+    this.node.style.minWidth = `${this.least}px`;
   }
 
   x(column) {
@@ -62,8 +71,19 @@ export class Grid {
     return this.top + row * this.height;
   }
 
+  /** Where columns and rows begin and end on the page now. */
+  edges() {
+    const scale = this.node.getBoundingClientRect().width / this.wide;
+    const all = (count, at, size) => Array.from({ length: count }, (_, i) => [at(i) * scale, (at(i) + size) * scale]);
+    return { columns: all(this.columns, (i) => this.x(i), this.width), rows: all(this.rows, (i) => this.y(i), this.height) };
+  }
+
   lay(shape) {
     const { rows, columns, width, height } = this;
+    const size = Math.min(width, height);
+    this.font = clamp(Math.min(width * 0.43, height * 0.72, (1.5 * width) / this.letters), SMALLEST, 14);
+    this.small = Math.max(size * 0.3, SMALLEST);
+    this.cornered = false;
     const [wide, high] = [this.x(columns - 1) + width + 2, this.y(rows) + 2];
     Object.assign(this, { wide, high });
     this.node.setAttribute("viewBox", `0 0 ${wide} ${high}`);
@@ -71,12 +91,11 @@ export class Grid {
     this.node.setAttribute("height", high);
     this.drawn = Array.from({ length: rows * columns }, (_, i) => {
       const [x, y] = [this.x(i % columns), this.y(Math.floor(i / columns))];
-      const size = Math.min(width, height);
       const box = (inset, from, rx) =>
         svg("rect", { x: x + inset, y: y + from, width: width - 2 * inset, height: height - from - inset, rx });
       const words = (down, font) => svg("text", { x: x + width / 2, y: y + height * down, "font-size": font });
       const [tile, strip] = [box(0.75, 0.75, Math.min(3, size / 8)), box(1.1, height * 0.65, 2)];
-      const [text, corner] = [words(0.5, Math.min(14, size * 0.46)), words(0.82, size * 0.3)];
+      const [text, corner] = [words(0.5, this.font), words(0.82, this.small)];
       strip.setAttribute("class", "cl-strip");
       corner.setAttribute("class", "cl-corner");
       return { tile, text, strip, corner, key: null };
@@ -100,6 +119,7 @@ export class Grid {
     drawn.text.setAttribute("dy", corner === "" ? 0 : -this.height * 0.16);
     drawn.strip.style.display = corner === "" ? "none" : "";
     drawn.corner.textContent = corner;
+    this.cornered ||= corner !== "";
   }
 
   edge(rowNames, columnNames) {

@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import uuid
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import anywidget
 import traitlets
@@ -19,7 +21,22 @@ from convlab.errors import ShapeError
 from convlab.figures.picture import Picture
 from convlab.support.markup import as_script
 from convlab.widgets.shared import javascript, still
-from convlab.widgets.shared.traits import Whole
+from convlab.widgets.shared.traits import Choice, Whole
+
+
+class Step(NamedTuple):
+    """One of the three steps that a widget opens with: a sentence, and what it sets.
+
+    Attributes
+    ----------
+    words : str
+        At most 25 words: what to do, and what to look for.
+    state : mapping
+        Traits, by their names, that differ from the state in which the widget opens.
+    """
+
+    words: str
+    state: Mapping[str, Any] = {}
 
 
 class Live(anywidget.AnyWidget):
@@ -36,13 +53,31 @@ class Live(anywidget.AnyWidget):
     # It shows a photograph of people or things, whose still must not be turned dark on a dark page.
     shows_photo: ClassVar[bool] = False
 
-    limits = traitlets.Dict().tag(sync=True)  # of every Whole: [least, most], so that controls know them
+    # The steps that lead into it; the first is how it opens.
+    first_steps: ClassVar[tuple[Step, ...]] = ()
 
-    def __init__(self, **state):
+    # What each value may be: [least, most] of a Whole, the words of a Choice. For controls, and for links.
+    limits = traitlets.Dict().tag(sync=True)
+    opening = traitlets.Dict().tag(sync=True)  # all that can be turned, as it is when the widget opens
+    guide = traitlets.List().tag(sync=True)
+    key = traitlets.Unicode().tag(sync=True)  # by which a link finds it: its kind, and how it opens
+
+    def __init__(self, *, limits: Mapping[str, Sequence] | None = None, **state):
         self._esm = self.module()
         self._css = javascript.stylesheet()
-        whole = {name: trait for name, trait in self.traits().items() if isinstance(trait, Whole)}
-        super().__init__(limits={name: [t.least, t.most] for name, t in whole.items()}, **state)
+        known = {n: [t.least, t.most] for n, t in self.traits().items() if isinstance(t, Whole)}
+        known |= {n: list(t.words) for n, t in self.traits().items() if isinstance(t, Choice)}
+        super().__init__(
+            limits=known | {name: list(words) for name, words in (limits or {}).items()}, **state
+        )
+        self.opening = {name: getattr(self, name) for name in sorted(self.trait_names(turned=True))}
+        self.guide = [{"words": step.words, "state": dict(step.state)} for step in self.lead()]
+        mark = sha256(json.dumps(self.opening, sort_keys=True).encode()).hexdigest()
+        self.key = f"{type(self).__name__}-{mark[:4]}"
+
+    def lead(self) -> Sequence[Step]:
+        """Return the steps of this widget, which may depend on how it opens."""
+        return self.first_steps
 
     @classmethod
     def file_name(cls) -> str:
@@ -109,7 +144,7 @@ class Live(anywidget.AnyWidget):
         picture = self.still()
         before = picture._repr_html_() if picture else f"<p>{escape(self.words())}</p>"
         return (
-            f'<div id="{name}" class="convlab-still">{before}</div>\n'
+            f'<div id="{name}" class="convlab-still" data-figure="{self.key}">{before}</div>\n'
             f"<style>{javascript.stylesheet()}</style>\n"
             f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'

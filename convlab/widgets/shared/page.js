@@ -36,9 +36,8 @@ export const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
  * `names` are the model's values the figure reads. Returns the function that takes the figure down.
  */
 export function live({ model, el }, { kind, names, build }) {
-  const root = html("div", { class: `convlab cl-${kind}`, id: unique() });
-  const updates = [];
-  const endings = [];
+  const root = html("div", { class: `convlab cl-${kind}`, id: unique(), "data-figure": model.get("key") });
+  const [updates, drawn, endings] = [[], [], []];
   let draw = () => {};
   let queued = false;
   let alert = null;
@@ -64,11 +63,13 @@ export function live({ model, el }, { kind, names, build }) {
           const state = page.state();
           for (const update of updates) update(state);
           draw(state);
+          for (const look of drawn) look();
           alert?.remove();
         })();
       });
     },
     onUpdate: (update) => updates.push(update),
+    onDrawn: (look) => drawn.push(look),
     onEnd: (ending) => endings.push(ending),
     /** An error must show where it happens, never vanish. */
     guard: (action) => (...args) => {
@@ -148,6 +149,10 @@ export function select(page, { name, label, options, write = (value) => ({ [name
   page.onUpdate((state) => (input.value = state[name]));
   return input;
 }
+
+/** Controls that one can do without at first, behind one button. */
+export const more = (...controls) =>
+  html("details", { class: "cl-more" }, html("summary", OWN_KEYS, "More controls"), html("div", { class: "cl-more-controls" }, controls));
 
 /** A slider. `count(state)` is the number of positions; `say(state)` is what a screen reader hears. */
 export function slider(page, { name, label, count, say, at }) {

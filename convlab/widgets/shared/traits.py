@@ -1,4 +1,7 @@
-"""The state of a widget: traits that the page shares, each of which says what it may be."""
+"""The state of a widget: traits that the page shares, each of which says what it may be.
+
+What the reader turns is tagged as `turned`: a step sets it, and a link to the widget's state holds it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Whole(traitlets.Int):
     def __init__(self, least: int, most: int, default: int):
         self.least, self.most = least, most
         super().__init__(default)
-        self.tag(sync=True)
+        self.tag(sync=True, turned=True)
 
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong and what it may be."""
@@ -37,7 +40,7 @@ class Choice(traitlets.Unicode):
     def __init__(self, words: tuple[str, ...], default: str | None = None):
         self.words = words
         super().__init__(words[0] if default is None else default)
-        self.tag(sync=True)
+        self.tag(sync=True, turned=True)
 
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong and what it may be."""
@@ -49,7 +52,7 @@ class Switch(traitlets.Bool):
 
     def __init__(self):
         super().__init__(False)
-        self.tag(sync=True)
+        self.tag(sync=True, turned=True)
 
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong."""
