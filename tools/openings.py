@@ -22,7 +22,8 @@ from convlab.workspace.copies import KEPT
 from tools.errors import BuildError
 from tools.needed_lines import last_shown
 
-APART = 2.0  # grey levels, of 255: as far as two machines' fonts may draw a figure apart, on average
+CHANGED = 32  # grey levels, of 255: fewer colours change a pixel by less
+FEW = 1e-3  # of all pixels: a word that changed is more
 
 
 def renew(notebook: Path) -> bool:
@@ -65,7 +66,8 @@ def same(one: Picture, other: Picture) -> bool:
     first, second = (Image.open(io.BytesIO(picture.png)).convert("L") for picture in (one, other))
     if (one.alt, one.width, first.size) != (other.alt, other.width, second.size):
         return False
-    return bool(np.abs(np.asarray(first, float) - np.asarray(second, float)).mean() < APART)
+    changed = np.abs(np.asarray(first, float) - np.asarray(second, float)) > CHANGED
+    return bool(changed.mean() < FEW)
 
 
 def _output(picture: Picture) -> nbformat.NotebookNode:
