@@ -22,7 +22,7 @@ from convlab.workspace.copies import KEPT
 from tools.errors import BuildError
 from tools.needed_lines import last_shown
 
-TO_MOVE_IT = "*A picture of it. Run the cells down to here (Shift+Enter), and it moves.*"
+TO_MOVE_IT = "*A picture only. Run the cells down to here (Shift+Enter), and it moves.*"
 CHANGED = 32  # grey levels, of 255: fewer colours change a pixel by less
 FEW = 1e-3  # of all pixels: a word that changed is more
 
@@ -45,7 +45,7 @@ def renew(notebook: Path) -> bool:
         raise BuildError(f"{notebook.name}: its cell with the tag {KEPT} shows no picture that is kept")
     if cells[0].outputs and same(shown_by(cells[0]), picture):
         return False
-    cells[0].outputs = [_output(picture), *([_note()] if isinstance(shown, Live) else [])]
+    cells[0].outputs = [*([_note()] if isinstance(shown, Live) else []), _output(picture)]
     write_atomically(notebook, nbformat.writes(nb) + "\n")
     return True
 
@@ -57,7 +57,7 @@ def picture_of(shown: object) -> Picture | None:
 
 def shown_by(cell: nbformat.NotebookNode) -> Picture:
     """Return the picture that is kept in a cell."""
-    output, *_ = cell.outputs
+    *_, output = cell.outputs
     about = output.metadata["image/png"]
     return Picture(base64.b64decode(output.data["image/png"]), about["alt"], about["width"])
 
