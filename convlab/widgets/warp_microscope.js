@@ -107,8 +107,10 @@ function build(page) {
     if (built !== kernel) lay(state, kernel);
     kernel.accesses.forEach((one, i) => (accesses.children[i].firstChild.checked = one === access));
     kernel.source.forEach((line, i) => mark(source.children[i], line, access));
-    if (marked !== access) reveal(source, source.querySelector(".cl-here"));
-    marked = access;
+    if (marked !== access && source.clientHeight) { // not yet, where the page is not laid out: it draws again then
+      reveal(source, source.querySelector(".cl-here"));
+      marked = access;
+    }
     title.textContent = request.flaw?.text || findingOf(access, request);
 
     const rows = shared ? passesOf(request) : linesOf(request);
