@@ -40,8 +40,8 @@ FIRST_STEPS = (
     ),
     Step("The direct loops on this layer: which bars are left, which one is gone?", {"algorithm": "direct"}),
     Step(
-        "A batch of 2,048 images: the dashed lines are memories one can buy. Which of them hold the peak?",
-        {"batch": 2048},
+        "A batch of 4,096 images: the dashed lines are memories one can buy. Which of them hold the peak?",
+        {"batch": 4096},
     ),
 )
 
