@@ -662,7 +662,7 @@ def test_kernels_of_notebook_cells_run():
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     names = {"cuda": cuda}
     exec(compile(source, name, "exec"), names)
-    with pytest.raises(simulator.KernelError, match=r"2\.py:3   y\[cuda\.grid\(1\) \+ 1\] = 1"):
+    with pytest.raises(simulator.KernelError, match=r"\n +line 3   y\[cuda\.grid\(1\) \+ 1\] = 1"):
         simulator.run(names["cell"], 1, 32, np.zeros(32))
 
 

@@ -43,7 +43,9 @@ class Place:
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}   {self.source}"
+        folder, name = os.path.split(self.file)
+        in_a_cell = os.path.basename(folder).startswith("ipykernel_")  # its file has a number for a name
+        return f"{'line ' if in_a_cell else f'{name}:'}{self.line}   {self.source}"
 
 
 @dataclass(frozen=True)
