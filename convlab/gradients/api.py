@@ -11,7 +11,7 @@ import numpy as np
 
 from convlab.errors import ShapeError
 from convlab.gradients.spec import Table, choose
-from convlab.gradients.tables import DGRAD, WGRAD
+from convlab.gradients.tables import WGRAD, dgrad_order
 from convlab.machine.memory import Memory
 from convlab.plans.plan import refused_by_the_system
 from convlab.problem import ConvProblem, check_computed
@@ -41,9 +41,9 @@ def dgrad(
         The gradient with respect to its output, of the problem's dtype.
     w : ndarray, (K, R, S, C/groups)
     algorithm : str
-        A name from `convlab.gradients.DGRAD`, or "auto": the first of that table that serves the problem and
-        fits into the memory. So it is "flipped" at stride 1 and "subfilters" at any other, and "col2im" where
-        the memory is too little for them. The convolutions inside choose by themselves, as `conv2d` does.
+        A name from `convlab.gradients.DGRAD`, or "auto": "col2im" if x has fewer than 8 channels and one
+        group, else "flipped" at stride 1 and "subfilters" at any other; the next one where the memory is too
+        little. The convolutions inside choose by themselves, as `conv2d` does.
     backend : str
         "numpy", "cpu" or "auto", as for `conv2d`.
     threads : int
@@ -75,7 +75,9 @@ def dgrad(
     """
     check_computed(problem)
     operands = {"dy": (dy, problem.y_shape, Y), "w": (w, problem.w_shape, W)}
-    return _run(problem, DGRAD, operands, (problem.x_shape, X), algorithm, backend, threads, out)
+    return _run(
+        problem, dgrad_order(problem), operands, (problem.x_shape, X), algorithm, backend, threads, out
+    )
 
 
 def wgrad(
@@ -98,8 +100,8 @@ def wgrad(
     dy : ndarray, (N, P, Q, K)
         The gradient with respect to its output, of the problem's dtype.
     algorithm : str
-        A name from `convlab.gradients.WGRAD`, or "auto": the first of that table that serves the problem and
-        fits into the memory. So it is "depthwise" if each filter reads one channel, and "parts" otherwise.
+        A name from `convlab.gradients.WGRAD`, or "auto": "depthwise" if each filter reads one channel, else
+        "parts"; the next one where the memory is too little.
     backend, threads
         As in `dgrad`.
     out : ndarray, (K, R, S, C/groups), optional
