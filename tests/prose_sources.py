@@ -188,8 +188,8 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
             f"{bytes_text(H100.shared_bytes)} of shared memory"
         ),
         "takes 1024 bytes for each block": lambda: f"takes {SHARED_RESERVED} bytes for each block",
-        "a copy of 16 bytes begins on a boundary of 16 bytes": lambda: (
-            "a copy of {0} bytes begins on a boundary of {0} bytes".format(4 * WORD)
+        "reads begins on a boundary of 16 bytes, and so does a copy of 16 bytes": lambda: (
+            "reads begins on a boundary of {0} bytes, and so does a copy of {0} bytes".format(4 * WORD)
         ),
         "from here to there, 16 bytes": lambda: f"from here to there, {4 * WORD} bytes",
         "eight rows of 16 bytes": lambda: f"{word(8)} rows of {4 * WORD} bytes",

@@ -9,11 +9,18 @@ import pytest
 from nbformat.v4 import new_code_cell
 from notebook_tools import NOTEBOOKS, notebook
 
+from convlab import widgets
 from convlab.workspace.copies import KEPT
 
+TO_MOVE_IT = "*A picture only. Run the cells down to here (Shift+Enter), and it moves.*"
 FIRST_CELLS = 4  # title and question, imports, a word, the picture
-MOST_WORDS = 90  # before the picture
+MOST_WORDS = 80  # before the picture
 LARGEST = 90 << 10  # bytes of it
+
+
+def moves(cell):
+    """Say if what a cell shows is one of the figures that move."""
+    return cell.source.rpartition("\n")[2].startswith(tuple(f"{name}(" for name in widgets.__all__))
 
 
 def before_and_picture(nb):
@@ -30,8 +37,9 @@ def test_the_first_screen_is_a_question_and_a_picture(path):
     assert "**" in title.source
     assert "?**" in title.source
     assert sum(len(cell.source.split()) for cell in before if cell.cell_type == "markdown") <= MOST_WORDS
-    (output,) = shown.outputs
+    *rest, output = shown.outputs
     assert output.metadata["image/png"]["alt"] == output.data["text/plain"]
+    assert [one.data["text/markdown"] for one in rest] == [TO_MOVE_IT] * moves(shown)
     png = base64.b64decode(output.data["image/png"])
     assert png.startswith(b"\x89PNG")
     assert len(png) < LARGEST
@@ -40,10 +48,11 @@ def test_the_first_screen_is_a_question_and_a_picture(path):
 @pytest.mark.workshop
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_picture_is_what_the_cell_shows(path):
-    from tools.openings import opening, same, shown_by
+    from tools.needed_lines import last_shown
+    from tools.openings import picture_of, same, shown_by
 
     _, cell = before_and_picture(nbformat.read(path, as_version=4))
-    assert same(shown_by(cell), opening(path, cell.source)), "run python -m tools.stills"
+    assert same(shown_by(cell), picture_of(last_shown(path, cell.source))), "run python -m tools.stills"
 
 
 # -- the command itself, on a small notebook -----------------------------------------------------------------

@@ -197,6 +197,9 @@ def test_the_microscope_leads_through_kernels_of_your_own():
     ]
     assert "“one for all”, x" in shown.lead()[2].words
     assert WarpMicroscope(traces["side by side"]).lead() == []  # one kernel: look at it
+    others = {"a": ACCESS_PATTERNS[-1].trace(), "b": ACCESS_PATTERNS[0].trace()}
+    assert "it never asks for tile" in WarpMicroscope(others, access=2).lead()[1].words
+    assert WarpMicroscope(traces).key != WarpMicroscope(others).key  # a link tells them apart
 
 
 def test_the_memory_explorer_lists_what_is_known():

@@ -22,6 +22,7 @@ from convlab.workspace.copies import KEPT
 from tools.errors import BuildError
 from tools.needed_lines import last_shown
 
+TO_MOVE_IT = "*A picture only. Run the cells down to here (Shift+Enter), and it moves.*"
 CHANGED = 32  # grey levels, of 255: fewer colours change a pixel by less
 FEW = 1e-3  # of all pixels: a word that changed is more
 
@@ -38,25 +39,25 @@ def renew(notebook: Path) -> bool:
     cells = [cell for cell in nb.cells if KEPT in cell.metadata.get("tags", ())]
     if len(cells) != 1:
         raise BuildError(f"{notebook.name} has {len(cells)} cells with the tag {KEPT}; expected one")
-    picture = opening(notebook, cells[0].source)
+    shown = last_shown(notebook, cells[0].source)
+    picture = picture_of(shown)
     if picture is None:
         raise BuildError(f"{notebook.name}: its cell with the tag {KEPT} shows no picture that is kept")
     if cells[0].outputs and same(shown_by(cells[0]), picture):
         return False
-    cells[0].outputs = [_output(picture)]
+    cells[0].outputs = [*([_note()] if isinstance(shown, Live) else []), _output(picture)]
     write_atomically(notebook, nbformat.writes(nb) + "\n")
     return True
 
 
-def opening(notebook: Path, source: str) -> Picture | None:
-    """Return what a cell of a notebook shows; of the lines before it only those are run that it needs."""
-    shown = last_shown(notebook, source)
+def picture_of(shown: object) -> Picture | None:
+    """Return the picture of what a cell shows: of a widget its still; None if there is none."""
     return shown.still() if isinstance(shown, Live) else shown if isinstance(shown, Picture) else None
 
 
 def shown_by(cell: nbformat.NotebookNode) -> Picture:
     """Return the picture that is kept in a cell."""
-    (output,) = cell.outputs
+    *_, output = cell.outputs
     about = output.metadata["image/png"]
     return Picture(base64.b64decode(output.data["image/png"]), about["alt"], about["width"])
 
@@ -68,6 +69,13 @@ def same(one: Picture, other: Picture) -> bool:
         return False
     changed = np.abs(np.asarray(first, float) - np.asarray(second, float)) > CHANGED
     return bool(changed.mean() < FEW)
+
+
+def _note() -> nbformat.NotebookNode:
+    """Return what says that a picture of controls has none."""
+    return nbformat.v4.new_output(
+        "display_data", data={"text/markdown": TO_MOVE_IT, "text/plain": TO_MOVE_IT}
+    )
 
 
 def _output(picture: Picture) -> nbformat.NotebookNode:

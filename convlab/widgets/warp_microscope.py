@@ -83,6 +83,10 @@ class WarpMicroscope(Live):
             kernels[kernel]["accesses"][access]["requests"][step]["flaw"] = _checked(flaw)
         super().__init__(kernels=kernels, kernel=kernel, access=access, step=step)
 
+    def known_by(self) -> dict:
+        """Return what tells it from others: how it opens, and its kernels."""
+        return self.opening | {"kernels": [kernel["name"] for kernel in self.kernels]}
+
     def lead(self) -> list[Step]:
         """Return the steps: of the small kernels, or one for each of several kernels of one's own."""
         if self._small_kernels:
@@ -96,7 +100,7 @@ class WarpMicroscope(Live):
             one = self.kernels[number]
             place = _like(access, one["accesses"])
             state = {"kernel": number, "access": place, "step": 0}
-            found.append(Step(_next_words(one, one["accesses"][place]), state))
+            found.append(Step(_next_words(one, one["accesses"][place], access["array"]), state))
         return found
 
     @property
@@ -191,7 +195,9 @@ def _first_words(kernel: dict, access: dict) -> str:
     )
 
 
-def _next_words(kernel: dict, access: dict) -> str:
+def _next_words(kernel: dict, access: dict, array: str) -> str:
+    if access["array"] != array:
+        return f"Now “{kernel['name']}”: it never asks for {array}. Which requests are left?"
     return (
         f"Now “{kernel['name']}”, {access['array']}: does a request take more {_units(access)}, or fewer? "
         "Point at a lane to see why."

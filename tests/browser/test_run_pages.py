@@ -16,3 +16,12 @@ def test_page_stands_alone(watched, executed, tmp_path):
     one.page.locator(".convlab input[type=range]").first.wait_for()
     assert one.errors == []
     assert one.page.locator("math").count() > 0
+
+    figure = one.page.locator(".convlab.cl-sliding").get_attribute("data-figure")
+    two = watched()
+    two.page.goto(f"{(tmp_path / NOTEBOOKS[1].stem).as_uri()}.html#{figure}:stride_h=3")
+    two.page.get_by_text("A link brought you here").wait_for()
+    stride = two.page.get_by_role("spinbutton", name="stride, vertical")
+    assert stride.input_value() == "3"
+    assert 0 <= two.page.locator(".convlab.cl-sliding").bounding_box()["y"] < 300
+    assert two.errors == []

@@ -138,7 +138,7 @@ def test_a_link_leads_back_to_the_state(opened):
     assert without_ids(others[1]) == without_ids(expected)
     assert without_ids(others[0]) != without_ids(others[1]) != without_ids(others[2])
     assert "A link brought you here" in again.locator(".cl-sliding").nth(1).inner_text()
-    assert again.locator(".cl-sliding").nth(1).bounding_box()["y"] == pytest.approx(0, abs=40)
+    assert 0 <= again.locator(".cl-sliding").nth(1).bounding_box()["y"] < 90
     twin = copied(again, again.locator(".cl-sliding").nth(2))
     assert twin == f"#{shown[2].key}.2:"
 

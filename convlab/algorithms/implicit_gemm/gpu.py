@@ -3,9 +3,9 @@
     y[m, n] = sum over k of A[m, k] * w[k, n]        A[m, k] = a number of x, or 0: `load_implicit`
 
 Blocks of threads compute tiles of y; pieces of A and w go to shared memory, from there to registers. On every
-rung it is the same kernel (`gemm.kernel`): only its sizes change from rung to rung. The rungs
-are those of Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022), with the index
-map in the place of a matrix.
+rung it is the same kernel (`gemm.kernel`): only its sizes change from rung to rung. The first
+four are those of Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022), with the
+index map in the place of a matrix.
 """
 
 from __future__ import annotations

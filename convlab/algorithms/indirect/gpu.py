@@ -7,8 +7,8 @@ The table is the one of the CPU (`buffer.py`), on the device: int32, in tiles of
 for every batch and every new x of this size. A warp's rows are neighbouring pixels, so their places lie side
 by side. No row of zeros is needed: a lane whose place is -1 does not load.
 
-A load of x has to wait for the place it goes to. So the place of the next piece is loaded one piece ahead,
-and only when the tap changes.
+A load of x has to wait for the place it goes to: two waits, which other warps must fill. Places are loaded
+only when the tap changes.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ EXERCISE = KernelExercise(
     "the pixels under a block, with their halo, are fetched once into shared memory.",
     solution=my_tile,
     why="256 threads fetch 340 pixels in two strides, neighbours beside neighbours, wherever their own "
-    "outputs are. After the barrier each reads its nine pixels from shared memory, for next to nothing.",
+    "outputs are. After the barrier each reads its nine pixels from shared memory.",
     hints=(
         "How many pixels do 8 x 32 outputs of a 3 x 3 filter look at? They do not fit one to a thread.",
         "Number the 10 x 34 pixels of the patch. Thread number t fetches the pixels t, t + 256, ... "
@@ -131,7 +131,7 @@ EXERCISE = KernelExercise(
                 "    for at in": "    if p0 + cuda.threadIdx.y >= y.shape[0] or q0 + cuda.threadIdx.x >= "
                 "y.shape[1]:\n        return\n    for at in"
             },
-            "A thread with no output may have pixels to fetch, and the others wait for it at the barrier.",
+            "A thread with no output may have pixels to fetch, which others want: it has to stay.",
         ),
         Mistake(
             "has no barrier",

@@ -91,8 +91,8 @@ EXERCISE = KernelExercise(
         Mistake(
             "lets one warp wait, and not the other",
             {_BEFORE: "        if t < 32:\n            cuda.syncthreads()\n"},
-            "A barrier that some threads pass by is none: those who wait there wait for ever, or for "
-            "another barrier.",
+            "A barrier is for all threads of the block. Those who wait at this one are let go when the "
+            "others come to the next, or never.",
         ),
         Mistake(
             "turns all of x around, not each run by itself",

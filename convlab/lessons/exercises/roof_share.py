@@ -70,7 +70,7 @@ EXERCISE = Exercise(
         Mistake(
             "is upside down",
             {"max(computing, moving) / seconds": "seconds / max(computing, moving)"},
-            "A share is at most 1: the least time over the measured one.",
+            "The share is the least time over the measured one: a slower run has a smaller share.",
         ),
         Mistake(
             "gives a percentage",
