@@ -14,8 +14,8 @@ s*s of them, written side by side, make dx. A phase that no tap reaches is zero.
 
 Each convolution is `convlab.conv2d`, with every algorithm it has.
 
-Dumoulin & Visin 2016, arXiv:1603.07285, chapter 4; XNNPACK, subconv2d (src/operators/deconvolution-nhwc.c);
-CUTLASS, strided dgrad (examples/34_transposed_conv2d and include/cutlass/conv, since 2.7).
+Dumoulin & Visin 2016, arXiv:1603.07285, chapter 4; XNNPACK, subconv2d (src/operators/deconvolution-nhwc.c,
+where nothing is dilated and no stride exceeds the filter); CUTLASS 2.7, strided dgrad (discussion 327).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from convlab.problem import ConvProblem
 
 ZEROS_INSERTED = Formula("N*H*W * C * R*S * K/G")  # multiply-adds, for comparison
 
-FEW = 32  # filters
+FILTERS = 32  # that are turned at a time
 
 
 class Phase(NamedTuple):
@@ -155,8 +155,9 @@ def turn(problem: ConvProblem, w: np.ndarray, out: np.ndarray) -> None:
     turned = w[:, ::-1, ::-1].reshape(G, K // G, R, S, C).transpose(0, 2, 3, 4, 1)  # (G, R, S, C/G, K/G)
     target = out.reshape(G, C, R, S, K // G).transpose(0, 2, 3, 1, 4)
     for tap in np.ndindex(G, R, S):
-        for k in range(0, K // G, FEW):  # a few filters at a time: what is read stays in the cache
-            target[tap][:, k : k + FEW] = turned[tap][:, k : k + FEW]
+        for k in range(0, K // G, FILTERS):  # a few filters at a time: what is read stays in the cache
+            some = slice(k, k + FILTERS)
+            target[tap][:, some] = turned[tap][:, some]
 
 
 def _begin(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -2,9 +2,8 @@
 
     y = conv_transpose2d(x, w)   is   dgrad(problem, x, w)   of the problem whose input is y and output is x
 
-A convolution of stride s has s inputs sizes for each output size, `output_padding` apart; so a transposed one
-must be told which. It adds lines at the bottom and columns at the right: not zeros, but what the filters
-leave there.
+With stride s, inputs of s different sizes have outputs of one size. Which of them is meant, `output_padding`
+says: so many more lines at the bottom and columns at the right, with what the filters leave there.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ of threads, and are added in one order: threads share the columns of dw, never t
 same to the last bit, from run to run and for any number of threads. (Who has many more threads than dw has
 tiles, as a GPU, must cut the sum as well, and then add the pieces in a fixed order.)
 
-Chetlur et al. 2014 (cuDNN), arXiv:1410.0759, section 3; CUTLASS, split-K and wgrad.
+Chetlur et al. 2014 (cuDNN), arXiv:1410.0759, section 3; CUTLASS, wgrad and split-K.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def run_parts(problem, x, dy, workspace, dw, threads):
     arrays = x.reshape(-1), rows.reshape(len(rows), -1), step, dy.reshape(-1), dw.reshape(-1)
     rest = tile, *arrays, problem.gemm, *_windows(problem)
     if len(rows) == 1 or lost_the_pool():
-        for top, bottom, left, right in cuts(problem, len(rows)):
-            _parts(top, bottom, left, right, 0, *rest)
+        for cut in cuts(problem, len(rows)):
+            _parts(tuple(map(int, cut)), 0, *rest)
     else:
         with limited(threads):
             _parts_shared(cuts(problem, threads), *rest)
@@ -53,28 +53,9 @@ def _product(top, bottom, left, right, tile, rows, step, dy, dw, gemm, groups):
 
 
 @njit
-def _parts(
-    top,
-    bottom,
-    left,
-    right,
-    i,
-    tile,
-    x,
-    rows,
-    step,
-    dy,
-    dw,
-    gemm,
-    shape,
-    taps,
-    stride,
-    corner,
-    dilation,
-    groups,
-):
+def _parts(cut, i, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups):
     """Sum the same, from rows that are made just before; rows[i] is this thread's."""
-    M, filters, columns = gemm
+    (top, bottom, left, right), (M, filters, columns) = cut, gemm
     windows = shape, taps, stride, corner, dilation, groups
     for g in range(groups):
         for begin in range(left, right, COLUMNS):
@@ -173,6 +154,5 @@ def _product_shared(parts, tile, rows, step, dy, dw, gemm, groups):
 @njit(parallel=True)
 def _parts_shared(parts, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups):
     for i in prange(len(parts)):
-        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        part = top, bottom, left, right, i
-        _parts(*part, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups)
+        cut = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _parts(cut, i, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups)
