@@ -24,6 +24,8 @@ from convlab.errors import (
     UnsupportedError,
     WorkspaceError,
 )
+from convlab.gradients.api import bgrad, dgrad, wgrad
+from convlab.gradients.transposed import conv_transpose2d
 from convlab.index_map import IndexMap
 from convlab.nchw import conv2d_nchw, from_nchw, to_nchw
 from convlab.plans.plan import Plan
@@ -47,9 +49,12 @@ __all__ = [
     "UnsupportedError",
     "WorkspaceError",
     "autotune",
+    "bgrad",
     "col2im",
     "conv2d",
     "conv2d_nchw",
+    "conv_transpose2d",
+    "dgrad",
     "from_nchw",
     "im2col",
     "im2row",
@@ -58,6 +63,7 @@ __all__ = [
     "networks",
     "plan",
     "to_nchw",
+    "wgrad",
 ]
 
 

@@ -19,10 +19,9 @@ from convlab.algorithms.implicit_gemm import blocked
 from convlab.algorithms.spec import Algorithm
 from convlab.auto.select import Chosen, choose
 from convlab.backends import choose_backend
-from convlab.errors import ParameterError
 from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
-from convlab.problem import ConvProblem
+from convlab.problem import ConvProblem, check_computed
 from convlab.support import device_arrays
 from convlab.support.checked import Size, checked
 from convlab.support.checks import COMPUTES, check_array, check_form, check_out, check_threads
@@ -137,13 +136,7 @@ def plan(
         As in `conv2d`; a `WorkspaceError` before anything is allocated if the memory would not suffice.
     """
     backend, threads = choose_backend(backend), check_threads(threads)
-    if not isinstance(problem, ConvProblem):
-        raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
-    if problem.dtype not in COMPUTES:
-        raise ParameterError(
-            f"problem has dtype={problem.dtype!r}, which is for the cost model only; "
-            f"to compute, expected one of {', '.join(COMPUTES)}"
-        )
+    check_computed(problem)
     device = _device() if backend == "gpu" else None
     if device is not None:
         w, bias = _on_host("w", w, device), _on_host("bias", bias, device)

@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.support.checks import LARGEST, check_array, check_dtype, check_instance, check_whole, said
+from convlab.support.checks import (
+    COMPUTES,
+    LARGEST,
+    check_array,
+    check_dtype,
+    check_instance,
+    check_whole,
+    said,
+)
 
 Pair = tuple[int, int]
 DTYPES = ("float16", "float32", "float64")
@@ -102,8 +110,8 @@ class ConvProblem:
 
         for name in "NHWCKRS":
             settle(name, _integer(name, getattr(self, name), least=1))
-        settle("stride", _pair("stride", self.stride, least=1))
-        settle("dilation", _pair("dilation", self.dilation, least=1))
+        settle("stride", pair("stride", self.stride, least=1))
+        settle("dilation", pair("dilation", self.dilation, least=1))
         settle("groups", _integer("groups", self.groups, least=1))
         settle("padding", self._both_sides(self.padding))
         settle("dtype", check_dtype(self.dtype, DTYPES))
@@ -260,20 +268,7 @@ class ConvProblem:
             if padding != "same":
                 raise ParameterError(f'padding={said(padding)}; as a word, expected "same" or "valid"')
             return self._same(0, self.H), self._same(1, self.W)
-        if not _is_sequence(padding):
-            both = _integer("padding", padding, least=0)
-            return (both, both), (both, both)
-        axes = tuple(padding)
-        if len(axes) != 2:
-            raise ParameterError(
-                f"padding={said(padding)} has {len(axes)} entries; "
-                "expected one integer, (vertical, horizontal) or ((top, bottom), (left, right))"
-            )
-        vertical, horizontal = axes
-        return (
-            _pair("padding[0] (vertical)", vertical, least=0),
-            _pair("padding[1] (horizontal)", horizontal, least=0),
-        )
+        return both_sides(padding)
 
     def _same(self, axis: int, size: int) -> Pair:
         out = -(-size // self.stride[axis])
@@ -292,6 +287,22 @@ def _hits(shift: int, step: int, size: int, out: int) -> tuple[slice, slice]:
     count = max(0, last - first + 1)
     start = first * step + shift if count else 0
     return slice(first, first + count), slice(start, start + count * step, step)
+
+
+def check_computed(problem: Any) -> None:
+    """Refuse what is no problem, or one whose type of number is for the cost model only.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(problem, ConvProblem):
+        raise ParameterError(f"problem is a {type(problem).__name__}; expected a ConvProblem")
+    if problem.dtype not in COMPUTES:
+        raise ParameterError(
+            f"problem has dtype={problem.dtype!r}, which is for the cost model only; "
+            f"to compute, expected one of {', '.join(COMPUTES)}"
+        )
 
 
 def check_pair(
@@ -353,7 +364,25 @@ def _integer(name: str, value: Any, *, least: int) -> int:
     return number
 
 
-def _pair(name: str, value: Any, *, least: int) -> Pair:
+def both_sides(padding: Any) -> tuple[Pair, Pair]:
+    """Return padding in numbers, however it is written, as ((top, bottom), (left, right))."""
+    if not _is_sequence(padding):
+        both = _integer("padding", padding, least=0)
+        return (both, both), (both, both)
+    axes = tuple(padding)
+    if len(axes) != 2:
+        raise ParameterError(
+            f"padding={said(padding)} has {len(axes)} entries; "
+            "expected one integer, (vertical, horizontal) or ((top, bottom), (left, right))"
+        )
+    vertical, horizontal = axes
+    return (
+        pair("padding[0] (vertical)", vertical, least=0),
+        pair("padding[1] (horizontal)", horizontal, least=0),
+    )
+
+
+def pair(name: str, value: Any, *, least: int) -> Pair:
     """Return one integer, or a pair of them, as a pair (vertical, horizontal) or (before, after)."""
     if not _is_sequence(value):
         one = _integer(name, value, least=least)

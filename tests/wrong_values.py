@@ -292,6 +292,18 @@ def rows() -> dict[str, Call]:
     row("nchw.to_nchw", y=x)
     row("nchw.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
 
+    # gradients
+    which = {"algorithm": "auto", "backend": "numpy", "threads": 1}
+    row("gradients.api.dgrad", problem=problem, dy=y, w=w, **which, out=Made(x.copy))
+    row("gradients.api.wgrad", problem=problem, x=x, dy=y, **which, out=Made(w.copy))
+    row("gradients.api.bgrad", dy=y)
+    back = {"stride": 1, "padding": 1, "output_padding": 0, "dilation": 1, "groups": 1, **which}
+    row(
+        "gradients.transposed.conv_transpose2d",
+        **{"x": y, "w": w, "bias": np.ones(4, np.float32), **back, "out": Made(x.copy)},
+        right=steps | {"output_padding": {"0"}},
+    )
+
     # algorithms
     row("algorithms.fft.transforms.transform_size", problem=problem)
     row("algorithms.im2row.reference.im2row", x=x, problem=problem)

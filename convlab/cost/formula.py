@@ -12,6 +12,7 @@ from convlab.support.integers import round_up
 
 LETTERS = tuple("NHWCKRSPQGb")
 CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
+KEPT = 1024  # values that a formula remembers
 _OF_A_TILE = ("MR", "VL", "tiled")
 
 
@@ -84,6 +85,9 @@ class Formula:
     def __init__(self, text: str, parts: dict[str, str] | None = None):
         self.text, self.parts = text, parts or {}
         self._divides = self._tiled = self._fast = False
+        self._known: dict[
+            tuple, int
+        ] = {}  # what was asked before: a network asks for the same again and again
         self._code, known = {}, {*LETTERS, *CONSTANTS, *_FUNCTIONS}
         for name, expression in {**self.parts, "": text}.items():
             self._code[name] = self._compile(expression, known)
@@ -112,6 +116,14 @@ class Formula:
     def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
         """Return the value for one problem, rounded; exact up to there, but for a `log2` (53 bits)."""
         values = problem.letters | self._constants(threads)
+        key = *values.values(), *(heights() if self._tiled else ())
+        if key not in self._known:
+            if len(self._known) == KEPT:
+                self._known.clear()
+            self._known[key] = self._exact(values)
+        return self._known[key]
+
+    def _exact(self, values: dict) -> int:
         if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
             values = {letter: Fraction(size) for letter, size in values.items()}
         for name, code in self._code.items():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.errors import UnsupportedError, WorkspaceError
@@ -9,36 +12,45 @@ from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem
 
 
-def serves(problem: ConvProblem, algorithm: Algorithm, backend: str) -> bool:
+def serves(problem: ConvProblem, algorithm: Any, backend: str) -> bool:
     """Say if an algorithm has a form on a backend, and does not refuse the problem."""
     return backend in algorithm.forms and not algorithm.refuses(problem)
 
 
 def check_feasible(
-    problem: ConvProblem, algorithm: Algorithm, backend: str, threads: int, memory: Memory
+    problem: ConvProblem,
+    algorithm: Any,
+    backend: str,
+    threads: int,
+    memory: Memory,
+    table: Mapping[str, Any] = ALGORITHMS,
+    lacking: Callable[..., str | None] | None = None,
 ) -> None:
     """Refuse an algorithm that does not serve the problem, or whose arrays do not fit; name others that do.
+
+    The others are those of the table; `lacking` says of one of them what `shortage` does.
 
     Raises
     ------
     UnsupportedError, WorkspaceError
     """
+    lacks = lacking or shortage
     if not serves(problem, algorithm, backend):
         reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
-        others = [name for name, other in ALGORITHMS.items() if serves(problem, other, backend)]
+        others = [name for name, other in table.items() if serves(problem, other, backend)]
         raise UnsupportedError(
             f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(others)} can"
         )
-    if lacking := shortage(problem, algorithm, backend, threads, memory):
+    if why := lacks(problem, algorithm, backend, threads, memory):
         others = [
             name
-            for name, other in ALGORITHMS.items()
-            if serves(problem, other, backend) and not shortage(problem, other, backend, threads, memory)
+            for name, other in table.items()
+            if serves(problem, other, backend) and not lacks(problem, other, backend, threads, memory)
         ]
         which = (
             f"{_listed(others)} would fit" if others else "no algorithm would fit: make the batch N smaller"
         )
-        raise WorkspaceError(f"algorithm={algorithm.name!r} {lacking}; {which}")
+        raise WorkspaceError(f"algorithm={algorithm.name!r} {why}; {which}")
 
 
 def shortage(

@@ -78,7 +78,7 @@ class Plan:
             self._ready = Ready(problem, packed, self._form.allocate(problem, threads), [])
             self.bias = None if bias is None else bias.copy()
         except MemoryError as error:
-            raise _refused_by_the_system(error) from error
+            raise refused_by_the_system(error) from error
         self._idle = [True]  # empty while a call uses the workspace
         self._on_first_x = on_first_x  # told the problem and x by the first call, and by no other
 
@@ -140,7 +140,7 @@ class Plan:
             elif new != old and workspace:
                 workspace, rebuilt = self._form.allocate(new, self.threads), "all"
         except MemoryError as error:
-            raise _refused_by_the_system(error) from error
+            raise refused_by_the_system(error) from error
         # All at once, at the end: what fails before this leaves the plan as it was. A call that another
         # thread is in goes on with what it began with.
         self._ready = Ready(new, packed, workspace, spares if new == old else [])
@@ -177,7 +177,7 @@ class Plan:
                 out = aligned_empty(ready.problem.y_shape, ready.problem.dtype)
             self._run(ready, np.ascontiguousarray(x), out)
         except MemoryError as error:
-            raise _refused_by_the_system(error) from error
+            raise refused_by_the_system(error) from error
         if self.bias is not None:
             out += self.bias
         return out
@@ -264,6 +264,6 @@ class Plan:
         )
 
 
-def _refused_by_the_system(error: MemoryError) -> WorkspaceError:
+def refused_by_the_system(error: MemoryError) -> WorkspaceError:
     """Return the error for memory that was counted as free and was not given."""
     return WorkspaceError(f"the system gave no more memory ({str(error) or 'it does not say how much'})")

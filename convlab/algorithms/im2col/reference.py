@@ -53,8 +53,7 @@ def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
     M, _, taps = problem.gemm
     check_array("cols", cols, (problem.groups * taps, M), "(C*R*S, N*P*Q)")
     x = np.zeros(problem.x_shape, cols.dtype)
-    for tap, (row, col), cells in _taps(problem, cols):
-        x[:, row, col] += cells[tap].transpose(1, 2, 3, 0)
+    add_back(cols, problem, x)
     return x
 
 
@@ -68,6 +67,12 @@ def fill(x: np.ndarray, problem: ConvProblem, cols: np.ndarray) -> None:
     """Copy the pixels of x into `cols`, tap by tap; cells of padding taps stay as they are."""
     for tap, (row, col), cells in _taps(problem, cols):
         cells[tap] = x[:, row, col].transpose(3, 0, 1, 2)
+
+
+def add_back(cols: np.ndarray, problem: ConvProblem, x: np.ndarray) -> None:
+    """Add the cells of `cols` to the pixels of x they were copied from, tap by tap."""
+    for tap, (row, col), cells in _taps(problem, cols):
+        x[:, row, col] += cells[tap].transpose(1, 2, 3, 0)
 
 
 def _taps(problem, cols):

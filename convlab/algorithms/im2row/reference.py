@@ -40,16 +40,21 @@ def allocate(problem: ConvProblem, threads: int = 1, dtype=None) -> dict[str, np
     return {"rows": np.zeros((M, problem.groups * taps), dtype or problem.dtype)}
 
 
-def fill(x: np.ndarray, problem: ConvProblem, rows: np.ndarray) -> None:
-    """Copy the pixels of x into `rows`, tap by tap; cells of padding taps stay as they are."""
-    N, P, Q, _ = problem.y_shape
+def fill(x: np.ndarray, problem: ConvProblem, rows: np.ndarray, line: int = 0) -> None:
+    """Copy the pixels of x into `rows`, tap by tap; cells of padding taps stay as they are.
+
+    The matrix may be some of its rows: of each picture in x so many output lines, from `line` on.
+    """
+    N, lines, Q = len(x), len(rows) // (len(x) * problem.Q), problem.Q
     groups = (problem.groups, problem.C // problem.groups)  # channels of a group lie side by side
-    cells = rows.reshape(N, P, Q, groups[0], problem.R, problem.S, groups[1])
+    cells = rows.reshape(N, lines, Q, groups[0], problem.R, problem.S, groups[1])
     for r in range(problem.R):
         for s in range(problem.S):
             (p, q), (row, col) = problem.inside(r, s)
-            pixels = x[:, row, col]  # what tap (r, s) reads, for all output pixels at once
-            cells[:, p, q, :, r, s] = pixels.reshape(*pixels.shape[:3], *groups)
+            first, end = max(p.start, line), max(p.start, line, min(p.stop, line + lines))
+            # What tap (r, s) reads, for all these output pixels at once.
+            pixels = x[:, row, col][:, first - p.start : end - p.start]
+            cells[:, first - line : end - line, q, :, r, s] = pixels.reshape(*pixels.shape[:3], *groups)
 
 
 def run(problem, x, w, workspace, y, threads):

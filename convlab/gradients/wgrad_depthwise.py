@@ -1,0 +1,50 @@
+"""wgrad of a depthwise convolution: no product of matrices, each channel has a sum of its own.
+
+    dw[k, r, s] = sum over n, p, q of dy[n, p, q, k] * (the pixel of channel k // m that tap (r, s) reads)
+
+m = K/C filters read a channel. For a product that would be m rows of dy to a matrix; but channels lie side by
+side, and so do their sums: a vector of gradients times a vector of pixels, for each tap.
+
+Howard et al. 2017, "MobileNets", arXiv:1704.04861, section 3.1, has the forward pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.depthwise import refuses
+from convlab.gradients.spec import Form, Gradient, Shapes
+from convlab.problem import ConvProblem
+
+
+def shapes(problem: ConvProblem, threads: int) -> Shapes:
+    """Return the shape of the sums, with the filters side by side."""
+    return {"sums": (problem.R, problem.S, problem.K)}
+
+
+def run(problem, x, dy, workspace, dw, threads):
+    """Fill dw (K, R, S, 1) with the gradient of the weights."""
+    sums, each = workspace["sums"], (problem.C, problem.K // problem.C)
+    for r in range(problem.R):
+        for s in range(problem.S):
+            (p, q), (row, col) = problem.inside(r, s)
+            some = dy[:, p, q]
+            some = some.reshape(*some.shape[:3], *each)  # (n, p, q, C, m)
+            np.einsum("npqcm,npqc->cm", some, x[:, row, col], out=sums[r, s].reshape(each))
+    dw[..., 0] = sums.transpose(2, 0, 1)
+
+
+def run_cpu(*arguments) -> None:
+    """Fill dw likewise, compiled."""
+    from convlab.gradients.wgrad_depthwise_cpu import run
+
+    run(*arguments)
+
+
+ALGORITHM = Gradient(
+    name="depthwise",
+    summary="Each channel has sums of its own: vectors of channels, for each tap.",
+    source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
+    forms={"numpy": Form(run, shapes), "cpu": Form(run_cpu, shapes)},
+    refuses=refuses,
+)

@@ -1,0 +1,158 @@
+"""wgrad as a product, the fast form: a filter is a row of the register tile, a number of it a column.
+
+    dw[k, n] += sum over m of dy[m, k] * rows[m, n]
+
+Neither factor is packed. A row of the matrix is a run of numbers, and a run is what a tile takes as a vector;
+of dy it takes one number a row, and dy[m, k], dy[m, k + 1], ... lie side by side. The sums of a tile stay in
+registers for `ROWS` pixels, then they wait in dw.
+"""
+
+from __future__ import annotations
+
+from convlab.cpu.copy_run import copy_run
+from convlab.cpu.gemm import whole_panels
+from convlab.cpu.jit import njit, prange
+from convlab.cpu.register_tile import accumulate, load, spaced, store
+from convlab.cpu.threads import limited, lost_the_pool, parallel_for
+from convlab.gradients.wgrad_blocks import COLUMNS, ROWS, cuts, row_step, tile_of
+
+
+def run(problem, x, dy, workspace, dw, threads):
+    """Fill dw (K, R, S, C/groups) from the whole matrix, which one thread has filled."""
+    tile, (M, filters, taps), rows = tile_of(problem), problem.gemm, workspace["matrix"]
+    step, dw[...] = rows.shape[1], 0
+    fill(x.reshape(-1), rows.reshape(-1), step, 0, M, 0, problem.groups * taps, *_windows(problem))
+    arrays = rows.reshape(-1), step, dy.reshape(-1), dw.reshape(-1)
+    sides = (filters, tile.rows), (taps, tile.cols)
+    parallel_for(threads, *sides, _product, _product_shared, tile, *arrays, problem.gemm, problem.groups)
+
+
+def run_parts(problem, x, dy, workspace, dw, threads):
+    """Fill dw part by part of the matrix; each thread has its own filters or columns, and all the pixels."""
+    tile, rows, step = tile_of(problem), workspace["rows"], row_step(problem, min(COLUMNS, problem.gemm[2]))
+    dw[...] = 0
+    arrays = x.reshape(-1), rows.reshape(len(rows), -1), step, dy.reshape(-1), dw.reshape(-1)
+    rest = tile, *arrays, problem.gemm, *_windows(problem)
+    if len(rows) == 1 or lost_the_pool():
+        for cut in cuts(problem, len(rows)):
+            _parts(tuple(map(int, cut)), 0, *rest)
+    else:
+        with limited(threads):
+            _parts_shared(cuts(problem, threads), *rest)
+
+
+@njit
+def _product(top, bottom, left, right, tile, rows, step, dy, dw, gemm, groups):
+    """Sum the filters top..bottom and the columns left..right of each group."""
+    M, filters, taps = gemm
+    for g in range(groups):
+        for m in range(0, M, ROWS):
+            part = rows, m * step + g * taps + left, step, min(ROWS, M - m)
+            of_dy = dy, m * groups * filters + g * filters, groups * filters
+            add(tile, top, bottom, left, right, *part, *of_dy, dw, g * filters * taps, taps)
+
+
+@njit
+def _parts(cut, i, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups):
+    """Sum the same, from rows that are made just before; rows[i] is this thread's."""
+    (top, bottom, left, right), (M, filters, columns) = cut, gemm
+    windows = shape, taps, stride, corner, dilation, groups
+    for g in range(groups):
+        for begin in range(left, right, COLUMNS):
+            end = min(begin + COLUMNS, right)
+            for m in range(0, M, ROWS):
+                count = min(ROWS, M - m)
+                fill(x, rows[i], step, m, m + count, g * columns + begin, g * columns + end, *windows)
+                of_dy = dy, m * groups * filters + g * filters, groups * filters
+                part = rows[i], 0, step, count
+                add(tile, top, bottom, begin, end, *part, *of_dy, dw, g * filters * columns, columns)
+
+
+@njit
+def add(tile, top, bottom, left, right, rows, at, step, count, dy, dy_at, dy_step, dw, dw_at, dw_step):
+    """Add the products of `count` pixels to the filters top..bottom and columns left..right of dw.
+
+    Column `left` of the first pixel is rows[at], filter 0 of it dy[dy_at]; filter k begins at
+    dw[dw_at + k*dw_step]. All arrays are flat.
+    """
+    whole = left + whole_panels(right - left, tile)
+    rest = rows, at - left, step, count, dy, dy_at, dy_step, dw, dw_at, dw_step
+    _add(tile, top, bottom, left, whole, right, *rest)
+    _add(tile.narrow, top, bottom, whole, right, right, *rest)
+
+
+@njit
+def _add(tile, top, bottom, left, end, right, rows, at, step, count, dy, dy_at, dy_step, dw, dw_at, dw_step):
+    for n in range(left, end, tile.cols):  # columns that stay in the first cache for all filters
+        for k in range(top, bottom, tile.rows):
+            place = dw_at + k * dw_step + n
+            sums = load(tile, dw, place, dw_step, bottom - k, right - n)
+            filters = spaced(tile, dy, dy_at + k, 1, bottom - k)
+            q = at + n
+            for m in range(count):
+                sums = accumulate(tile, sums, filters, m * dy_step, rows, q)
+                q += step
+            store(tile, sums, dw, place, dw_step, bottom - k, right - n)
+
+
+# -- the matrix --------------------------------------------------------------------------------------------
+
+
+def _windows(problem) -> tuple:
+    taps = problem.P, problem.Q, problem.R, problem.S
+    return problem.x_shape, taps, *problem.geometry, problem.groups
+
+
+@njit
+def fill(x, rows, step, top, bottom, left, right, shape, taps, stride, corner, dilation, groups):
+    """Write the rows top..bottom of im2row's matrix, and of these the columns left..right.
+
+    x and rows are flat; rows[0] is the first number that is written, the next row begins `step` further on.
+    """
+    _, H, W, C = shape
+    P, Q, R, S = taps
+    channels = C // groups
+    together = S if dilation[1] == 1 and groups == 1 else 1  # taps that lie side by side in x
+    run = together * channels
+    for m in range(top, bottom):
+        line, q = divmod(m, Q)
+        n, p = divmod(line, P)
+        at = (m - top) * step
+        tap = left // run * together
+        g, r, s = tap // (R * S), tap // S % R, tap % S
+        for begin in range(tap * channels, right, run):
+            low, high = max(left - begin, 0), min(right - begin, run)  # the numbers that are wanted of a run
+            row = p * stride[0] + r * dilation[0] - corner[0]
+            col = q * stride[1] + s * dilation[1] - corner[1]
+            first, last = low, low  # those of them that lie in the picture
+            if 0 <= row < H:
+                first = min(max(-col * channels, low), high)
+                last = max(first, min((W - col) * channels, high))
+            rows[at : at + first - low] = 0
+            copy_run(
+                rows, at + first - low, x, ((n * H + row) * W + col) * C + g * channels + first, last - first
+            )
+            rows[at + last - low : at + high - low] = 0
+            at += high - low
+            s += together
+            if s == S:
+                s, r = 0, r + 1
+                if r == R:
+                    r, g = 0, g + 1
+
+
+# -- on many threads ---------------------------------------------------------------------------------------
+
+
+@njit(parallel=True)
+def _product_shared(parts, tile, rows, step, dy, dw, gemm, groups):
+    for i in prange(len(parts)):
+        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _product(top, bottom, left, right, tile, rows, step, dy, dw, gemm, groups)
+
+
+@njit(parallel=True)
+def _parts_shared(parts, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups):
+    for i in prange(len(parts)):
+        cut = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _parts(cut, i, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups)
