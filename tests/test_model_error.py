@@ -85,6 +85,10 @@ def test_each_layer_of_a_network_counts_once():
     assert len(model_error.rows_of(run)) == len(foretold())
     run.rows += foretold("networks", network="b")
     assert len(model_error.rows_of(run)) == 2 * len(foretold())
+    as_a_rival_pads_it = replace(LAYERS[1], padding=((0, 1), (0, 1)))
+    run.rows.insert(0, row("1", as_a_rival_pads_it, "indirect", 9.0, "depthwise"))
+    assert len(model_error.rows_of(run)) == 2 * len(foretold())
+    assert as_a_rival_pads_it not in {one.problem for one in model_error.rows_of(run)}
     assert model_error.speeds_of(run) is None  # a file from before overheads were measured
     run.header["overheads"] = SPEEDS["overheads"]
     assert model_error.speeds_of(run) == KNOWN

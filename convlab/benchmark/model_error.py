@@ -17,7 +17,7 @@ from convlab.benchmark.summary import Ratio, by_layer, fastest, geomean, over_la
 from convlab.errors import ParameterError
 from convlab.support.checked import checked
 
-PARTS = ("layers", "depthwise", "networks")  # of `convlab bench cpu`: one thread, all our algorithms
+PARTS = ("layers", "networks", "depthwise")  # of `convlab bench cpu`: one thread, all our algorithms
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,17 @@ def speeds_of(measurement: Measurement) -> Speeds | None:
 
 @checked
 def rows_of(measurement: Measurement) -> list[Row]:
-    """Return the rows of our algorithms on the layers of networks, each distinct layer of a network once."""
-    found = {}
+    """Return the rows of our algorithms on the layers of networks, each distinct layer of a network once.
+
+    A layer may be there in another shape, too, padded as a rival pads it: such rows are left out.
+    """
+    found, shapes = {}, {}
     for part in PARTS:
         for row in measurement.part(part, ours=True):
             if row.candidate not in ALGORITHMS:  # of another version of the course
                 continue
-            found.setdefault((row.network, row.problem, row.candidate), row)
+            if shapes.setdefault((row.network, row.layer), row.problem) == row.problem:
+                found.setdefault((row.network, row.problem, row.candidate), row)
     return list(found.values())
 
 
