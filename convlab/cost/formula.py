@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, inf, log2
 
 from convlab.cpu.tile_size import heights, tile_for
@@ -85,9 +86,7 @@ class Formula:
     def __init__(self, text: str, parts: dict[str, str] | None = None):
         self.text, self.parts = text, parts or {}
         self._divides = self._tiled = self._fast = False
-        self._known: dict[
-            tuple, int
-        ] = {}  # what was asked before: a network asks for the same again and again
+        self._kept = lru_cache(KEPT)(self._exact)  # a network asks for the same again and again
         self._code, known = {}, {*LETTERS, *CONSTANTS, *_FUNCTIONS}
         for name, expression in {**self.parts, "": text}.items():
             self._code[name] = self._compile(expression, known)
@@ -116,14 +115,11 @@ class Formula:
     def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
         """Return the value for one problem, rounded; exact up to there, but for a `log2` (53 bits)."""
         values = problem.letters | self._constants(threads)
-        key = *values.values(), *(heights() if self._tiled else ())
-        if key not in self._known:
-            if len(self._known) == KEPT:
-                self._known.clear()
-            self._known[key] = self._exact(values)
-        return self._known[key]
+        return self._kept(tuple(values.items()), heights() if self._tiled else ())
 
-    def _exact(self, values: dict) -> int:
+    def _exact(self, letters: tuple[tuple[str, int], ...], tile: tuple[int, ...]) -> int:
+        """Return the value; `tile` is there to be remembered by, `tiled` looks at those heights itself."""
+        values: dict = dict(letters)
         if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
             values = {letter: Fraction(size) for letter, size in values.items()}
         for name, code in self._code.items():

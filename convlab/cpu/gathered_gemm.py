@@ -31,14 +31,18 @@ def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], 
         block_m, block_n, block_k; block_n a multiple of the tile's columns, or all of the filters.
     threads : int
     """
-    tile, (M, N, K) = tile_for(problem.dtype), problem.gemm
-    stride, corner, dilation = problem.geometry
-    outputs = problem.P, problem.Q, problem.S, problem.groups
-    windows = *x.shape[1:], *outputs, *stride, *corner, *dilation  # how they lie on x, as `_gather` takes it
+    tile, (M, N, K), windows = tile_for(problem.dtype), problem.gemm, windows_of(problem)
     for g in range(problem.groups):
         out = y.reshape(-1)[g * N :]
         arguments = x.reshape(-1), panels[g], out, problem.K, N, K, g, blocks, windows
         parallel_for(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, tile, scratch, *arguments)
+
+
+def windows_of(problem) -> tuple[int, ...]:
+    """Return how the windows lie on x, as `gather` takes it."""
+    stride, corner, dilation = problem.geometry
+    outputs = problem.P, problem.Q, problem.S, problem.groups
+    return *problem.x_shape[1:], *outputs, *stride, *corner, *dilation
 
 
 @njit
@@ -52,13 +56,13 @@ def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, gr
             whole = whole_panels(n1, tile)
             for k0 in range(0, K, block_k):
                 k1 = min(k0 + block_k, K)
-                _gather(x, scratch, block_k, m0, m1, k0, k1, group, windows)
+                gather(x, scratch, block_k, m0, m1, k0, k1, group, windows)
                 _add(m0, m1, n0, whole, k0, k1, tile, scratch, block_k, panels, y, y_row, N, K)
                 _add(m0, m1, whole, n1, k0, k1, tile.narrow, scratch, block_k, panels, y, y_row, N, K)
 
 
 @njit
-def _gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
+def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
     """Copy A[m0:m1, k0:k1] of one group into `scratch`, whose rows lie block_k apart; x is flat."""
     H, W, C, P, Q, S, groups, stride_p, stride_q, top, left, dilation_r, dilation_s = windows
     channels = C // groups

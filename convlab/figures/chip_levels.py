@@ -20,9 +20,7 @@ BUSY = mix(ROLES["active"], 0.55)
 
 
 @checked
-def chip(
-    machine: Datasheet,
-) -> Picture:
+def chip(machine: Datasheet) -> Picture:
     """Draw a GPU: its multiprocessors and caches to scale, one of them enlarged, a warp of it, a lane.
 
     Parameters

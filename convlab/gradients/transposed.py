@@ -80,9 +80,8 @@ def conv_transpose2d(
         check_array("bias", bias, (problem.C,), "(K,)", (problem.dtype,))
     if out is not None:
         check_out(out, problem.x_shape, problem.dtype, Y, x=x, w=w, bias=bias)
-    if (
-        problem.y_shape != x.shape
-    ):  # a dilated filter may leave room for more windows; there was nothing there
+    if problem.y_shape != x.shape:
+        # A dilated filter may leave room for more windows; there was nothing there.
         if lacking := Memory().lacking({"x with lines of zeros": problem.y_bytes}):
             raise WorkspaceError(f"conv_transpose2d {lacking}; make the dilation or the batch N smaller")
         more = ((0, large - small) for large, small in zip(problem.y_shape, x.shape, strict=True))

@@ -9,7 +9,7 @@ registers for `ROWS` pixels, then they wait in dw.
 
 from __future__ import annotations
 
-from convlab.cpu.copy_run import copy_run
+from convlab.cpu.gathered_gemm import gather, windows_of
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, load, spaced, store
@@ -21,7 +21,9 @@ def run(problem, x, dy, workspace, dw, threads):
     """Fill dw (K, R, S, C/groups) from the whole matrix, which one thread has filled."""
     tile, (M, filters, taps), rows = tile_of(problem), problem.gemm, workspace["matrix"]
     step, dw[...] = rows.shape[1], 0
-    fill(x.reshape(-1), rows.reshape(-1), step, 0, M, 0, problem.groups * taps, *_windows(problem))
+    for g in range(problem.groups):
+        matrix = rows.reshape(-1)[g * taps :]
+        gather(x.reshape(-1), matrix, step, 0, M, 0, taps, g, windows_of(problem))
     arrays = rows.reshape(-1), step, dy.reshape(-1), dw.reshape(-1)
     sides = (filters, tile.rows), (taps, tile.cols)
     parallel_for(threads, *sides, _product, _product_shared, tile, *arrays, problem.gemm, problem.groups)
@@ -32,10 +34,10 @@ def run_parts(problem, x, dy, workspace, dw, threads):
     tile, rows, step = tile_of(problem), workspace["rows"], row_step(problem, min(COLUMNS, problem.gemm[2]))
     dw[...] = 0
     arrays = x.reshape(-1), rows.reshape(len(rows), -1), step, dy.reshape(-1), dw.reshape(-1)
-    rest = tile, *arrays, problem.gemm, *_windows(problem)
+    rest = tile, *arrays, problem.gemm, problem.groups, windows_of(problem)
     if len(rows) == 1 or lost_the_pool():
         for cut in cuts(problem, len(rows)):
-            _parts(tuple(map(int, cut)), 0, *rest)
+            _parts(*map(int, cut), 0, *rest)
     else:
         with limited(threads):
             _parts_shared(cuts(problem, threads), *rest)
@@ -53,16 +55,15 @@ def _product(top, bottom, left, right, tile, rows, step, dy, dw, gemm, groups):
 
 
 @njit
-def _parts(cut, i, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups):
+def _parts(top, bottom, left, right, i, tile, x, rows, step, dy, dw, gemm, groups, windows):
     """Sum the same, from rows that are made just before; rows[i] is this thread's."""
-    (top, bottom, left, right), (M, filters, columns) = cut, gemm
-    windows = shape, taps, stride, corner, dilation, groups
+    M, filters, columns = gemm
     for g in range(groups):
         for begin in range(left, right, COLUMNS):
             end = min(begin + COLUMNS, right)
             for m in range(0, M, ROWS):
                 count = min(ROWS, M - m)
-                fill(x, rows[i], step, m, m + count, g * columns + begin, g * columns + end, *windows)
+                gather(x, rows[i], step, m, m + count, begin, end, g, windows)
                 of_dy = dy, m * groups * filters + g * filters, groups * filters
                 part = rows[i], 0, step, count
                 add(tile, top, bottom, begin, end, *part, *of_dy, dw, g * filters * columns, columns)
@@ -95,52 +96,6 @@ def _add(tile, top, bottom, left, end, right, rows, at, step, count, dy, dy_at, 
             store(tile, sums, dw, place, dw_step, bottom - k, right - n)
 
 
-# -- the matrix --------------------------------------------------------------------------------------------
-
-
-def _windows(problem) -> tuple:
-    taps = problem.P, problem.Q, problem.R, problem.S
-    return problem.x_shape, taps, *problem.geometry, problem.groups
-
-
-@njit
-def fill(x, rows, step, top, bottom, left, right, shape, taps, stride, corner, dilation, groups):
-    """Write the rows top..bottom of im2row's matrix, and of these the columns left..right.
-
-    x and rows are flat; rows[0] is the first number that is written, the next row begins `step` further on.
-    """
-    _, H, W, C = shape
-    P, Q, R, S = taps
-    channels = C // groups
-    together = S if dilation[1] == 1 and groups == 1 else 1  # taps that lie side by side in x
-    run = together * channels
-    for m in range(top, bottom):
-        line, q = divmod(m, Q)
-        n, p = divmod(line, P)
-        at = (m - top) * step
-        tap = left // run * together
-        g, r, s = tap // (R * S), tap // S % R, tap % S
-        for begin in range(tap * channels, right, run):
-            low, high = max(left - begin, 0), min(right - begin, run)  # the numbers that are wanted of a run
-            row = p * stride[0] + r * dilation[0] - corner[0]
-            col = q * stride[1] + s * dilation[1] - corner[1]
-            first, last = low, low  # those of them that lie in the picture
-            if 0 <= row < H:
-                first = min(max(-col * channels, low), high)
-                last = max(first, min((W - col) * channels, high))
-            rows[at : at + first - low] = 0
-            copy_run(
-                rows, at + first - low, x, ((n * H + row) * W + col) * C + g * channels + first, last - first
-            )
-            rows[at + last - low : at + high - low] = 0
-            at += high - low
-            s += together
-            if s == S:
-                s, r = 0, r + 1
-                if r == R:
-                    r, g = 0, g + 1
-
-
 # -- on many threads ---------------------------------------------------------------------------------------
 
 
@@ -152,7 +107,7 @@ def _product_shared(parts, tile, rows, step, dy, dw, gemm, groups):
 
 
 @njit(parallel=True)
-def _parts_shared(parts, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups):
+def _parts_shared(parts, tile, x, rows, step, dy, dw, gemm, groups, windows):
     for i in prange(len(parts)):
-        cut = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _parts(cut, i, tile, x, rows, step, dy, dw, gemm, shape, taps, stride, corner, dilation, groups)
+        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _parts(top, bottom, left, right, i, tile, x, rows, step, dy, dw, gemm, groups, windows)

@@ -6,7 +6,7 @@ import copy
 import inspect
 import linecache
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -58,12 +58,16 @@ def not_a_function(function: Any, exercise: Exercise) -> str:
         return f"{name} is a coroutine: calling it computes nothing. Write `def` without `async`."
     if inspect.isgeneratorfunction(function):
         return f"{name} is a generator, because it has a `yield`. Collect the numbers and `return` them."
-    wanted = exercise.arguments
+    return other_arguments(function, exercise.arguments, "called")
+
+
+def other_arguments(function: Callable[..., Any], wanted: Sequence[str], begun: str) -> str:
+    """Say that a function does not take the arguments it is `begun` with, or nothing if it does."""
     try:
         inspect.signature(function).bind(*wanted)
     except TypeError:
         own = ", ".join(inspect.signature(function).parameters)
-        return f"It is called with ({', '.join(wanted)}); yours takes ({own})."
+        return f"It is {begun} with ({', '.join(wanted)}); yours takes ({own})."
     except ValueError:  # a function in C has no signature that can be read
         pass
     return ""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from convlab.lessons.attempt import Outcome, said_of_error
+from convlab.lessons.attempt import Outcome, other_arguments, said_of_error
 from convlab.lessons.grids import grids
 from convlab.lessons.guard import TimeUp
 from convlab.lessons.kernel_clues import another_way
@@ -74,13 +74,7 @@ def _not_a_kernel(kernel: Any, exercise: KernelExercise) -> str:
         return f"{name} is not a plain `def`: a kernel has no `yield` and no `async`, it writes into y."
     if odd := foreign(function):
         return f"{name} has a `{odd}`: there is no such thing in a kernel."
-    wanted = exercise.arguments
-    try:
-        inspect.signature(function).bind(*wanted)
-    except TypeError:
-        own = ", ".join(inspect.signature(function).parameters)
-        return f"It is launched with ({', '.join(wanted)}); yours takes ({own})."
-    return ""
+    return other_arguments(function, exercise.arguments, "launched")
 
 
 def _wrong(exercise: KernelExercise, number: int, ran: Ran) -> tuple[str, str]:

@@ -17,42 +17,6 @@ def serves(problem: ConvProblem, algorithm: Any, backend: str) -> bool:
     return backend in algorithm.forms and not algorithm.refuses(problem)
 
 
-def check_feasible(
-    problem: ConvProblem,
-    algorithm: Any,
-    backend: str,
-    threads: int,
-    memory: Memory,
-    table: Mapping[str, Any] = ALGORITHMS,
-    lacking: Callable[..., str | None] | None = None,
-) -> None:
-    """Refuse an algorithm that does not serve the problem, or whose arrays do not fit; name others that do.
-
-    The others are those of the table; `lacking` says of one of them what `shortage` does.
-
-    Raises
-    ------
-    UnsupportedError, WorkspaceError
-    """
-    lacks = lacking or shortage
-    if not serves(problem, algorithm, backend):
-        reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
-        others = [name for name, other in table.items() if serves(problem, other, backend)]
-        raise UnsupportedError(
-            f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(others)} can"
-        )
-    if why := lacks(problem, algorithm, backend, threads, memory):
-        others = [
-            name
-            for name, other in table.items()
-            if serves(problem, other, backend) and not lacks(problem, other, backend, threads, memory)
-        ]
-        which = (
-            f"{_listed(others)} would fit" if others else "no algorithm would fit: make the batch N smaller"
-        )
-        raise WorkspaceError(f"algorithm={algorithm.name!r} {why}; {which}")
-
-
 def shortage(
     problem: ConvProblem, algorithm: Algorithm, backend: str, threads: int, memory: Memory
 ) -> str | None:
@@ -67,6 +31,41 @@ def shortage(
             "a contiguous copy of x" if on_host else "a copy of x": memory.copied,
         }
     )
+
+
+def check_feasible(
+    problem: ConvProblem,
+    algorithm: Any,
+    backend: str,
+    threads: int,
+    memory: Memory,
+    table: Mapping[str, Any] = ALGORITHMS,
+    lacking: Callable[..., str | None] = shortage,
+) -> None:
+    """Refuse an algorithm that does not serve the problem, or whose arrays do not fit; name others that do.
+
+    The others are those of the table; `lacking` says of one of them what `shortage` does.
+
+    Raises
+    ------
+    UnsupportedError, WorkspaceError
+    """
+    if not serves(problem, algorithm, backend):
+        reason = algorithm.supports(problem) or f"it has no form for backend={backend!r}"
+        others = [name for name, other in table.items() if serves(problem, other, backend)]
+        raise UnsupportedError(
+            f"algorithm={algorithm.name!r} cannot serve this: {reason}; {_listed(others)} can"
+        )
+    if why := lacking(problem, algorithm, backend, threads, memory):
+        others = [
+            name
+            for name, other in table.items()
+            if serves(problem, other, backend) and not lacking(problem, other, backend, threads, memory)
+        ]
+        which = (
+            f"{_listed(others)} would fit" if others else "no algorithm would fit: make the batch N smaller"
+        )
+        raise WorkspaceError(f"algorithm={algorithm.name!r} {why}; {which}")
 
 
 def _listed(names: list[str]) -> str:
