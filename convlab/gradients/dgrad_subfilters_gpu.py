@@ -1,6 +1,6 @@
 """dgrad on a GPU: for each phase of the stride a product on the tiled kernel, led by the index map of dy.
 
-    rows: the pixels of dx of a phase        columns: channels of x        sums: the taps that serve it, filters
+    rows: pixels of dx, of a phase        columns: channels of x        sums: taps that serve it, and filters
 
 It is the forward kernel (`gpu.gemm`). Its picture is dy, and its windows may begin inside of it; its filters
 are those of the phase, turned round; and its rows are stored where the pixels of the phase lie. A phase is a
@@ -37,7 +37,7 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
 
 
 def pack(problem: ConvProblem, w, filters) -> None:
-    """Write filters w (K, R, S, C/G) as the products read them: for each phase (G, taps * K/G, C/G padded)."""
+    """Write filters w (K, R, S, C/G) as the products read them, phase by phase."""
     for part, its in _with_filters(problem, filters):
         small, taps = part.problem, (part.rows.taps, part.cols.taps)
         channels, row = small.K // small.groups, its.shape[2]

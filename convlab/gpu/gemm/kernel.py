@@ -88,10 +88,10 @@ def tiled_product(
     Notes
     -----
     x, w and y are flat; `table` and `shape`, a tuple of uint32, are the loader's. `matrix` is a tuple of
-    uint32: M, N, K, the distance of two rows of w and of y, the pieces of K to add up, the first slice and the
-    groups; how far x, w and y begin after those of the group before; how far k and y do from part to part; and
-    where rows of y lie. A slice is a part of K of a group of channels, or of one product of many; blockIdx.z
-    counts those after the `first`, groups first.
+    uint32: M, N, K, the distance of two rows of w and of y, the pieces of K to add up, the first slice, the
+    groups; how far x, w and y begin after those of the group before, and k and y after those of the part
+    before; and where rows of y lie. A slice is a part of K of a group of channels, or of one product of many:
+    blockIdx.z counts those after the `first`, group by group, then part by part.
     """
     begin, fetch, advance, of_b = loader(tile, x_width, dtype)
     w_width, size_w = w_width or tile.width, tile.block_m if of_b else tile.block_n
