@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 
 from convlab import networks
-from convlab.algorithms import ALGORITHMS
 from convlab.benchmark.passes import PASSES
 from convlab.benchmark.saved import CPU, GPU, Measurement, Row, read
 from convlab.cost.phases import OVERHEADS
@@ -149,9 +148,9 @@ def _unknown(row: Row) -> str | None:
     """Return what a row names that there is not."""
     if row.part in (*_OF_LAYERS, "passes", "stacks") and row.network not in networks.names():
         return row.network
-    if row.part == "passes" and row.pass_ not in PASSES:
+    if row.pass_ not in PASSES:
         return row.pass_
-    known = PASSES[row.pass_].algorithms if row.part == "passes" else ALGORITHMS
-    if row.part in (*_OF_LAYERS, "passes") and row.ours and row.candidate not in known:
+    ours = row.part in (*_OF_LAYERS, "passes") and row.ours
+    if ours and row.candidate not in PASSES[row.pass_].algorithms:
         return row.candidate
     return None
