@@ -34,7 +34,8 @@ def patched(dtype: str, R: int, S: int, stride: tuple[int, int], patch: tuple[in
     (step_h, step_w), (down, right) = stride, patch
     rows, cols = down * step_h, right * step_w  # pixels of the patch
     above, before = (R - 1) // step_h, (S - 1) // step_w  # lines and columns of dy that reach it from there
-    columns, taps, pixels = right + before, R * S * vector, rows * cols * vector
+    columns, outputs = right + before, rows * cols
+    size_w, size_x, size_y = R * S * vector, outputs * vector, columns * vector
 
     @device_function(forceinline=True)
     def add(r, line, gradients, weights, sums):
@@ -68,13 +69,13 @@ def patched(dtype: str, R: int, S: int, stride: tuple[int, int], patch: tuple[in
         if h + i < H and w + j < W:
             put(dx, at + (i * W + j) * C, sums, o * vector)
 
-    store_all = unrolled(store, rows * cols)
+    store_all = unrolled(store, outputs)
 
     @kernel(max_registers=REGISTERS)
     def patched(dy, w, dx, H, W, K, P, Q, top, left, high, wide, total):
-        weights = cuda.local.array(taps, number)  # (R, S, vector)
-        sums = cuda.local.array(pixels, number)  # (rows, cols, vector)
-        gradients = cuda.local.array(columns * vector, number)  # of one line of dy
+        weights = cuda.local.array(size_w, number)  # (R, S, vector)
+        sums = cuda.local.array(size_x, number)  # (rows, cols, vector)
+        gradients = cuda.local.array(size_y, number)  # (columns, vector), of one line of dy
         i = cuda.blockIdx.x * THREADS + cuda.threadIdx.x
         if i < total:
             rest, v = divmod(i, K // vector)  # neighbouring threads: neighbouring channels
@@ -83,7 +84,7 @@ def patched(dtype: str, R: int, S: int, stride: tuple[int, int], patch: tuple[in
             k = v * vector
             for t in range(R * S):
                 take(w, t * K + k, weights, t * vector)
-            for o in range(rows * cols):
+            for o in range(outputs):
                 clear(sums, o * vector)
             p, q = tile_h * down + top // step_h - above, tile_w * right + left // step_w - before
             lines(0, dy, ((n * P + p) * Q + q) * K + k, p, q, P, Q, K, gradients, weights, sums)

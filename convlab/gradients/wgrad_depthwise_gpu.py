@@ -28,7 +28,7 @@ from convlab.support.integers import ceil_div
 
 THREADS, REGISTERS = 256, 128  # of a block, and of a thread: two blocks on a multiprocessor
 BLOCKS = 2  # that a multiprocessor is given
-STRIP = 4  # neighbours of dy
+STRIP = 4  # neighbours of dy; half as many, where their windows lie two pixels apart
 ENOUGH = 1024  # threads of a multiprocessor, looped
 
 
@@ -62,7 +62,8 @@ def strips(dtype: str, R: int, S: int, stride, dilation, strip: int, vector: int
     number = number_type(dtype)
     take, put, clear = mover(vector, dtype)
     (step_h, step_w), (gap_h, gap_w), sharing = stride, dilation, THREADS // lanes
-    columns, taps = (strip - 1) * step_w + S, R * S
+    columns, taps, row_shared = (strip - 1) * step_w + S, R * S, lanes * vector
+    size_w, size_x, size_y = taps * vector, columns * vector, strip * vector
 
     @device_function(forceinline=True)
     def line(r, x, at, row, col, H, W, C, pixels, gradients, sums):
@@ -96,10 +97,10 @@ def strips(dtype: str, R: int, S: int, stride, dilation, strip: int, vector: int
 
     @kernel(max_registers=REGISTERS)
     def strips(x, dy, partials, H, W, C, K, P, Q, m, top, left, across, count, each):
-        shared = cuda.shared.array((sharing, lanes * vector), number, alignment=16)
-        sums = cuda.local.array(taps * vector, number)  # (R, S, vector)
-        gradients = cuda.local.array(strip * vector, number)
-        pixels = cuda.local.array(columns * vector, number)
+        shared = cuda.shared.array((sharing, row_shared), number, alignment=16)
+        sums = cuda.local.array(size_w, number)  # (R, S, vector)
+        gradients = cuda.local.array(size_y, number)  # (strip, vector)
+        pixels = cuda.local.array(size_x, number)  # (columns, vector), of one line of x
         share, lane = divmod(cuda.threadIdx.x, lanes)
         k = (cuda.blockIdx.x * lanes + lane) * vector
         part, inside = cuda.blockIdx.y, k < K
@@ -165,7 +166,8 @@ def choose(problem: ConvProblem, multiprocessors: int | None = None) -> Cut:
         parts = min(lines, ceil_div(count * ENOUGH, problem.K * taps))
         each = ceil_div(lines, parts)
         return Cut(0, 1, 1, ceil_div(lines, each), each)
-    strip = STRIP if problem.dilation == (1, 1) and problem.stride[1] <= 2 else 1
+    step = problem.stride[1]
+    strip = STRIP // step if problem.dilation == (1, 1) and step <= 2 else 1
     vectors = problem.K // vector
     lanes = min(WARP, 1 << (vectors - 1).bit_length())
     pieces = ceil_div(lines * ceil_div(problem.Q, strip), THREADS // lanes)  # each a strip for all who share
