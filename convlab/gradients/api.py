@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from convlab.backends import choose_backend
 from convlab.errors import ShapeError
 from convlab.gradients.plan import DataGradient, W, WeightGradient, X, Y, check_operands, shapes
 from convlab.gradients.spec import choose
 from convlab.gradients.tables import WGRAD, dgrad_order
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, check_computed
+from convlab.support import device_arrays
 from convlab.support.checks import COMPUTES, check_array, check_axes, check_threads
 
 
@@ -45,13 +47,16 @@ def dgrad(
     algorithm : str
         A name from `convlab.gradients.DGRAD`, or "auto": "col2im" if x has fewer than 8 channels and one
         group, else "flipped" at stride 1 and "subfilters" at any other; the next one where the memory is too
-        little. The convolutions inside choose by themselves, as `conv2d` does.
+        little. The convolutions inside choose by themselves, as `conv2d` does. On backend "gpu" it is
+        "depthwise" if each filter reads one channel, else "implicit_gemm".
     backend : str
-        "numpy", "cpu" or "auto", as for `conv2d`.
+        "numpy", "cpu", "gpu" or "auto", as for `conv2d`. With "gpu" dy and w may be arrays of the device, as
+        x may be there; the result is one if dy is.
     threads : int
         Threads of the "cpu" backend.
     out : ndarray, (N, H, W, C), optional
-        Written and returned; C-contiguous, of dy's dtype, sharing no memory with the inputs.
+        Written and returned; C-contiguous, of dy's dtype, sharing no memory with the inputs. On the device
+        if dy is.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def dgrad(
     >>> dgrad(problem, np.ones(problem.y_shape, np.float32), w)[0, 0, :, 0]  # two windows share a pixel
     array([  1.,  10., 101.,  10., 100.], dtype=float32)
     """
-    threads, memory = check_threads(threads), _posed(problem, X, out, dy=dy, w=w)
+    threads, memory = check_threads(threads), _posed(problem, X, out, backend, dy=dy, w=w)
     order = dgrad_order(problem)
     prepared = _made(DataGradient, problem, order, w, algorithm, backend, threads, memory, dy)
     return prepared.run_checked((dy,), out)
@@ -111,7 +116,7 @@ def wgrad(
     Returns
     -------
     ndarray, (K, R, S, C/groups)
-        On backend "cpu" the same bits for any number of threads.
+        On backend "cpu" the same bits for any number of threads; on "gpu" from run to run on one device.
 
     Raises
     ------
@@ -123,7 +128,7 @@ def wgrad(
     For all w and dy, sum(conv2d(x, w) * dy) = sum(w * wgrad(problem, x, dy)). PyTorch's name is
     torch.nn.grad.conv2d_weight. Chetlur et al. 2014, arXiv:1410.0759.
     """
-    threads, memory = check_threads(threads), _posed(problem, W, out, x=x, dy=dy)
+    threads, memory = check_threads(threads), _posed(problem, W, out, backend, x=x, dy=dy)
     prepared = _made(WeightGradient, problem, WGRAD, None, algorithm, backend, threads, memory)
     return prepared.run_checked((x, dy), out)
 
@@ -168,8 +173,7 @@ def plan_dgrad(
     """
     check_computed(problem)
     threads = check_threads(threads)
-    check_operands(problem, X, None, {"w": w})
-    memory = Memory(output=problem.x_bytes)
+    memory = _posed(problem, X, None, backend, w=w)
     return _made(DataGradient, problem, dgrad_order(problem), w, algorithm, backend, threads, memory)
 
 
@@ -195,8 +199,7 @@ def plan_wgrad(
     ConvError
         As in `wgrad`, before anything is allocated.
     """
-    check_computed(problem)
-    memory = Memory(output=problem.w_bytes)
+    memory = _posed(problem, W, None, backend)
     return _made(WeightGradient, problem, WGRAD, None, algorithm, backend, check_threads(threads), memory)
 
 
@@ -206,34 +209,57 @@ def bgrad(dy: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     dy : ndarray, (N, P, Q, K)
-        float32 or float64; the sum is made in float64.
+        float32 or float64; the sum is made in float64. It may be an array of the device, as for `conv2d`.
 
     Returns
     -------
     ndarray, (K,)
-        Of dy's dtype.
+        Of dy's dtype, and on the device if dy is.
 
     Raises
     ------
     ConvError
         If dy is no such array.
     """
-    check_array("dy", dy, dtypes=COMPUTES)
-    check_axes("dy", dy, Y[1:-1])
-    if not dy.size:
-        raise ShapeError(f"dy has shape {dy.shape}; expected at least one number")
+    there = device_arrays.described("dy", dy)
+    if there is None:
+        check_array("dy", dy, dtypes=COMPUTES)
+    else:
+        from convlab.gpu.device import current
+        from convlab.gradients import bgrad_gpu
+
+        device_arrays.check_described("dy", there, current())
+    shown = dy if there is None else there
+    check_axes("dy", shown, Y[1:-1])
+    if not prod(shown.shape):
+        raise ShapeError(f"dy has shape {shown.shape}; expected at least one number")
+    if there is not None:
+        return bgrad_gpu.bgrad(current().adopt(dy))
     return dy.sum(axis=(0, 1, 2), dtype=np.float64).astype(dy.dtype)
 
 
 def _made(kind, problem, order, w, algorithm, backend, threads, memory: Memory, dy=None) -> Any:
     """Return the plan of the algorithm that is chosen; dy is that of its only call, if there is only one."""
-    return kind(problem, choose(problem, order, algorithm, backend, threads, memory), threads, w, dy)
+    made = problem, choose(problem, order, algorithm, backend, threads, memory), threads, w, dy
+    if memory.device is None:
+        return kind(*made)
+    from convlab.gradients.device_plan import MADE
+
+    return MADE[kind](memory.device, *made)
 
 
-def _posed(problem: ConvProblem, makes: str, out, **given) -> Memory:
+def _posed(problem: ConvProblem, makes: str, out, backend: str, **given) -> Memory:
     """Look at all that a gradient is given; return what is asked of the memory beside the plan."""
     check_computed(problem)
-    check_operands(problem, makes, out, given)
-    output = 0 if out is not None else prod(shapes(problem)[makes]) * problem.itemsize
-    copied = sum(one.nbytes for one in given.values() if not one.flags.c_contiguous)
-    return Memory(output=output, copied=copied)
+    made = prod(shapes(problem)[makes]) * problem.itemsize
+    if choose_backend(backend) != "gpu":
+        check_operands(problem, makes, out, given)
+        copied = sum(one.nbytes for one in given.values() if not one.flags.c_contiguous)
+        return Memory(output=0 if out is not None else made, copied=copied)
+    from convlab.gpu.device import current
+    from convlab.gradients import device_plan
+
+    device = current()
+    there = bool(given) and device_plan.check_operands(device, problem, makes, out, given)
+    copied = 0 if there else sum(one.nbytes for name, one in given.items() if name != "w")
+    return Memory(output=0 if there and out is not None else made, copied=copied, device=device)

@@ -2,10 +2,10 @@
 
     rows: pixels of dx, of a phase        columns: channels of x        sums: taps that serve it, and filters
 
-It is the forward kernel (`gpu.gemm`), led by the index map of dy. Its picture is dy, and its windows may begin
-inside of it; its filters are those of the phase, turned round; and its rows are stored where the pixels of the
-phase lie. A phase is a launch of its own, with its own tile: no block multiplies by an inserted zero, nor
-skips one. CUTLASS has the phases in one launch.
+It is the forward kernel (`gpu.gemm`). Its picture is dy, and its windows may begin inside of it; its filters
+are those of the phase, turned round; and its rows are stored where the pixels of the phase lie. A phase is a
+launch of its own, with its own tile: no block multiplies by an inserted zero, nor skips one. CUTLASS has the
+phases in one launch.
 
 CUTLASS 2.7, strided dgrad (discussion 327).
 """
@@ -18,7 +18,7 @@ from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gradients.filters_gpu import lay_out, on_device
-from convlab.gradients.dgrad_subfilters import Part, parts
+from convlab.gradients.phases import Part, parts, reach_all
 from convlab.gradients.spec import Shapes
 from convlab.problem import ConvProblem
 
@@ -49,16 +49,15 @@ def pack(problem: ConvProblem, w, threads: int, before=None, dy=None) -> list:
 def run(problem, given, packed, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
     (dy,), partials = given, workspace.get("partials")
-    if sum(len(rows.pixels) * len(cols.pixels) for _, rows, cols in parts(problem)) < problem.H * problem.W:
-        fill(current(), dx, 0)  # some pixels no tap reaches
+    if not reach_all(problem):
+        fill(current(), dx, 0)
     for part, filters in zip(parts(problem), packed, strict=True):
         small, (_, K, row_w) = part.problem, filters.shape
         (M, N, _), (tile, count, *_) = small.gemm, choose_tile(small)
         depth = small.C // small.groups
         where = () if small.y_shape == problem.x_shape else _where(problem, part)
         sizes = launch.Sizes(M, N, K, small.groups, row_w, small.K, depth, K * row_w, N, where)
-        corner = [phase.padding[0] - phase.lines.start for phase in (part.rows, part.cols)]
-        map_ = shape(small, tile, (problem.P, problem.Q), corner)
+        map_ = shape(small, tile, (problem.P, problem.Q), (part.rows.corner, part.cols.corner))
         widths = launch.wide(tile.width, depth, dy), tile.width
         launch.run(sizes, tile, count, implicit_loader, widths, map_, (dy, dy, filters), partials, dx)
 

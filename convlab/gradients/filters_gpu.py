@@ -1,4 +1,4 @@
-"""Filters as the gradient of the input reads them on a GPU: their taps in another order, channels side by side.
+"""Filters as the gradient of the input reads them on a GPU: tap by tap, in any order, channels side by side.
 
 It is done there: weights that are learned change on the GPU, and need not come back.
 """
@@ -21,11 +21,6 @@ THREADS = 256
 def on_device(w):
     """Return weights on the device: a copy of NumPy's, and what lies there as it is."""
     return current().put(w) if type(w) is np.ndarray else current().adopt(w)
-
-
-def copy_bytes(problem: ConvProblem, threads: int) -> dict[str, int]:
-    """Return the bytes of what lies on the device while filters are packed."""
-    return {"a copy of w": problem.w_bytes}
 
 
 def lay_out(problem: ConvProblem, w, out, rows: range, cols: range, depth: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from convlab.algorithms.binding import late
 from convlab.algorithms.depthwise import refuses
+from convlab.cost.common import ONCE
 from convlab.cost.formula import Formula
 from convlab.gradients.spec import Form, Gradient, Shapes
 from convlab.problem import ConvProblem
@@ -42,6 +43,10 @@ ALGORITHM = Gradient(
     name="depthwise",
     summary="Each channel has sums of its own: vectors of channels, for each tap.",
     source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
-    forms={"numpy": Form(run, shapes, MOVED), "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED)},
+    forms={
+        "numpy": Form(run, shapes, MOVED),
+        "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED),
+        "gpu": Form(late(f"{__name__}_gpu", "run"), late(f"{__name__}_gpu", "shapes"), ONCE),
+    },
     refuses=refuses,
 )

@@ -23,7 +23,7 @@ import numpy as np
 
 from convlab.algorithms.binding import late
 from convlab.algorithms.im2row import reference as im2row
-from convlab.cost.common import ONCE_A_TAP, THROUGH_A_MATRIX
+from convlab.cost.common import ONCE, ONCE_A_TAP, THROUGH_A_MATRIX
 from convlab.gradients.spec import Form, Gradient, Shapes
 from convlab.gradients.wgrad_blocks import COLUMNS, ROWS, cuts, row_step, tile_of
 from convlab.problem import ConvProblem
@@ -93,7 +93,7 @@ def shapes_of_parts_cpu(problem: ConvProblem, threads: int) -> Shapes:
     return {"rows": (len(cuts(problem, threads)), min(ROWS, M), row_step(problem, min(COLUMNS, taps)))}
 
 
-_CPU = f"{__name__}_cpu"
+_CPU, _GPU = f"{__name__}_cpu", f"{__name__}_gpu"
 
 IM2ROW = Gradient(
     name="im2row",
@@ -111,5 +111,6 @@ PARTS = Gradient(
     forms={
         "numpy": Form(run_parts, shapes_of_parts, ONCE_A_TAP),
         "cpu": Form(late(_CPU, "run_parts"), shapes_of_parts_cpu, ONCE_A_TAP),
+        "gpu": Form(late(_GPU, "run"), late(_GPU, "shapes"), ONCE),
     },
 )
