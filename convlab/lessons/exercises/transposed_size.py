@@ -180,6 +180,21 @@ EXERCISE = Exercise(
             "It says how many columns are *added* to what the transposed convolution makes by itself.",
         ),
         Mistake(
+            "comes back to W, always",
+            {"Q, size, W - size": "Q, W, 0"},
+            "Inputs of `stride` different widths share one Q. By itself the way back makes the smallest of "
+            "them.",
+        ),
+        Mistake(
+            "divides by the stride, and multiplies by it on the way back",
+            {
+                "(W + 2 * padding - reach - 1) // stride + 1": "W // stride",
+                _SIZE: "Q * stride",
+            },
+            "That is so only where filter and padding make up for each other. Lay the windows down, there "
+            "and back.",
+        ),
+        Mistake(
             "has output_padding in the size already",
             {"Q, size, W": "Q, W, W"},
             "`size` is what the transposed convolution makes without it.",
