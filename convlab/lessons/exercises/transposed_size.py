@@ -39,8 +39,8 @@ def _answer(W, S, stride, padding, dilation) -> np.ndarray:
     """Of all widths that have as many outputs, the transposed convolution makes the least."""
 
     def outputs(width: int) -> int:
-        geometry = {"stride": (1, stride), "padding": (0, padding), "dilation": (1, dilation)}
-        return ConvProblem(1, 1, width, 1, 1, 1, S, **geometry).Q
+        shape = 1, 1, width, 1, 1, 1, S
+        return ConvProblem(*shape, stride=(1, stride), padding=(0, padding), dilation=(1, dilation)).Q
 
     size = W
     while size > 1 and size - 1 + 2 * padding > dilation * (S - 1) and outputs(size - 1) == outputs(W):

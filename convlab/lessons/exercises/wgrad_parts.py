@@ -55,8 +55,8 @@ def _cases() -> Iterator[tuple]:
 
 def _answer(x, dy, R, S, stride, padding, size) -> np.ndarray:
     """Have the library sum up each part by itself, exactly; in float32 the parts are added."""
-    *_, K = dy.shape
-    problem = ConvProblem(*x.shape, K, R, S, stride=stride, padding=padding, dtype="float64")
+    (N, H, W, C), K = x.shape, dy.shape[3]
+    problem = ConvProblem(N, H, W, C, K, R, S, stride=stride, padding=padding, dtype="float64")
     part = np.arange(dy.size // K).reshape(*dy.shape[:3], 1) // size
     dw = np.zeros(problem.w_shape, np.float32)
     for number in range(part.max() + 1):
