@@ -12,7 +12,8 @@ s*s of them, written side by side, make dx. A phase that no tap reaches is zero.
     multiply-adds   N*C*K/G * (sum over phases of rows*taps) * (the same for columns): about H*W * R*S / s^2
     zeros inserted  N*C*K/G * H*W * R*S
 
-Each convolution is `convlab.conv2d`, with every algorithm it has.
+Each convolution is a forward plan, of the algorithm that is predicted to pack its filters and run in the
+least time: whoever learns packs them as often as they are run.
 
 Dumoulin & Visin 2016, arXiv:1603.07285, chapter 4; XNNPACK, subconv2d (src/operators/deconvolution-nhwc.c,
 where nothing is dilated and no stride exceeds the filter); CUTLASS 2.7, strided dgrad (discussion 327).
@@ -27,16 +28,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.api import conv2d
-from convlab.auto.select import fastest
+from convlab.algorithms.spec import Form as ForwardForm
+from convlab.auto.select import choose, fastest
 from convlab.cost.formula import Formula
 from convlab.gradients.spec import Form, Gradient, Shapes
 from convlab.machine.memory import Memory
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 
 ZEROS_INSERTED = Formula("N*H*W * C * R*S * K/G")  # multiply-adds, for comparison
-
-FILTERS = 32  # that are turned at a time
 
 
 class Phase(NamedTuple):
@@ -112,52 +112,83 @@ def macs(problem: ConvProblem) -> int:
 
 
 def shapes(problem: ConvProblem, threads: int) -> Shapes:
-    """Return the shapes of what the parts take turns with: their filters; lines of dy; pixels of dx."""
+    """Return the shapes of what the parts take turns with: lines of dy, and pixels of dx."""
     small = [part.problem for part in parts(problem)]
-    lines = [one.x_shape for one in small if one.x_shape != problem.y_shape]
-    pixels = [one.y_shape for one in small if one.y_shape != problem.x_shape]
-    every = {"filters": [one.w_shape for one in small], "lines of dy": lines, "pixels": pixels}
-    return {name: (max(map(prod, each), default=0),) for name, each in every.items()}
+    lines = [prod(one.x_shape) for one in small if one.x_shape != problem.y_shape]
+    pixels = [prod(one.y_shape) for one in small if one.y_shape != problem.x_shape]
+    return {"lines of dy": (max(lines, default=0),), "pixels": (max(pixels, default=0),)}
 
 
-def inside(backend: str, problem: ConvProblem, threads: int) -> int:
-    """Return the bytes of the packed filters and the workspace of the part that needs the most."""
-    most = 0
-    for part in {part.problem for part in parts(problem)}:
-        form = fastest(part, backend, threads, Memory(), include_packing=True)[0].forms[backend]
-        kept = part.w_bytes if form.pack_key else 0
-        most = max(most, form.packed_bytes(part) + form.workspace_bytes(part, threads) + kept)
-    return most
+def _forms(backend: str, problem: ConvProblem, threads: int) -> list[tuple[ForwardForm, ConvProblem]]:
+    """Return the form that each part's convolution runs in, and its problem."""
+    small = [part.problem for part in parts(problem)]
+    chosen = (fastest(one, backend, threads, Memory(), include_packing=True)[0] for one in small)
+    return [(algorithm.forms[backend], one) for algorithm, one in zip(chosen, small, strict=True)]
 
 
-def run(backend, problem, dy, w, workspace, dx, threads):
+def packed_bytes(backend: str, problem: ConvProblem, threads: int) -> int:
+    """Return the bytes of the packed filters of all parts."""
+    return sum(form.packed_bytes(part) for form, part in _forms(backend, problem, threads))
+
+
+def bytes_moved(backend: str, problem: ConvProblem, threads: int) -> int:
+    """Return the bytes the convolutions move, and what is copied before and after them."""
+    moved = sum(form.bytes_moved(part) for form, part in _forms(backend, problem, threads))
+    for small, _, _ in parts(problem):
+        moved += 2 * small.x_bytes * (small.x_shape != problem.y_shape)
+        moved += 2 * small.y_bytes * (small.y_shape != problem.x_shape)
+    return moved
+
+
+def tables(backend: str, problem: ConvProblem, threads: int) -> dict[str, int]:
+    """Return the bytes of what the convolutions inside work in, and of copies of their filters they keep."""
+    forms = _forms(backend, problem, threads)
+    sizes = (form.workspace_bytes(part, threads) + bool(form.pack_key) * part.w_bytes for form, part in forms)
+    return {"the convolutions inside": sum(sizes)}
+
+
+def pack(backend, problem, w, threads, before=None, dy=None) -> list[Plan]:
+    """Return a forward plan for each part, its filters packed; they never depend on w's memory."""
+    plans = []
+    for i, (part, rows, cols) in enumerate(parts(problem)):
+        filters = turned(problem, w[:, _slice(rows.taps), _slice(cols.taps)])
+        if fastest(part, backend, threads, Memory(), include_packing=True)[0].mixing:
+            filters = np.ascontiguousarray(filters)  # it is gone over more than once
+        lines = None if dy is None else dy[:, _slice(rows.lines), _slice(cols.lines)]
+        chosen = choose(part, "auto", backend, threads, Memory(), filters, lines, include_packing=True)
+        old = before[i] if before else None
+        if old is not None and old.algorithm is chosen.algorithm:
+            plans.append(old.with_weights(filters))
+        else:
+            plans.append(Plan(part, filters, None, chosen.algorithm, backend, threads, *chosen[1:]))
+    return plans
+
+
+def run(problem, given, plans, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
+    (dy,) = given
     if sum(len(rows.pixels) * len(cols.pixels) for _, rows, cols in parts(problem)) < problem.H * problem.W:
         dx[...] = 0
-    for small, rows, cols in parts(problem):
-        filters = _begin(workspace["filters"], small.w_shape)
-        turn(problem, w[:, _slice(rows.taps), _slice(cols.taps)], filters)
+    for (small, rows, cols), plan in zip(parts(problem), plans, strict=True):
         lines = dy
         if small.x_shape != dy.shape:
             lines = _begin(workspace["lines of dy"], small.x_shape)
             lines[...] = dy[:, _slice(rows.lines), _slice(cols.lines)]
         whole = small.y_shape == dx.shape
         pixels = dx if whole else _begin(workspace["pixels"], small.y_shape)
-        shaping: dict = {name: getattr(small, name) for name in ("padding", "dilation", "groups")}
-        conv2d(lines, filters, **shaping, backend=backend, threads=threads, out=pixels)
+        plan(lines, pixels)
         if not whole:
             dx[:, _slice(rows.pixels), _slice(cols.pixels)] = pixels
 
 
-def turn(problem: ConvProblem, w: np.ndarray, out: np.ndarray) -> None:
-    """Write filters w (K, R, S, C/G) as those of the way back, (C, R, S, K/G): turned by 180 degrees."""
+def turned(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return filters w (K, R, S, C/G) as those of the way back, (C, R, S, K/G): turned by 180 degrees.
+
+    With one group it is w itself, seen in another order.
+    """
     G, (K, R, S, C) = problem.groups, w.shape
-    turned = w[:, ::-1, ::-1].reshape(G, K // G, R, S, C).transpose(0, 2, 3, 4, 1)  # (G, R, S, C/G, K/G)
-    target = out.reshape(G, C, R, S, K // G).transpose(0, 2, 3, 1, 4)
-    for tap in np.ndindex(G, R, S):
-        for k in range(0, K // G, FILTERS):  # a few filters at a time: what is read stays in the cache
-            some = slice(k, k + FILTERS)
-            target[tap][:, some] = turned[tap][:, some]
+    groups = w[:, ::-1, ::-1].reshape(G, K // G, R, S, C)
+    return groups.transpose(0, 4, 2, 3, 1).reshape(G * C, R, S, K // G)
 
 
 def _begin(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -173,9 +204,18 @@ def refuses(problem: ConvProblem) -> str | None:
     return None if problem.stride == (1, 1) else f"the stride is {problem.stride}; flipped needs 1"
 
 
-FORMS = {
-    backend: Form(partial(run, backend), shapes, partial(inside, backend)) for backend in ("numpy", "cpu")
-}
+def _form(backend: str) -> Form:
+    return Form(
+        run,
+        shapes,
+        bytes_moved=partial(bytes_moved, backend),
+        pack=partial(pack, backend),
+        packed_bytes=partial(packed_bytes, backend),
+        tables=partial(tables, backend),
+    )
+
+
+FORMS = {backend: _form(backend) for backend in ("numpy", "cpu")}
 
 FLIPPED = Gradient(
     name="flipped",
