@@ -162,8 +162,10 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
     },
     "09": {
         "take 14 times as long as that of the input": Told("burn"),
-        "21.8 ms against 1.49 ms": Told("burn"),
-        "took 6.9 times its forward pass": Told("burn"),
+        "21.8 ms against 1.49 ms (burn, pull request 5428)": Told("burn"),
+        "took 6.9 times its forward pass (burn, issue 5759)": Told("burn"),
+        "CUTLASS 2.7 strided": Told("CUTLASS"),
+        "(pull request 75141)": Told("Paddle"),
     },
     "10": {
         "sectors of 32 bytes: eight numbers": lambda: (
