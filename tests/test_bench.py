@@ -43,6 +43,7 @@ def tiny(monkeypatch):
         "product": [Workload("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
         "convolutions": [SQUARE, POINT],
         "depthwise": [DEPTH],
+        "trained": [STRIDED],
         "other_networks": [OTHER],
         "five_by_five": [STRIDED],
     }.items():
@@ -80,7 +81,7 @@ def test_a_whole_run(tiny, tmp_path):
     run = saved.read(path)
     assert run.header["complete"]
     assert run.header["command"] == "convlab bench cpu"
-    every = "product layers depthwise networks threads paper"
+    every = "product layers depthwise networks passes threads paper"
     assert {row.part for row in run.rows} == set(every.split())
     serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
     here = [name for name, one in BASELINES.items() if not one.missing()]
@@ -199,7 +200,7 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
     assert "interrupted" in done.stderr
     run = saved.read(tmp_path / "run.csv")
     assert not run.header["complete"]
-    before = {"product", "layers", "depthwise", "networks", "threads"}
+    before = {"product", "layers", "depthwise", "networks", "passes", "threads"}
     assert {row.part for row in run.rows} == before
     assert "indirect" in done.output
 

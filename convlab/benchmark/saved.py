@@ -31,13 +31,14 @@ OURS = "a measurement of `convlab bench`"
 CPU, GPU = "convlab bench cpu", "convlab bench gpu"  # what a header says it holds
 
 _WORDS = ("part", "network", "layer", "candidate", "cache")
+FPROP = "fprop"  # the pass of files that are older than the column
 _COUNTS = ("count", "threads", "rounds")
 _TIMES = ("median", "low", "high")
 _SIZES = ("N", "H", "W", "C", "K", "R", "S")
 _PAIRS = {"stride": ("stride_h", "stride_w"), "dilation": ("dilation_h", "dilation_w")}
 _SIDES = ("top", "bottom", "left", "right")
 COLUMNS = (
-    *("part", "network", "layer", "count", "kind"),
+    *("part", "network", "layer", "count", "kind", "pass"),
     *(*_SIZES, *_PAIRS["stride"], *_SIDES, *_PAIRS["dilation"], "groups", "dtype"),
     *("candidate", "ours", "threads", "cache", "rounds", *_TIMES),
 )
@@ -50,7 +51,7 @@ class Row:
     Attributes
     ----------
     part : str
-        Which question the row belongs to: "product", "layers", "depthwise", "threads", "paper",
+        Which question the row belongs to: "product", "layers", "depthwise", "threads", "passes", "paper",
         "stacks", "first".
     network, layer : str
     count : int
@@ -65,6 +66,8 @@ class Row:
         cache, the input was.
     timing : Timing
         Median and quartiles of the rounds, in seconds.
+    pass_ : str
+        "fprop", or one of the passes backwards, "dgrad" and "wgrad".
     """
 
     part: str
@@ -78,6 +81,7 @@ class Row:
     rounds: int
     timing: Timing
     cache: str = "warm"
+    pass_: str = FPROP
 
     @property
     def seconds(self) -> float:
@@ -97,7 +101,7 @@ class Row:
         for name, columns in _PAIRS.items():
             values |= dict(zip(columns, getattr(p, name), strict=True))
         values |= dict(zip(_SIDES, (side for axis in p.padding for side in axis), strict=True))
-        values |= {"ours": int(self.ours)}
+        values |= {"ours": int(self.ours), "pass": self.pass_}
         values |= {name: f"{float(getattr(self.timing, name)):.4e}" for name in _TIMES}
         return {column: str(values[column]) for column in COLUMNS}
 
@@ -125,6 +129,7 @@ class Row:
             problem=problem,
             ours=text["ours"] == "1",
             timing=Timing(*(float(text[name]) for name in _TIMES)),
+            pass_=text.get("pass", FPROP),
         )
 
 
