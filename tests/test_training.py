@@ -1,6 +1,5 @@
 """A network that learns: each way back is the derivative of its way forward, and what follows from that."""
 
-import signal
 from functools import cache
 
 import numpy as np
@@ -12,7 +11,6 @@ from convlab.networks import (
     Dense,
     MaxPool,
     ReLU,
-    Sequential,
     SoftmaxCrossEntropy,
     Training,
     digits_network,

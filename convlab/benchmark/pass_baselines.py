@@ -20,7 +20,7 @@ from convlab.benchmark import baselines
 from convlab.benchmark.baselines import BASELINES, Baseline, Call
 from convlab.benchmark.passes import PASSES, ROUNDING, shape_of
 from convlab.errors import UnsupportedError, WorkspaceError
-from convlab.gradients.dgrad_subfilters import turn
+from convlab.gradients.dgrad_subfilters import turned
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, check_computed
 from convlab.support.aligned import aligned_empty
@@ -84,13 +84,12 @@ def zeros_inserted(
     _check(problem, "dgrad", dy, w)
     whole = with_zeros(problem)
     _check_room("zeros inserted", {"dy with zeros": whole.x_bytes, "filters": whole.w_bytes})
-    apart, turned = np.zeros(whole.x_shape, whole.dtype), aligned_empty(whole.w_shape, whole.dtype)
+    apart = np.zeros(whole.x_shape, whole.dtype)
     lines = apart[:, :: problem.stride[0], :: problem.stride[1]]  # (N, P, Q, K)
 
     def run():
         lines[...] = dy
-        turn(problem, w, turned)
-        return _convolve(whole, apart, turned, threads, algorithm)
+        return _convolve(whole, apart, turned(problem, w), threads, algorithm)
 
     return Call(run)
 
