@@ -135,10 +135,11 @@ def whole_picture(
     Raises
     ------
     ConvError
-        If an argument is wrong, if there are groups, or if the memory does not suffice.
+        If an argument is wrong, if there are groups, if all windows lie on padding, or if the memory does
+        not suffice.
     """
     _check(problem, "wgrad", x, dy)
-    if reason := baselines.no_groups(problem):
+    if reason := _picture_refuses(problem):
         raise UnsupportedError(f"whole picture does not serve {problem}: {reason}")
     (H, bottom), (W, right) = _used(problem, 0), _used(problem, 1)
     (top, _), (left, _) = problem.padding
@@ -155,6 +156,13 @@ def whole_picture(
         return np.ascontiguousarray(y.transpose(3, 1, 2, 0))
 
     return Call(run)
+
+
+def _picture_refuses(problem: ConvProblem) -> str | None:
+    """Say why one convolution is not enough, or why there is none."""
+    if min(_used(problem, 0)[0], _used(problem, 1)[0]) < 1:
+        return "no window reads a pixel"
+    return baselines.no_groups(problem)
 
 
 def _used(problem: ConvProblem, axis: int) -> tuple[int, int]:
@@ -214,5 +222,5 @@ EVERY = (
     *BASELINES.values(),
     *map(_torch_for, ("dgrad", "wgrad")),
     _ours(ZEROS, prepare=zeros_inserted, refuses=_needs_zeros, pass_="dgrad"),
-    _ours(PICTURE, prepare=whole_picture, refuses=baselines.no_groups, pass_="wgrad"),
+    _ours(PICTURE, prepare=whole_picture, refuses=_picture_refuses, pass_="wgrad"),
 )

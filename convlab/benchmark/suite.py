@@ -46,7 +46,7 @@ ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked")
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
     "networks": Effort(rounds=7, budget=0.6, patience=2.0),
-    "passes": Effort(rounds=9, budget=1.0, patience=2.0),
+    "passes": Effort(rounds=7, budget=0.6, patience=2.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
 }
