@@ -760,6 +760,18 @@ def rows() -> dict[str, Call]:
         right={"layer": set(), "compiled": {"{}"}},
     )
     row(
+        "widgets.transposed_window.TransposedWindow",
+        H=3,
+        W=4,
+        taps=3,
+        stride=2,
+        padding=1,
+        output_padding=1,
+        view="zeros",
+        step=0,
+        right={name: {"0"} for name in ("padding", "output_padding", "step")},
+    )
+    row(
         "widgets.warp_microscope.WarpMicroscope",
         traces=trace,
         kernel=0,
