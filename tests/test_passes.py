@@ -31,8 +31,9 @@ from convlab.benchmark.roofline_points import compulsory_bytes, point, points
 from convlab.benchmark.saved import COLUMNS, Measurement, Row
 from convlab.errors import ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.figures import roofline as roofline_chart
-from convlab.gradients import DGRAD
+from convlab.gradients import DGRAD, WGRAD
 from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED
+from convlab.plans.plan import Plan
 
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 SQUARE = Workload("tiny", "square", ConvProblem(2, 9, 7, 4, 20, 3, 3, padding=1), 2)
@@ -118,29 +119,24 @@ def test_zeros_are_multiplied(problem, monkeypatch):
     assert whole.y_shape == problem.x_shape
     assert whole.macs == ZEROS_INSERTED(problem) >= DGRAD["subfilters"].macs(problem)
     given = []
-    monkeypatch.setattr("convlab.benchmark.pass_baselines.conv2d", lambda x, w, **how: given.append(x))
+    monkeypatch.setattr(Plan, "__call__", lambda self, x: given.append((self.problem, x)))
     (dy, w), _, _ = pass_material(problem, "dgrad")
-    zeros_inserted(problem, dy, w).run()
-    assert given[0].shape == whole.x_shape
-    assert np.count_nonzero(given[0]) == np.count_nonzero(dy)
+    zeros_inserted(problem, dy, w, algorithm="direct").run()
+    ((done, apart),) = given
+    assert done == whole
+    assert np.count_nonzero(apart) == np.count_nonzero(dy)
 
 
 def test_the_whole_picture_is_a_filter(monkeypatch):
-    problem, given = STRIDED.problem, []
-    done = ConvProblem(5, 9, 8, 2, 7, 5, 4, dilation=2, padding=((1, 1), (1, 0)))  # of the last column none
-
-    def convolve(x, w, **how):
-        given.append((x.shape, w.shape, how))
-        return np.zeros(done.y_shape, np.float32)
-
-    monkeypatch.setattr("convlab.benchmark.pass_baselines.conv2d", convolve)
+    problem, given, call = STRIDED.problem, [], Plan.__call__
+    monkeypatch.setattr(Plan, "__call__", lambda self, x: given.append(self) or call(self, x))
     x, dy = pass_material(problem, "wgrad").operands
     assert whole_picture(problem, x, dy, 2, algorithm="direct").run().shape == problem.w_shape
-    ((pictures, filters, how),) = given
-    assert (pictures, filters) == ((5, 9, 8, 2), (7, 5, 4, 2))
-    assert (how["stride"], how["dilation"], how["threads"]) == ((1, 1), (2, 2), 2)
-    assert how["algorithm"] == "direct"
-    assert done.macs == problem.macs
+    (done,) = given
+    padding = (1, 1), (1, 0)  # no window reads the column of zeros at the right
+    assert done.problem == ConvProblem(5, 9, 8, 2, 7, 5, 4, dilation=2, padding=padding)
+    assert done.problem.macs == problem.macs
+    assert (done.algorithm.name, done.threads) == ("direct", 2)
 
 
 def test_a_stride_that_does_not_divide_wastes_nothing():
@@ -171,7 +167,7 @@ def test_what_is_wrong_with_an_operand_is_named():
     with pytest.raises(ShapeError, match=r"x has shape .*expected \(N, H, W, C\)"):
         whole_picture(STRIDED.problem, x[..., 1:], dy)
     with pytest.raises(ParameterError, match="algorithm='fast'"):
-        whole_picture(STRIDED.problem, x, dy, algorithm="fast").run()
+        whole_picture(STRIDED.problem, x, dy, algorithm="fast")
 
 
 # -- who competes ------------------------------------------------------------------------------------------
@@ -258,8 +254,9 @@ def test_points_of_the_passes():
     ]
     assert len({one.intensity for one in found}) == len({one.speed for one in found}) == 1
     assert [one.done for one in found] == 4 * [problem.flops]
-    assert [one.moved for one in found[1:]] == 3 * [compulsory_bytes(problem)]
-    assert found[3].size == compulsory_bytes(problem) < found[2].size
+    for one, table in zip(found[1:3], (DGRAD, WGRAD), strict=True):
+        assert one.moved == table[one.algorithm].cost(problem, "cpu").bytes_moved
+    assert found[3].moved == found[3].size == compulsory_bytes(problem) < found[2].size
     with pytest.raises(ParameterError, match="pass_='bgrad'"):
         point(problem, "parts", 1.0, pass_="bgrad")
 
