@@ -39,8 +39,8 @@ def _answer(W, S, stride, padding, dilation) -> np.ndarray:
     """Of all widths that have as many outputs, the transposed convolution makes the least."""
 
     def outputs(width: int) -> int:
-        geometry = {"stride": (1, stride), "padding": (0, padding), "dilation": (1, dilation)}
-        return ConvProblem(1, 1, width, 1, 1, 1, S, **geometry).Q
+        shape = 1, 1, width, 1, 1, 1, S
+        return ConvProblem(*shape, stride=(1, stride), padding=(0, padding), dilation=(1, dilation)).Q
 
     size = W
     while size > 1 and size - 1 + 2 * padding > dilation * (S - 1) and outputs(size - 1) == outputs(W):
@@ -178,6 +178,21 @@ EXERCISE = Exercise(
             "turns the sign of output_padding around",
             {"W - size": "size - W"},
             "It says how many columns are *added* to what the transposed convolution makes by itself.",
+        ),
+        Mistake(
+            "comes back to W, always",
+            {"Q, size, W - size": "Q, W, 0"},
+            "Inputs of `stride` different widths share one Q. By itself the way back makes the smallest of "
+            "them.",
+        ),
+        Mistake(
+            "divides by the stride, and multiplies by it on the way back",
+            {
+                "(W + 2 * padding - reach - 1) // stride + 1": "W // stride",
+                _SIZE: "Q * stride",
+            },
+            "That is so only where filter and padding make up for each other. Lay the windows down, there "
+            "and back.",
         ),
         Mistake(
             "has output_padding in the size already",
