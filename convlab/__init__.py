@@ -24,7 +24,7 @@ from convlab.errors import (
     UnsupportedError,
     WorkspaceError,
 )
-from convlab.gradients.api import bgrad, dgrad, wgrad
+from convlab.gradients.api import bgrad, dgrad, plan_dgrad, plan_wgrad, wgrad
 from convlab.gradients.transposed import conv_transpose2d
 from convlab.index_map import IndexMap
 from convlab.nchw import conv2d_nchw, from_nchw, to_nchw
@@ -62,6 +62,8 @@ __all__ = [
     "indirection_buffer",
     "networks",
     "plan",
+    "plan_dgrad",
+    "plan_wgrad",
     "to_nchw",
     "wgrad",
 ]

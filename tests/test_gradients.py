@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
@@ -17,9 +18,20 @@ from cases import CASES, arrays, problems
 from effort import examples, sampled
 from hypothesis import HealthCheck, given, seed, settings, strategies
 
-import convlab.api
 import convlab.machine.facts
-from convlab import ConvError, ConvProblem, bgrad, conv2d, conv_transpose2d, dgrad, nchw, wgrad
+from convlab import (
+    ConvError,
+    ConvProblem,
+    Plan,
+    bgrad,
+    conv2d,
+    conv_transpose2d,
+    dgrad,
+    nchw,
+    plan_dgrad,
+    plan_wgrad,
+    wgrad,
+)
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gradients import DGRAD, WGRAD
 from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED, parts
@@ -64,15 +76,15 @@ X_, W_, DY = made(LARGE)
 
 @contextmanager
 def recorded():
-    """Record the plans that are made inside a ``with``."""
+    """Record the forward plans that are made inside a ``with``."""
     plans = []
 
-    class Recorded(convlab.api.Plan):
+    class Recorded(Plan):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             plans.append(self)
 
-    with mock.patch.object(convlab.api, "Plan", Recorded):
+    with mock.patch("convlab.gradients.dgrad_subfilters.Plan", Recorded):
         yield plans
 
 
@@ -80,6 +92,12 @@ def operands(which, problem, seed=0):
     """Return what a gradient takes, and an array for it."""
     x, w, dy = made(problem, seed)
     return ((dy, w), np.empty_like(x)) if which == "dgrad" else ((x, dy), np.empty_like(w))
+
+
+def planned(which, problem, seed=0, **choices):
+    """Return a plan of a gradient."""
+    w = made(problem, seed)[1]
+    return plan_dgrad(problem, w, **choices) if which == "dgrad" else plan_wgrad(problem, **choices)
 
 
 def served(which, algorithm):
@@ -171,6 +189,15 @@ def test_parts_add_in_the_order_of_the_one_long_sum():
 # -- memory ------------------------------------------------------------------------------------------------
 
 
+def held(thing):
+    """Return the bytes of all arrays of a workspace, or of what was packed."""
+    if isinstance(thing, Plan):
+        return held([thing.packed, thing._w, thing.workspace])
+    if isinstance(thing, dict | list | tuple):
+        return sum(map(held, thing.values() if isinstance(thing, dict) else thing))
+    return 0 if thing is None else thing.nbytes
+
+
 @form
 @sampled(4)
 @case
@@ -178,33 +205,35 @@ def test_memory_is_what_the_model_says(which, algorithm, backend, problem):
     chosen = TABLES[which][algorithm]
     if chosen.supports(problem):
         pytest.skip("not served")
-    arguments, out = operands(which, problem)
     for threads in (1, 2):
+        plan = planned(which, problem, algorithm=algorithm, backend=backend, threads=threads)
         its = chosen.forms[backend]
-        sizes, workspace = its.memory(problem, threads), its.allocate(problem, threads)
-        inside = sizes.pop("the convolution inside")
-        assert {name: array.nbytes for name, array in workspace.items()} == sizes
-        with recorded() as plans:
-            its.run(problem, *arguments, workspace, out, threads)
-        kept = [(p.packed, *p.workspace.values(), *([] if p._w is None else [p._w])) for p in plans]
-        assert max((sum(array.nbytes for array in each) for each in kept), default=0) == inside
-        assert chosen.workspace_bytes(problem, backend, threads) == sum(sizes.values()) + inside
+        shapes = its.shapes(problem, threads)
+        assert {name: array.shape for name, array in plan.workspace.items()} == shapes
+        cost = plan.cost
+        assert held([plan.workspace, plan.packed]) == cost.workspace_bytes + cost.packed_bytes
+        assert chosen.workspace_bytes(problem, backend, threads) == cost.workspace_bytes
+        if which == "dgrad":
+            plan.update(made(problem)[1])
+            assert held([plan.workspace, plan.packed]) == cost.workspace_bytes + cost.packed_bytes
 
 
 @form
 def test_a_run_allocates_nothing_else(which, algorithm, backend):
     problem = served(which, algorithm)
     arguments, out = operands(which, problem)
-    its = TABLES[which][algorithm].forms[backend]
-    workspace = its.allocate(problem, 1)
-    # What a plan allocates is the business of tests/test_plan_memory.py.
-    of_a_plan = "convlab.gradients.dgrad_subfilters.conv2d"
-    with mock.patch(of_a_plan, lambda lines, filters, *, out, **choices: out.fill(0)):
-        its.run(problem, *arguments, workspace, out, 1)  # compiles
-        tracemalloc.start()
-        its.run(problem, *arguments, workspace, out, 1)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+    plan = planned(which, problem, algorithm=algorithm, backend=backend)
+    if algorithm in (
+        "flipped",
+        "subfilters",
+    ):  # what a forward plan allocates is the business of test_plan_memory.py
+        plan.packed = [lambda lines, pixels: pixels.fill(0) for _ in plan.packed]
+    given = arguments[:1] if which == "dgrad" else arguments
+    plan(*given, out)  # compiles
+    tracemalloc.start()
+    plan(*given, out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     slack = 3 * 9000 * problem.itemsize  # NumPy's iterators buffer 8192 numbers of each array
     assert peak < slack < min(problem.x_bytes, problem.y_bytes)
 
@@ -313,6 +342,98 @@ def test_gradient_of_the_bias():
 def test_what_is_wrong_is_named(change, kind, message):
     with pytest.raises(kind, match=message):
         dgrad(**{"problem": LARGE, "dy": DY, "w": W_} | change)
+
+
+# -- plans -------------------------------------------------------------------------------------------------
+
+
+@form
+def test_a_plan_does_what_the_door_does(which, algorithm, backend):
+    problem = served(which, algorithm)
+    arguments, out = operands(which, problem)
+    plan = planned(which, problem, algorithm=algorithm, backend=backend)
+    given = arguments[:1] if which == "dgrad" else arguments
+    for _ in range(2):  # what a run left behind does not matter
+        for array in plan.workspace.values():
+            array.fill(np.nan)
+        assert plan(*given, out) is out
+        np.testing.assert_array_equal(
+            out, DOORS[which](problem, *arguments, algorithm=algorithm, backend=backend)
+        )
+    assert (plan.algorithm.name, plan.backend, plan.why) == (algorithm, backend, "it was asked for")
+
+
+@pytest.mark.parametrize(("algorithm", "backend"), [form[1:] for form in FORMS if form[0] == "dgrad"])
+def test_new_weights_take_the_place_of_the_old(algorithm, backend):
+    problem = served("dgrad", algorithm)
+    (dy, w), _ = operands("dgrad", problem)
+    plan = plan_dgrad(problem, np.zeros_like(w), algorithm=algorithm, backend=backend)
+    old, new = plan.packed, w.copy()
+    assert not plan(dy).any()
+    plan.update(new)
+    new[...] = np.nan  # it was copied
+    expected = dgrad(problem, dy, w, algorithm=algorithm, backend=backend)
+    np.testing.assert_array_equal(plan(dy), expected)
+    plan.packed = old  # what a call that began before goes on with
+    assert not plan(dy).any()
+    with pytest.raises(ShapeError, match="w has shape"):
+        plan.update(w[1:])
+
+
+@form
+def test_two_calls_at_once_share_no_workspace(which, algorithm, backend):
+    """The first call stops before its form runs, the second overtakes it."""
+    problem = served(which, algorithm)
+    plan = planned(which, problem, algorithm=algorithm, backend=backend)
+    its, used = plan._form, []
+
+    def run(problem, given, packed, workspace, out, threads):
+        used.append(workspace)
+        if len(used) == 1:
+            plan(*given)
+        its.run(problem, given, packed, workspace, out, threads)
+
+    arguments, _ = operands(which, problem)
+    given = arguments[:1] if which == "dgrad" else arguments
+    expected = plan(*given)
+    plan._form = replace(its, run=run)
+    np.testing.assert_array_equal(plan(*given), expected)
+    first, second = ({name: array.ctypes.data for name, array in one.items()} for one in used)
+    assert first.keys() == second.keys()
+    assert all(first[name] != second[name] for name in first if used[0][name].size)
+    assert len(plan._idle) == 2
+    plan(*given)
+    assert any(one is used[2] for one in plan._idle)
+
+
+def test_threads_call_a_plan_at_once():
+    plan = plan_dgrad(LARGE, W_), plan_wgrad(LARGE)
+    expected = plan[0](DY), plan[1](X_, DY)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(plan[i % 2], *((X_, DY) if i % 2 else (DY,))) for i in range(16)]
+    for i, call in enumerate(calls):
+        np.testing.assert_array_equal(call.result(), expected[i % 2])
+
+
+def test_another_workspace_is_refused_if_there_is_no_memory(monkeypatch):
+    problem = ConvProblem(4, 64, 64, 32, 32, 3, 3, padding=1)
+    _, w, dy = made(problem)
+    plan = plan_dgrad(problem, w, algorithm="col2im", backend="cpu")
+    monkeypatch.setattr(convlab.machine.facts, "memory_at_hand", lambda: 1 << 20)
+    plan(dy)
+    plan._idle.clear()
+    with pytest.raises(WorkspaceError, match=r"a call of this plan beside another one needs .* let one wait"):
+        plan(dy)
+
+
+def test_what_a_plan_is_given_is_looked_at():
+    plan = plan_dgrad(LARGE, W_, algorithm="col2im", backend="cpu")
+    with pytest.raises(ShapeError, match=r"dy has shape .*expected \(N, P, Q, K\)"):
+        plan(X_)
+    with pytest.raises(ArrayError, match="out shares memory with matrix"):
+        plan(DY, plan.workspace["matrix"].reshape(-1)[: X_.size].reshape(X_.shape))
+    with pytest.raises(ShapeError, match=r"x has shape .*expected \(N, H, W, C\)"):
+        plan_wgrad(LARGE)(DY, DY)
 
 
 # -- transposed convolution --------------------------------------------------------------------------------

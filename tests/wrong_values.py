@@ -299,6 +299,8 @@ def rows() -> dict[str, Call]:
     which = {"algorithm": "auto", "backend": "numpy", "threads": 1}
     row("gradients.api.dgrad", problem=problem, dy=y, w=w, **which, out=Made(x.copy))
     row("gradients.api.wgrad", problem=problem, x=x, dy=y, **which, out=Made(w.copy))
+    row("gradients.api.plan_dgrad", problem=problem, w=w, **which)
+    row("gradients.api.plan_wgrad", problem=problem, **which)
     row("gradients.api.bgrad", dy=y)
     back = {"stride": 1, "padding": 1, "output_padding": 0, "dilation": 1, "groups": 1, **which}
     row(
@@ -766,6 +768,18 @@ def rows() -> dict[str, Call]:
         tiling=Tiling(),
         compiled={},
         right={"layer": set(), "compiled": {"{}"}},
+    )
+    row(
+        "widgets.transposed_window.TransposedWindow",
+        H=3,
+        W=4,
+        taps=3,
+        stride=2,
+        padding=1,
+        output_padding=1,
+        view="zeros",
+        step=0,
+        right={name: {"0"} for name in ("padding", "output_padding", "step")},
     )
     row(
         "widgets.warp_microscope.WarpMicroscope",

@@ -33,7 +33,7 @@ def form(folder: str, file: str, *, functions: tuple[str, ...] = (), bound: tupl
     **costs
         The cost model and what else is no function of the module, see `Form`.
     """
-    return Form(**{name: _late(f"{folder}.{file}", name, bound) for name in ("run", *functions)}, **costs)
+    return Form(**{name: late(f"{folder}.{file}", name, bound) for name in ("run", *functions)}, **costs)
 
 
 def forms(folder: str, told: dict[str, dict], **common) -> dict[str, Form]:
@@ -41,7 +41,9 @@ def forms(folder: str, told: dict[str, dict], **common) -> dict[str, Form]:
     return {backend: form(folder, _FILES[backend], **(common | own)) for backend, own in told.items()}
 
 
-def _late(module: str, name: str, bound: tuple) -> Callable:
+def late(module: str, name: str, bound: tuple = ()) -> Callable:
+    """Return a function of a module that is imported when it is first called."""
+
     def call(*arguments):
         return getattr(import_module(module), name)(*bound, *arguments)
 

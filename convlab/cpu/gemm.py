@@ -38,9 +38,17 @@ def pack(w: np.ndarray) -> np.ndarray:
 
 
 def pack_filters(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    """Return the filters w (K, R, S, C/groups) in panels: a group's filters are N, their numbers K."""
+    """Return the filters w (K, R, S, C/groups) in panels: a group's filters are N, their numbers K.
+
+    w may lie as it likes: where its taps are not side by side they are put into their places one by one.
+    """
     _, filters, taps = problem.gemm
-    return pack(w.reshape(problem.groups, filters, taps))
+    if w.flags.c_contiguous:
+        return pack(w.reshape(problem.groups, filters, taps))
+    panels, channels = empty_panels(problem.groups, filters, taps, w.dtype), w.shape[3]
+    for tap, (r, s) in enumerate(np.ndindex(problem.R, problem.S)):
+        put(panels, taps, w[:, r, s].reshape(problem.groups, filters, channels), tap * channels)
+    return panels
 
 
 def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:

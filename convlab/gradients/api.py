@@ -1,5 +1,7 @@
 """The doors to the gradients: `dgrad` of the input, `wgrad` of the weights, `bgrad` of the bias.
 
+`plan_dgrad` and `plan_wgrad` make the first two ready, for who wants them often.
+
 With y = conv2d(x, w) + bias and the gradient dy of some number with respect to y, they are the gradients of
 that number with respect to x, w and the bias. The names are those of cuDNN and CUTLASS (fprop, dgrad, wgrad);
 PyTorch's are `conv2d_input` and `conv2d_weight`, in torch.nn.grad.
@@ -7,18 +9,18 @@ PyTorch's are `conv2d_input` and `conv2d_weight`, in torch.nn.grad.
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 import numpy as np
 
 from convlab.errors import ShapeError
-from convlab.gradients.spec import Table, choose
+from convlab.gradients.plan import DataGradient, W, WeightGradient, X, Y, check_operands, shapes
+from convlab.gradients.spec import choose
 from convlab.gradients.tables import WGRAD, dgrad_order
 from convlab.machine.memory import Memory
-from convlab.plans.plan import refused_by_the_system
 from convlab.problem import ConvProblem, check_computed
-from convlab.support.aligned import aligned_empty
-from convlab.support.checks import COMPUTES, check_array, check_axes, check_out, check_threads
-
-X, W, Y = "(N, H, W, C)", "(K, R, S, C/groups)", "(N, P, Q, K)"
+from convlab.support.checks import COMPUTES, check_array, check_axes, check_threads
 
 
 def dgrad(
@@ -73,11 +75,10 @@ def dgrad(
     >>> dgrad(problem, np.ones(problem.y_shape, np.float32), w)[0, 0, :, 0]  # two windows share a pixel
     array([  1.,  10., 101.,  10., 100.], dtype=float32)
     """
-    check_computed(problem)
-    operands = {"dy": (dy, problem.y_shape, Y), "w": (w, problem.w_shape, W)}
-    return _run(
-        problem, dgrad_order(problem), operands, (problem.x_shape, X), algorithm, backend, threads, out
-    )
+    threads, memory = check_threads(threads), _posed(problem, X, out, dy=dy, w=w)
+    order = dgrad_order(problem)
+    prepared = _made(DataGradient, problem, order, w, algorithm, backend, threads, memory, dy)
+    return prepared.run_checked((dy,), out)
 
 
 def wgrad(
@@ -122,9 +123,81 @@ def wgrad(
     For all w and dy, sum(conv2d(x, w) * dy) = sum(w * wgrad(problem, x, dy)). PyTorch's name is
     torch.nn.grad.conv2d_weight. Chetlur et al. 2014, arXiv:1410.0759.
     """
+    threads, memory = check_threads(threads), _posed(problem, W, out, x=x, dy=dy)
+    prepared = _made(WeightGradient, problem, WGRAD, None, algorithm, backend, threads, memory)
+    return prepared.run_checked((x, dy), out)
+
+
+def plan_dgrad(
+    problem: ConvProblem,
+    w: np.ndarray,
+    *,
+    algorithm: str = "auto",
+    backend: str = "auto",
+    threads: int = 1,
+) -> DataGradient:
+    """Prepare the gradient of the input: choose the algorithm, pack the weights, allocate the workspace.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+        The forward convolution.
+    w : ndarray, (K, R, S, C/groups)
+    algorithm, backend, threads
+        As in `dgrad`. "auto" counts the packing too: what is learned has new weights at every step.
+
+    Returns
+    -------
+    DataGradient
+        Call it with dy, as often as you like, and from as many threads: a call that finds the workspace in
+        use gets one of its own, which is kept for the next time. Its `update` takes new weights.
+
+    Raises
+    ------
+    ConvError
+        As in `dgrad`, before anything is allocated.
+
+    Examples
+    --------
+    >>> problem = ConvProblem(1, 1, 5, 1, 1, 1, 3, stride=2)
+    >>> w = np.array([1, 10, 100], np.float32).reshape(problem.w_shape)
+    >>> prepared, dy = plan_dgrad(problem, w), np.ones(problem.y_shape, np.float32)
+    >>> prepared.update(2 * w)
+    >>> prepared(dy)[0, 0, :, 0]
+    array([  2.,  20., 202.,  20., 200.], dtype=float32)
+    """
     check_computed(problem)
-    operands = {"x": (x, problem.x_shape, X), "dy": (dy, problem.y_shape, Y)}
-    return _run(problem, WGRAD, operands, (problem.w_shape, W), algorithm, backend, threads, out)
+    threads = check_threads(threads)
+    check_operands(problem, X, None, {"w": w})
+    memory = Memory(output=problem.x_bytes)
+    return _made(DataGradient, problem, dgrad_order(problem), w, algorithm, backend, threads, memory)
+
+
+def plan_wgrad(
+    problem: ConvProblem, *, algorithm: str = "auto", backend: str = "auto", threads: int = 1
+) -> WeightGradient:
+    """Prepare the gradient of the weights: choose the algorithm, allocate the workspace.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+        The forward convolution.
+    algorithm, backend, threads
+        As in `wgrad`.
+
+    Returns
+    -------
+    WeightGradient
+        Call it with x and dy, as often as you like; see `plan_dgrad`.
+
+    Raises
+    ------
+    ConvError
+        As in `wgrad`, before anything is allocated.
+    """
+    check_computed(problem)
+    memory = Memory(output=problem.w_bytes)
+    return _made(WeightGradient, problem, WGRAD, None, algorithm, backend, check_threads(threads), memory)
 
 
 def bgrad(dy: np.ndarray) -> np.ndarray:
@@ -152,34 +225,15 @@ def bgrad(dy: np.ndarray) -> np.ndarray:
     return dy.sum(axis=(0, 1, 2), dtype=np.float64).astype(dy.dtype)
 
 
-def _run(
-    problem: ConvProblem,
-    table: Table,
-    operands: dict,
-    result: tuple[tuple, str],
-    algorithm: str,
-    backend: str,
-    threads: int,
-    out: np.ndarray | None,
-) -> np.ndarray:
-    """Look at the operands (by name: the array, its shape and axes), choose, allocate, and compute."""
-    (shape, axes), threads = result, check_threads(threads)
-    for name, (array, expected, its_axes) in operands.items():
-        check_array(name, array, expected, its_axes, (problem.dtype,))
-    arrays = {name: array for name, (array, *_) in operands.items()}
-    if out is not None:
-        check_out(out, shape, problem.dtype, axes, **arrays)
-    output = 0 if out is not None else int(np.prod(shape)) * problem.itemsize
-    copied = sum(array.nbytes for array in arrays.values() if not array.flags.c_contiguous)
-    memory = Memory(output=output, copied=copied)
-    chosen, backend = choose(problem, table, algorithm, backend, threads, memory)
-    form = chosen.forms[backend]
-    try:
-        one, other = (np.ascontiguousarray(array) for array in arrays.values())
-        workspace = form.allocate(problem, threads)
-        if out is None:
-            out = aligned_empty(shape, problem.dtype)
-        form.run(problem, one, other, workspace, out, threads)
-    except MemoryError as error:
-        raise refused_by_the_system(error) from error
-    return out
+def _made(kind, problem, order, w, algorithm, backend, threads, memory: Memory, dy=None) -> Any:
+    """Return the plan of the algorithm that is chosen; dy is that of its only call, if there is only one."""
+    return kind(problem, choose(problem, order, algorithm, backend, threads, memory), threads, w, dy)
+
+
+def _posed(problem: ConvProblem, makes: str, out, **given) -> Memory:
+    """Look at all that a gradient is given; return what is asked of the memory beside the plan."""
+    check_computed(problem)
+    check_operands(problem, makes, out, given)
+    output = 0 if out is not None else prod(shapes(problem)[makes]) * problem.itemsize
+    copied = sum(one.nbytes for one in given.values() if not one.flags.c_contiguous)
+    return Memory(output=output, copied=copied)

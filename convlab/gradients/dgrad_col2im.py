@@ -15,47 +15,46 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.im2col.reference import add_back
-from convlab.cpu.tile_size import tile_for
+from convlab.algorithms.binding import late
+from convlab.algorithms.im2col.reference import add_back, channels_first
+from convlab.algorithms.spec import WEIGHTS, Formula
+from convlab.cost.common import THROUGH_A_MATRIX, panel_bytes
 from convlab.gradients.spec import Form, Gradient, Shapes
 from convlab.problem import ConvProblem
-from convlab.support.integers import round_up
 
 
 def shapes(problem: ConvProblem, threads: int) -> Shapes:
-    """Return the shapes of the matrix (C*R*S, N*P*Q), and of the filters with their channels first."""
-    M, filters, taps = problem.gemm
-    return {"matrix": (problem.groups * taps, M), "filters": (problem.groups, filters, taps)}
+    """Return the shape of the matrix (C*R*S, N*P*Q); the fast form's is its transpose."""
+    M, _, taps = problem.gemm
+    return {"matrix": (problem.groups * taps, M)}
 
 
-def run(problem, dy, w, workspace, dx, threads):
+def pack(problem: ConvProblem, w: np.ndarray, threads: int, before=None, dy=None) -> np.ndarray:
+    """Return the filters with their channels first, (groups, K/groups, C*R*S)."""
+    return channels_first(problem, w)
+
+
+def run(problem, given, filters, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
-    cols, turned = workspace["matrix"], workspace["filters"]
-    M, filters, taps = problem.gemm
-    turned.reshape(problem.K, -1, problem.R, problem.S)[...] = w.transpose(0, 3, 1, 2)
-    b = dy.reshape(M, problem.groups, filters).transpose(1, 2, 0)  # (G, K/G, M)
-    np.matmul(turned.swapaxes(1, 2), b, out=cols.reshape(problem.groups, taps, M))
+    (dy,), cols, (M, K, taps) = given, workspace["matrix"], problem.gemm
+    b = dy.reshape(M, problem.groups, K).transpose(1, 2, 0)  # (G, K/G, M)
+    np.matmul(filters.swapaxes(1, 2), b, out=cols.reshape(problem.groups, taps, M))
     dx[...] = 0
     add_back(cols, problem, dx)
 
 
-def shapes_cpu(problem: ConvProblem, threads: int) -> Shapes:
-    """Return the shapes of the matrix (N*P*Q, R*S*C), and of the filters in panels for `cpu.gemm`."""
-    M, filters, taps = problem.gemm
-    panels = problem.groups, filters * round_up(taps, tile_for(problem.dtype).lanes)
-    return {"matrix": (M, problem.groups * taps), "panels": panels}
+_CPU = f"{__name__}_cpu"
+PANELS = panel_bytes("R*S*C/G", "K/G")  # whose columns are the numbers of a filter
 
-
-def run_cpu(*arguments) -> None:
-    """Fill dx likewise, compiled."""
-    from convlab.gradients.dgrad_col2im_cpu import run
-
-    run(*arguments)
-
+# dy and w are read, the matrix is written and read; a pixel is read and written for each of its cells.
+ADDED_BACK = Formula("(N*H*W*C + 4*N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
 
 ALGORITHM = Gradient(
     name="col2im",
     summary="A product that makes im2col's matrix of gradients, then each cell added to its pixel.",
     source="Jia et al. 2014 (Caffe), arXiv:1408.5093; Chetlur et al. 2014, arXiv:1410.0759",
-    forms={"numpy": Form(run, shapes), "cpu": Form(run_cpu, shapes_cpu)},
+    forms={
+        "numpy": Form(run, shapes, ADDED_BACK, pack, WEIGHTS),
+        "cpu": Form(late(_CPU, "run"), shapes, THROUGH_A_MATRIX, late(_CPU, "pack"), PANELS),
+    },
 )

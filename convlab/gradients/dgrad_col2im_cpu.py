@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from convlab.cpu import gemm
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.threads import parallel_for
 
 
-def run(problem, dy, w, workspace, dx, threads):
+def pack(problem, w, threads, before=None, dy=None) -> np.ndarray:
+    """Return the filters in panels whose columns are the numbers of a filter: as they lie, piece by piece."""
+    _, filters, taps = problem.gemm
+    return gemm.pack(w.reshape(problem.groups, filters, taps).swapaxes(1, 2))
+
+
+def run(problem, given, panels, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
-    M, filters, taps = problem.gemm
-    rows, panels, columns = workspace["matrix"].reshape(-1), workspace["panels"], problem.groups * taps
-    panels[...] = 0
-    gemm.put(panels, filters, w.reshape(problem.groups, filters, taps).swapaxes(1, 2))
+    (dy,), (M, filters, taps), rows = given, problem.gemm, workspace["matrix"].reshape(-1)
+    columns = problem.groups * taps
     for g in range(problem.groups):  # a row of dy times the filters: a row of the matrix
         a, out = dy.reshape(-1)[g * filters :], rows[g * taps :]
         gemm.gemm(a, problem.K, 1, panels[g], out, columns, M, taps, filters, threads)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError, WorkspaceError
-from convlab.gradients.api import Y, dgrad
+from convlab.gradients.api import dgrad
+from convlab.gradients.plan import Y
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, both_sides, pair
 from convlab.support.checks import COMPUTES, LARGEST, check_array, check_axes, check_out, check_whole, said

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.algorithms.binding import late
 from convlab.algorithms.depthwise import refuses
+from convlab.cost.formula import Formula
 from convlab.gradients.spec import Form, Gradient, Shapes
 from convlab.problem import ConvProblem
 
@@ -22,9 +24,9 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
     return {"sums": (problem.R, problem.S, problem.K)}
 
 
-def run(problem, x, dy, workspace, dw, threads):
+def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, 1) with the gradient of the weights."""
-    sums, each = workspace["sums"], (problem.C, problem.K // problem.C)
+    (x, dy), sums, each = given, workspace["sums"], (problem.C, problem.K // problem.C)
     for r in range(problem.R):
         for s in range(problem.S):
             (p, q), (row, col) = problem.inside(r, s)
@@ -34,17 +36,12 @@ def run(problem, x, dy, workspace, dw, threads):
     dw[..., 0] = sums.transpose(2, 0, 1)
 
 
-def run_cpu(*arguments) -> None:
-    """Fill dw likewise, compiled."""
-    from convlab.gradients.wgrad_depthwise_cpu import run
-
-    run(*arguments)
-
+MOVED = Formula("(N*P*Q*R*S*(C + K) + K*R*S) * b")  # x and dy once a tap, from wherever they lie
 
 ALGORITHM = Gradient(
     name="depthwise",
     summary="Each channel has sums of its own: vectors of channels, for each tap.",
     source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
-    forms={"numpy": Form(run, shapes), "cpu": Form(run_cpu, shapes)},
+    forms={"numpy": Form(run, shapes, MOVED), "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED)},
     refuses=refuses,
 )

@@ -9,9 +9,9 @@ from convlab.cpu.tile_size import tile_for
 _IN_ORDER = {"contract"}  # sums are added as they are written: the same for any number of threads
 
 
-def run(problem, x, dy, workspace, dw, threads):
+def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, 1) with the gradient of the weights; threads share the channels."""
-    sums = workspace["sums"]
+    (x, dy), sums = given, workspace["sums"]
     sides = (problem.C, tile_for(problem.dtype).cols), (1, 1)
     parallel_for(threads, *sides, _channels, _shared, x, dy, sums, *problem.geometry)
     dw[..., 0] = sums.transpose(2, 0, 1)

@@ -8,6 +8,12 @@ of threads, and are added in one order: threads share the columns of dw, never t
 same to the last bit, from run to run and for any number of threads. (Who has many more threads than dw has
 tiles, as a GPU, must cut the sum as well, and then add the pieces in a fixed order.)
 
+An indirection buffer could do little here. Forwards, and for the gradient of the input, the sum runs over the
+channels of a pixel: an address is looked up once for C/G * 2*VL multiply-adds of a row of the tile. Here it
+runs over the pixels: every step of a tile is another pixel and would look up another address, one for
+MR * 2*VL multiply-adds, as often as data are read. All it could save is the copy, and that is made once for
+all filters: a number is copied for K/G multiply-adds. So the larger the layer, the less there is to save.
+
 Chetlur et al. 2014 (cuDNN), arXiv:1410.0759, section 3; CUTLASS, wgrad and split-K.
 """
 
@@ -15,7 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.algorithms.binding import late
 from convlab.algorithms.im2row import reference as im2row
+from convlab.cost.common import ONCE_A_TAP, THROUGH_A_MATRIX
 from convlab.gradients.spec import Form, Gradient, Shapes
 from convlab.gradients.wgrad_blocks import COLUMNS, ROWS, cuts, row_step, tile_of
 from convlab.problem import ConvProblem
@@ -29,9 +37,9 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
     return {"matrix": (M, problem.groups * taps)}
 
 
-def run(problem, x, dy, workspace, dw, threads):
+def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, C/groups) with the gradient of the weights."""
-    rows = workspace["matrix"]
+    (x, dy), rows = given, workspace["matrix"]
     rows[...] = 0
     im2row.fill(x, problem, rows)
     _multiply(problem, rows, dy, dw)
@@ -48,10 +56,10 @@ def shapes_of_parts(problem: ConvProblem, threads: int) -> Shapes:
     return {"rows": (_lines(problem) * problem.Q, problem.groups * taps), "product": problem.w_shape}
 
 
-def run_parts(problem, x, dy, workspace, dw, threads):
+def run_parts(problem, given, packed, workspace, dw, threads):
     """Fill dw likewise, some lines of a picture at a time."""
     dw[...] = 0
-    for image, gradient in zip(x, dy, strict=True):
+    for image, gradient in zip(*given, strict=True):
         for p in range(0, problem.P, _lines(problem)):
             lines = gradient[p : p + _lines(problem)]
             rows = workspace["rows"][: len(lines) * problem.Q]
@@ -85,29 +93,23 @@ def shapes_of_parts_cpu(problem: ConvProblem, threads: int) -> Shapes:
     return {"rows": (len(cuts(problem, threads)), min(ROWS, M), row_step(problem, min(COLUMNS, taps)))}
 
 
-def run_cpu(*arguments) -> None:
-    """Fill dw from the whole matrix, compiled."""
-    from convlab.gradients.wgrad_product_cpu import run
-
-    run(*arguments)
-
-
-def run_parts_cpu(*arguments) -> None:
-    """Fill dw part by part, compiled."""
-    from convlab.gradients.wgrad_product_cpu import run_parts
-
-    run_parts(*arguments)
-
+_CPU = f"{__name__}_cpu"
 
 IM2ROW = Gradient(
     name="im2row",
     summary="im2row's whole matrix, and one product whose sums run over all output pixels.",
     source="Chellapilla, Puri & Simard 2006; Chetlur et al. 2014, arXiv:1410.0759",
-    forms={"numpy": Form(run, shapes), "cpu": Form(run_cpu, shapes_cpu)},
+    forms={
+        "numpy": Form(run, shapes, THROUGH_A_MATRIX),
+        "cpu": Form(late(_CPU, "run"), shapes_cpu, THROUGH_A_MATRIX),
+    },
 )
 PARTS = Gradient(
     name="parts",
     summary="The same product, a part of the rows at a time, added in one fixed order.",
     source="Chetlur et al. 2014, arXiv:1410.0759, section 3; CUTLASS, wgrad",
-    forms={"numpy": Form(run_parts, shapes_of_parts), "cpu": Form(run_parts_cpu, shapes_of_parts_cpu)},
+    forms={
+        "numpy": Form(run_parts, shapes_of_parts, ONCE_A_TAP),
+        "cpu": Form(late(_CPU, "run_parts"), shapes_of_parts_cpu, ONCE_A_TAP),
+    },
 )

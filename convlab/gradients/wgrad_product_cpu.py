@@ -17,9 +17,10 @@ from convlab.cpu.threads import limited, lost_the_pool, parallel_for
 from convlab.gradients.wgrad_blocks import COLUMNS, ROWS, cuts, row_step, tile_of
 
 
-def run(problem, x, dy, workspace, dw, threads):
+def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, C/groups) from the whole matrix, which one thread has filled."""
-    tile, (M, filters, taps), rows = tile_of(problem), problem.gemm, workspace["matrix"]
+    (x, dy), tile, (M, filters, taps) = given, tile_of(problem), problem.gemm
+    rows = workspace["matrix"]
     step, dw[...] = rows.shape[1], 0
     for g in range(problem.groups):
         matrix = rows.reshape(-1)[g * taps :]
@@ -29,10 +30,10 @@ def run(problem, x, dy, workspace, dw, threads):
     parallel_for(threads, *sides, _product, _product_shared, tile, *arrays, problem.gemm, problem.groups)
 
 
-def run_parts(problem, x, dy, workspace, dw, threads):
+def run_parts(problem, given, packed, workspace, dw, threads):
     """Fill dw part by part of the matrix; each thread has its own filters or columns, and all the pixels."""
-    tile, rows, step = tile_of(problem), workspace["rows"], row_step(problem, min(COLUMNS, problem.gemm[2]))
-    dw[...] = 0
+    (x, dy), tile, rows = given, tile_of(problem), workspace["rows"]
+    step, dw[...] = row_step(problem, min(COLUMNS, problem.gemm[2])), 0
     arrays = x.reshape(-1), rows.reshape(len(rows), -1), step, dy.reshape(-1), dw.reshape(-1)
     rest = tile, *arrays, problem.gemm, problem.groups, windows_of(problem)
     if len(rows) == 1 or lost_the_pool():

@@ -208,6 +208,13 @@ class Plan:
             )
         return self._form.allocate(ready.problem, self.threads)
 
+    def with_weights(self, w: np.ndarray) -> Plan:
+        """Return the same plan with other weights; they work in the same memory, by turns or in spares."""
+        other = copy(self)
+        other._w = None if self._w is None else w.copy()
+        other.packed = self._form.pack(self.problem, w)
+        return other
+
     def twin(self) -> Plan:
         """Return the same plan with a workspace of its own; the packed weights are the same."""
         other = copy(self)
