@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from convlab.benchmark.comparison import Comparison, Effort, WallClock
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.passes import PASSES, ROUNDING, pass_material
 from convlab.benchmark.roofline_points import Point, point
-from convlab.gradients.api import dgrad, wgrad
+from convlab.gradients.api import plan_dgrad, plan_wgrad
 from convlab.gradients.spec import choose
 from convlab.gradients.tables import WGRAD, dgrad_order
 from convlab.machine.memory import Memory
@@ -63,17 +64,19 @@ def our_call(
     pass_: str, name: str, problem: ConvProblem, one: np.ndarray, other: np.ndarray, threads: int = 1
 ) -> Call:
     """Return a call of ours for a pass; where there are weights to be packed, each run packs them."""
-    how = {"algorithm": name, "backend": "cpu", "threads": threads}
+    how: dict[str, Any] = {"algorithm": name, "backend": "cpu", "threads": threads}
+    if pass_ == "wgrad":
+        return Call(partial(plan_wgrad(problem, **how), one, other))
     if pass_ == "fprop":
-        ready = plan(problem, other, **how)
-        form = ready.algorithm.forms["cpu"]
+        forward = plan(problem, other, **how)
+        return Call(lambda: forward.with_weights(other)(one))
+    backward = plan_dgrad(problem, other, **how)
 
-        def run():
-            ready.packed = form.pack(problem, other)
-            return ready(one)
+    def run():
+        backward.update(other)
+        return backward(one)
 
-        return Call(run)
-    return Call(partial({"dgrad": dgrad, "wgrad": wgrad}[pass_], problem, one, other, **how))
+    return Call(run)
 
 
 def by_auto(pass_: str, problem: ConvProblem) -> str:
@@ -81,7 +84,7 @@ def by_auto(pass_: str, problem: ConvProblem) -> str:
     if pass_ == "fprop":
         return fastest(problem, "cpu", 1, Memory(), include_packing=True)[0].name
     order = dgrad_order(problem) if pass_ == "dgrad" else WGRAD
-    return choose(problem, order, "auto", "cpu", 1, Memory())[0].name
+    return choose(problem, order, "auto", "cpu", 1, Memory()).algorithm.name
 
 
 @checked

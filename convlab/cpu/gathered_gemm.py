@@ -12,7 +12,16 @@ from __future__ import annotations
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, load, spaced, store, tile_for, zeros
+from convlab.cpu.register_tile import (
+    accumulate,
+    load,
+    load_listed,
+    spaced,
+    store,
+    store_listed,
+    tile_for,
+    zeros,
+)
 from convlab.cpu.threads import parallel_for
 
 
@@ -31,10 +40,27 @@ def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], 
         block_m, block_n, block_k; block_n a multiple of the tile's columns, or all of the filters.
     threads : int
     """
-    tile, (M, N, K), windows = tile_for(problem.dtype), problem.gemm, windows_of(problem)
-    for g in range(problem.groups):
-        out = y.reshape(-1)[g * N :]
-        arguments = x.reshape(-1), panels[g], out, problem.K, N, K, g, blocks, windows
+    one_after_another = problem.K, None, None
+    multiply(x, panels, scratch, y, problem.gemm, windows_of(problem), one_after_another, blocks, threads)
+
+
+def multiply(x, panels, scratch, y, gemm, windows, output, blocks, threads: int) -> None:
+    """Do the same where windows lie as `windows` says, and rows of the product go where `output` says.
+
+    Parameters
+    ----------
+    gemm : (int, int, int)
+        M, N and K of the product of each group.
+    windows : tuple of int
+        As `windows_of` returns it. A corner below 0 leaves out so many lines or columns of x.
+    output : (int, None, None), or (int, ndarray of int64, tuple)
+        How far the rows lie apart in flat y. Or if not evenly: 0, a scratch of integers (threads * block_m,),
+        and from what `_place` works out where they lie.
+    """
+    tile, (M, N, K), (y_row, places, target) = tile_for(x.dtype), gemm, output
+    for g, panel in enumerate(panels):
+        out = y.reshape(-1)[g * N :], y_row, places, target
+        arguments = x.reshape(-1), panel, *out, N, K, g, blocks, windows
         parallel_for(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, tile, scratch, *arguments)
 
 
@@ -46,19 +72,32 @@ def windows_of(problem) -> tuple[int, ...]:
 
 
 @njit
-def _part(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, windows):
-    """Compute the rows top..bottom, columns left..right of one group; panels and y begin at the group."""
-    block_m, block_n, block_k = blocks
+def _part(cut, i, tile, scratch, x, panels, y, y_row, places, target, N, K, group, blocks, windows):
+    """Compute, as thread i, some rows and columns of one group; panels and y begin at the group."""
+    (top, bottom, left, right), (block_m, block_n, block_k), mine = cut, blocks, scratch[i]
     for m0 in range(top, bottom, block_m):
         m1 = min(m0 + block_m, bottom)
+        if places is not None:
+            _place(places, i * block_m - m0, m0, m1, target)
         for n0 in range(left, right, block_n):
             n1 = min(n0 + block_n, right)
             whole = whole_panels(n1, tile)
             for k0 in range(0, K, block_k):
                 k1 = min(k0 + block_k, K)
-                gather(x, scratch, block_k, m0, m1, k0, k1, group, windows)
-                _add(m0, m1, n0, whole, k0, k1, tile, scratch, block_k, panels, y, y_row, N, K)
-                _add(m0, m1, whole, n1, k0, k1, tile.narrow, scratch, block_k, panels, y, y_row, N, K)
+                gather(x, mine, block_k, m0, m1, k0, k1, group, windows)
+                rest = mine, block_k, panels, y, y_row, places, i * block_m - m0, N, K
+                _add(m0, m1, n0, whole, k0, k1, tile, *rest)
+                _add(m0, m1, whole, n1, k0, k1, tile.narrow, *rest)
+
+
+@njit
+def _place(places, at, m0, m1, target):
+    """Write down at places[at + m] where in y row m goes: pixels that lie some lines and columns apart."""
+    P, Q, start, image, line, column = target
+    for m in range(m0, m1):
+        n, rest = divmod(m, P * Q)
+        p, q = divmod(rest, Q)
+        places[at + m] = start + n * image + p * line + q * column
 
 
 @njit
@@ -94,28 +133,37 @@ def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
 
 
 @njit
-def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, y, y_row, N, K):
+def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, y, y_row, places, at, N, K):
     """Add the products of k0..k1 to the sums in y, or begin them."""
     for n in range(left, right, tile.cols):  # a panel of filters
         for m in range(m0, m1, tile.rows):  # a tile of pixels
-            sums = load(tile, y, m * y_row + n, y_row, m1 - m, N - n) if k0 else zeros(tile)
+            if k0 == 0:
+                sums = zeros(tile)
+            elif places is None:
+                sums = load(tile, y, m * y_row + n, y_row, m1 - m, N - n)
+            else:
+                sums = load_listed(tile, y, n, places, at + m, m1 - m, N - n)
             rows = spaced(tile, scratch, (m - m0) * block_k, block_k, m1 - m)
             q = n * K + k0 * tile.cols
             for k in range(k1 - k0):
                 sums = accumulate(tile, sums, rows, k, panels, q)
                 q += tile.cols
-            store(tile, sums, y, m * y_row + n, y_row, m1 - m, N - n)
+            if places is None:
+                store(tile, sums, y, m * y_row + n, y_row, m1 - m, N - n)
+            else:
+                store_listed(tile, sums, y, n, places, at + m, m1 - m, N - n)
 
 
 @njit
-def _alone(top, bottom, left, right, tile, scratch, x, panels, y, y_row, N, K, group, blocks, windows):
-    rest = x, panels, y, y_row, N, K, group, blocks, windows
-    _part(top, bottom, left, right, tile, scratch[0], *rest)
+def _alone(
+    top, bottom, left, right, tile, scratch, x, panels, y, y_row, places, target, N, K, g, blocks, windows
+):
+    rest = x, panels, y, y_row, places, target, N, K, g, blocks, windows
+    _part((top, bottom, left, right), 0, tile, scratch, *rest)
 
 
 @njit(parallel=True)
-def _shared(parts, tile, scratch, x, panels, y, y_row, N, K, group, blocks, windows):
+def _shared(parts, tile, scratch, x, panels, y, y_row, places, target, N, K, g, blocks, windows):
     for i in prange(len(parts)):
-        top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        rest = x, panels, y, y_row, N, K, group, blocks, windows
-        _part(top, bottom, left, right, tile, scratch[i], *rest)
+        cut = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+        _part(cut, i, tile, scratch, x, panels, y, y_row, places, target, N, K, g, blocks, windows)

@@ -11,7 +11,8 @@ only do so if the running sums stay in registers. Compilers do not keep an array
 
 `accumulate` is called once for each k of a matrix product: one number of every row meets a vector of weights.
 The rows may begin anywhere; `tile_rows.py` has other ways to say where. A sum that is done in pieces begins
-with `load` instead of `zeros`: it takes up the sums that `store` left. A depthwise convolution, where every
+with `load` instead of `zeros`: it takes up the sums that `store` left. Both have a form for rows that lie
+anywhere in y: `load_listed`, `store_listed`. A depthwise convolution, where every
 column has numbers of its own, has `slide` instead of `accumulate` (`sliding_window.py`). Weights that come
 from far away can be asked for before they are wanted, with `prefetch`.
 
@@ -43,10 +44,12 @@ __all__ = [
     "accumulate",
     "listed",
     "load",
+    "load_listed",
     "masked",
     "prefetch",
     "spaced",
     "store",
+    "store_listed",
     "tile_for",
     "within",
     "zeros",
@@ -137,20 +140,21 @@ def load(typing, tile, y, p, step, count, width):
     def generate(context, builder, signature, args):
         _, y_, p_, step_, count_, width_ = args
         rows = [builder.mul(step_, at_most(builder, i, count_)) for i in range(tile.rows)]
-
-        def read(masks):
-            sums = llvm.empty(tile.sums)
-            for j, mask in enumerate(masks):
-                for i, row in enumerate(rows):
-                    here = row, INT(j * tile.lanes)
-                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
-                    value = llvm.load_below(builder, pointer, mask, tile.vector)
-                    sums = builder.insert_value(sums, value, i * tile.vectors + j)
-            return sums
-
-        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, read)
+        return _read(context, builder, tile, y, y_, p_, rows, width_)
 
     return tile.sums(tile, y, types.intp, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
+def load_listed(typing, tile, y, p, places, at, count, width):
+    """Return the sums that `store_listed` left: ``sums[i, j] = y[p + places[at + i] + j]``."""
+
+    def generate(context, builder, signature, args):
+        _, y_, p_, places_, at_, count_, width_ = args
+        rows = _listed_rows(context, builder, tile, places, places_, at_, count_)
+        return _read(context, builder, tile, y, y_, p_, rows, width_)
+
+    return tile.sums(tile, y, types.intp, places, types.intp, types.intp, types.intp), generate
 
 
 @intrinsic
@@ -163,16 +167,58 @@ def store(typing, tile, sums, y, p, step, count, width):
     def generate(context, builder, signature, args):
         _, sums_, y_, p_, step_, count_, width_ = args
         rows = [builder.mul(step_, at_most(builder, i, count_)) for i in range(tile.rows)]
-
-        def write(masks):
-            for j, mask in enumerate(masks):
-                for i, row in reversed([*enumerate(rows)]):
-                    here = row, INT(j * tile.lanes)
-                    pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
-                    value = builder.extract_value(sums_, i * tile.vectors + j)
-                    llvm.store_below(builder, value, pointer, mask)
-            return context.get_dummy_value()
-
-        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, write)
+        return _write(context, builder, tile, sums_, y, y_, p_, rows, width_)
 
     return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
+def store_listed(typing, tile, sums, y, p, places, at, count, width):
+    """Write ``y[p + places[at + i] + j] = sums[i, j]``, as `store` does: rows may lie anywhere in y."""
+
+    def generate(context, builder, signature, args):
+        _, sums_, y_, p_, places_, at_, count_, width_ = args
+        rows = _listed_rows(context, builder, tile, places, places_, at_, count_)
+        return _write(context, builder, tile, sums_, y, y_, p_, rows, width_)
+
+    return types.none(tile, sums, y, types.intp, places, types.intp, types.intp, types.intp), generate
+
+
+def _listed_rows(context, builder, tile, places, places_, at_, count_) -> list:
+    """Return where in y the rows begin, as the list says."""
+    rows = []
+    for i in range(tile.rows):
+        here = llvm.address(context, builder, places, places_, at_, at_most(builder, i, count_))
+        rows.append(context.cast(builder, builder.load(here), places.dtype, types.intp))
+    return rows
+
+
+def _read(context, builder, tile, y, y_, p_, rows, width_):
+    """Return the instructions that read a tile of sums from y."""
+
+    def read(masks):
+        sums = llvm.empty(tile.sums)
+        for j, mask in enumerate(masks):
+            for i, row in enumerate(rows):
+                here = row, INT(j * tile.lanes)
+                pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
+                value = llvm.load_below(builder, pointer, mask, tile.vector)
+                sums = builder.insert_value(sums, value, i * tile.vectors + j)
+        return sums
+
+    return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, read)
+
+
+def _write(context, builder, tile, sums_, y, y_, p_, rows, width_):
+    """Return the instructions that write a tile of sums to y, the last row last."""
+
+    def write(masks):
+        for j, mask in enumerate(masks):
+            for i, row in reversed([*enumerate(rows)]):
+                here = row, INT(j * tile.lanes)
+                pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
+                value = builder.extract_value(sums_, i * tile.vectors + j)
+                llvm.store_below(builder, value, pointer, mask)
+        return context.get_dummy_value()
+
+    return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, write)

@@ -4,7 +4,8 @@
 
 It is the forward kernel (`gpu.gemm`). Its picture is dy, and its windows may begin inside of it; its filters
 are those of the phase, turned round; and its rows are stored where the pixels of the phase lie. A phase is a
-launch of its own, with its own tile: no block multiplies by an inserted zero, nor skips one.
+launch of its own, with its own tile: no block multiplies by an inserted zero, nor skips one. Where each
+filter reads one channel there is no product to make: `dgrad_depthwise_gpu` has kernels of its own.
 
 CUTLASS 2.7, strided dgrad (discussion 327), has the phases as one launch.
 """
@@ -20,6 +21,7 @@ from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
+from convlab.gradients import dgrad_depthwise_gpu
 from convlab.gradients.dgrad_subfilters import Part, parts
 from convlab.gradients.spec import Shapes
 from convlab.problem import ConvProblem
@@ -30,6 +32,8 @@ THREADS = 256  # of a block that turns filters
 
 def shapes(problem: ConvProblem, threads: int) -> Shapes:
     """Return the shapes of the filters, phase by phase, and of the parts of the sums, where they are cut."""
+    if problem.groups == problem.C:
+        return {"filters": (problem.R, problem.S, problem.K)}
     small = [part.problem for part in parts(problem)]
     filters = sum(launch.packed_bytes(one) for one in small) // problem.itemsize
     most = max((launch.partial_bytes(one, choose_tile(one).parts) for one in small), default=0)
@@ -37,32 +41,42 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
 
 
 def pack(problem: ConvProblem, w, filters) -> None:
-    """Write filters w (K, R, S, C/G) as the products read them, phase by phase."""
+    """Write filters w (K, R, S, C/G) as the kernels read them: phase by phase; (R, S, K) if depthwise."""
+    if problem.groups == problem.C:
+        column = filters.reshape((1, filters.size, 1))
+        _turn(problem, w, column, range(problem.R), range(problem.S), problem.K)
+        return
     for part, its in _with_filters(problem, filters):
-        small, taps = part.problem, (part.rows.taps, part.cols.taps)
-        channels, row = small.K // small.groups, its.shape[2]
-        backwards = [number for some in taps for number in (some[-1], some.step)]
-        sizes = channels, row, problem.K // problem.groups, small.R, small.S, problem.R, problem.S
-        blocks = ceil_div(its.size, THREADS)
-        arrays = w.reshape(-1), its.reshape(-1)
-        current().launch(turn(problem.dtype), blocks, THREADS, *arrays, its.size, *sizes, *backwards)
+        _turn(problem, w, its, part.rows.taps[::-1], part.cols.taps[::-1], problem.K // problem.groups)
+
+
+def _turn(problem: ConvProblem, w, out, rows: range, cols: range, depth: int) -> None:
+    """Launch `turn` for the taps `rows` and `cols`."""
+    sizes = out.size, w.shape[3], out.shape[2], depth, len(rows), len(cols), problem.R, problem.S
+    steps = (number % (1 << 32) for some in (rows, cols) for number in (some.start, some.step))
+    blocks, arrays = ceil_div(out.size, THREADS), (w.reshape(-1), out.reshape(-1))
+    current().launch(turn(problem.dtype), blocks, THREADS, *arrays, *sizes, *steps)
 
 
 @lru_cache
 def turn(dtype: str):
-    """Return the kernel that turns filters: one thread a number of (G, taps_r, taps_s, depth, row)."""
+    """Return the kernel that lays filters out as (G, taps_r, taps_s, depth, row), the taps in any order.
+
+    One thread a number. Of w (G * depth, R, S, channels) it takes the taps first_r + i*step_r, and so along
+    the other axis; a row is longer than the channels by zeros.
+    """
     number = number_type(dtype)
 
     @kernel
-    def turn(w, filters, numbers, channels, row, depth, taps_r, taps_s, R, S, last_r, step_r, last_s, step_s):
+    def turn(w, out, numbers, channels, row, depth, taps_r, taps_s, R, S, first_r, step_r, first_s, step_s):
         i = cuda.grid(1)
         if i < numbers:
             rest, c = divmod(i, row)
             rest, k = divmod(rest, depth)
             rest, s = divmod(rest, taps_s)
             g, r = divmod(rest, taps_r)
-            at = ((g * depth + k) * R + last_r - r * step_r) * S + last_s - s * step_s
-            filters[i] = w[at * channels + c] if c < channels else number(0)
+            at = ((g * depth + k) * R + first_r + r * step_r) * S + first_s + s * step_s
+            out[i] = w[at * channels + c] if c < channels else number(0)
 
     return turn
 
@@ -70,7 +84,10 @@ def turn(dtype: str):
 def run(problem, dy, w, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
     pack(problem, w, workspace["filters"])
-    multiply(problem, dy, workspace["filters"], workspace.get("partials"), dx)
+    if problem.groups == problem.C:
+        dgrad_depthwise_gpu.run(problem, dy, workspace["filters"], dx)
+    else:
+        multiply(problem, dy, workspace["filters"], workspace.get("partials"), dx)
 
 
 def multiply(problem: ConvProblem, dy, filters, partials, dx) -> None:

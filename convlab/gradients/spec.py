@@ -36,6 +36,11 @@ def _packs_nothing(problem: ConvProblem, w: Any, threads: int, before: Any = Non
     return None
 
 
+def no_arrays(problem: ConvProblem, threads: int) -> Shapes:
+    """Return the workspace of a form that needs none."""
+    return {}
+
+
 def _no_tables(problem: ConvProblem, threads: int) -> dict[str, int]:
     return {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convlab.gradients import dgrad_col2im, wgrad_depthwise
+from convlab.gradients import dgrad_col2im, dgrad_implicit, dgrad_indirect, wgrad_depthwise
 from convlab.gradients.dgrad_subfilters import FLIPPED, SUBFILTERS
 from convlab.gradients.spec import Gradient
 from convlab.gradients.wgrad_product import IM2ROW, PARTS
@@ -15,7 +15,9 @@ def _by_name(*algorithms: Gradient) -> dict[str, Gradient]:
     return {one.name: one for one in algorithms}
 
 
-DGRAD = _by_name(FLIPPED, SUBFILTERS, dgrad_col2im.ALGORITHM)
+DGRAD = _by_name(
+    FLIPPED, SUBFILTERS, dgrad_implicit.ALGORITHM, dgrad_indirect.ALGORITHM, dgrad_col2im.ALGORITHM
+)
 # No product where it would have one row for each matrix; else the one that makes no matrix.
 WGRAD = _by_name(wgrad_depthwise.ALGORITHM, PARTS, IM2ROW)
 

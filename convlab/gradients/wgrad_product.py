@@ -8,6 +8,12 @@ of threads, and are added in one order: threads share the columns of dw, never t
 same to the last bit, from run to run and for any number of threads. (Who has many more threads than dw has
 tiles, as a GPU, must cut the sum as well, and then add the pieces in a fixed order.)
 
+An indirection buffer could do little here. Forwards, and for the gradient of the input, the sum runs over the
+channels of a pixel: an address is looked up once for C/G * 2*VL multiply-adds of a row of the tile. Here it
+runs over the pixels: every step of a tile is another pixel and would look up another address, one for
+MR * 2*VL multiply-adds, as often as data are read. All it could save is the copy, and that is made once for
+all filters: a number is copied for K/G multiply-adds. So the larger the layer, the less there is to save.
+
 Chetlur et al. 2014 (cuDNN), arXiv:1410.0759, section 3; CUTLASS, wgrad and split-K.
 """
 

@@ -25,16 +25,17 @@ def pack(given, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
 
 def allocate(given, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     """Return the workspace: for each thread a block of the matrix, (threads, block_m * block_k)."""
-    rows, _, columns = _blocks(given, problem)
+    rows, _, columns = blocks_of(given, problem)
     return {"scratch": aligned_empty((threads, rows * columns), problem.dtype)}
 
 
 def run(given, problem, x, panels, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    gathered_gemm(problem, x, panels, workspace["scratch"], y, _blocks(given, problem), threads)
+    gathered_gemm(problem, x, panels, workspace["scratch"], y, blocks_of(given, problem), threads)
 
 
-def _blocks(given, problem: ConvProblem) -> tuple[int, int, int]:
+def blocks_of(given, problem: ConvProblem) -> tuple[int, int, int]:
+    """Return block_m, block_n and block_k: those that are given, else those that fit the second cache."""
     block_m, block_n, block_k = given
     tile = tile_for(problem.dtype)
     if block_n is not None and block_n % tile.cols:

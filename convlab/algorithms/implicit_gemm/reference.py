@@ -34,8 +34,12 @@ def gather(x: np.ndarray, index: IndexMap, m: Index, k: Index, group: int = 0) -
 
 
 def _gathered(x, index, m, k, group):
-    at = index.x_at(m[:, None], k, group)  # (rows, columns), -1 on padding
-    block = x.reshape(-1)[at]
+    return taken(x, index.x_at(m[:, None], k, group))
+
+
+def taken(array: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return the numbers of an array that lie at some places, 0 where the place is -1."""
+    block = array.reshape(-1)[at]
     block[at < 0] = 0
     return block
 

@@ -25,18 +25,28 @@ def indirection_buffer(problem: ConvProblem, rows: Count = 1, first: int = 0) ->
         Distances from the image's first number, in numbers; -1 on padding. Pixels past the last one repeat
         it, so that the last tile is whole.
     """
-    (top, _), (left, _) = problem.padding
-    M, R, S = problem.P * problem.Q, problem.R, problem.S
-    r, s = (np.arange(taps)[:, None] * gap for taps, gap in zip((R, S), problem.dilation, strict=True))
+    outputs, taps = (problem.P, problem.Q), (problem.R, problem.S)
+    return offsets_of(problem.x_shape[1:], outputs, taps, problem.geometry, rows, first)
+
+
+def offsets_of(picture, outputs, taps, geometry, rows: int, first: int = 0) -> np.ndarray:
+    """Return the same for windows of any geometry on a picture (H, W, C).
+
+    `geometry` is (stride, corner, dilation); a corner below 0 leaves out so many lines or columns.
+    """
+    (H, W, C), (P, Q), (R, S) = picture, outputs, taps
+    stride, (top, left), dilation = geometry
+    M = P * Q
+    r, s = (np.arange(count)[:, None] * gap for count, gap in zip(taps, dilation, strict=True))
     offsets = np.empty((ceil_div(M, rows) - first, R, S, rows), np.int32)
     step = max(1, 2**14 // (R * S * rows))  # tiles at a time: what is made on the way stays small
     for low in range(0, len(offsets), step):
         some = offsets[low : low + step]  # tiles first + low and following
         m = (np.arange(len(some) * rows) + (first + low) * rows).clip(max=M - 1).reshape(-1, 1, rows)
-        h = m // problem.Q * problem.stride[0] - top + r  # (tiles, R, rows)
-        w = m % problem.Q * problem.stride[1] - left + s  # (tiles, S, rows)
-        lines = np.where((h >= 0) & (h < problem.H), h * problem.W * problem.C, -LARGEST)
-        columns = np.where((w >= 0) & (w < problem.W), w * problem.C, -LARGEST)
+        h = m // Q * stride[0] - top + r  # (tiles, R, rows)
+        w = m % Q * stride[1] - left + s  # (tiles, S, rows)
+        lines = np.where((h >= 0) & (h < H), h * W * C, -LARGEST)
+        columns = np.where((w >= 0) & (w < W), w * C, -LARGEST)
         some[...] = np.maximum(lines[:, :, None] + columns[:, None], -1)  # below 0 if either is outside
     return offsets.reshape(-1, R * S, rows)
 

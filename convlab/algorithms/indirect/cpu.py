@@ -10,12 +10,14 @@ A tap that falls on padding for all pixels of a tile is left out, where it has c
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.cpu.gemm import pack_filters, whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
+from convlab.cpu.register_tile import accumulate, listed, store, store_listed, tile_for, zeros
 from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
@@ -34,26 +36,46 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, (_, filters, _) = tile_for(problem.dtype), problem.gemm
-    channels, pixels, offsets = problem.C // problem.groups, problem.P * problem.Q, workspace["offsets"]
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
-    sizes = problem.H * problem.W * problem.C, pixels, problem.R * problem.S, channels, filters, problem.K
-    tiles, arrays = problem.N * len(offsets), (tile, x, offsets, outside, panels, y)
-    for g in range(problem.groups):
-        parallel_for(threads, (tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
+    multiply(x, workspace["offsets"], outside, panels, y, None, problem.P * problem.Q, threads)
+
+
+def multiply(x, offsets, outside, panels, y, places, pixels: int, threads: int) -> None:
+    """Fill some pixels of y, so many of each image, with the sums of x that the table of places asks for.
+
+    Parameters
+    ----------
+    x, y : ndarray, (N, H, W, C) and (N, P, Q, K)
+    offsets : ndarray of int32, (tiles, taps, rows)
+        From `indirection_buffer`.
+    outside : ndarray, (channels of a group,), or None
+        Zeros, for taps on padding; None if there are none.
+    panels : ndarray, (groups, numbers)
+        From `convlab.cpu.gemm.pack`.
+    places : ndarray of int32, (tiles * rows,), or None
+        Where in an image of y each pixel lies; None if one after another.
+    pixels, threads : int
+    """
+    (N, *image), (*_, y_row), (tiles, taps, _) = x.shape, y.shape, offsets.shape
+    tile, groups = tile_for(x.dtype), len(panels)
+    channels, filters = image[-1] // groups, y_row // groups
+    sizes = prod(image), pixels, taps, channels, filters, y_row, y[0].size
+    arrays = tile, x, offsets, outside, panels, y, places
+    for g in range(groups):
+        parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes):
-    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, y, g, sizes)
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, places, g, sizes):
+    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, y, places, g, sizes)
     for low in range(first, end, TILES):
         _block(low, min(low + TILES, end), left, whole, tile, *rest)
         _block(low, min(low + TILES, end), whole, right, tile.narrow, *rest)
 
 
 @njit
-def _block(low, high, left, right, tile, x, offsets, outside, panels, y, g, sizes):
-    (image, pixels, taps, channels, filters, y_row), tiles = sizes, len(offsets)  # tiles of one image
+def _block(low, high, left, right, tile, x, offsets, outside, panels, y, places, g, sizes):
+    (image, pixels, taps, channels, filters, y_row, y_image), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
@@ -68,7 +90,11 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, y, g, size
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
-            store(tile, sums, y, (n * pixels + m) * y_row + g * filters + k, y_row, pixels - m, filters - k)
+            at = n * y_image + g * filters + k
+            if places is None:
+                store(tile, sums, y, at + m * y_row, y_row, pixels - m, filters - k)
+            else:
+                store_listed(tile, sums, y, at, places, m, pixels - m, filters - k)
             n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
 
@@ -81,7 +107,7 @@ def _all_outside(offsets, i, t, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, outside, panels, y, g, sizes):
+def _shared(parts, tile, x, offsets, outside, panels, y, places, g, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, g, sizes)
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, places, g, sizes)

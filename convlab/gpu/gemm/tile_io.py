@@ -90,8 +90,8 @@ def stash_rows(tile: Tile, size: int, width: int, dtype: str):
 def place_of(apart: bool):
     """Return place(row, row_y, where): where in y a row begins.
 
-    Rows lie `row_y` numbers apart; or they are some pixels of pictures, (images, lines, columns), and `where`
-    is (lines, columns, where the first begins, and how far images, lines and columns lie apart).
+    Rows lie `row_y` numbers apart; or they are some pixels of pictures, (images, lines, columns): `where` is
+    then (lines, columns, where the first begins, and how far images, lines and columns lie apart).
     """
 
     @device_function

@@ -1,0 +1,36 @@
+"""dgrad as implicit GEMM, the fast form: blocks of dy are gathered as forwards, phase by phase.
+
+A phase is a convolution of dy of stride 1 with some of the taps (`phases.py`). Its outputs are pixels of dx
+that lie a stride apart, and there the register tile puts them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.implicit_gemm.cpu import blocks_of
+from convlab.cpu.gathered_gemm import multiply
+from convlab.cpu.gemm import pack_filters
+from convlab.gradients.phases import clear_unreached, parts, strided, turned
+
+
+def pack(problem, w, threads, before=None, dy=None) -> list[np.ndarray]:
+    """Return the turned filters of each part in panels, (groups, numbers) each."""
+    taken = (w[:, strided(rows.taps), strided(cols.taps)] for _, rows, cols in parts(problem))
+    pairs = zip(parts(problem), taken, strict=True)
+    return [pack_filters(part.problem, turned(problem, taps)) for part, taps in pairs]
+
+
+def run(problem, given, panels, workspace, dx, threads):
+    """Fill dx (N, H, W, C) with the gradient of the input."""
+    (dy,), places = given, workspace["places"].reshape(-1).view(np.int64)
+    (_, _, W, C), steps = dx.shape, problem.stride
+    clear_unreached(problem, dx)
+    for (small, rows, cols), panel in zip(parts(problem), panels, strict=True):
+        lines, columns = len(rows.pixels), len(cols.pixels)
+        outputs = lines, columns, len(cols.taps), problem.groups
+        windows = *dy.shape[1:], *outputs, 1, 1, rows.corner, cols.corner, rows.dilation, cols.dilation
+        first = (rows.pixels.start * W + cols.pixels.start) * C
+        target = lines, columns, first, dx[0].size, steps[0] * W * C, steps[1] * C
+        blocks = blocks_of((None, None, None), small)
+        multiply(dy, panel, workspace["block"], dx, small.gemm, windows, (0, places, target), blocks, threads)

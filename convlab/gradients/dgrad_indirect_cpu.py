@@ -1,0 +1,29 @@
+"""dgrad through an indirection buffer, the fast form: the kernel of the forward one, phase by phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convlab.algorithms.indirect.cpu import multiply
+from convlab.cpu.tile_size import tile_for
+from convlab.gradients.dgrad_implicit_cpu import pack as panels_of
+from convlab.gradients.dgrad_indirect import tables
+from convlab.gradients.phases import clear_unreached, parts
+
+
+def pack(problem, w, threads, before=None, dy=None) -> dict:
+    """Return the panels of all parts, their tables in tiles as tall as the register tile, and zeros."""
+    if before is None:
+        outside = np.zeros(problem.gemm[1], problem.dtype)
+        before = {"tables": tables(problem, tile_for(problem.dtype).rows), "outside": outside}
+    return before | {"panels": panels_of(problem, w, threads)}
+
+
+def run(problem, given, packed, workspace, dx, threads):
+    """Fill dx (N, H, W, C) with the gradient of the input."""
+    (dy,) = given
+    clear_unreached(problem, dx)
+    for (small, _, _), panels, table in zip(parts(problem), packed["panels"], packed["tables"], strict=True):
+        offsets, places = table
+        arguments = dy, offsets, packed["outside"], panels, dx, places.reshape(-1)
+        multiply(*arguments, small.P * small.Q, threads)
