@@ -10,14 +10,12 @@ PyTorch's are `conv2d_input` and `conv2d_weight`, in torch.nn.grad.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from convlab.errors import ShapeError
 from convlab.gradients.plan import DataGradient, W, WeightGradient, X, Y, check_operands, shapes
-from convlab.gradients.spec import choose
-from convlab.gradients.tables import WGRAD, dgrad_order
+from convlab.gradients.select import choose
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, check_computed
 from convlab.support.checks import COMPUTES, check_array, check_axes, check_threads
@@ -43,9 +41,10 @@ def dgrad(
         The gradient with respect to its output, of the problem's dtype.
     w : ndarray, (K, R, S, C/groups)
     algorithm : str
-        A name from `convlab.gradients.DGRAD`, or "auto": "col2im" if x has fewer than 8 channels and one
-        group, else "flipped" at stride 1 and "subfilters" at any other; the next one where the memory is too
-        little. The convolutions inside choose by themselves, as `conv2d` does.
+        A name from `convlab.gradients.DGRAD`, or "auto": on backend "cpu" the one that is predicted to pack
+        the weights and run in the least time, as `conv2d` has it; on "numpy" the first of the table that
+        serves, but "col2im" if x has one group of fewer than 8 channels. The next one where the memory is too
+        little. The convolutions inside are chosen as `conv2d` chooses.
     backend : str
         "numpy", "cpu" or "auto", as for `conv2d`.
     threads : int
@@ -76,9 +75,8 @@ def dgrad(
     array([  1.,  10., 101.,  10., 100.], dtype=float32)
     """
     threads, memory = check_threads(threads), _posed(problem, X, out, dy=dy, w=w)
-    order = dgrad_order(problem)
-    prepared = _made(DataGradient, problem, order, w, algorithm, backend, threads, memory, dy)
-    return prepared.run_checked((dy,), out)
+    chosen = choose(problem, "dgrad", algorithm, backend, threads, memory)
+    return DataGradient(problem, chosen, threads, w, dy).run_checked((dy,), out)
 
 
 def wgrad(
@@ -101,8 +99,9 @@ def wgrad(
     dy : ndarray, (N, P, Q, K)
         The gradient with respect to its output, of the problem's dtype.
     algorithm : str
-        A name from `convlab.gradients.WGRAD`, or "auto": "depthwise" if each filter reads one channel, else
-        "parts"; the next one where the memory is too little.
+        A name from `convlab.gradients.WGRAD`, or "auto": on backend "cpu" the one that is predicted to run in
+        the least time; on "numpy" "depthwise" if each filter reads one channel, else "parts". The next one
+        where the memory is too little.
     backend, threads
         As in `dgrad`.
     out : ndarray, (K, R, S, C/groups), optional
@@ -124,8 +123,8 @@ def wgrad(
     torch.nn.grad.conv2d_weight. Chetlur et al. 2014, arXiv:1410.0759.
     """
     threads, memory = check_threads(threads), _posed(problem, W, out, x=x, dy=dy)
-    prepared = _made(WeightGradient, problem, WGRAD, None, algorithm, backend, threads, memory)
-    return prepared.run_checked((x, dy), out)
+    chosen = choose(problem, "wgrad", algorithm, backend, threads, memory)
+    return WeightGradient(problem, chosen, threads).run_checked((x, dy), out)
 
 
 def plan_dgrad(
@@ -169,8 +168,8 @@ def plan_dgrad(
     check_computed(problem)
     threads = check_threads(threads)
     check_operands(problem, X, None, {"w": w})
-    memory = Memory(output=problem.x_bytes)
-    return _made(DataGradient, problem, dgrad_order(problem), w, algorithm, backend, threads, memory)
+    chosen = choose(problem, "dgrad", algorithm, backend, threads, Memory(output=problem.x_bytes))
+    return DataGradient(problem, chosen, threads, w)
 
 
 def plan_wgrad(
@@ -196,8 +195,9 @@ def plan_wgrad(
         As in `wgrad`, before anything is allocated.
     """
     check_computed(problem)
-    memory = Memory(output=problem.w_bytes)
-    return _made(WeightGradient, problem, WGRAD, None, algorithm, backend, check_threads(threads), memory)
+    threads = check_threads(threads)
+    chosen = choose(problem, "wgrad", algorithm, backend, threads, Memory(output=problem.w_bytes))
+    return WeightGradient(problem, chosen, threads)
 
 
 def bgrad(dy: np.ndarray) -> np.ndarray:
@@ -223,11 +223,6 @@ def bgrad(dy: np.ndarray) -> np.ndarray:
     if not dy.size:
         raise ShapeError(f"dy has shape {dy.shape}; expected at least one number")
     return dy.sum(axis=(0, 1, 2), dtype=np.float64).astype(dy.dtype)
-
-
-def _made(kind, problem, order, w, algorithm, backend, threads, memory: Memory, dy=None) -> Any:
-    """Return the plan of the algorithm that is chosen; dy is that of its only call, if there is only one."""
-    return kind(problem, choose(problem, order, algorithm, backend, threads, memory), threads, w, dy)
 
 
 def _posed(problem: ConvProblem, makes: str, out, **given) -> Memory:

@@ -41,7 +41,9 @@ def run(dy, partials, db) -> None:
     parts, columns = partials.shape
     rows = dy.size // columns
     each, flat = ceil_div(rows, parts), (dy.reshape(-1), partials.reshape(-1))
-    current().launch(add_columns, ceil_div(partials.size, THREADS), THREADS, *flat, rows, columns, each, partials.size)
+    current().launch(
+        add_columns, ceil_div(partials.size, THREADS), THREADS, *flat, rows, columns, each, partials.size
+    )
     reduce(partials, db, columns, parts)
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from convlab.algorithms.binding import late
 from convlab.algorithms.depthwise import refuses
 from convlab.cost.formula import Formula
-from convlab.gradients.spec import Form, Gradient, Shapes
+from convlab.cost.phases import Phase, stream
+from convlab.gradients.spec import Form, Gradient, Shapes, Work
 from convlab.problem import ConvProblem
 
 
@@ -36,12 +37,22 @@ def run(problem, given, packed, workspace, dw, threads):
     dw[..., 0] = sums.transpose(2, 0, 1)
 
 
+def phases(problem: ConvProblem, threads: int) -> list[Work]:
+    """Return what a run consists of: for each pixel and tap vectors are read, and sums read and written."""
+    taps = "N*P*Q*R*S"
+    streams = stream(f"{taps}*(K + C)*b", "(S*C + K)*b"), stream(f"2*{taps}*K*b", "R*S*K*b")
+    return [((Phase("add up", Formula(f"2*{taps}*K"), streams, {"run": Formula(taps)}),), problem)]
+
+
 MOVED = Formula("(N*P*Q*R*S*(C + K) + K*R*S) * b")  # x and dy once a tap, from wherever they lie
 
 ALGORITHM = Gradient(
     name="depthwise",
     summary="Each channel has sums of its own: vectors of channels, for each tap.",
     source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
-    forms={"numpy": Form(run, shapes, MOVED), "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED)},
+    forms={
+        "numpy": Form(run, shapes, MOVED),
+        "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED, phases=phases),
+    },
     refuses=refuses,
 )
