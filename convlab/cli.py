@@ -219,7 +219,7 @@ def bench_cpu(
         str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
     ] = "",
     part: Annotated[
-        str, typer.Option(metavar="PART", help="Only one part, e.g. passes: a layer's three in training.")
+        str, typer.Option(metavar="PART", help="Only this part; passes: forwards and backwards.")
     ] = "",
     baselines: Annotated[
         bool, typer.Option("--baselines/--no-baselines", help="Measure NumPy, SciPy, PyTorch too.")

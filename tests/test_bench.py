@@ -20,6 +20,7 @@ from convlab.benchmark import baselines, bench, dukhan_2019, layers, saved, suit
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
+from convlab.benchmark.passes import PASSES
 from convlab.cli import app
 from convlab.cost.phases import OVERHEADS
 from convlab.machine import container, system
@@ -171,6 +172,18 @@ def test_without_baselines_and_by_name(tiny, tmp_path):
     assert all(row.ours for row in run.rows)
 
 
+def test_one_part_alone(tiny, tmp_path):
+    done = convlab("--part", "passes", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert run.header["command"] == "convlab bench cpu --part passes"
+    assert {(row.part, row.layer) for row in run.rows} == {("passes", "strided")}
+    assert {row.pass_ for row in run.rows} == set(PASSES)
+    assert {row.problem.N for row in run.rows} == {suite.IMAGES}
+    assert {"zeros inserted", "whole picture"} <= {row.candidate for row in run.rows if not row.ours}
+    assert "strided" in done.output
+
+
 def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_path, monkeypatch):
     form = ALGORITHMS["indirect"].forms["cpu"]
 
@@ -306,6 +319,7 @@ def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, 
     [
         (["--layers", "alexnext"], "--layers='alexnext' chooses no layer"),
         (["--layers", "x" * 5000], "chooses no layer"),
+        (["--part", "backwards"], "--part='backwards'; expected one of product, layers, depthwise"),
         (["--save", "{tmp}"], "is a folder; expected a file"),
         (["--save", "{tmp}/file/run.csv"], "expected a folder that can be written to"),
         (["fast"], "fast"),

@@ -32,11 +32,12 @@ from convlab import (
     plan_wgrad,
     wgrad,
 )
+from convlab.auto.ranking import ALIKE
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gradients import DGRAD, WGRAD
-from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED, parts
-from convlab.gradients.spec import choose
-from convlab.gradients.tables import dgrad_order
+from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED
+from convlab.gradients.phases import parts
+from convlab.gradients.select import choose, predicted
 from convlab.machine.memory import Memory
 from convlab.oracle import WORST
 
@@ -304,13 +305,45 @@ def test_pixels_that_no_tap_reaches_are_zero():
 
 
 def test_auto_follows_its_rule():
+    """Where nothing is predicted."""
     first, depthwise = {"C": 3}, {"C": 23, "groups": 23}
     dgrads = {"subfilters": ({}, depthwise), "flipped": ({"stride": 1},), "col2im": (first,)}
     wgrads = {"parts": ({}, first), "depthwise": (depthwise,)}
-    for order, rule in ((dgrad_order, dgrads), (lambda problem: WGRAD, wgrads)):
+    for which, rule in (("dgrad", dgrads), ("wgrad", wgrads)):
         for name, change in ((name, one) for name, changes in rule.items() for one in changes):
-            problem = replace(LARGE, **change)
-            assert choose(problem, order(problem), "auto", "cpu", 1, Memory())[0].name == name
+            chosen = choose(replace(LARGE, **change), which, "auto", "numpy", 1, Memory())
+            assert chosen.algorithm.name == name
+            assert chosen.why == "it is the first by the rule of backend 'numpy'"
+
+
+@pytest.mark.parametrize("which", TABLES)
+def test_auto_takes_what_is_predicted_to_be_the_fastest(which):
+    first = ConvProblem(8, 56, 56, 3, 64, 7, 7, stride=2, padding=3)
+    plain, strided = (ConvProblem(8, 28, 28, 64, 64, 3, 3, stride=s, padding=1) for s in (1, 2))
+    depthwise = replace(plain, K=128, C=128, groups=128)
+    expected = {"dgrad": ("col2im", "flipped", "indirect", "flipped"), "wgrad": (*["parts"] * 3, "depthwise")}
+    for problem, name in zip((first, plain, strided, depthwise), expected[which], strict=True):
+        seconds = predicted(problem, which)
+        assert seconds.keys() == {name for name, one in TABLES[which].items() if not one.supports(problem)}
+        chosen = choose(problem, which, "auto", "cpu", 1, Memory())
+        assert chosen.algorithm.name == name
+        assert seconds[name] <= ALIKE * min(seconds.values())
+        assert "predicted" in chosen.why
+
+
+def test_what_is_alike_is_chosen_by_its_workspace(monkeypatch):
+    monkeypatch.setattr("convlab.gradients.select.predicted", lambda *_: {"im2row": 1.0, "parts": 1.02})
+    chosen = choose(LARGE, "wgrad", "auto", "cpu", 1, Memory())
+    assert chosen.algorithm.name == "parts"
+    assert "of the 2 predicted" in chosen.why
+    monkeypatch.setattr("convlab.gradients.select.predicted", lambda *_: {"im2row": 1.0, "parts": 1.2})
+    assert choose(LARGE, "wgrad", "auto", "cpu", 1, Memory()).algorithm.name == "im2row"
+
+
+def test_without_speeds_auto_follows_its_rule(monkeypatch):
+    monkeypatch.setattr("convlab.gradients.select.predicted", mock.Mock(side_effect=ConvError("no file")))
+    chosen = choose(LARGE, "dgrad", "auto", "cpu", 1, Memory())
+    assert (chosen.algorithm.name, "for no file" in chosen.why) == ("subfilters", True)
 
 
 def test_arrays_may_lie_as_they_like():

@@ -12,6 +12,7 @@ roofline's (Williams, Waterman & Patterson 2009), phase by phase.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -142,13 +143,18 @@ def predict_served(
     problem: ConvProblem, algorithm: Algorithm, speeds: Speeds, threads: int, include_packing: bool
 ) -> Prediction:
     """Return the same for an algorithm that is known to serve the problem."""
-    phases = _phases(algorithm.forms["cpu"], include_packing)
+    phases = phases_of(algorithm.forms["cpu"], include_packing)
     parts = tuple(_part(one, problem, speeds, threads) for one in phases)
     return Prediction(speeds.overheads["call"] + sum(part.seconds for part in parts), parts)
 
 
+def seconds_of(phases: Iterable[Phase], problem: ConvProblem, speeds: Speeds, threads: int) -> float:
+    """Return the predicted seconds of some phases, in the letters of a problem; no call is part of them."""
+    return sum(_part(one, problem, speeds, threads).seconds for one in phases)
+
+
 @lru_cache
-def _phases(form: Form, include_packing: bool) -> tuple[Phase, ...]:
+def phases_of(form: Form, include_packing: bool) -> tuple[Phase, ...]:
     """Return a form's phases; reading their formulas takes longer than working them out."""
     return (*form.setup(), *form.phases()) if include_packing else form.phases()
 

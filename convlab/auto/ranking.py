@@ -6,7 +6,9 @@ that are known (`convlab.auto.speeds`): this machine's, or those of a processor 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
+from typing import Any
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
@@ -38,7 +40,7 @@ def rank_on_cpu(problem: ConvProblem, threads: int, include_packing: bool = Fals
         if measured:
             seconds = _with_runs(measured, predicted(problem, threads), seconds)
         names = order_of(seconds, problem, threads)
-        why = _why_predicted(seconds, ", packed and run" if include_packing else "")
+        why = why_predicted(seconds, ", packed and run" if include_packing else "")
     return list(dict.fromkeys([*names, *ALGORITHMS])), why  # at the end who has no model
 
 
@@ -57,13 +59,16 @@ def _with_runs(
     return scaled | {name: scaled[name] + measured[name] - scale * runs[name] for name in both}
 
 
-def _why_predicted(seconds: dict[str, float], what: str) -> str:
-    """Return in words why the first is the first; and whose speeds say so, if they are not this machine's."""
+def why_predicted(seconds: dict[str, float], what: str, merit: str = "rounds and allocates least") -> str:
+    """Return in words why the first is the first; and whose speeds say so, if they are not this machine's.
+
+    `merit` is what the first does better where others are predicted to be about as fast.
+    """
     (_, words), model, alike = _fastest_first(seconds), speeds().model, len(_alike(seconds))
     if alike > 1:
         said_by = f" by {model}" if model else ""
         why = f"of the {alike} predicted{said_by} to be about the fastest{what}, {words}, "
-        why += "it rounds and allocates least"
+        why += f"it {merit}"
     elif model:
         why = f"{model} predicts it to be the fastest of {len(seconds)}{what}, {words}"
     else:
@@ -76,7 +81,12 @@ def order_of(seconds: dict[str, float], problem: ConvProblem, threads: int = 1) 
 
     Where predictions are alike, the least rounding decides, then the least workspace.
     """
-    alike = sorted(_alike(seconds), key=lambda name: _burden(ALGORITHMS[name], problem, threads))
+    return in_order(seconds, lambda name: _burden(ALGORITHMS[name], problem, threads))
+
+
+def in_order(seconds: dict[str, float], burden: Callable[[str], Any]) -> list[str]:
+    """Return the names by their predicted seconds; where the first are alike, by their burden."""
+    alike = sorted(_alike(seconds), key=burden)
     return list(dict.fromkeys(alike + sorted(seconds, key=seconds.get)))
 
 

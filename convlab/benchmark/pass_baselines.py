@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from convlab.api import conv2d
+from convlab.api import plan
+from convlab.auto.select import fastest
 from convlab.benchmark import baselines
 from convlab.benchmark.baselines import BASELINES, Baseline, Call
 from convlab.benchmark.passes import PASSES, ROUNDING, shape_of
 from convlab.errors import UnsupportedError, WorkspaceError
 from convlab.gradients.dgrad_subfilters import turned
 from convlab.machine.memory import Memory
+from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem, check_computed
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Threads, checked
@@ -73,8 +76,8 @@ def zeros_inserted(
     Returns
     -------
     Call
-        `run` returns dx (N, H, W, C). Where the zeros are they stay; dy is put between them in every run,
-        and the filters are turned.
+        `run` returns dx (N, H, W, C). The zeros stay where they are; every run puts dy between them, and
+        turns and packs the filters.
 
     Raises
     ------
@@ -84,12 +87,14 @@ def zeros_inserted(
     _check(problem, "dgrad", dy, w)
     whole = with_zeros(problem)
     _check_room("zeros inserted", {"dy with zeros": whole.x_bytes, "filters": whole.w_bytes})
+    ready = _ready(whole, turned(problem, w), threads, algorithm)
     apart = np.zeros(whole.x_shape, whole.dtype)
     lines = apart[:, :: problem.stride[0], :: problem.stride[1]]  # (N, P, Q, K)
 
     def run():
         lines[...] = dy
-        return _convolve(whole, apart, turned(problem, w), threads, algorithm)
+        filters = turned(problem, w)  # w itself in another order: to pack them goes over them once
+        return ready.with_weights(np.ascontiguousarray(filters) if ready.algorithm.mixing else filters)(apart)
 
     return Call(run)
 
@@ -130,31 +135,40 @@ def whole_picture(
     Returns
     -------
     Call
-        `run` returns dw (K, R, S, C). The arrays are turned in every run.
+        `run` returns dw (K, R, S, C). Every run puts both arrays into their new order.
 
     Raises
     ------
     ConvError
-        If an argument is wrong, if there are groups, or if the memory does not suffice.
+        If an argument is wrong, if there are groups, if all windows lie on padding, or if the memory does
+        not suffice.
     """
     _check(problem, "wgrad", x, dy)
-    if reason := baselines.no_groups(problem):
+    if reason := _picture_refuses(problem):
         raise UnsupportedError(f"whole picture does not serve {problem}: {reason}")
     (H, bottom), (W, right) = _used(problem, 0), _used(problem, 1)
     (top, _), (left, _) = problem.padding
-    turned = {"N": problem.C, "H": H, "W": W, "C": problem.N, "R": problem.P, "S": problem.Q}
+    sizes = {"N": problem.C, "H": H, "W": W, "C": problem.N, "R": problem.P, "S": problem.Q}
     padding = (top, bottom), (left, right)
-    whole = replace(problem, **turned, stride=problem.dilation, dilation=problem.stride, padding=padding)
+    whole = replace(problem, **sizes, stride=problem.dilation, dilation=problem.stride, padding=padding)
     _check_room("whole picture", {"x": whole.x_bytes, "dy": whole.w_bytes, "dw": whole.y_bytes})
-    pictures, filters = (aligned_empty(shape, whole.dtype) for shape in (whole.x_shape, whole.w_shape))
+    ready = _ready(whole, dy.transpose(3, 1, 2, 0), threads, algorithm)
+    pictures = aligned_empty(whole.x_shape, whole.dtype)
 
     def run():
         pictures[...] = x[:, :H, :W].transpose(3, 1, 2, 0)  # (C, H, W, N)
-        filters[...] = dy.transpose(3, 1, 2, 0)  # (K, P, Q, N)
-        y = _convolve(whole, pictures, filters, threads, algorithm)  # (C, R, S, K)
+        filters = np.ascontiguousarray(dy.transpose(3, 1, 2, 0))  # (K, P, Q, N)
+        y = ready.with_weights(filters)(pictures)  # (C, R, S, K)
         return np.ascontiguousarray(y.transpose(3, 1, 2, 0))
 
     return Call(run)
+
+
+def _picture_refuses(problem: ConvProblem) -> str | None:
+    """Say why one convolution is not enough, or why there is none."""
+    if min(_used(problem, 0)[0], _used(problem, 1)[0]) < 1:
+        return "no window reads a pixel"
+    return baselines.no_groups(problem)
 
 
 def _used(problem: ConvProblem, axis: int) -> tuple[int, int]:
@@ -179,9 +193,12 @@ def _check_room(name: str, sizes: dict[str, int]) -> None:
         raise WorkspaceError(f"{name} {lacking}; make the batch N smaller")
 
 
-def _convolve(whole: ConvProblem, x: np.ndarray, w: np.ndarray, threads: int, algorithm: str) -> np.ndarray:
-    shaping = {name: getattr(whole, name) for name in ("stride", "padding", "dilation", "groups")}
-    return conv2d(x, w, **shaping, algorithm=algorithm, backend="cpu", threads=threads)
+def _ready(whole: ConvProblem, w: np.ndarray, threads: int, algorithm: str) -> Plan:
+    """Return a plan; "auto" counts the packing, for the filters are new in every run."""
+    how: dict[str, Any] = {"algorithm": algorithm, "backend": "cpu", "threads": threads}
+    if isinstance(algorithm, str) and algorithm == "auto":
+        how["algorithm"], _ = fastest(whole, "cpu", threads, Memory(), include_packing=True)
+    return plan(whole, np.ascontiguousarray(w), **how)
 
 
 # -- PyTorch -----------------------------------------------------------------------------------------------
@@ -214,5 +231,5 @@ EVERY = (
     *BASELINES.values(),
     *map(_torch_for, ("dgrad", "wgrad")),
     _ours(ZEROS, prepare=zeros_inserted, refuses=_needs_zeros, pass_="dgrad"),
-    _ours(PICTURE, prepare=whole_picture, refuses=baselines.no_groups, pass_="wgrad"),
+    _ours(PICTURE, prepare=whole_picture, refuses=_picture_refuses, pass_="wgrad"),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,10 @@ from convlab.auto.timing import alone, check_output, repeated, timer
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort, WallClock
 from convlab.benchmark.layers import Workload
-from convlab.benchmark.passes import PASSES, ROUNDING, pass_material
+from convlab.benchmark.passes import PASSES, pass_material, rounding
 from convlab.benchmark.roofline_points import Point, point
-from convlab.gradients.api import dgrad, wgrad
-from convlab.gradients.spec import choose
-from convlab.gradients.tables import WGRAD, dgrad_order
+from convlab.gradients.api import plan_dgrad, plan_wgrad
+from convlab.gradients.select import choose
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
@@ -51,37 +51,37 @@ class PassComparison(Comparison):
 
     def enter_ours(self, algorithms: Mapping | None = None) -> None:
         """Take in algorithms of ours (by default all that compute this pass), where they serve this layer."""
+        problem, threads = self.workload.problem, self.clock.threads
         for name, one in (algorithms or PASSES[self.pass_].algorithms).items():
-            if "cpu" in one.forms and not one.supports(self.workload.problem):
-                make = partial(
-                    our_call, self.pass_, name, self.workload.problem, *self.operands, self.clock.threads
-                )
-                self.attempt(name, make, ours=True, rounding=getattr(one, "rounding", ROUNDING))
+            if "cpu" in one.forms and not one.supports(problem):
+                make = partial(our_call, self.pass_, name, problem, *self.operands, threads)
+                self.attempt(name, make, ours=True, rounding=rounding(one))
 
 
 def our_call(
     pass_: str, name: str, problem: ConvProblem, one: np.ndarray, other: np.ndarray, threads: int = 1
 ) -> Call:
     """Return a call of ours for a pass; where there are weights to be packed, each run packs them."""
-    how = {"algorithm": name, "backend": "cpu", "threads": threads}
+    how: dict[str, Any] = {"algorithm": name, "backend": "cpu", "threads": threads}
+    if pass_ == "wgrad":
+        return Call(partial(plan_wgrad(problem, **how), one, other))
     if pass_ == "fprop":
-        ready = plan(problem, other, **how)
-        form = ready.algorithm.forms["cpu"]
+        forward = plan(problem, other, **how)
+        return Call(lambda: forward.with_weights(other)(one))
+    backward = plan_dgrad(problem, other, **how)
 
-        def run():
-            ready.packed = form.pack(problem, other)
-            return ready(one)
+    def run():
+        backward.update(other)
+        return backward(one)
 
-        return Call(run)
-    return Call(partial({"dgrad": dgrad, "wgrad": wgrad}[pass_], problem, one, other, **how))
+    return Call(run)
 
 
-def by_auto(pass_: str, problem: ConvProblem) -> str:
+def _by_auto(pass_: str, problem: ConvProblem) -> str:
     """Return which algorithm "auto" takes for a pass on one thread."""
     if pass_ == "fprop":
         return fastest(problem, "cpu", 1, Memory(), include_packing=True)[0].name
-    order = dgrad_order(problem) if pass_ == "dgrad" else WGRAD
-    return choose(problem, order, "auto", "cpu", 1, Memory())[0].name
+    return choose(problem, pass_, "auto", "cpu", 1, Memory()).algorithm.name
 
 
 @checked
@@ -112,12 +112,12 @@ def measure_passes(
         If an output is wrong: then nothing is timed.
     """
     passes = [check_choice("passes", one, PASSES) for one in passes]
-    timers, names = {}, {pass_: by_auto(pass_, problem) for pass_ in passes}
+    timers, names = {}, {pass_: _by_auto(pass_, problem) for pass_ in passes}
     with alone(1):
         for pass_, name in names.items():
             operands, expected, limit = pass_material(problem, pass_)
-            call = our_call(pass_, name, problem, *operands)
-            check_output(f"{pass_} by {name}", call.run(), expected, limit * ROUNDING)  # compiles, too
+            call, slack = our_call(pass_, name, problem, *operands), rounding(PASSES[pass_].algorithms[name])
+            check_output(f"{pass_} by {name}", call.run(), expected, limit * slack)  # compiles, too
             timers[pass_] = timer(call.run, warm=1)
         timings = repeated(timers, rounds)
     return [

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from convlab.algorithms import ALGORITHMS
+from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.auto.select import fastest
 from convlab.errors import WorkspaceError
 from convlab.gradients import DGRAD, WGRAD
@@ -43,8 +43,8 @@ PASSES = {
     "dgrad": Pass(("dy", "w"), "dx", DGRAD),
     "wgrad": Pass(("x", "dy"), "dw", WGRAD),
 }
-# A gradient that rests on a convolution may be given any of these.
-ROUNDING = max(one.rounding for one in ALGORITHMS.values() if "cpu" in one.forms)
+CONVOLVE = FLIPPED, SUBFILTERS  # gradients that are forward convolutions, by whichever algorithm
+ROUNDING = max(one.rounding for one in ALGORITHMS.values() if "cpu" in one.forms)  # of the worst of these
 
 
 def shape_of(problem: ConvProblem, name: str) -> tuple[int, ...]:
@@ -52,9 +52,14 @@ def shape_of(problem: ConvProblem, name: str) -> tuple[int, ...]:
     return getattr(problem, f"{name.removeprefix('d')}_shape")
 
 
+def rounding(algorithm: Algorithm | Gradient) -> float:
+    """Return how far an algorithm's output may be off, as `Algorithm.rounding`."""
+    return getattr(algorithm, "rounding", ROUNDING if algorithm in CONVOLVE else 1.0)
+
+
 def operations(problem: ConvProblem, gradient: Gradient, threads: int = 1) -> int:
     """Return the operations of a gradient on the processor; those of convolutions inside, as they do them."""
-    if gradient not in (FLIPPED, SUBFILTERS):
+    if gradient not in CONVOLVE:
         return 2 * gradient.macs(problem)
     small = [part.problem for part in parts(problem)]
     inside = [fastest(one, "cpu", threads, Memory(), include_packing=True)[0] for one in small]

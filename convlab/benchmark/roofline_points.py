@@ -107,8 +107,7 @@ def point(
     ----------
     problem : ConvProblem
     algorithm : str
-        One of the pass. Of a gradient the operations are known, and the workspace; of any other name only the
-        definition's operations. Both are counted as moving each byte once.
+        One of the pass; of any other only the definition's operations, and each byte once, are known.
     seconds : float
         What it took.
     layer : str
@@ -123,8 +122,9 @@ def point(
     if pass_ != "fprop":
         table = PASSES[check_choice("pass_", pass_, PASSES)].algorithms
         if algorithm in table:
-            done = operations(problem, table[algorithm], threads)
-            size += table[algorithm].workspace_bytes(problem, backend, threads)
+            cost = table[algorithm].cost(problem, backend, threads)
+            done, moved = operations(problem, table[algorithm], threads), cost.bytes_moved
+            size += cost.workspace_bytes + cost.packed_bytes
     elif algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
         done, moved = cost.flops, cost.bytes_moved

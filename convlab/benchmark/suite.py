@@ -46,14 +46,14 @@ ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked")
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
     "networks": Effort(rounds=7, budget=0.6, patience=2.0),
-    "passes": Effort(rounds=9, budget=1.0, patience=2.0),
+    "passes": Effort(rounds=7, budget=0.6, patience=1.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
     "networks": Effort(rounds=5, budget=0.3, patience=0.3),
-    "passes": Effort(rounds=5, budget=0.3, patience=1.0),
+    "passes": Effort(rounds=5, budget=0.3, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
     "paper": Effort(rounds=15, budget=0.5, slow=inf),
 }

@@ -17,8 +17,7 @@ import numpy as np
 from convlab.backends import choose_backend
 from convlab.errors import ShapeError
 from convlab.gradients.plan import DataGradient, W, WeightGradient, X, Y, check_operands, shapes
-from convlab.gradients.spec import choose
-from convlab.gradients.tables import WGRAD, dgrad_order
+from convlab.gradients.select import choose
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, check_computed
 from convlab.support import device_arrays
@@ -45,10 +44,11 @@ def dgrad(
         The gradient with respect to its output, of the problem's dtype.
     w : ndarray, (K, R, S, C/groups)
     algorithm : str
-        A name from `convlab.gradients.DGRAD`, or "auto": "col2im" if x has fewer than 8 channels and one
-        group, else "flipped" at stride 1 and "subfilters" at any other; the next one where the memory is too
-        little. The convolutions inside choose by themselves, as `conv2d` does. On backend "gpu" it is
-        "depthwise" if each filter reads one channel, else "implicit_gemm".
+        A name from `convlab.gradients.DGRAD`, or "auto": on backend "cpu" the one that is predicted to pack
+        the weights and run in the least time, as `conv2d` has it; on "numpy" the first of the table that
+        serves, but "col2im" if x has one group of fewer than 8 channels; on "gpu" "depthwise" if each filter
+        reads one channel, else "implicit_gemm". The next one where the memory is too little. The convolutions
+        inside are chosen as `conv2d` chooses.
     backend : str
         "numpy", "cpu", "gpu" or "auto", as for `conv2d`. With "gpu" dy and w may be arrays of the device, as
         x may be there; the result is one if dy is.
@@ -81,9 +81,8 @@ def dgrad(
     array([  1.,  10., 101.,  10., 100.], dtype=float32)
     """
     threads, memory = check_threads(threads), _posed(problem, X, out, backend, dy=dy, w=w)
-    order = dgrad_order(problem)
-    prepared = _made(DataGradient, problem, order, w, algorithm, backend, threads, memory, dy)
-    return prepared.run_checked((dy,), out)
+    chosen = choose(problem, "dgrad", algorithm, backend, threads, memory)
+    return _made(DataGradient, memory, problem, chosen, threads, w, dy).run_checked((dy,), out)
 
 
 def wgrad(
@@ -106,8 +105,9 @@ def wgrad(
     dy : ndarray, (N, P, Q, K)
         The gradient with respect to its output, of the problem's dtype.
     algorithm : str
-        A name from `convlab.gradients.WGRAD`, or "auto": "depthwise" if each filter reads one channel, else
-        "parts"; the next one where the memory is too little.
+        A name from `convlab.gradients.WGRAD`, or "auto": on backend "cpu" the one that is predicted to run in
+        the least time; on "numpy" "depthwise" if each filter reads one channel, else "parts". The next one
+        where the memory is too little.
     backend, threads
         As in `dgrad`.
     out : ndarray, (K, R, S, C/groups), optional
@@ -129,8 +129,8 @@ def wgrad(
     torch.nn.grad.conv2d_weight. Chetlur et al. 2014, arXiv:1410.0759.
     """
     threads, memory = check_threads(threads), _posed(problem, W, out, backend, x=x, dy=dy)
-    prepared = _made(WeightGradient, problem, WGRAD, None, algorithm, backend, threads, memory)
-    return prepared.run_checked((x, dy), out)
+    chosen = choose(problem, "wgrad", algorithm, backend, threads, memory)
+    return _made(WeightGradient, memory, problem, chosen, threads).run_checked((x, dy), out)
 
 
 def plan_dgrad(
@@ -171,10 +171,9 @@ def plan_dgrad(
     >>> prepared(dy)[0, 0, :, 0]
     array([  2.,  20., 202.,  20., 200.], dtype=float32)
     """
-    check_computed(problem)
-    threads = check_threads(threads)
-    memory = _posed(problem, X, None, backend, w=w)
-    return _made(DataGradient, problem, dgrad_order(problem), w, algorithm, backend, threads, memory)
+    threads, memory = check_threads(threads), _posed(problem, X, None, backend, w=w)
+    chosen = choose(problem, "dgrad", algorithm, backend, threads, memory)
+    return _made(DataGradient, memory, problem, chosen, threads, w)
 
 
 def plan_wgrad(
@@ -199,8 +198,9 @@ def plan_wgrad(
     ConvError
         As in `wgrad`, before anything is allocated.
     """
-    memory = _posed(problem, W, None, backend)
-    return _made(WeightGradient, problem, WGRAD, None, algorithm, backend, check_threads(threads), memory)
+    threads, memory = check_threads(threads), _posed(problem, W, None, backend)
+    chosen = choose(problem, "wgrad", algorithm, backend, threads, memory)
+    return _made(WeightGradient, memory, problem, chosen, threads)
 
 
 def bgrad(dy: np.ndarray) -> np.ndarray:
@@ -238,14 +238,13 @@ def bgrad(dy: np.ndarray) -> np.ndarray:
     return dy.sum(axis=(0, 1, 2), dtype=np.float64).astype(dy.dtype)
 
 
-def _made(kind, problem, order, w, algorithm, backend, threads, memory: Memory, dy=None) -> Any:
-    """Return the plan of the algorithm that is chosen; dy is that of its only call, if there is only one."""
-    made = problem, choose(problem, order, algorithm, backend, threads, memory), threads, w, dy
+def _made(kind, memory: Memory, *chosen) -> Any:
+    """Return the plan of what was chosen, on the side that `memory` is on."""
     if memory.device is None:
-        return kind(*made)
+        return kind(*chosen)
     from convlab.gradients.device_plan import MADE
 
-    return MADE[kind](memory.device, *made)
+    return MADE[kind](memory.device, *chosen)
 
 
 def _posed(problem: ConvProblem, makes: str, out, backend: str, **given) -> Memory:

@@ -18,8 +18,9 @@ import numpy as np
 from convlab.algorithms.binding import late
 from convlab.algorithms.im2col.reference import add_back, channels_first
 from convlab.algorithms.spec import WEIGHTS, Formula
-from convlab.cost.common import THROUGH_A_MATRIX, panel_bytes
-from convlab.gradients.spec import Form, Gradient, Shapes
+from convlab.cost.common import MATRIX, THROUGH_A_MATRIX, panel_bytes
+from convlab.cost.phases import RUNS, Phase, packing, product, stream
+from convlab.gradients.spec import Form, Gradient, Shapes, Work
 from convlab.problem import ConvProblem
 
 
@@ -43,7 +44,14 @@ def run(problem, given, filters, workspace, dx, threads):
     add_back(cols, problem, dx)
 
 
+def phases(problem: ConvProblem, threads: int) -> list[Work]:
+    """Return what packing and a run consist of."""
+    adding = Phase("add back", streams=(MATRIX_READ, stream("2*N*H*W*C*b")), begins={"run": Formula(RUNS)})
+    return [((packing(), product("N*P*Q", "R*S*C/G", "K/G"), adding), problem)]
+
+
 _CPU = f"{__name__}_cpu"
+MATRIX_READ = stream(MATRIX.text)
 PANELS = panel_bytes("R*S*C/G", "K/G")  # whose columns are the numbers of a filter
 
 # dy and w are read, the matrix is written and read; a pixel is read and written for each of its cells.
@@ -55,6 +63,6 @@ ALGORITHM = Gradient(
     source="Jia et al. 2014 (Caffe), arXiv:1408.5093; Chetlur et al. 2014, arXiv:1410.0759",
     forms={
         "numpy": Form(run, shapes, ADDED_BACK, pack, WEIGHTS),
-        "cpu": Form(late(_CPU, "run"), shapes, THROUGH_A_MATRIX, late(_CPU, "pack"), PANELS),
+        "cpu": Form(late(_CPU, "run"), shapes, THROUGH_A_MATRIX, late(_CPU, "pack"), PANELS, phases=phases),
     },
 )

@@ -26,7 +26,7 @@ from convlab.algorithms.spec import WEIGHTS
 from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
 from convlab.cpu.tile_size import tile_for
 from convlab.gradients.index_maps import DgradMap
-from convlab.gradients.phases import clear_unreached, macs, over_parts, parts
+from convlab.gradients.phases import clear_unreached, macs, over_parts, parts, work_of_parts
 from convlab.gradients.spec import Form, Gradient, Shapes, copy_of_w, no_arrays
 from convlab.problem import ConvProblem
 
@@ -80,7 +80,14 @@ ALGORITHM = Gradient(
     source="CUTLASS 2.7, strided dgrad; Chetlur et al. 2014, arXiv:1410.0759",
     forms={
         "numpy": Form(run, no_arrays, MOVED, pack, WEIGHTS),
-        "cpu": Form(late(_CPU, "run"), shapes_cpu, MOVED, late(_CPU, "pack"), over_parts(PANELS)),
+        "cpu": Form(
+            late(_CPU, "run"),
+            shapes_cpu,
+            MOVED,
+            late(_CPU, "pack"),
+            over_parts(PANELS),
+            phases=work_of_parts("implicit_gemm"),
+        ),
         "gpu": Form(
             late(_GPU, "run"),
             late(_GPU, "shapes"),

@@ -22,7 +22,7 @@ from convlab.algorithms.indirect.buffer import offsets_of
 from convlab.algorithms.spec import WEIGHTS
 from convlab.cost.common import ONCE_A_TAP, PANELS
 from convlab.cost.formula import Formula
-from convlab.gradients.phases import Part, clear_unreached, macs, over_parts, parts, strided
+from convlab.gradients.phases import Part, clear_unreached, macs, over_parts, parts, strided, work_of_parts
 from convlab.gradients.spec import Form, Gradient, no_arrays
 from convlab.problem import ConvProblem
 from convlab.support.checks import LARGEST
@@ -109,6 +109,7 @@ ALGORITHM = Gradient(
             late(_CPU, "pack"),
             over_parts(PANELS),
             table_bytes("MR"),
+            work_of_parts("indirect"),
         ),
     },
     refuses=refuses,

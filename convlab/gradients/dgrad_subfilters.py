@@ -20,16 +20,20 @@ where nothing is dilated and no stride exceeds the filter); CUTLASS 2.7, strided
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from math import prod
 
 import numpy as np
 
+from convlab.algorithms.spec import Algorithm
 from convlab.algorithms.spec import Form as ForwardForm
+from convlab.auto.predict import phases_of
 from convlab.auto.select import choose, fastest
 from convlab.cost.formula import Formula
+from convlab.cost.phases import Phase, packing, stream
 from convlab.gradients.phases import clear_unreached, in_order, macs, parts, strided, turned
-from convlab.gradients.spec import Form, Gradient, Shapes
+from convlab.gradients.spec import Form, Gradient, Shapes, Work
 from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
@@ -45,11 +49,15 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
     return {"lines of dy": (max(lines, default=0),), "pixels": (max(pixels, default=0),)}
 
 
+def _chosen(backend: str, problem: ConvProblem, threads: int) -> list[tuple[Algorithm, ConvProblem]]:
+    """Return the algorithm of each part's convolution, and its problem."""
+    small = [part.problem for part in parts(problem)]
+    return [(fastest(one, backend, threads, Memory(), include_packing=True)[0], one) for one in small]
+
+
 def _forms(backend: str, problem: ConvProblem, threads: int) -> list[tuple[ForwardForm, ConvProblem]]:
     """Return the form that each part's convolution runs in, and its problem."""
-    small = [part.problem for part in parts(problem)]
-    chosen = (fastest(one, backend, threads, Memory(), include_packing=True)[0] for one in small)
-    return [(algorithm.forms[backend], one) for algorithm, one in zip(chosen, small, strict=True)]
+    return [(algorithm.forms[backend], part) for algorithm, part in _chosen(backend, problem, threads)]
 
 
 def packed_bytes(backend: str, problem: ConvProblem, threads: int) -> int:
@@ -71,6 +79,17 @@ def tables(backend: str, problem: ConvProblem, threads: int) -> dict[str, int]:
     forms = _forms(backend, problem, threads)
     sizes = (form.workspace_bytes(part, threads) + bool(form.pack_key) * part.w_bytes for form, part in forms)
     return {"the convolutions inside": sum(sizes)}
+
+
+def phases(problem: ConvProblem, threads: int) -> Iterator[Work]:
+    """Yield what the convolutions consist of, and what comes before and after them."""
+    for algorithm, part in _chosen("cpu", problem, threads):
+        yield phases_of(algorithm.forms["cpu"], include_packing=True), part
+        if algorithm.mixing:
+            yield (packing(),), part  # the filters are turned first
+        copies = [stream("2*N*H*W*C*b")] * (part.x_shape != problem.y_shape)
+        copies += [stream("2*N*P*Q*K*b")] * (part.y_shape != problem.x_shape)
+        yield (Phase("copy", streams=tuple(copies), begins={"call": Formula("1")}, shared=False),), part
 
 
 def pack(backend, problem, w, threads, before=None, dy=None) -> list[Plan]:
@@ -123,6 +142,7 @@ def _form(backend: str) -> Form:
         pack=partial(pack, backend),
         packed_bytes=partial(packed_bytes, backend),
         tables=partial(tables, backend),
+        phases=phases if backend == "cpu" else None,
     )
 
 

@@ -20,6 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from convlab.algorithms import ALGORITHMS
+from convlab.auto.predict import phases_of
+from convlab.cost.phases import packing
+from convlab.gradients.spec import Work
 from convlab.problem import ConvProblem
 
 Cost = Callable[[ConvProblem, int], int]  # a `Formula` is one
@@ -126,6 +130,16 @@ def in_order(filters: np.ndarray) -> np.ndarray:
 def over_parts(cost: Cost) -> Cost:
     """Return the cost that is the sum of another one over all parts, each in its own letters."""
     return lambda problem, threads: sum(cost(part.problem, threads) for part in parts(problem))
+
+
+def work_of_parts(name: str) -> Callable[[ConvProblem, int], list[Work]]:
+    """Return what packing and running all parts consists of, by the kernel of a forward algorithm."""
+
+    def work(problem: ConvProblem, threads: int) -> list[Work]:
+        phases = packing(), *phases_of(ALGORITHMS[name].forms["cpu"], include_packing=False)
+        return [(phases, part.problem) for part in parts(problem)]
+
+    return work
 
 
 def reach_all(problem: ConvProblem) -> bool:

@@ -15,7 +15,8 @@ import numpy as np
 
 from convlab.algorithms.spec import Cost
 from convlab.errors import WorkspaceError
-from convlab.gradients.spec import Chosen, Gradient
+from convlab.gradients.select import Chosen
+from convlab.gradients.spec import Gradient
 from convlab.machine.memory import Memory
 from convlab.plans.plan import refused_by_the_system
 from convlab.problem import ConvProblem

@@ -11,24 +11,22 @@ differs for a plan there stands in `device_plan`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from convlab.algorithms.spec import Cost
 from convlab.backends import choose_backend
 from convlab.cost.formula import Formula
-from convlab.cost.phases import NOTHING
-from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
-from convlab.machine.memory import Memory
-from convlab.plans.feasible import check_feasible, serves
+from convlab.cost.phases import NOTHING, Phase
+from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Threads, checked
-from convlab.support.checks import said
 
 Shapes = dict[str, tuple[int, ...]]
+Work = tuple[tuple[Phase, ...], ConvProblem]
 
 
 def _packs_nothing(problem: ConvProblem, w: Any, threads: int, before: Any = None, dy: Any = None) -> None:
@@ -70,6 +68,9 @@ class Form:
         streamed once per pass over it; bytes of the packed weights.
     tables : callable
         ``tables(problem, threads)`` returns the bytes of what else `pack` allocates, by name.
+    phases : callable, optional
+        ``phases(problem, threads)`` yields what the packing and a run consist of, for `convlab.auto.predict`:
+        pairs of phases and the problem in whose letters they are.
     """
 
     run: Callable[[ConvProblem, tuple, Any, dict[str, Any], Any, int], None]
@@ -78,6 +79,7 @@ class Form:
     pack: Callable[..., Any] = _packs_nothing
     packed_bytes: Formula | Callable[[ConvProblem, int], int] = NOTHING
     tables: Callable[[ConvProblem, int], dict[str, int]] = _no_tables
+    phases: Callable[[ConvProblem, int], Iterable[Work]] | None = None
 
     def workspace(self, problem: ConvProblem, threads: int) -> dict[str, int]:
         """Return the bytes of all that a plan allocates beside the packed weights, by name."""
@@ -149,52 +151,3 @@ class Gradient:
             workspace_bytes=sum(form.workspace(problem, threads).values()),
             packed_bytes=form.packed_bytes(problem, threads),
         )
-
-
-Table = Mapping[str, Gradient]
-
-
-class Chosen(NamedTuple):
-    """An algorithm, the backend it runs on, and why it is this one."""
-
-    algorithm: Gradient
-    backend: str
-    why: str
-
-
-def shortage(
-    problem: ConvProblem, algorithm: Gradient, backend: str, threads: int, memory: Memory
-) -> str | None:
-    """Return why what a run would allocate does not fit into the memory, or None."""
-    form = algorithm.forms[backend]
-    try:
-        sizes = form.workspace(problem, threads) | {"packed weights": form.packed_bytes(problem, threads)}
-    except WorkspaceError as error:
-        return f"rests on a convolution for which {error}"
-    return memory.lacking(sizes | {"output": memory.output, "contiguous copies": memory.copied})
-
-
-def choose(
-    problem: ConvProblem, table: Table, wanted: str, backend: str, threads: int, memory: Memory
-) -> Chosen:
-    """Return the algorithm that is wanted, or for "auto" the first of the table that serves and fits.
-
-    Raises
-    ------
-    ConvError
-        If there is none of that name, if it does not serve the problem, or if the memory does not suffice.
-    """
-    backend = choose_backend(backend)
-    if not isinstance(wanted, str) or (wanted != "auto" and wanted not in table):
-        raise ParameterError(f"algorithm={said(wanted)}; expected 'auto' or one of {', '.join(table)}")
-    if wanted == "auto":
-        serving = [one for one in table.values() if serves(problem, one, backend)]
-        fitting = (one for one in serving if not shortage(problem, one, backend, threads, memory))
-        chosen = next(fitting, serving[0])
-        why = "it is the first by the rule that serves the problem"
-        if chosen is not serving[0]:
-            why = f"it is the first by the rule that fits into the memory; {serving[0].name} does not"
-    else:
-        chosen, why = table[wanted], "it was asked for"
-    check_feasible(problem, chosen, backend, threads, memory, table, shortage)
-    return Chosen(chosen, backend, why)

@@ -1,4 +1,4 @@
-"""`DGRAD` and `WGRAD`: the algorithms for each gradient, and in which order "auto" tries them."""
+"""`DGRAD` and `WGRAD`: the algorithms for each gradient, and an order for where nothing is predicted."""
 
 from __future__ import annotations
 
@@ -23,14 +23,19 @@ DGRAD = _by_name(
     dgrad_indirect.ALGORITHM,
     dgrad_col2im.ALGORITHM,
 )
-# No product where it would have one row for each matrix; else the one that makes no matrix.
 WGRAD = _by_name(wgrad_depthwise.ALGORITHM, PARTS, IM2ROW)
 
 
-def dgrad_order(problem: ConvProblem) -> dict[str, Gradient]:
-    """Return `DGRAD`, best first: convolutions of dy, but for a first layer.
+TABLES = {"dgrad": DGRAD, "wgrad": WGRAD}
 
-    The channels of x are their filters, and so columns of the register tile: three of them leave it all but
-    empty. The columns of col2im's product are taps times channels.
+
+def rule(problem: ConvProblem, which: str) -> list[str]:
+    """Return the names of a table, best first, by a rule of thumb.
+
+    The gradient of the input by convolutions of dy, but for a first layer: the channels of x are their
+    filters, and so columns of the register tile, and three of them leave it all but empty. The columns of
+    col2im's product are taps times channels. The gradient of the weights by no product where it would have
+    one row for each matrix, else by the one that makes no matrix.
     """
-    return {"col2im": DGRAD["col2im"]} | DGRAD if problem.groups == 1 and problem.C < FEW else DGRAD
+    first = ["col2im"] if which == "dgrad" and problem.groups == 1 and problem.C < FEW else []
+    return list(dict.fromkeys([*first, *TABLES[which]]))

@@ -16,7 +16,8 @@ from convlab.algorithms.binding import late
 from convlab.algorithms.depthwise import refuses
 from convlab.cost.common import ONCE
 from convlab.cost.formula import Formula
-from convlab.gradients.spec import Form, Gradient, Shapes
+from convlab.cost.phases import Phase, stream
+from convlab.gradients.spec import Form, Gradient, Shapes, Work
 from convlab.problem import ConvProblem
 
 
@@ -37,6 +38,13 @@ def run(problem, given, packed, workspace, dw, threads):
     dw[..., 0] = sums.transpose(2, 0, 1)
 
 
+def phases(problem: ConvProblem, threads: int) -> list[Work]:
+    """Return what a run consists of: for each pixel and tap vectors are read, and sums read and written."""
+    taps = "N*P*Q*R*S"
+    streams = stream(f"{taps}*(K + C)*b", "(S*C + K)*b"), stream(f"2*{taps}*K*b", "R*S*K*b")
+    return [((Phase("add up", Formula(f"2*{taps}*K"), streams, {"run": Formula(taps)}),), problem)]
+
+
 MOVED = Formula("(N*P*Q*R*S*(C + K) + K*R*S) * b")  # x and dy once a tap, from wherever they lie
 
 ALGORITHM = Gradient(
@@ -45,7 +53,7 @@ ALGORITHM = Gradient(
     source="Howard et al. 2017, arXiv:1704.04861, section 3.1",
     forms={
         "numpy": Form(run, shapes, MOVED),
-        "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED),
+        "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED, phases=phases),
         "gpu": Form(late(f"{__name__}_gpu", "run"), late(f"{__name__}_gpu", "shapes"), ONCE),
     },
     refuses=refuses,

@@ -19,12 +19,16 @@ Chetlur et al. 2014 (cuDNN), arXiv:1410.0759, section 3; CUTLASS, wgrad and spli
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from convlab.algorithms.binding import late
 from convlab.algorithms.im2row import reference as im2row
-from convlab.cost.common import ONCE, ONCE_A_TAP, THROUGH_A_MATRIX
-from convlab.gradients.spec import Form, Gradient, Shapes
+from convlab.cost.common import MATRIX, ONCE, ONCE_A_TAP, THROUGH_A_MATRIX
+from convlab.cost.formula import Formula
+from convlab.cost.phases import IN_CACHE, Phase, Stream, fill_phase, stream
+from convlab.gradients.spec import Form, Gradient, Shapes, Work
 from convlab.gradients.wgrad_blocks import COLUMNS, ROWS, cuts, row_step, tile_of
 from convlab.problem import ConvProblem
 
@@ -93,6 +97,32 @@ def shapes_of_parts_cpu(problem: ConvProblem, threads: int) -> Shapes:
     return {"rows": (len(cuts(problem, threads)), min(ROWS, M), row_step(problem, min(COLUMNS, taps)))}
 
 
+def _multiplying(rows: Stream) -> Phase:
+    """Return the phase of the product: a tile of dw is loaded and stored for each part of the pixels."""
+    parts = {"parts": f"ceil(N*P*Q/{ROWS})", "columns": "ceil(R*S*C/G/VL)"}
+    return Phase(
+        "multiply",
+        Formula("2 * G * tiled(K/G) * columns*VL * N*P*Q", parts),
+        (
+            rows,
+            stream("N*P*Q*K * ceil(columns/2) * b", f"min(N*P*Q, {ROWS})*K * b", parts),
+            stream("2 * parts * K*R*S*C/G * b", "K*R*S*C/G * b", parts),
+        ),
+        {"tile": Formula("G * ceil(K/G/MR) * ceil(columns/2) * parts", parts)},
+    )
+
+
+def phases(problem: ConvProblem, threads: int) -> list[Work]:
+    """Return what a run consists of, with the whole matrix."""
+    return [((fill_phase(MATRIX.text), _multiplying(stream(MATRIX.text))), problem)]
+
+
+def phases_of_parts(problem: ConvProblem, threads: int) -> list[Work]:
+    """Return the same with parts of it, each made just before by the thread that multiplies it."""
+    made = fill_phase(MATRIX.text, f"min({ROWS}, N*P*Q) * min({COLUMNS}, R*S*C/G) * b")
+    return [((replace(made, shared=True), _multiplying(IN_CACHE)), problem)]
+
+
 _CPU, _GPU = f"{__name__}_cpu", f"{__name__}_gpu"
 
 IM2ROW = Gradient(
@@ -101,7 +131,7 @@ IM2ROW = Gradient(
     source="Chellapilla, Puri & Simard 2006; Chetlur et al. 2014, arXiv:1410.0759",
     forms={
         "numpy": Form(run, shapes, THROUGH_A_MATRIX),
-        "cpu": Form(late(_CPU, "run"), shapes_cpu, THROUGH_A_MATRIX),
+        "cpu": Form(late(_CPU, "run"), shapes_cpu, THROUGH_A_MATRIX, phases=phases),
     },
 )
 PARTS = Gradient(
@@ -110,7 +140,7 @@ PARTS = Gradient(
     source="Chetlur et al. 2014, arXiv:1410.0759, section 3; CUTLASS, wgrad",
     forms={
         "numpy": Form(run_parts, shapes_of_parts, ONCE_A_TAP),
-        "cpu": Form(late(_CPU, "run_parts"), shapes_of_parts_cpu, ONCE_A_TAP),
+        "cpu": Form(late(_CPU, "run_parts"), shapes_of_parts_cpu, ONCE_A_TAP, phases=phases_of_parts),
         "gpu": Form(late(_GPU, "run"), late(_GPU, "shapes"), ONCE),
     },
 )

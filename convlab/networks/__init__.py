@@ -30,6 +30,7 @@ def _offer() -> dict[str, Any]:
     from convlab.networks.executor import Executor
     from convlab.networks.model import Model, load_model, model_names
     from convlab.networks.profile import Profile
+    from convlab.networks.training.checkpointing import Checkpointed, checkpointing
     from convlab.networks.training.descent import Training
     from convlab.networks.training.digits import load_digits
     from convlab.networks.training.layers import Conv, Dense, MaxPool, ReLU

@@ -64,13 +64,12 @@ def _reached(index, dy, w, W, stride, padding) -> tuple[str, list[tuple[int, ...
 
 
 _PLACE, _INSIDE, _TAP = "q * stride + s - padding", "if 0 <= place < W:", "* w[s]"
-_ADD = f"{_INSIDE}\n                dx[place] += dy[q] {_TAP}"
 
 
-def _gathers(tap) -> str:
-    """Return the text of a loop that gathers, in place of the one that scatters."""
+def _gathers(tap: str) -> str:
+    """Return the text that gathers dx instead, for each pixel i through the taps s for which this is so."""
     some = f"dy[q] * w[s] for q, s in np.ndindex(len(dy), len(w)) if {tap}"
-    return f"dx = np.array([sum({some}) for i in range(W)])"
+    return f"    dx = np.array([sum({some}) for i in range(W)])\n    return"
 
 
 EXERCISE = Exercise(
@@ -97,8 +96,8 @@ EXERCISE = Exercise(
         Mistake(
             "moves a place before the first pixel to pixel 0",
             {_INSIDE: "place = max(place, 0)\n            if place < W:"},
-            "What falls on padding belongs to no pixel, and pixel 0 is not the nearest bin. A framework's "
-            "gradient did this, too (Paddle, issue 75141): only the border is wrong, so it went unseen.",
+            "What falls on padding belongs to no pixel, and to pixel 0 no more than to any other. A "
+            "framework's gradient did this, too (Paddle, issue 75141): only the border is wrong then.",
         ),
         Mistake(
             "moves places beside the picture to its edge",
@@ -130,25 +129,33 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "gathers, with a filter that is not turned",
-            {"    return": f"    {_gathers('q * stride == i + s - padding')}\n    return"},
+            {"    return": _gathers("q * stride == i + s - padding")},
             "Pixel i was read by window q through tap s = i + padding - q * stride: as q goes up, s goes "
             "down.",
         ),
         Mistake(
             "gathers, and rounds down where no window begins",
-            {
-                "    return": "    dx = np.array([sum(dy[(i + padding - s) // stride] * w[s] for s in "
-                "range(len(w)) if 0 <= (i + padding - s) // stride < len(dy)) for i in range(W)])\n    "
-                "return"
-            },
+            {"    return": _gathers("q == (i + padding - s) // stride")},
             "Between two windows lie `stride` - 1 places at which none begins. If the division leaves "
             "something over, that tap of that pixel met no dy.",
         ),
         Mistake(
+            "gathers, and lets windows before the first wrap around to the last",
+            {"    return": _gathers("i + padding - s in (q * stride, (q - len(dy)) * stride)")},
+            "A pixel near the left edge was not read by a window -1: there is none. dy[-1] is the last "
+            "number.",
+        ),
+        Mistake(
             "slides the filter over dy, as forward over x",
-            {"    return": f"    {_gathers('q == i * stride + s - padding')}\n    return"},
+            {"    return": _gathers("q == i * stride + s - padding")},
             "That is the forward pass once more. Backwards the stride pulls dy apart: window q began at "
             "pixel q * stride - padding.",
+        ),
+        Mistake(
+            "takes the full convolution of dy and w",
+            lambda dy, w, W, stride, padding: np.convolve(dy, w),
+            "That is it where the stride is 1 and nothing was padded. A stride pulls dy apart first, and "
+            "the border of zeros is cut off afterwards.",
         ),
         Mistake(
             "ignores the stride",
@@ -176,11 +183,6 @@ EXERCISE = Exercise(
             "x stood between `padding` zeros on either side: place 0 of the windows lies before pixel 0.",
         ),
         Mistake(
-            "takes half the filter for the padding",
-            {"- padding": "- len(w) // 2"},
-            "That is the padding which keeps the size of the picture. Here it is given, and may be anything.",
-        ),
-        Mistake(
             "ends where the last window ends",
             {"dx = np.zeros(W": "W = (len(dy) - 1) * stride + len(w) - 2 * padding\n    dx = np.zeros(W"},
             "A stride may leave pixels over that no window read. Their gradient is 0, but they are there: "
@@ -192,6 +194,16 @@ EXERCISE = Exercise(
             "The border of zeros is no part of x: cut it off on both sides.",
         ),
         Mistake(
+            "cuts the border off with a slice that is empty where there is none",
+            {
+                "np.zeros(W,": "np.zeros(W + 2 * padding,",
+                " - padding": "",
+                "< W": "< W + 2 * padding",
+                "return dx": "return dx[padding:-padding]",
+            },
+            "dx[0:-0] is dx[0:0]: it has no number at all. Say where it ends, counted from the left.",
+        ),
+        Mistake(
             "drops windows that hang over the edge",
             {_INSIDE: "if 0 <= q * stride - padding <= W - len(w):"},
             "A window that hangs over has taps on the picture, too. Ask each tap, not the window.",
@@ -200,16 +212,6 @@ EXERCISE = Exercise(
             "leaves out pixel 0",
             {"0 <= place": "0 < place"},
             "Pixels count from 0.",
-        ),
-        Mistake(
-            "leaves out the last tap",
-            {"range(len(w))": "range(len(w) - 1)"},
-            "`range(n)` ends at n - 1 already.",
-        ),
-        Mistake(
-            "leaves out the last window",
-            {"range(len(dy))": "range(len(dy) - 1)"},
-            "`range(n)` ends at n - 1 already.",
         ),
         Mistake(
             "averages where windows overlap",

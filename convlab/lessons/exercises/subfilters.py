@@ -11,7 +11,7 @@ from convlab.lessons.exercise import Exercise, Mistake
 
 
 def subfilter(w, stride, padding, row, col):
-    """Return the taps of w (R, S) that pixels (row, col) modulo the stride of dx meet."""
+    """Return the taps of w that pixels (row + i*stride, col + j*stride) of dx meet."""
     # your code here: turned, so that it slides over dy as any filter does
     r, s = (row + padding) % stride, (col + padding) % stride  # the first taps of that phase
     dense = w[r::stride, s::stride]
@@ -29,7 +29,7 @@ def _cases() -> Iterator[tuple]:
         (2, 3, 1, 1, 0, 0),  # stride 1: the whole filter
         (5, 4, 3, 1, 0, 1),
         (5, 7, 3, 2, 2, 0),
-        (2, 3, 3, 0, 2, 1),  # no tap reaches these rows
+        (2, 3, 3, 0, 1, 2),  # a filter smaller than the stride
     ):
         yield filled(rng, R, S), *others
     yield filled(rng, 7, 9, whole=False), 4, 3, 2, 3
@@ -127,16 +127,13 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "cuts the filter into contiguous pieces",
-            {
-                _DENSE: "w[r * -(-len(w) // stride) :, s * -(-w.shape[1] // stride) :]"
-                "[: -(-len(w) // stride), : -(-w.shape[1] // stride)]"
-            },
+            {_DENSE: "np.array_split(np.array_split(w, stride)[r], stride, axis=1)[s]"},
             "Neighbouring taps reach neighbouring pixels. Those that reach the same pixel, from "
             "neighbouring lines of dy, are `stride` apart.",
         ),
         Mistake(
             "takes every second tap, whatever the stride",
-            {"::stride": "::2"},
+            {"::stride": "::2", " % stride": " % 2"},
             "Two taps that reach the same pixel are `stride` apart.",
         ),
         Mistake(

@@ -39,8 +39,8 @@ def _answer(W, S, stride, padding, dilation) -> np.ndarray:
     """Of all widths that have as many outputs, the transposed convolution makes the least."""
 
     def outputs(width: int) -> int:
-        geometry = {"stride": (1, stride), "padding": (0, padding), "dilation": (1, dilation)}
-        return ConvProblem(1, 1, width, 1, 1, 1, S, **geometry).Q
+        shape = 1, 1, width, 1, 1, 1, S
+        return ConvProblem(*shape, stride=(1, stride), padding=(0, padding), dilation=(1, dilation)).Q
 
     size = W
     while size > 1 and size - 1 + 2 * padding > dilation * (S - 1) and outputs(size - 1) == outputs(W):
@@ -57,8 +57,8 @@ EXERCISE = Exercise(
     "`size` columns of these Q; and with this output_padding it makes W of them.",
     solution=transposed_size,
     why="The way back writes where the way there read: the last of Q windows begins (Q - 1) * stride after "
-    "the first, covers `reach` + 1 places, and what lies on padding is cut off. What the division "
-    "dropped, some columns fewer than the stride, comes back by nothing but being said.",
+    "the first, covers `reach` + 1 places, and what lies on padding is cut off. What the division dropped, "
+    "fewer columns than the stride, is not to be seen in Q: it has to be said.",
     hints=(
         "Q you know from notebook 01. For the way back, lay Q windows down: where does the first begin, and "
         "where does the last one end?",
@@ -115,7 +115,7 @@ EXERCISE = Exercise(
             "The last window does not end where it begins: it covers all of its taps.",
         ),
         Mistake(
-            "forgets the last tap",
+            "forgets the last tap on the way back",
             {"reach + 1 - 2": "reach - 2"},
             "From the first tap to the last it is `reach` columns, but the window covers one more.",
         ),
@@ -146,16 +146,13 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "rounds up on the way there",
-            {
-                "Q = (W + 2 * padding - reach - 1) // stride": "Q = -(-(W + 2 * padding - reach - 1) // "
-                "stride)"
-            },
+            {"(W + 2 * padding - reach - 1) // stride": "-((reach + 1 - W - 2 * padding) // stride)"},
             "A window that hangs over the last column does not count.",
         ),
         Mistake(
             "divides with a fraction",
             {"//": "/"},
-            "There is no half of a window. Just because the division drops something, the way back needs to "
+            "There is no half of a window. It is because the division drops something that the way back must "
             "be told.",
         ),
         Mistake(
@@ -180,14 +177,24 @@ EXERCISE = Exercise(
             "It says how many columns are *added* to what the transposed convolution makes by itself.",
         ),
         Mistake(
+            "comes back to W, always",
+            {"Q, size, W - size": "Q, W, 0"},
+            "Inputs of `stride` different widths share one Q. By itself the way back makes the smallest of "
+            "them.",
+        ),
+        Mistake(
+            "divides by the stride, and multiplies by it on the way back",
+            {
+                "(W + 2 * padding - reach - 1) // stride + 1": "W // stride",
+                _SIZE: "Q * stride",
+            },
+            "That is so only where filter and padding make up for each other. Lay the windows down, there "
+            "and back.",
+        ),
+        Mistake(
             "has output_padding in the size already",
             {"Q, size, W": "Q, W, W"},
             "`size` is what the transposed convolution makes without it.",
-        ),
-        Mistake(
-            "returns the size before Q",
-            {"Q, size, W": "size, Q, W"},
-            "First the way there, then the way back.",
         ),
     ),
 )

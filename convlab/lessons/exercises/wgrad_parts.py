@@ -14,7 +14,7 @@ from convlab.problem import ConvProblem
 
 
 def wgrad_parts(x, dy, R, S, stride, padding, size):
-    """Return dw (K, R, S, C), the sum of parts of `size` output pixels, first to last."""
+    """Return dw (K, R, S, C), summed in parts of `size` output pixels."""
     # your code here: sliding_window_view helps, as in your im2row
     C, K = x.shape[3], dy.shape[3]
     padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
@@ -41,11 +41,12 @@ def _cases() -> Iterator[tuple]:
 
     yield case(1, 2, 3, 1, 1, 1, 2, 1, 0, 2)
     yield case(1, 3, 4, 1, 1, 2, 2, 1, 0, 4)
-    line = [_LARGE, 0, 0, 2, 2, 2, -_LARGE, 4, 0, 7]  # parts of three: their sums are rounded as they add up
-    yield np.ones((2, 1, 5, 1), "f"), np.array(line, "f").reshape(2, 1, 5, 1), 1, 1, 1, 0, 3
+    # Each of four parts is exact in any order; they are rounded as they add up.
+    line = [_LARGE, 0, 0, 0, 6, 0, 6, 6, 0, 4, 0, -_LARGE, 3, 6]
+    yield np.ones((2, 1, 7, 1), "f"), np.array(line, "f").reshape(2, 1, 7, 1), 1, 1, 1, 0, 4
     yield case(1, 3, 4, 2, 1, 3, 2, 1, 1, 5)
     yield case(2, 5, 4, 1, 2, 3, 2, 2, 0, 3)
-    x, dy, *others = case(4, 3, 4, 2, 3, 2, 3, 1, 0, 4)  # a part is a picture
+    x, dy, *others = case(4, 3, 5, 2, 3, 2, 3, 1, 0, 6)  # a part is a picture
     x[2], dy[0], dy[2] = x[0], dy[0] * 2**20, dy[0] * -(2**20)
     yield x, dy, *others
     yield case(3, 6, 7, 2, 3, 2, 3, 2, 1, 7)
@@ -54,8 +55,8 @@ def _cases() -> Iterator[tuple]:
 
 def _answer(x, dy, R, S, stride, padding, size) -> np.ndarray:
     """Have the library sum up each part by itself, exactly; in float32 the parts are added."""
-    *_, K = dy.shape
-    problem = ConvProblem(*x.shape, K, R, S, stride=stride, padding=padding, dtype="float64")
+    (N, H, W, C), K = x.shape, dy.shape[3]
+    problem = ConvProblem(N, H, W, C, K, R, S, stride=stride, padding=padding, dtype="float64")
     part = np.arange(dy.size // K).reshape(*dy.shape[:3], 1) // size
     dw = np.zeros(problem.w_shape, np.float32)
     for number in range(part.max() + 1):
@@ -67,6 +68,11 @@ def _answer(x, dy, R, S, stride, padding, size) -> np.ndarray:
 _PAD = "((0, 0), (padding, padding), (padding, padding), (0, 0))"
 _LOOP = "for m in range(0, len(pixels), size):"
 _PART = "pixels[m : m + size].T @ rows[m : m + size]"
+_ONE_SUM = "has one sum that runs over all pixels"  # a product is free to add in another order than a loop
+_NO_PARTS = (
+    "A part begins at zero, and is summed up by itself. In float32 it matters whether small numbers meet "
+    "each other first, or a large sum."
+)
 
 EXERCISE = Exercise(
     notebook="09",
@@ -78,7 +84,7 @@ EXERCISE = Exercise(
     "they are cut the same way and added in the same order, whoever was done first, makes the sum the "
     "same to the last bit.",
     hints=(
-        "Without parts: which windows of x is dy[n, p, q, k] multiplied by, and over what does dw[k, r, s, "
+        "Without parts: which window of x is dy[n, p, q, k] multiplied by, and over what does dw[k, r, s, "
         "c] sum?",
         "With im2row's matrix (N*P*Q, R*S*C) and dy as a matrix (N*P*Q, K), dw is the second, transposed, "
         "times the first: a sum over all rows. A part is some rows of both.",
@@ -96,12 +102,8 @@ EXERCISE = Exercise(
             "So it may come about if each worker adds its part when it is done. In float32 another order is "
             "another sum: from the first to the last, whoever is done first.",
         ),
-        Mistake(
-            "has one sum that runs over all pixels",
-            {"(pixels), size)": "(pixels), 1)", "m : m + size": "m : m + 1"},
-            "A part begins at zero, and is summed up by itself. In float32 it matters whether small numbers "
-            "meet each other first, or a large sum.",
-        ),
+        Mistake(_ONE_SUM, {f"{_LOOP}\n        dw += {_PART}": "dw += pixels.T @ rows"}, _NO_PARTS),
+        Mistake(_ONE_SUM, {"(pixels), size)": "(pixels), 1)", "m : m + size": "m : m + 1"}, _NO_PARTS),
         Mistake(
             "adds the parts in float64",
             {"x.dtype": "np.float64"},
@@ -121,16 +123,6 @@ EXERCISE = Exercise(
             "after the other.",
         ),
         Mistake(
-            "adds the smallest parts first",
-            {
-                f"{_LOOP}\n        dw += {_PART}": f"parts = [{_PART} {_LOOP[:-1]}]\n"
-                "    for part in sorted(parts, key=lambda part: np.abs(part).sum()):\n"
-                "        dw += part"
-            },
-            "That is a good habit where sums should be exact. Here the order is given, so that it is the "
-            "same for everybody.",
-        ),
-        Mistake(
             "deals the pixels out like cards",
             {
                 _LOOP: "count = -(-len(pixels) // size)\n    for m in range(count):",
@@ -142,6 +134,16 @@ EXERCISE = Exercise(
             "makes `size` parts",
             {_LOOP: "count, size = size, -(-len(pixels) // size)\n    for m in range(0, len(pixels), size):"},
             "`size` is how many pixels a part has. How many parts there are follows from that.",
+        ),
+        Mistake(
+            "makes the parts as even as can be",
+            {
+                f"{_LOOP}\n        dw += {_PART}": "count = -(-len(pixels) // size)\n"
+                "    cut = zip(np.array_split(pixels, count), np.array_split(rows, count))\n"
+                "    for a, b in cut:\n"
+                "        dw += a.T @ b"
+            },
+            "A fixed order, too; but here every part has `size` pixels, and the last one what is left.",
         ),
         Mistake(
             "begins the parts anew with each picture",
@@ -194,25 +196,9 @@ EXERCISE = Exercise(
             "C).",
         ),
         Mistake(
-            "goes through the windows column by column",
-            {"(0, 1, 2, 4, 5, 3)": "(0, 2, 1, 4, 5, 3)"},
-            "A row of the matrix and its number of dy are those of one output pixel: q runs faster than p "
-            "in both.",
-        ),
-        Mistake(
             "ignores the stride",
             {"[:, ::stride, ::stride]": "[:, : dy.shape[1], : dy.shape[2]]"},
             "The window of output pixel (p, q) has its corner at (p * stride, q * stride).",
-        ),
-        Mistake(
-            "steps the taps by the stride",
-            {
-                "every = sliding_window_view(padded, (R, S), axis=(1, 2))[:, ::stride, ::stride]": "padded "
-                "= np.pad(padded, ((0, 0), (0, R * stride), (0, S * stride), (0, 0)))\n    every = "
-                "sliding_window_view(padded, (R * stride, S * stride), axis=(1, 2))\n    every = every[:, : "
-                "dy.shape[1], : dy.shape[2], :, ::stride, ::stride]"
-            },
-            "Stride moves the window; its taps stay neighbours.",
         ),
         Mistake(
             "ignores the padding",

@@ -1,6 +1,6 @@
 """Steepest descent on small batches, with momentum; it can be stopped at any moment, and goes on.
 
-    v = momentum * v + gradient          w = w - rate * v          as torch.optim.SGD has it
+    v = momentum * v + gradient + decay * w          w = w - rate * v          as torch.optim.SGD has it
 
 A step makes new arrays of all parameters, and when all are there, they become the state, in one assignment.
 So who stops it, by Ctrl-C or the stop button, finds it before a step or after it. Which pictures a step
@@ -20,7 +20,7 @@ import numpy as np
 from convlab.errors import ArrayError, ParameterError
 from convlab.networks.training.loss import SoftmaxCrossEntropy
 from convlab.networks.training.sequential import Sequential
-from convlab.support.checked import Count, Positive, checked
+from convlab.support.checked import Count, NotNegative, Positive, checked
 from convlab.support.checks import check_number
 from convlab.support.progress import shown
 
@@ -48,9 +48,11 @@ class Training:
     batch : int
         Pictures in a step; the last of an epoch may have fewer.
     rate : float
-        How far a step goes.
+        How far the first step goes; from there it falls to 0 in a straight line.
     momentum : float
-        The share of the last step that is added to the next: 0 to less than 1.
+        The share of the last step that is added to the next, from 0 to 1.
+    decay : float
+        How much of themselves the parameters lose: what the loss has no use for fades. torch's weight_decay.
     seed : int
         Of the order of the pictures, which is another one in each epoch.
 
@@ -71,17 +73,19 @@ class Training:
         pictures: np.ndarray,
         labels: np.ndarray,
         *,
-        epochs: Count = 10,
+        epochs: Count = 15,
         batch: Count = 32,
         rate: Positive = 0.05,
         momentum: Annotated[float, partial(check_number, least=0, most=1)] = 0.9,
+        decay: NotNegative = 0.01,
         seed: int = 0,
     ) -> None:
         network.check(pictures, labels)
         if not np.isfinite(pictures).all():
             raise ArrayError("pictures holds NaN or infinity; expected finite numbers")
         self.network, self.pictures, self.labels = network, pictures, labels
-        self.epochs, self.batch, self.rate, self.momentum, self.seed = epochs, batch, rate, momentum, seed
+        self.epochs, self.batch, self.seed = epochs, batch, seed
+        self.rate, self.momentum, self.decay = float(rate), float(momentum), float(decay)
         parameters = network.parameters
         self._state = State(0, parameters, [np.zeros_like(one) for one in parameters])
         self.losses: list[float] = []
@@ -115,6 +119,7 @@ class Training:
         ConvError
             If a loss is not finite; the network is as it was before that step.
         """
+        self.network.load(self._state.parameters)  # a stop may have come before the last of them
         first = self.step // self.steps_per_epoch
         for epoch in shown(range(first, self.epochs), "training: epochs", progress):
             while self.step < (epoch + 1) * self.steps_per_epoch:
@@ -124,9 +129,10 @@ class Training:
         """Take one step."""
         step, parameters, velocity = self._state
         self.network.load(parameters)
-        gradients = self._gradients(step)
-        velocity = [self.momentum * v + g for v, g in zip(velocity, gradients, strict=True)]
-        parameters = [w - self.rate * v for w, v in zip(parameters, velocity, strict=True)]
+        gradients, rate = self._gradients(step), self.rate * (1 - step / self.steps)
+        three = zip(parameters, velocity, gradients, strict=True)
+        velocity = [self.momentum * v + g + self.decay * w for w, v, g in three]
+        parameters = [w - rate * v for w, v in zip(parameters, velocity, strict=True)]
         self._state = State(step + 1, parameters, velocity)
         self.network.load(parameters)
 

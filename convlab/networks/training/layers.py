@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from math import sqrt
 from typing import Any
 
@@ -20,11 +21,10 @@ import numpy as np
 from convlab.api import conv2d
 from convlab.errors import ParameterError, ShapeError
 from convlab.gradients.api import bgrad, dgrad, wgrad
+from convlab.networks.graph import Node
 from convlab.problem import ConvProblem, check_computed
 from convlab.support.checked import Count, Threads, checked
 from convlab.support.checks import COMPUTES, check_array, check_axes, check_choice
-
-Shape = tuple[Count, Count, Count]  # of one picture: rows, columns, channels
 
 
 class Layer:
@@ -52,15 +52,9 @@ class Layer:
         """Bytes of the array that is kept."""
         return 0 if self.kept is None else self.kept.nbytes
 
-    @checked
-    def output_shape(self, shape: Shape) -> Shape:
-        """Return rows, columns and channels of y for those of x."""
-        return shape
-
-    @checked
-    def macs(self, N: Count) -> int:
-        """Return the multiply-adds of `forward` for N pictures, of convolutions alone."""
-        return 0
+    def node(self, name: str, x: Node) -> Node:
+        """Return what `forward` does with the array of a node, as a node of that name."""
+        raise NotImplementedError
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """Return y (N, P, Q, K) for x (N, H, W, C)."""
@@ -74,10 +68,10 @@ class Layer:
         """Return what was kept, if dy is the gradient of what came out then."""
         if self.kept is None:
             raise ParameterError(f"{type(self).__name__}.backward has nothing kept; expected forward before")
-        N, *shape = self.kept.shape
+        shape, dtype = self.kept.shape, self.kept.dtype.name
         if self.keeps == "input":
-            shape = list(self.output_shape((shape[0], shape[1], shape[2])))
-        check_array("dy", dy, (N, *shape), "(N, P, Q, K)", (self.kept.dtype.name,))
+            shape = self.node("y", Node("x", "input", (), shape, dtype)).shape
+        check_array("dy", dy, shape, "(N, P, Q, K)", (dtype,))
         return self.kept
 
 
@@ -134,13 +128,9 @@ class Conv(Layer):
         self.parameters = {"w": w.astype(problem.dtype), "bias": zeros.astype(problem.dtype)}
 
     @checked
-    def output_shape(self, shape: Shape) -> Shape:
-        _, P, Q, K = self.problem.y_shape
-        return P, Q, K
-
-    @checked
-    def macs(self, N: Count) -> int:
-        return replace(self.problem, N=N).macs
+    def node(self, name: str, x: Node) -> Node:
+        problem = replace(self.problem, N=x.shape[0])
+        return Node(name, "conv", (x.name,), problem.y_shape, x.dtype, problem=problem)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         check_pictures("x", x, self.problem.x_shape[1:], (self.problem.dtype,))
@@ -176,7 +166,9 @@ class Dense(Conv):
         As `Conv` has them.
     """
 
-    def __init__(self, shape: Shape, K: int, *, dtype: str = "float32", **options: Any) -> None:
+    def __init__(
+        self, shape: tuple[Count, Count, Count], K: int, *, dtype: str = "float32", **options: Any
+    ) -> None:
         H, W, C = shape
         super().__init__(ConvProblem(1, H, W, C, K, H, W, dtype=dtype), **options)
 
@@ -185,6 +177,10 @@ class ReLU(Layer):
     """The larger of each number and 0."""
 
     keeps = "output"
+
+    @checked
+    def node(self, name: str, x: Node) -> Node:
+        return Node(name, "relu", (x.name,), x.shape, x.dtype, relu=True)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         check_pictures("x", x)
@@ -210,9 +206,10 @@ class MaxPool(Layer):
         self.window = window
 
     @checked
-    def output_shape(self, shape: Shape) -> Shape:
-        H, W, C = shape
-        return H // self.window, W // self.window, C
+    def node(self, name: str, x: Node) -> Node:
+        N, H, W, C = x.shape
+        shape = N, H // self.window, W // self.window, C
+        return Node(name, "max_pool", (x.name,), shape, x.dtype, window=self.window, stride=self.window)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         check_pictures("x", x)
@@ -221,19 +218,21 @@ class MaxPool(Layer):
                 f"x has {x.shape[1]}x{x.shape[2]} pixels; expected multiples of the window, {self.window}"
             )
         self.kept = x
-        return self._windows(x).max(axis=-1)
+        return self._largest(x)
 
     def backward(self, dy: np.ndarray) -> np.ndarray:
         x = self._recall(dy)
-        winner = self._windows(x).argmax(axis=-1)[..., None]  # the first of those that are equal
-        dx = np.zeros((*dy.shape, self.window**2), dy.dtype)  # (N, P, Q, C, pixels of a window)
-        np.put_along_axis(dx, winner, dy[..., None], axis=-1)
-        N, P, Q, C = dy.shape
-        dx = dx.reshape(N, P, Q, C, self.window, self.window).transpose(0, 1, 4, 2, 5, 3)
-        return dx.reshape(x.shape)
+        dx, y, free = np.empty_like(x), self._largest(x), np.ones(dy.shape, bool)
+        for pixel, its in zip(self._pixels(x), self._pixels(dx), strict=True):
+            won = free & (pixel == y)  # of those that are equal the first
+            np.multiply(dy, won, out=its)
+            free &= ~won
+        return dx
 
-    def _windows(self, x: np.ndarray) -> np.ndarray:
-        """Return x (N, H, W, C) as (N, P, Q, C, pixels of a window)."""
-        (N, H, W, C), side = x.shape, self.window
-        rows = x.reshape(N, H // side, side, W // side, side, C)
-        return rows.transpose(0, 1, 3, 5, 2, 4).reshape(N, H // side, W // side, C, side * side)
+    def _largest(self, x: np.ndarray) -> np.ndarray:
+        return reduce(np.maximum, self._pixels(x))
+
+    def _pixels(self, x: np.ndarray) -> list[np.ndarray]:
+        """Return views (N, P, Q, C) of x: the first pixel of every window, the second of every one, ..."""
+        side = range(self.window)
+        return [x[:, row :: self.window, col :: self.window] for row in side for col in side]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
+from convlab.networks.graph import Node
 from convlab.networks.training.layers import Conv, Dense, Layer, MaxPool, ReLU, check_pictures
 from convlab.networks.training.loss import check_labels
 from convlab.problem import ConvProblem
-from convlab.support.checked import Computed, checked
+from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import check_array, check_instance
 
 
@@ -44,7 +45,7 @@ class Sequential:
                 "layers begin with no convolution; expected a Conv, which knows what it reads"
             )
         self.layers, self.dtype = layers, first.problem.dtype
-        self.input_shape = first.problem.x_shape[1:]  # (H, W, C)
+        self.input_shape = (first.problem.H, first.problem.W, first.problem.C)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """Return what the last layer makes of x (N, H, W, C)."""
@@ -115,14 +116,18 @@ class Sequential:
     @property
     def classes(self) -> int:
         """Scores that come out for each picture."""
-        shape = self.input_shape
-        for layer in self.layers.values():
-            shape = layer.output_shape(shape)
-        if shape[:2] != (1, 1):
-            raise ShapeError(
-                f"the last layer writes {shape[0]}x{shape[1]} pixels; expected one: end with a Dense"
-            )
-        return shape[2]
+        _, P, Q, classes = self.nodes(1)[-1].shape
+        if (P, Q) != (1, 1):
+            raise ShapeError(f"the last layer writes {P}x{Q} pixels; expected one: end with a Dense")
+        return classes
+
+    @checked
+    def nodes(self, N: Count) -> list[Node]:
+        """Return what `forward` does with N pictures, as the nodes of a graph; the first is its input."""
+        nodes = [Node("x", "input", (), (N, *self.input_shape), self.dtype)]
+        for name, layer in self.layers.items():
+            nodes.append(layer.node(name, nodes[-1]))
+        return nodes
 
 
 @checked
