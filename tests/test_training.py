@@ -488,6 +488,15 @@ def test_a_rate_too_large_is_named_with_its_step_and_what_to_try():
     assert np.isfinite(training.losses).all()
 
 
+def test_a_last_step_that_leads_nowhere_is_named_too():
+    data = load_digits()
+    pictures = 1e30 * data.pictures
+    training = Training(small(), pictures, data.labels, epochs=1, batch=len(pictures))
+    with pytest.raises(ConvError, match=r"rate=0\.05: the largest parameter after step 0 is (inf|nan); "):
+        training.run(progress=False)
+    assert all(np.isfinite(one).all() for one in training.network.parameters)
+
+
 WRONG = {
     "a label too large": (dict(labels=np.array([3, 10])), r"labels\[1\] is 10; expected 0 to 9"),
     "a label below 0": (dict(labels=np.array([-1, 0])), r"labels\[0\] is -1"),
@@ -520,7 +529,7 @@ def test_what_fits_no_layer_is_refused():
     for thing in (SoftmaxCrossEntropy().backward, lambda: Checkpointed(1, **small().layers).backward(0)):
         with pytest.raises(ConvError, match="nothing kept"):
             thing()
-    with pytest.raises(ConvError, match="5x4 pixels; expected multiples of the window, 2"):
+    with pytest.raises(ConvError, match="x has 5x4 pixels; MaxPool expected multiples of 2"):
         MaxPool(2).forward(np.zeros((1, 5, 4, 1)))
     relu = ReLU()
     relu.forward(np.zeros((1, 5, 4, 1)))
@@ -532,6 +541,15 @@ def test_what_fits_no_layer_is_refused():
         Sequential(conv=Conv(ConvProblem(1, 4, 4, 1, 1, 3, 3))).accuracy(
             np.zeros((1, 4, 4, 1), np.float32), np.zeros(1, int)
         )
+    conv = Conv(ConvProblem(1, 4, 4, 1, 2, 3, 3))
+    with pytest.raises(
+        ConvError, match=r"conv has shape \(1, 2, 2, 2\), float32; dense expected \(1, 2, 2, 3\)"
+    ):
+        Sequential(conv=conv, dense=Dense((2, 2, 3), 10))
+    with pytest.raises(ConvError, match=r"relu2 is the layer relu1; expected one that keeps its own array"):
+        Sequential(conv=conv, relu1=relu, relu2=relu)
+    with pytest.raises(ConvError, match="nodes have none that makes x; expected all, from the input on"):
+        checkpointing(small().nodes(1)[1:], 2)
     network = small()
     with pytest.raises(ConvError, match="parameters are 3 arrays; expected 4"):
         network.load(network.parameters[:3])
