@@ -457,19 +457,32 @@ def test_a_real_interrupt_stops_it_and_it_goes_on(monkeypatch):
     assert training.step == training.steps
 
 
-def test_the_bar_counts_epochs_and_goes_on_where_it_was(monkeypatch):
+def test_the_bar_counts_epochs_goes_away_at_a_stop_and_goes_on_where_it_was(monkeypatch):
     told = []
 
     def bar(items, label, show):
         told.append((list(items), label, show))
-        return items
+        try:
+            yield from items
+        finally:
+            told.append("away")
 
     monkeypatch.setattr(descent, "shown", bar)
-    training = fresh()
-    for _ in range(training.steps_per_epoch + 1):
-        training.take_step()
+    training, take_step = fresh(), Training.take_step
+
+    def interrupted(training):
+        if training.step == training.steps_per_epoch + 1:
+            raise KeyboardInterrupt
+        take_step(training)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "take_step", interrupted)
+        with pytest.raises(KeyboardInterrupt) as stop:  # keeps all frames alive, as Jupyter does
+            training.run()
+    assert told == [([0, 1], "training: epochs", True), "away"]
+    del stop
     training.run()
-    assert told == [([1], "training: epochs", True)]
+    assert told[2:] == [([1], "training: epochs", True), "away"]
 
 
 # -- bad input ---------------------------------------------------------------------------------------------

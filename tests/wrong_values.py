@@ -215,6 +215,7 @@ def rows() -> dict[str, Call]:
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
     from convlab.networks import load_model
+    from convlab.networks.graph import Node
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
 
@@ -503,12 +504,14 @@ def rows() -> dict[str, Call]:
     )
     row(f"{of}layers.Dense", shape=(5, 6, 2), K=3, dtype="float32")
     row(f"{of}layers.MaxPool", window=2)
-    nodes, its = tiny.nodes(1), {"name": TEXT}
+    its = {"name": TEXT}
     windows = pool.forward(np.ones((1, 5, 5, 4), np.float32))
     conv.forward(x)
     for layer, before, after in ((conv, x, y), (pool, np.ones((1, 5, 5, 4), np.float32), windows)):
         name = f"{of}layers.{type(layer).__name__}"
-        row(f"{name}.node", layer.node, name="y", x=nodes[0], right=its)
+        row(
+            f"{name}.node", layer.node, name="y", x=Node("x", "input", (), before.shape, "float32"), right=its
+        )
         row(f"{name}.forward", layer.forward, x=before)
         row(f"{name}.backward", layer.backward, dy=after)
     row(f"{of}sequential.Sequential", trusted=True)  # all its arguments are layers, by their names
@@ -527,7 +530,7 @@ def rows() -> dict[str, Call]:
         **{"network": tiny, "pictures": x, "labels": labels, **settings},
         right={"epochs": {"10**30"}, "rate": TIMES, "momentum": {"0"}, "decay": TIMES | {"0"}, "seed": WHOLE},
     )
-    row(f"{of}checkpointing.checkpointing", nodes=nodes, every=1, right={"every": {"10**30"}})
+    row(f"{of}checkpointing.checkpointing", nodes=tiny.nodes(1), every=1, right={"every": {"10**30"}})
     less = networks.Checkpointed(1, conv=networks.Conv(problem, backend="numpy"))
 
     def there_and_back(dy):

@@ -12,6 +12,7 @@ Robbins & Monro 1951, doi:10.1214/aoms/1177729586; Polyak 1964, doi:10.1016/0041
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -121,9 +122,10 @@ class Training:
         """
         self.network.load(self._state.parameters)  # a stop may have come before the last of them
         first = self.step // self.steps_per_epoch
-        for epoch in shown(range(first, self.epochs), "training: epochs", progress):
-            while self.step < (epoch + 1) * self.steps_per_epoch:
-                self.take_step()
+        with closing(shown(range(first, self.epochs), "training: epochs", progress)) as epochs:
+            for epoch in epochs:
+                while self.step < (epoch + 1) * self.steps_per_epoch:
+                    self.take_step()
 
     def take_step(self) -> None:
         """Take one step.
