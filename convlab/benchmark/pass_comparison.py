@@ -21,8 +21,7 @@ from convlab.benchmark.layers import Workload
 from convlab.benchmark.passes import PASSES, pass_material, rounding
 from convlab.benchmark.roofline_points import Point, point
 from convlab.gradients.api import plan_dgrad, plan_wgrad
-from convlab.gradients.spec import choose
-from convlab.gradients.tables import WGRAD, dgrad_order
+from convlab.gradients.select import choose
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
@@ -82,8 +81,7 @@ def _by_auto(pass_: str, problem: ConvProblem) -> str:
     """Return which algorithm "auto" takes for a pass on one thread."""
     if pass_ == "fprop":
         return fastest(problem, "cpu", 1, Memory(), include_packing=True)[0].name
-    order = dgrad_order(problem) if pass_ == "dgrad" else WGRAD
-    return choose(problem, order, "auto", "cpu", 1, Memory()).algorithm.name
+    return choose(problem, pass_, "auto", "cpu", 1, Memory()).algorithm.name
 
 
 @checked
