@@ -218,6 +218,9 @@ def bench_cpu(
     layers: Annotated[
         str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
     ] = "",
+    part: Annotated[
+        str, typer.Option(metavar="PART", help="Only this part; passes: forwards and backwards.")
+    ] = "",
     baselines: Annotated[
         bool, typer.Option("--baselines/--no-baselines", help="Measure NumPy, SciPy, PyTorch too.")
     ] = True,
@@ -229,14 +232,16 @@ def bench_cpu(
     from datetime import datetime
 
     from convlab.benchmark import bench, report, saved
-    from convlab.benchmark.baselines import BASELINES
     from convlab.benchmark.layers import check_words
+    from convlab.benchmark.pass_baselines import EVERY
+    from convlab.benchmark.suite import Suite
     from convlab.support.progress import Steps
     from convlab.support.tables import as_text
     from convlab.workspace import folders, notebooks
 
     if layers:
         check_words(layers)
+    Suite.check_part(part)
     name = f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
     save = save or notebooks.ROOT / "work" / "measurements" / name
     path = folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
@@ -245,7 +250,8 @@ def bench_cpu(
             path,
             quick=quick,
             words=layers,
-            baselines=BASELINES.values() if baselines else (),
+            part=part,
+            baselines=EVERY if baselines else (),
             on_start=steps.expect,
             on_task=lambda task: steps.begin(f"{task.part}: {task.label}"),
         )

@@ -160,6 +160,13 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "it takes about twice as many": lambda: f"it takes about {factor(fft_over(31, 3))} as many",
         "three quarters of the gain": Given("the next sentence answers"),
     },
+    "09": {
+        "take 14 times as long as that of the input": Told("burn"),
+        "21.8 ms against 1.49 ms (burn, pull request 5428)": Told("burn"),
+        "took 6.9 times its forward pass (burn, issue 5759)": Told("burn"),
+        "CUTLASS 2.7 strided": Told("CUTLASS"),
+        "(pull request 75141)": Told("Paddle"),
+    },
     "10": {
         "sectors of 32 bytes: eight numbers": lambda: (
             f"sectors of {SECTOR} bytes: {word(SECTOR / WORD)} numbers"

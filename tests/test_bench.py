@@ -20,6 +20,7 @@ from convlab.benchmark import baselines, bench, dukhan_2019, layers, saved, suit
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
+from convlab.benchmark.passes import PASSES
 from convlab.cli import app
 from convlab.cost.phases import OVERHEADS
 from convlab.machine import container, system
@@ -43,6 +44,7 @@ def tiny(monkeypatch):
         "product": [Workload("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
         "convolutions": [SQUARE, POINT],
         "depthwise": [DEPTH],
+        "trained": [STRIDED],
         "other_networks": [OTHER],
         "five_by_five": [STRIDED],
     }.items():
@@ -80,7 +82,7 @@ def test_a_whole_run(tiny, tmp_path):
     run = saved.read(path)
     assert run.header["complete"]
     assert run.header["command"] == "convlab bench cpu"
-    every = "product layers depthwise networks threads paper"
+    every = "product layers depthwise networks passes threads paper"
     assert {row.part for row in run.rows} == set(every.split())
     serving = [name for name, one in ALGORITHMS.items() if not one.supports(SQUARE.problem)]
     here = [name for name, one in BASELINES.items() if not one.missing()]
@@ -170,6 +172,18 @@ def test_without_baselines_and_by_name(tiny, tmp_path):
     assert all(row.ours for row in run.rows)
 
 
+def test_one_part_alone(tiny, tmp_path):
+    done = convlab("--part", "passes", "--save", tmp_path / "run.csv")
+    assert done.exit_code == 0, done.output
+    run = saved.read(tmp_path / "run.csv")
+    assert run.header["command"] == "convlab bench cpu --part passes"
+    assert {(row.part, row.layer) for row in run.rows} == {("passes", "strided")}
+    assert {row.pass_ for row in run.rows} == set(PASSES)
+    assert {row.problem.N for row in run.rows} == {suite.IMAGES}
+    assert {"zeros inserted", "whole picture"} <= {row.candidate for row in run.rows if not row.ours}
+    assert "strided" in done.output
+
+
 def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_path, monkeypatch):
     form = ALGORITHMS["indirect"].forms["cpu"]
 
@@ -199,7 +213,7 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
     assert "interrupted" in done.stderr
     run = saved.read(tmp_path / "run.csv")
     assert not run.header["complete"]
-    before = {"product", "layers", "depthwise", "networks", "threads"}
+    before = {"product", "layers", "depthwise", "networks", "passes", "threads"}
     assert {row.part for row in run.rows} == before
     assert "indirect" in done.output
 
@@ -305,6 +319,7 @@ def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, 
     [
         (["--layers", "alexnext"], "--layers='alexnext' chooses no layer"),
         (["--layers", "x" * 5000], "chooses no layer"),
+        (["--part", "backwards"], "--part='backwards'; expected one of product, layers, depthwise"),
         (["--save", "{tmp}"], "is a folder; expected a file"),
         (["--save", "{tmp}/file/run.csv"], "expected a folder that can be written to"),
         (["fast"], "fast"),

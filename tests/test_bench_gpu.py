@@ -35,6 +35,7 @@ from convlab.benchmark.saved import GPU, Measurement, Row
 from convlab.cli import app
 from convlab.errors import UnsupportedError
 from convlab.gpu.device import Gpu, simulated
+from convlab.gpu.fill import fill
 from convlab.gpu.launch_args import as_launched
 from convlab.oracle import reference, reference_at
 from tools.bench_gpu import device_tests, report, run, steps
@@ -527,7 +528,7 @@ def test_kernels_of_the_roofs_do_what_they_say():
         source, target = device.put(values), device.empty(2048, np.float32)
         kernels.copier(device, source, target)()
         np.testing.assert_array_equal(device.get(target), values)
-        kernels.fill(device, target, 3.0)
+        fill(device, target, 3.0)
         assert (device.get(target) == 3).all()
         y = device.empty(512, np.float32)
         device.launch(roofs.multiply_add(), 2, 256, y, np.float32(0), 2)

@@ -47,6 +47,7 @@ def put(y, where, value):
         (lambda y, *a: -y, "signs"),
         (lambda y, *a: y.reshape(-1), "of another shape"),
         (lambda y, *a: y[:, :-1], "too little of it along P"),
+        (lambda y, *a: y[:, :0], "too little of it along P"),
         (lambda y, *a: np.pad(y, ((0, 0), (0, 1), (0, 1), (0, 0))), "too much of it along P and Q"),
         (lambda y, *a: 2 * y, "2 times too large"),
         (lambda y, *a: y / 4, "4 times too small"),

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from right_answers import RIGHT
 
+from convlab import ConvProblem, dgrad
 from convlab.lessons import EXERCISES, check
 from convlab.lessons.exercise import MARK
 
@@ -74,6 +76,21 @@ def test_what_is_to_be_mended_is_handed_out_with_its_faults():
     note = check("mend", names["mend"])
     assert note.good is False
     assert note.diagnosis == str(EXERCISES["mend"].mistakes[0])
+
+
+def test_subfilters_slid_over_dy_are_the_gradient():
+    stride, padding, far = 3, 2, 9
+    problem = ConvProblem(1, 9, 13, 1, 1, 5, 4, stride=stride, padding=padding, dtype="float64")
+    rng = np.random.default_rng(1)
+    dy, w = rng.standard_normal(problem.y_shape), rng.standard_normal(problem.w_shape)
+    dx = dgrad(problem, dy, w)[0, :, :, 0]
+    for row, col in np.ndindex(stride, stride):
+        small = EXERCISES["subfilters"].solution(w[0, :, :, 0], stride, padding, row, col)
+        windows = sliding_window_view(np.pad(dy[0, :, :, 0], far), small.shape)
+        p, q = ((i + padding) // stride + 1 + far for i in (row, col))  # behind the last line that is read
+        expected = dx[row::stride, col::stride]
+        made = np.einsum("pqrs,rs->pq", windows, small)[p - small.shape[0] :, q - small.shape[1] :]
+        assert np.allclose(made[: expected.shape[0], : expected.shape[1]], expected)
 
 
 def test_every_file_is_in_the_table():

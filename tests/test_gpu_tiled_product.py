@@ -435,7 +435,7 @@ def built(tile, arch, algorithm="implicit_gemm", width=4, dtype="float32"):
         np.zeros(4, {"precomputed_gemm": "u4", "indirect": "i4"}.get(algorithm, dtype)),
     )
     kernel = tiled_product(tile, source, width, 4, dtype)
-    matrix = (0,) * 11
+    matrix = (0,) * 13
     return assemble(kernel, flat, table, flat, flat, shape(problem, tile), matrix, arch=arch)
 
 

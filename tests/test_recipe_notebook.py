@@ -42,10 +42,10 @@ def copy(tmp_path_factory):
     widgets.write_text(text, encoding="utf-8")
     exercises = folder / "convlab" / "lessons" / "exercises" / "__init__.py"
     text = exercises.read_text(encoding="utf-8").replace("import (\n", "import (\n    reach,\n", 1)
-    before, after = text.split("    *(copy,", 1)  # the first of notebook 10
-    exercises.write_text(f"{before}    reach,\n    *(copy,{after}", encoding="utf-8")
-    (folder / "tests" / "right_answers" / "n09.py").write_text(RIGHT.search(RECIPE)[1], encoding="utf-8")
-    _notebook(folder / "notebooks" / "09_dilation.ipynb")
+    table, after = text.split(")\n\nEXERCISES", 1)  # behind the last notebook
+    exercises.write_text(f"{table}    reach,\n)\n\nEXERCISES{after}", encoding="utf-8")
+    (folder / "tests" / "right_answers" / "n19.py").write_text(RIGHT.search(RECIPE)[1], encoding="utf-8")
+    _notebook(folder / "notebooks" / "19_dilation.ipynb")
     return folder
 
 
@@ -95,9 +95,9 @@ def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
     except NoBrowserError as reason:
         pytest.skip(str(reason))
     said = run(copy, "tools.stills")
-    assert re.findall(r"photographed: (\S+),", said) == ["dilated_taps.png", "dilated_taps-09.png"]
-    assert "opens with another picture: 09_dilation.ipynb" in said
-    assert (copy / "convlab" / "widgets" / "dilated_taps-09.png").stat().st_size > 3000
+    assert re.findall(r"photographed: (\S+),", said) == ["dilated_taps.png", "dilated_taps-19.png"]
+    assert "opens with another picture: 19_dilation.ipynb" in said
+    assert (copy / "convlab" / "widgets" / "dilated_taps-19.png").stat().st_size > 3000
 
 
 def test_its_tests_pass(copy):

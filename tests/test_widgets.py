@@ -39,6 +39,7 @@ from convlab.widgets import (
     Spectra,
     TileByTile,
     TilingExplorer,
+    TransposedWindow,
     WarpMicroscope,
     WinogradTile,
     predicted_data,
@@ -94,6 +95,11 @@ def widget(request):
         (TilingExplorer, {"batch": 2}, "batch=2; expected one of 1, 8, 32"),
         (TilingExplorer, {"gpu": "TPU"}, "gpu='TPU'; expected one of A100"),
         (TilingExplorer, {"tiling": Tiling(block_m=100)}, "block_m='100'; expected one of 8, 16"),
+        (TransposedWindow, {"H": 6}, "H=6; expected an integer from 2 to 5"),
+        (TransposedWindow, {"taps": 0}, "taps=0; expected an integer from 1 to 5"),
+        (TransposedWindow, {"view": "gather"}, "view='gather'; expected one of scatter, zeros, subfilters"),
+        (TransposedWindow, {"output_padding": 2}, "output_padding[0]=2; expected less than the stride (2)"),
+        (TransposedWindow, {"H": 2, "taps": 1, "stride": 1, "padding": 2}, "P would be -2"),
         (RooflineExplorer, {"machine": "abacus"}, "machine='abacus'; expected one of zen4_cpu, amd_epyc"),
         (RooflineExplorer, {"machine": "here"}, "machine='here'"),
         (RooflineExplorer, {"algorithm": "magic"}, "algorithm='magic'; expected one of direct"),
@@ -409,8 +415,9 @@ def test_page_carries_the_present_state(widget):
         (Im2colFills(3, 3), {"padding": 0, "H": 2}),
         (TileByTile(3, 3), {"padding": 0, "H": 2}),
         (of_own(OWN), {"own": OWN | {"R": 9}}),
+        (TransposedWindow(2, 2, 2), {"stride": 1, "padding": 2}),
     ],
-    ids=("sliding", "filling", "tiles", "memory"),
+    ids=("sliding", "filling", "tiles", "memory", "transposed"),
 )
 def test_a_knob_turned_too_far_still_shows(widget, turn):
     for name, value in turn.items():
@@ -442,6 +449,38 @@ def test_a_new_algorithm_appears_by_itself(monkeypatch):
     assert own.own_refusals["reasons"]["brand_new"] == "it wants an odd number of rows"
     own.own = {**own.own, "H": 9}
     assert "brand_new" not in own.own_refusals["reasons"]
+
+
+def test_three_ways_make_one_output():
+    shown = TransposedWindow(output_padding=1)
+    products = [
+        TransposedWindow(output_padding=1, view=view).products for view in ("scatter", "zeros", "subfilters")
+    ]
+    assert {one.pixel for one in products} == {shown.overlaps.sum()}
+    assert [one.inserted > 0 for one in products] == [False, True, False]
+    assert shown.y.shape == shown.overlaps.shape == shown.problem.x_shape[1:3] == (8, 10)
+    shown.stride = 1  # the output padding is too large for it
+    assert "expected less than the stride (1)" in shown.words()
+
+
+@pytest.mark.parametrize(
+    ("taps", "stride", "words"),
+    [
+        (3, 2, "3 is no multiple of the stride 2: the parts of the filter have 1, 2 or 4 taps"),
+        (5, 3, "the parts of the filter have 1, 2 or 4 taps, and that is the checkerboard"),
+        (4, 2, "each part of the filter has 4 taps, and there is no checkerboard"),
+        (2, 2, "each part of the filter has 1 tap, and there is no checkerboard"),
+        (3, 1, "the filter is one part of 9 taps"),
+        (1, 2, "23 of the 35 outputs take no product and stay 0"),
+    ],
+)
+def test_a_checkerboard_and_why(taps, stride, words):
+    """What is said of the overlaps is so, where no border is near."""
+    shown = TransposedWindow(5, 5, taps, stride=stride)
+    inside = shown.overlaps[taps - 1 : 1 - taps or None, taps - 1 : 1 - taps or None]
+    parts = {len(range(a, taps, stride)) * len(range(b, taps, stride)) for a, b in np.ndindex(stride, stride)}
+    assert set(inside.ravel()) == parts
+    assert words in TransposedWindow(3, 4, taps, stride=stride).words()
 
 
 @pytest.mark.parametrize("dimensions", [1, 2])

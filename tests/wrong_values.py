@@ -186,6 +186,9 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "cpu.jit.njit": "Numba looks at its options, and says in its own words what is wrong",
     "gpu.kernels.kernel": "Numba looks at its options, and says in its own words what is wrong",
     "gpu.kernels.device_function": "as `kernel`",
+    "networks.training.layers.Layer.forward": "each layer has its own",
+    "networks.training.layers.Layer.backward": "each layer has its own",
+    "networks.training.layers.Layer.node": "each layer has its own",
 }
 
 # -- the calls ---------------------------------------------------------------------------------------------
@@ -194,7 +197,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
 def rows() -> dict[str, Call]:
     """Return a right call of every public function and method, by name."""
     import convlab
-    from convlab import ConvProblem, figures, plan
+    from convlab import ConvProblem, figures, networks, plan
     from convlab.algorithms.tensor_core import TILES
     from convlab.auto.speeds import speeds as current_speeds
     from convlab.auto.timing import Timing
@@ -486,6 +489,57 @@ def rows() -> dict[str, Call]:
     row("networks.executor.Executor.run", ready.run, photo=photo)
     row("networks.executor.Executor.profile", ready.profile, photo=photo, rounds=1, progress=False)
 
+    # a network that learns
+    of = "networks.training."
+    conv, pool = networks.Conv(problem, backend="numpy"), networks.MaxPool(5)
+    tiny = networks.Sequential(conv=conv, dense=networks.Dense((5, 6, 2), 3, backend="numpy"))
+    row(
+        f"{of}layers.Conv",
+        problem=problem,
+        seed=0,
+        backend="numpy",
+        threads=1,
+        right={"seed": WHOLE | {"(0, 1, 2)"}},
+    )
+    row(f"{of}layers.Dense", shape=(5, 6, 2), K=3, dtype="float32")
+    row(f"{of}layers.MaxPool", window=2)
+    nodes, its = tiny.nodes(1), {"name": TEXT}
+    windows = pool.forward(np.ones((1, 5, 5, 4), np.float32))
+    conv.forward(x)
+    for layer, before, after in ((conv, x, y), (pool, np.ones((1, 5, 5, 4), np.float32), windows)):
+        name = f"{of}layers.{type(layer).__name__}"
+        row(f"{name}.node", layer.node, name="y", x=nodes[0], right=its)
+        row(f"{name}.forward", layer.forward, x=before)
+        row(f"{name}.backward", layer.backward, dy=after)
+    row(f"{of}sequential.Sequential", trusted=True)  # all its arguments are layers, by their names
+    scores, labels = tiny.forward(x), np.zeros(1, int)
+    row(f"{of}sequential.Sequential.nodes", tiny.nodes, N=1)
+    row(f"{of}sequential.Sequential.forward", tiny.forward, x=x)
+    row(f"{of}sequential.Sequential.backward", tiny.backward, dy=scores)
+    row(f"{of}sequential.Sequential.load", tiny.load, parameters=tiny.parameters)
+    row(f"{of}sequential.Sequential.predict", tiny.predict, pictures=x)
+    for name in ("accuracy", "check"):
+        row(f"{of}sequential.Sequential.{name}", getattr(tiny, name), pictures=x, labels=labels)
+    row(f"{of}sequential.digits_network", seed=0, dtype="float32", right={"seed": WHOLE})
+    settings = {"epochs": 1, "batch": 1, "rate": 0.1, "momentum": 0.5, "decay": 0.1, "seed": 0}
+    row(
+        f"{of}descent.Training",
+        **{"network": tiny, "pictures": x, "labels": labels, **settings},
+        right={"epochs": {"10**30"}, "rate": TIMES, "momentum": {"0"}, "decay": TIMES | {"0"}, "seed": WHOLE},
+    )
+    row(f"{of}checkpointing.checkpointing", nodes=nodes, every=1, right={"every": {"10**30"}})
+    less = networks.Checkpointed(1, conv=networks.Conv(problem, backend="numpy"))
+
+    def there_and_back(dy):
+        less.forward(x)
+        return less.backward(dy)
+
+    row(f"{of}checkpointing.Checkpointed", every=1, trusted=True)
+    row(f"{of}checkpointing.Checkpointed.forward", less.forward, x=x)
+    row(f"{of}checkpointing.Checkpointed.backward", there_and_back, dy=y)
+    training = networks.Training(tiny, x, labels, **settings)
+    row(f"{of}descent.Training.run", training.run, progress=False)
+
     # pictures
     row(
         "figures.charts.bars",
@@ -714,6 +768,18 @@ def rows() -> dict[str, Call]:
         tiling=Tiling(),
         compiled={},
         right={"layer": set(), "compiled": {"{}"}},
+    )
+    row(
+        "widgets.transposed_window.TransposedWindow",
+        H=3,
+        W=4,
+        taps=3,
+        stride=2,
+        padding=1,
+        output_padding=1,
+        view="zeros",
+        step=0,
+        right={name: {"0"} for name in ("padding", "output_padding", "step")},
     )
     row(
         "widgets.warp_microscope.WarpMicroscope",

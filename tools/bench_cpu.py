@@ -23,10 +23,10 @@ from convlab.auto.autotune import HOPELESS
 from convlab.auto.ranking import predicted
 from convlab.auto.timing import alone
 from convlab.benchmark import layers, report, saved
-from convlab.benchmark.baselines import BASELINES
 from convlab.benchmark.bench import INTERRUPTED, bench_cpu
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
+from convlab.benchmark.pass_baselines import EVERY
 from convlab.benchmark.saved import Row
 from convlab.benchmark.suite import Suite, Task
 from convlab.errors import ConvError
@@ -44,6 +44,8 @@ _AUTOTUNE = Effort(rounds=7, most=31, budget=0.2, patience=float("inf"))
 
 class WholeSuite(Suite):
     """The suite with the parts for authors."""
+
+    PARTS = (*Suite.PARTS, "autotune", "stacks", "first")
 
     def tasks(self) -> list[Task]:
         """Return the tasks, in order."""
@@ -85,13 +87,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench_cpu", description=__doc__.split("\n")[0])
     parser.add_argument("--save", type=Path, required=True, metavar="FILE", help="where the times go")
     parser.add_argument("--layers", default="", metavar="NAME", help="only layers whose name holds this")
+    parser.add_argument(
+        "--part", default="", metavar="PART", help=f"only one of {', '.join(WholeSuite.PARTS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="one layer of each class")
     given = parser.parse_args(arguments)
     try:
         if given.layers:
             layers.check_words(given.layers)
+        WholeSuite.check_part(given.part)
         path = folders.replaceable(given.save, "--save", saved.is_ours, saved.OURS)
-        measurement, stopped = measure(path, quick=given.quick, words=given.layers)
+        measurement, stopped = measure(path, quick=given.quick, words=given.layers, part=given.part)
     except ConvError as error:
         print(f"convlab: {error}", file=sys.stderr)
         return 2
@@ -122,7 +128,7 @@ def networks_table(measurement: saved.Measurement) -> list[TextTable]:
 
 def measure(path: Path, **options) -> tuple[saved.Measurement, str | None]:
     """Measure this machine with everything that is at hand; see `bench_cpu`."""
-    blas, baselines = {"NumPy": second_blas.kernel()}, list(BASELINES.values())
+    blas, baselines = {"NumPy": second_blas.kernel()}, list(EVERY)
     also = {"blas": blas}
     with ExitStack() as stack:
         progress = stack.enter_context(Steps())

@@ -3,7 +3,9 @@
     comparison       candidates on one layer, checked, then timed in turns
     baselines        what ours are held against: NumPy, SciPy, PyTorch
     layers           the layers of real networks, as workloads
-    suite, bench     `convlab bench cpu`; `report` is what it says
+    passes           fprop, dgrad and wgrad of a layer, and their answers in float64
+    pass_comparison  candidates for a pass; `pass_baselines`: autograd, and ways that are slow
+    suite, bench     `convlab bench cpu`; `report` is what it says, `pass_report` of the passes
     saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
     model_error      what the model of "auto" predicts of a saved run; `model_error_tables` tells it
     roofline         the roofs of a machine, or those that `datasheets` promise; `roofline_points` below them
@@ -27,6 +29,9 @@ def _offer() -> dict[str, Any]:
     from convlab.benchmark.gpu.ladders import ladders
     from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
     from convlab.benchmark.layers import Workload
+    from convlab.benchmark.pass_baselines import whole_picture, with_zeros, zeros_inserted
+    from convlab.benchmark.pass_comparison import measure_passes
+    from convlab.benchmark.passes import pass_material, read_and_written
     from convlab.benchmark.read_bandwidth import read_speeds
     from convlab.benchmark.roofline_points import compulsory_bytes, points
     from convlab.benchmark.saved_runs import CPU, runs

@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Baseline:
-    """One way to compute a convolution that is not ours.
+    """One way to compute a convolution, or a gradient of one, that is not ours.
 
     Attributes
     ----------
@@ -51,13 +51,15 @@ class Baseline:
     library, package : str
         Its name for people, and the name it is imported by.
     prepare : callable
-        ``prepare(problem, x, w, threads)`` returns a `Call`.
+        ``prepare(problem, x, w, threads)`` returns a `Call`; of a gradient its two operands are given.
     refuses : callable
         ``refuses(problem)`` returns the reason why it cannot serve a problem, or None.
     needs : callable
         ``needs()`` imports the library; an error if it has been built without what this is made of.
     rounding : float
         How far its output may be off, as `Algorithm.rounding`.
+    pass_ : str
+        What it computes: "fprop", or a gradient, "dgrad" or "wgrad" (`pass_baselines`).
     """
 
     name: str
@@ -67,6 +69,7 @@ class Baseline:
     refuses: Callable[[ConvProblem], str | None]
     needs: Callable[[], object]
     rounding: float = 1.0
+    pass_: str = "fprop"
 
     def missing(self) -> str | None:
         """Return why it cannot run here, or None if it can."""
@@ -132,24 +135,25 @@ def _pad(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
 
 
 def _torch_eager(problem, x, w, threads, contiguous=False):
-    x_, w_ = _torch_arrays(x, w, threads)
+    x_, w_ = torch_arrays(x, w, threads=threads)
     if contiguous:
         x_, w_ = x_.contiguous(), w_.contiguous()  # NCHW and KCRS in memory too
-    convolve, padding = _torch().nn.functional.conv2d, _both_sides(problem)
+    convolve, padding = load_torch().nn.functional.conv2d, one_side(problem)
     step = problem.stride, padding, problem.dilation, problem.groups
-    return Call(lambda: convolve(x_, w_, None, *step), _from_torch)
+    return Call(lambda: convolve(x_, w_, None, *step), from_torch)
 
 
 def _onednn_prepacked(problem, x, w, threads):
-    x_, w_ = _torch_arrays(x, w, threads)
-    padding, steps, between = _both_sides(problem), problem.stride, problem.dilation
+    x_, w_ = torch_arrays(x, w, threads=threads)
+    padding, steps, between = one_side(problem), problem.stride, problem.dilation
     (reorder, convolve), groups = _onednn(), problem.groups
     packed = reorder(w_.contiguous(), padding, steps, between, groups, list(x_.shape))
     rest = None, padding, steps, between, groups, "none", [], ""  # no bias, nothing done after it
-    return Call(lambda: convolve(x_, packed, *rest), _from_torch)
+    return Call(lambda: convolve(x_, packed, *rest), from_torch)
 
 
-def _torch():
+def load_torch():
+    """Return PyTorch; it is loaded then."""
     import torch
 
     return torch
@@ -157,29 +161,33 @@ def _torch():
 
 def _onednn():
     """Return oneDNN's two operations; PyTorch can be built without them."""
-    return _torch().ops.mkldnn._reorder_convolution_weight, _torch().ops.mkldnn._convolution_pointwise
+    operations = load_torch().ops.mkldnn
+    return operations._reorder_convolution_weight, operations._convolution_pointwise
 
 
-def _torch_arrays(x, w, threads):
-    """Return x and w as PyTorch names their axes, NCHW and KCRS; in memory they stay NHWC and KRSC."""
-    torch = _torch()
+def torch_arrays(*arrays: np.ndarray, threads: int):
+    """Return arrays as PyTorch names their axes, x NCHW and w KCRS; in memory they stay NHWC and KRSC."""
+    torch = load_torch()
     torch.set_grad_enabled(False)
     torch.set_num_threads(threads)
-    return tuple(torch.from_numpy(array).permute(0, 3, 1, 2) for array in (x, w))
+    return tuple(torch.from_numpy(array).permute(0, 3, 1, 2) for array in arrays)
 
 
-def _from_torch(y) -> np.ndarray:
+def from_torch(y) -> np.ndarray:
+    """Return what PyTorch computed in our order of axes."""
     return y.permute(0, 2, 3, 1).numpy()
 
 
-def _both_sides(problem: ConvProblem) -> list[int]:
+def one_side(problem: ConvProblem) -> list[int]:
+    """Return the padding as PyTorch wants it: of the first side, for the other is the same."""
     return [before for before, _ in problem.padding]
 
 
 # -- what they refuse --------------------------------------------------------------------------------------
 
 
-def _no_groups(problem: ConvProblem) -> str | None:
+def no_groups(problem: ConvProblem) -> str | None:
+    """Return why a way for one group cannot serve a problem, or None if it can."""
     return "it has no groups" if problem.groups > 1 else None
 
 
@@ -198,10 +206,12 @@ def torch_refuses(problem: ConvProblem) -> str | None:
 BASELINES: dict[str, Baseline] = {
     one.name: one
     for one in (
-        Baseline("NumPy", "NumPy", "numpy", numpy_im2col, _no_groups, lambda: np),
+        Baseline("NumPy", "NumPy", "numpy", numpy_im2col, no_groups, lambda: np),
         Baseline("SciPy", "SciPy", "scipy", _scipy_fft, _scipy_refuses, _fftconvolve),
-        Baseline("torch", "PyTorch", "torch", partial(_torch_eager, contiguous=True), torch_refuses, _torch),
-        Baseline("torch channels_last", "PyTorch", "torch", _torch_eager, torch_refuses, _torch),
+        Baseline(
+            "torch", "PyTorch", "torch", partial(_torch_eager, contiguous=True), torch_refuses, load_torch
+        ),
+        Baseline("torch channels_last", "PyTorch", "torch", _torch_eager, torch_refuses, load_torch),
         Baseline("oneDNN prepacked", "PyTorch", "torch", _onednn_prepacked, torch_refuses, _onednn),
     )
 }

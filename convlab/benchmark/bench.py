@@ -13,7 +13,8 @@ from pathlib import Path
 import convlab
 from convlab.auto.disturbance import watched
 from convlab.auto.measure import measure
-from convlab.benchmark.baselines import BASELINES, Baseline, at_hand
+from convlab.benchmark.baselines import Baseline, at_hand
+from convlab.benchmark.pass_baselines import EVERY
 from convlab.benchmark.saved import CPU, Measurement, write
 from convlab.benchmark.suite import Suite, Task
 from convlab.errors import ConvError
@@ -27,7 +28,8 @@ def bench_cpu(
     *,
     quick: bool = False,
     words: str = "",
-    baselines: Iterable[Baseline] = tuple(BASELINES.values()),
+    part: str = "",
+    baselines: Iterable[Baseline] = EVERY,
     suite: type[Suite] = Suite,
     command: str = CPU,
     also: dict | None = None,
@@ -44,6 +46,8 @@ def bench_cpu(
         One layer of each class only.
     words : str
         Only layers whose name or class holds this.
+    part : str
+        Only this one of the suite's `PARTS`.
     baselines : iterable of Baseline
         Measured beside ours, where they are installed.
     suite : type
@@ -61,13 +65,15 @@ def bench_cpu(
         What was measured; and why it is not complete, or None if it is.
     """
     here, skipped = at_hand(baselines)
-    options = {"--quick": quick, f"--layers {words!r}": words, "--no-baselines": not (here or skipped)}
+    options = {"--quick": quick, f"--layers {words!r}": words, f"--part {part}": part}
+    options |= {"--no-baselines": not (here or skipped)}
     command = " ".join([command, *(option for option, given in options.items() if given)])
     chosen = suite(here, words, quick)
     with watched() as watch:
         header = first_header(CPU, command) | measure(quick=False)
         header |= {"skipped": skipped, "left out": chosen.left_out} | (also or {})
-        measurement, tasks = Measurement(header), chosen.tasks()
+        measurement = Measurement(header)
+        tasks = [task for task in chosen.tasks() if part in ("", task.part)]
         on_start(len(tasks))
         try:
             write(path, measurement)

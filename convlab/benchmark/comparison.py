@@ -127,9 +127,13 @@ class Comparison:
 
     Attributes
     ----------
+    pass_ : str
+        What the candidates compute; another one in `pass_comparison`.
     left_out : list of str
         Who took too long to be timed; known after `rows`.
     """
+
+    pass_ = "fprop"
 
     def __init__(
         self,
@@ -152,6 +156,7 @@ class Comparison:
         """Make the arrays that all candidates get, and what they are held against."""
         problem = self.workload.problem
         self.x, self.w, self.expected, self.limit, self.pixels = self.clock.sample(problem)
+        self.operands = self.x, self.w
         self.x_there, self.y_there = self.clock.put(self.x), self.clock.room(problem)
 
     def check(self, name: str, call: Call, rounding: float = 1.0) -> None:
@@ -208,11 +213,11 @@ class Comparison:
         return Call(lambda: prepared(self.x_there, self.y_there), self.clock.get)
 
     def enter_baselines(self, baselines: Iterable[Baseline]) -> None:
-        """Take in the baselines that serve this layer."""
+        """Take in the baselines that compute this pass and serve this layer."""
         problem = self.workload.problem
         for baseline in baselines:
-            if not baseline.refuses(problem):
-                make = partial(baseline.prepare, problem, self.x, self.w, self.clock.threads)
+            if baseline.pass_ == self.pass_ and not baseline.refuses(problem):
+                make = partial(baseline.prepare, problem, *self.operands, self.clock.threads)
                 self.attempt(baseline.name, make, rounding=baseline.rounding)
 
     def rows(self, part: str, cache: str | None = None) -> list[Row]:
@@ -242,6 +247,7 @@ class Comparison:
                 rounds=effort.rounds if self.clock.simulated else timings[name].median.count,
                 timing=UNTIMED if self.clock.simulated else timings[name],
                 cache=cache or self.clock.cache,
+                pass_=self.pass_,
             )
             for name in self._timers
             if name in timings

@@ -64,6 +64,11 @@ def of_network(name: str) -> list[Workload]:
     ]
 
 
+def in_batches(workload: Workload, images: int) -> Workload:
+    """Return the layer with another number of images."""
+    return replace(workload, problem=replace(workload.problem, N=images))
+
+
 def product() -> list[Workload]:
     """Return the one matrix product that shows the register tile at its best: a 1x1 filter, stride 1."""
     return [Workload("product", "M1008-K1152-N768", ConvProblem(1, 1008, 1, 1152, 768, 1, 1))]
@@ -72,6 +77,11 @@ def product() -> list[Workload]:
 def convolutions() -> list[Workload]:
     """Return the distinct layers of ResNet-18 and SqueezeNet 1.0."""
     return of_network("resnet18") + of_network("squeezenet1_0")
+
+
+def trained() -> list[Workload]:
+    """Return the distinct layers of ResNet-18, whose passes backwards are measured."""
+    return of_network("resnet18")
 
 
 def other_networks() -> list[Workload]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from convlab.auto.disturbance import AGAIN, Watch
 from convlab.auto.roofs import Roofs
-from convlab.benchmark import model_error_tables
+from convlab.benchmark import model_error_tables, pass_report
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.suite import PEAK
@@ -25,6 +25,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
+    found += pass_report.tables(measurement)
     found += [_paper(measurement), *model_error_tables.tables(measurement)]
     return [table for table in found if table.rows]
 
@@ -36,6 +37,7 @@ def notes(measurement: Measurement) -> list[str]:
     processor = f"{machine['processor']}, {machine['instruction_set']}, compiled for {machine['target']}"
     lines = [f"processor      {processor}", roofs.describe()]
     lines += _unknown(machine)
+    lines += pass_report.sentences(measurement.part("passes"))
     for name, reason in header["skipped"].items():
         lines.append(f"skipped: {name}: {reason}")
     for name, layers in header["left out"].items():

@@ -4,6 +4,9 @@ Two things have to be said with each point. *Which FLOPs?* Those of the definiti
 so that higher means done sooner. Winograd does fewer of them, and may stand above the roof of the
 multiply-adds. *Which bytes?* Either x, w and y once, as if a cache held all; or the bytes that the cost model
 of the algorithm counts.
+
+The passes of training stand on one line, for they do equally many FLOPs and move the same three sizes: what a
+pass does not read it writes. How high each comes is another matter.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from convlab.algorithms import ALGORITHMS, Algorithm, Formula
+from convlab.benchmark.passes import PASSES, operations
 from convlab.benchmark.saved import Row
 from convlab.problem import ConvProblem
 from convlab.support.checked import Positive, Threads, checked
+from convlab.support.checks import check_choice
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Point:
     size : int
         Bytes it works on: x, y, weights as the algorithm wants them, workspace. They decide which memory it
         lives in.
+    pass_ : str
+        "fprop", "dgrad" or "wgrad".
     """
 
     layer: str
@@ -42,6 +49,7 @@ class Point:
     done: int
     moved: int
     size: int
+    pass_: str = "fprop"
 
     @property
     def speed(self) -> float:
@@ -50,7 +58,7 @@ class Point:
 
     @property
     def intensity(self) -> float:
-        """FLOPs of the definition for each byte, if x is read, w is read and y is written once."""
+        """FLOPs of the definition for each byte, if x, w and y (or their gradients) are moved once."""
         return self.problem.flops / compulsory_bytes(self.problem)
 
     @property
@@ -66,7 +74,7 @@ class Point:
 
 @checked
 def compulsory_bytes(problem: ConvProblem) -> int:
-    """Return the bytes of x, w and y, each moved once.
+    """Return the bytes of x, w and y, or of the gradients in their places, each moved once.
 
     Where every number of x is wanted, no algorithm can move less. Windows that skip pixels (1x1, stride 2)
     want fewer.
@@ -91,6 +99,7 @@ def point(
     layer: str = "",
     backend: str = "cpu",
     threads: Threads = 1,
+    pass_: str = "fprop",
 ) -> Point:
     """Return a point.
 
@@ -98,7 +107,7 @@ def point(
     ----------
     problem : ConvProblem
     algorithm : str
-        One of `ALGORITHMS`; of any other only the definition's operations, and each byte once, are known.
+        One of the pass; of any other only the definition's operations, and each byte once, are known.
     seconds : float
         What it took.
     layer : str
@@ -106,19 +115,31 @@ def point(
     backend : str
         Whose cost model counts.
     threads : int
+    pass_ : str
+        "fprop", "dgrad" or "wgrad".
     """
     done, moved, size = problem.flops, compulsory_bytes(problem), compulsory_bytes(problem)
-    if algorithm in ALGORITHMS:
+    if pass_ != "fprop":
+        table = PASSES[check_choice("pass_", pass_, PASSES)].algorithms
+        if algorithm in table:
+            cost = table[algorithm].cost(problem, backend, threads)
+            done, moved = operations(problem, table[algorithm], threads), cost.bytes_moved
+            size += cost.workspace_bytes + cost.packed_bytes
+    elif algorithm in ALGORITHMS:
         cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
         done, moved = cost.flops, cost.bytes_moved
         weights = weights_of(ALGORITHMS[algorithm])(problem)
         size = problem.x_bytes + problem.y_bytes + weights + cost.workspace_bytes
-    return Point(layer, algorithm, problem, seconds, done, moved, size)
+    return Point(layer, algorithm, problem, seconds, done, moved, size, pass_)
 
 
 @checked
 def points(rows: Iterable[Row]) -> list[Point]:
     """Return the points of a saved measurement's rows, ours and baselines' alike."""
     return [
-        point(row.problem, row.candidate, row.seconds, layer=row.layer, threads=row.threads) for row in rows
+        point(
+            *(row.problem, row.candidate, row.seconds),
+            **{"layer": row.layer, "threads": row.threads, "pass_": row.pass_},
+        )
+        for row in rows
     ]

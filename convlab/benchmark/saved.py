@@ -16,7 +16,7 @@ import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from convlab.auto.timing import Timing
@@ -31,13 +31,15 @@ OURS = "a measurement of `convlab bench`"
 CPU, GPU = "convlab bench cpu", "convlab bench gpu"  # what a header says it holds
 
 _WORDS = ("part", "network", "layer", "candidate", "cache")
+FPROP = "fprop"  # the pass of files that are older than the column
 _COUNTS = ("count", "threads", "rounds")
 _TIMES = ("median", "low", "high")
 _SIZES = ("N", "H", "W", "C", "K", "R", "S")
 _PAIRS = {"stride": ("stride_h", "stride_w"), "dilation": ("dilation_h", "dilation_w")}
 _SIDES = ("top", "bottom", "left", "right")
+_SHAPE = ("dtype", *_SIZES, "groups", *_SIDES, *_PAIRS["stride"], *_PAIRS["dilation"])
 COLUMNS = (
-    *("part", "network", "layer", "count", "kind"),
+    *("part", "network", "layer", "count", "kind", "pass"),
     *(*_SIZES, *_PAIRS["stride"], *_SIDES, *_PAIRS["dilation"], "groups", "dtype"),
     *("candidate", "ours", "threads", "cache", "rounds", *_TIMES),
 )
@@ -50,7 +52,7 @@ class Row:
     Attributes
     ----------
     part : str
-        Which question the row belongs to: "product", "layers", "depthwise", "threads", "paper",
+        Which question the row belongs to: "product", "layers", "depthwise", "threads", "passes", "paper",
         "stacks", "first".
     network, layer : str
     count : int
@@ -65,6 +67,8 @@ class Row:
         cache, the input was.
     timing : Timing
         Median and quartiles of the rounds, in seconds.
+    pass_ : str
+        "fprop", or one of the passes backwards, "dgrad" and "wgrad".
     """
 
     part: str
@@ -78,6 +82,7 @@ class Row:
     rounds: int
     timing: Timing
     cache: str = "warm"
+    pass_: str = FPROP
 
     @property
     def seconds(self) -> float:
@@ -97,7 +102,7 @@ class Row:
         for name, columns in _PAIRS.items():
             values |= dict(zip(columns, getattr(p, name), strict=True))
         values |= dict(zip(_SIDES, (side for axis in p.padding for side in axis), strict=True))
-        values |= {"ours": int(self.ours)}
+        values |= {"ours": int(self.ours), "pass": self.pass_}
         values |= {name: f"{float(getattr(self.timing, name)):.4e}" for name in _TIMES}
         return {column: str(values[column]) for column in COLUMNS}
 
@@ -111,21 +116,27 @@ class Row:
     @classmethod
     def from_dict(cls, text: dict[str, str]) -> Row:
         """Return the row that `as_dict` wrote."""
-        pairs = {name: tuple(int(text[column]) for column in pair) for name, pair in _PAIRS.items()}
-        top, bottom, left, right = (int(text[side]) for side in _SIDES)
-        problem = ConvProblem(
-            **{name: int(text[name]) for name in (*_SIZES, "groups")},
-            **pairs,
-            padding=((top, bottom), (left, right)),
-            dtype=text["dtype"],
-        )
         return cls(
             **{name: text[name] for name in _WORDS},
             **{name: int(text[name]) for name in _COUNTS},
-            problem=problem,
+            problem=_problem(*(text[column] for column in _SHAPE)),
             ours=text["ours"] == "1",
             timing=Timing(*(float(text[name]) for name in _TIMES)),
+            pass_=text.get("pass", FPROP),
         )
+
+
+@lru_cache(maxsize=1024)
+def _problem(dtype: str, *numbers: str) -> ConvProblem:
+    """Return the problem whose letters stand in `_SHAPE`; most rows of a file share theirs with others."""
+    *sizes, top, bottom, left, right, stride_h, stride_w, dilation_h, dilation_w = map(int, numbers)
+    return ConvProblem(
+        **dict(zip((*_SIZES, "groups"), sizes, strict=True)),
+        padding=((top, bottom), (left, right)),
+        stride=(stride_h, stride_w),
+        dilation=(dilation_h, dilation_w),
+        dtype=dtype,
+    )
 
 
 @dataclass

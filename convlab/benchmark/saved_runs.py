@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from convlab import networks
-from convlab.algorithms import ALGORITHMS
+from convlab.benchmark.passes import PASSES
 from convlab.benchmark.saved import CPU, GPU, Measurement, Row, read
 from convlab.cost.phases import OVERHEADS
 from convlab.errors import ConvError
@@ -146,8 +146,11 @@ def _known(run: Measurement, path: Path) -> Measurement:
 
 def _unknown(row: Row) -> str | None:
     """Return what a row names that there is not."""
-    if row.part in (*_OF_LAYERS, "stacks") and row.network not in networks.names():
+    if row.part in (*_OF_LAYERS, "passes", "stacks") and row.network not in networks.names():
         return row.network
-    if row.part in _OF_LAYERS and row.ours and row.candidate not in ALGORITHMS:
+    if row.pass_ not in PASSES:
+        return row.pass_
+    ours = row.part in (*_OF_LAYERS, "passes") and row.ours
+    if ours and row.candidate not in PASSES[row.pass_].algorithms:
         return row.candidate
     return None

@@ -4,6 +4,7 @@
     layers      ResNet-18 and SqueezeNet 1.0, one thread: all our algorithms, all baselines
     depthwise   MobileNetV1's depthwise layers, likewise
     networks    VGG-16 and the MobileNets, one thread: all our algorithms
+    passes      ResNet-18, one thread, 8 images: fprop, dgrad and wgrad, all of ours, and PyTorch's autograd
     threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the baselines
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
 
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,24 +29,31 @@ from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison, Effort, WallClock
 from convlab.benchmark.dukhan_2019 import compare_three
 from convlab.benchmark.layers import Workload
+from convlab.benchmark.pass_baselines import IN_TRAINING
+from convlab.benchmark.pass_comparison import PassComparison
+from convlab.benchmark.passes import PASSES
 from convlab.benchmark.saved import Row
 from convlab.benchmark.summary import by_layer
 from convlab.machine import system
 from convlab.machine.facts import cores_at_hand
+from convlab.support.checks import check_choice
 
 PEAK = "FMA peak"
+IMAGES = 8  # in a step of training
 ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked")
 
 # How long each part may take, a layer; and just enough to see the picture.
 FULL = {
     "layers": Effort(rounds=9, budget=2.0),
     "networks": Effort(rounds=7, budget=0.6, patience=2.0),
+    "passes": Effort(rounds=7, budget=0.6, patience=1.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
 }
 QUICK = {
     "layers": Effort(rounds=7, budget=0.6, patience=0.3),
     "networks": Effort(rounds=5, budget=0.3, patience=0.3),
+    "passes": Effort(rounds=5, budget=0.3, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
     "paper": Effort(rounds=15, budget=0.5, slow=inf),
 }
@@ -74,6 +83,8 @@ class Suite:
         Filled while the tasks run: candidate to the layers that it was too slow for.
     """
 
+    PARTS: ClassVar = ("product", "layers", "depthwise", "networks", "passes", "threads", "paper")
+
     baselines: list[Baseline]
     words: str = ""
     quick: bool = False
@@ -90,6 +101,9 @@ class Suite:
         found += [self.task("layers", one, self._layer) for one in convolutions]
         found += [self.task("depthwise", one, self._layer) for one in self.chosen(layers.depthwise)]
         found += [self.task("networks", one, self._layer) for one in self.chosen(layers.other_networks)]
+        trained = [layers.in_batches(one, IMAGES) for one in self.chosen(layers.trained)]
+        for pass_ in PASSES:
+            found += [self.task("passes", one, partial(self._pass, pass_), pass_) for one in trained]
         if self._cores > 1:
             found += [self.task("threads", one, self._threads) for one in convolutions]
         # Nobody knows when a cache is cold whose size the system does not tell.
@@ -98,14 +112,19 @@ class Suite:
             found += [self.task("paper", one, paper) for one in convolutions + five_by_five]
         return found
 
+    @classmethod
+    def check_part(cls, part: str) -> str:
+        """Return the name of a part, or say that there is none of that name; "" is all of them."""
+        return part and check_choice("--part", part, cls.PARTS)
+
     def chosen(self, group: Callable[[], list[Workload]]) -> list[Workload]:
         """Return those of a group that are asked for."""
         chosen = layers.select(group(), self.words)
         return layers.one_of_each_kind(chosen) if self.quick else chosen
 
-    def task(self, part: str, workload: Workload, run) -> Task:
+    def task(self, part: str, workload: Workload, run, *words: str) -> Task:
         """Return the task of a part on one layer; `run` is given part, workload and the rows so far."""
-        return Task(part, workload.name, partial(run, part, workload))
+        return Task(part, " ".join([workload.name, *words]), partial(run, part, workload))
 
     # -- the parts -----------------------------------------------------------------------------------------
 
@@ -137,6 +156,13 @@ class Suite:
             comparison.enter_ours()
             if with_baselines:
                 comparison.enter_baselines(self.baselines)
+            return self.rows_of(comparison, part)
+
+    def _pass(self, pass_: str, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
+        with alone(1):
+            comparison = PassComparison(workload, pass_, self._effort[part])
+            comparison.enter_ours()
+            comparison.enter_baselines(one for one in self.baselines if one.name in IN_TRAINING)
             return self.rows_of(comparison, part)
 
     def _threads(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:

@@ -74,12 +74,19 @@ def speedup(
     Ratio or None
         None if no layer has both. A layer that lacks one of them is left out.
     """
-    ratios = []
+    return over_layers(ratios(rows, ours, baselines))
+
+
+def ratios(
+    rows: Iterable[Row], ours: Collection[str] | None, baselines: Collection[str] | None
+) -> list[tuple[float, int, str]]:
+    """Return what `speedup` is the mean of: of each layer the ratio, how often it counts, and its name."""
+    found = []
     for (network, layer), group in by_layer(rows).items():
         mine, theirs = fastest(group, ours), fastest(group, baselines)
         if mine and theirs:
-            ratios.append((theirs.seconds / mine.seconds, mine.count, f"{network} {layer}"))
-    return over_layers(ratios)
+            found.append((theirs.seconds / mine.seconds, mine.count, f"{network} {layer}"))
+    return found
 
 
 def over_layers(ratios: Collection[tuple[float, int, str]], *, lowest_is_worst: bool = True) -> Ratio | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import atan, degrees
 
 from convlab.algorithms import ALGORITHMS
+from convlab.benchmark.passes import PASSES
 from convlab.benchmark.roofline import Roof, Roofline
 from convlab.benchmark.roofline_points import Point
 from convlab.figures.picture import Picture, show
@@ -22,6 +23,9 @@ COLOURS = {
     "winograd": "filter",
     "fourier": "input",
 }
+# A pass has the colour of what it writes: y, dx, dw.
+OF_A_PASS = {"fprop": ("o", "output"), "dgrad": ("v", "input"), "wgrad": ("s", "filter")}
+FEW = 9  # points of several passes that are named one by one
 _GIGA = 1e9
 
 
@@ -32,6 +36,22 @@ def mark(algorithm: str) -> tuple[str | tuple[int, int, int], str]:
         return "o", LIGHT["paper"]
     marker = MARKERS[names.index(algorithm) % len(MARKERS)]
     return marker, ROLES[COLOURS[ALGORITHMS[algorithm].family]]
+
+
+def _keys(points: Sequence[Point]) -> dict[str, list[Point]]:
+    """Return the points by what tells them apart: the algorithm, or the pass where there are several."""
+    found: dict[str, list[Point]] = {}
+    for one in points:
+        if not _backwards(points):
+            key = one.algorithm
+        else:
+            key = f"{one.layer} {one.pass_}: {one.algorithm}" if len(points) <= FEW else one.pass_
+        found.setdefault(key.strip(), []).append(one)
+    return found
+
+
+def _backwards(points: Sequence[Point]) -> bool:
+    return any(one.pass_ != "fprop" for one in points)
 
 
 @checked
@@ -49,6 +69,9 @@ def roofline(
     beside: Sequence[Roofline] = (),
 ) -> Picture:
     """Draw a roofline; a point stands at the bytes that its algorithm is counted to move.
+
+    Where some are of a pass backwards, shapes and colours tell the passes apart, and each stands at its
+    layer's own bytes, every number moved once: those of the passes are the same.
 
     Parameters
     ----------
@@ -69,13 +92,15 @@ def roofline(
             _roofs(ax, other, other.machine)
         _roofs(ax, line, "")  # last: its names cover others
         for one in points:
-            marker, colour = mark(one.algorithm)
+            marker, colour = _mark_of(one, points)
             ax.plot(
-                one.counted, one.speed / _GIGA, marker, color=colour, markersize=8, zorder=5,
+                _across(one, points), one.speed / _GIGA, marker=marker, color=colour, markersize=8, zorder=5,
                 markeredgecolor=LIGHT["ink"], markeredgewidth=0.7,
             )  # fmt: skip
-        if len({one.problem for one in points}) == 1:
-            _once(ax, points[0])
+        layers = {one.problem: one for one in points}
+        if len(layers) == 1 or (_backwards(points) and len(points) <= FEW):
+            for line_of_text, one in enumerate(layers.values()):
+                _once(ax, one, one.layer if len(layers) > 1 else "each number once", line_of_text)
         if points:
             _names(ax, points)
         above = any(one.speed > 1.05 * line.adds.rate and one.saves > 1 for one in points)
@@ -84,7 +109,8 @@ def roofline(
                 0.015, 0.98, "above the roof: fewer operations\nthan the definition counts", va="top",
                 transform=ax.transAxes, fontsize=8.5, color=LIGHT["muted"],
             )  # fmt: skip
-        ax.set_xlabel("FLOPs of the definition for each byte that is moved")
+        once = ", each number moved once" if _backwards(points) else " that is moved"
+        ax.set_xlabel(f"FLOPs of the definition for each byte{once}")
         ax.set_ylabel("GFLOP/s (of the definition's FLOPs)")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
@@ -97,7 +123,7 @@ def roofline(
 
 def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point]) -> None:
     """Show all points, and of every memory a piece of its slope."""
-    across = [one.counted for one in points]
+    across = [_across(one, points) for one in points]
     ridges = [line.adds.rate / memory.rate for line in lines for memory in line.memories]
     left, right = min([*ridges, *across]) / 4, max([*ridges, *across]) * 8  # room for names
     flat = [roof.rate for line in lines for roof in (line.adds, *line.more)]
@@ -144,12 +170,25 @@ def _roofs(ax, line: Roofline, name: str) -> None:
         )  # fmt: skip
 
 
-def _once(ax, point: Point) -> None:
+def _mark_of(one: Point, points: Sequence[Point]) -> tuple[str | tuple[int, int, int], str]:
+    """Return a point's shape and colour among others: its algorithm's, or its pass's."""
+    if not _backwards(points):
+        return mark(one.algorithm)
+    marker, role = OF_A_PASS[one.pass_]
+    return marker, ROLES[role] if one.algorithm in PASSES[one.pass_].algorithms else LIGHT["paper"]
+
+
+def _across(one: Point, points: Sequence[Point]) -> float:
+    """Return a point's place: FLOPs for each byte as counted, or with each number moved once."""
+    return one.intensity if _backwards(points) else one.counted
+
+
+def _once(ax, point: Point, words: str, line_of_text: int) -> None:
     """Mark the intensity of the layer itself: every number of x, w and y once."""
     ax.axvline(point.intensity, color=LIGHT["muted"], linewidth=1, linestyle=":")
     ax.annotate(
-        f"each number once: {point.intensity:.3g}", (point.intensity, 0), xycoords=("data", "axes fraction"),
-        xytext=(4, 5), textcoords="offset points", fontsize=8, color=LIGHT["muted"],
+        f"{words}: {point.intensity:.3g}", (point.intensity, 0), xycoords=("data", "axes fraction"),
+        xytext=(4, 5 + 11 * line_of_text), textcoords="offset points", fontsize=8, color=LIGHT["muted"],
     )  # fmt: skip
 
 
@@ -157,22 +196,21 @@ def _names(ax, points: Sequence[Point]) -> None:
     """List the shapes beside the picture, the fastest first, with their speeds (or numbers of layers)."""
     from matplotlib.lines import Line2D
 
-    best: dict[str, list[float]] = {}
-    for one in points:
-        best.setdefault(one.algorithm, []).append(one.speed)
-    several = any(len(speeds) > 1 for speeds in best.values())
+    found = _keys(points)
+    several = any(len(alike) > 1 for alike in found.values())
     handles = []
-    for name, speeds in sorted(best.items(), key=lambda item: -max(item[1])):
-        marker, colour = mark(name)
-        height = max(speeds) / _GIGA
+    for name, alike in sorted(found.items(), key=lambda item: -max(one.speed for one in item[1])):
+        marker, colour = _mark_of(alike[0], points)
+        height = max(one.speed for one in alike) / _GIGA
         spec = ",.0f" if height >= 1000 else ",.3g"
-        words = f"{name} ({len(speeds)})" if several else f"{name}  {height:{spec}}"
+        words = f"{name} ({len(alike)})" if several else f"{name}  {height:{spec}}"
         ink = {"markeredgecolor": LIGHT["ink"], "markeredgewidth": 0.7}
         handles.append(
             Line2D([], [], marker=marker, color=colour, linestyle="", markersize=8, label=words, **ink)
         )
     ax.legend(
-        handles=handles, title="layers, by algorithm" if several else "GFLOP/s", loc="center left",
+        handles=handles, loc="center left",
+        title=f"layers, by {'pass' if _backwards(points) else 'algorithm'}" if several else "GFLOP/s",
         bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9, title_fontsize=9, alignment="left",
         handletextpad=0.2,
     )  # fmt: skip
@@ -188,13 +226,16 @@ def in_words(
         roofs = ", ".join(f"{roof.name} {rate_text(roof)}" for roof in (one.adds, *one.memories))
         parts.append(f"Roofs of {one.machine}{how}: {roofs}.")
     if len(points) > len(ALGORITHMS) + 3:
-        speeds, across = ([getattr(one, what) for one in points] for what in ("speed", "counted"))
+        speeds, across = zip(*((one.speed, _across(one, points)) for one in points), strict=True)
         parts.append(
             f"{len(points)} points from {count_text(min(speeds))}FLOP/s to {count_text(max(speeds))}FLOP/s, "
             f"at {min(across):.2g} to {max(across):.3g} FLOPs a byte."
         )
     elif points:
-        ranked = sorted(points, key=lambda one: -one.speed)
-        each = [f"{p.algorithm} {count_text(p.speed)}FLOP/s at {p.counted:.3g} FLOPs a byte" for p in ranked]
+        named = [(name, one) for name, alike in _keys(points).items() for one in alike]
+        each = [
+            f"{name} {count_text(one.speed)}FLOP/s at {_across(one, points):.3g} FLOPs a byte"
+            for name, one in sorted(named, key=lambda item: -item[1].speed)
+        ]
         parts.append(f"Points: {', '.join(each)}.")
     return f"{title}. {' '.join(parts)}"

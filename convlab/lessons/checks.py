@@ -199,10 +199,14 @@ def _call(function: Any, exercise: Exercise, values: Sequence[Any]) -> str:
 
 
 def _written(name: str, array: np.ndarray) -> str:
-    """Write a small array; of a long shape only the axes that have more than one entry."""
+    """Write a small array, whole numbers as such; of a long shape only the axes with more than one entry."""
     long = array.ndim > 2 and 1 in array.shape
     part = f"[{', '.join('0' if size == 1 else ':' for size in array.shape)}]" if long else ""
-    return f"{name}{part} =\n{np.array2string(np.squeeze(array) if long else array, separator=', ')}"
+    shown = np.squeeze(array) if long else array
+    whole = array.dtype.kind == "f" and bool((array == np.round(array)).all())
+    if whole:
+        shown = shown.astype(np.float64)  # of float32, NumPy gives large numbers an exponent
+    return f"{name}{part} =\n{np.array2string(shown, separator=', ', suppress_small=whole)}"
 
 
 def _brief(value: Any) -> str:

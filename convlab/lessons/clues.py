@@ -80,7 +80,7 @@ def _nan(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[st
 
 
 def _empty(expected: np.ndarray, got: np.ndarray, letters: Letters) -> Iterator[str]:
-    if not got.any() and expected.any():
+    if got.size and not got.any() and expected.any():
         yield "Everything that you return is 0: is anything written into what you return?"
 
 

@@ -15,6 +15,7 @@ Read in this order:
     memory_plan         which arrays the nodes need, and how few; one workspace for all convolutions
     bind, executor      a plan for every layer, and the loop that runs them
     profile             what a run took
+    training            a small network that learns
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ def _offer() -> dict[str, Any]:
     from convlab.networks.executor import Executor
     from convlab.networks.model import Model, load_model, model_names
     from convlab.networks.profile import Profile
+    from convlab.networks.training.checkpointing import Checkpointed, checkpointing
+    from convlab.networks.training.descent import Training
+    from convlab.networks.training.digits import load_digits
+    from convlab.networks.training.layers import Conv, Dense, MaxPool, ReLU
+    from convlab.networks.training.loss import SoftmaxCrossEntropy
+    from convlab.networks.training.sequential import Sequential, digits_network
 
     return locals()
 

@@ -28,7 +28,8 @@ class Node:
     name : str
         Of the node, and of its array; a convolution is named as in `networks`.
     op : str
-        "normalise", "conv" (bias and ReLU included), "max_pool", "add" (and ReLU), "concat" or "mean".
+        "normalise", "conv" (bias included, and ReLU if `relu` says so), "max_pool", "add" (and ReLU),
+        "concat" or "mean"; in a network that learns also "input", and "relu" by itself.
     inputs : tuple of str
         Names of the arrays it reads.
     shape : tuple of int

@@ -17,6 +17,7 @@ from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.spectra import Spectra
 from convlab.widgets.tile_by_tile import TileByTile
 from convlab.widgets.tiling_explorer import TilingExplorer
+from convlab.widgets.transposed_window import TransposedWindow
 from convlab.widgets.warp_microscope import WarpMicroscope
 from convlab.widgets.winograd_tile import WinogradTile
 
@@ -33,6 +34,7 @@ __all__ = [
     "Spectra",
     "TileByTile",
     "TilingExplorer",
+    "TransposedWindow",
     "WarpMicroscope",
     "WinogradTile",
 ]

@@ -63,9 +63,11 @@ def machines(here: Roofline | None, measured: Sequence[Point]) -> tuple[dict[str
 
 
 def times_of(measured: Iterable[Point | Row]) -> dict[ConvProblem, dict[str, float]]:
-    """Return seconds by layer and algorithm."""
+    """Return seconds by layer and algorithm, of the forward pass."""
     found: dict[ConvProblem, dict[str, float]] = {}
     for one in measured:
+        if one.pass_ != "fprop":  # its algorithm may have the name of a forward one
+            continue
         name = one.algorithm if isinstance(one, Point) else one.candidate
         found.setdefault(one.problem, {})[name] = one.seconds
     return found

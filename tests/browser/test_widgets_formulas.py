@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import convlab
-from convlab import ConvProblem, ShapeError, networks
+from convlab import ConvError, ConvProblem, ShapeError, networks
 from convlab.algorithms import Algorithm, Form, Formula
 from convlab.algorithms.indirect import indirection_buffer
 from convlab.algorithms.precomputed_gemm.offsets import deltas, walk
@@ -40,6 +40,7 @@ from convlab.widgets import (
     Spectra,
     TileByTile,
     TilingExplorer,
+    TransposedWindow,
     WarpMicroscope,
     WinogradTile,
     spectra,
@@ -608,6 +609,50 @@ def test_what_a_change_rebuilds(javascript):
         word, kept = rebuilt(ConvProblem(**one["before"]), ConvProblem(**one["after"]), one["rows"])
         assert change == {"word": word, "kept": kept}, one
     assert {change["word"] for change in got} == {"nothing", "part", "all"}
+
+
+def test_transposed_convolutions(javascript):
+    """Of every filter, stride and padding: the three ways, what they multiply, and what is refused."""
+    shown, views = TransposedWindow(), ("scatter", "zeros", "subfilters")
+    limits = {name: shown.limits[name] for name in ("taps", "stride", "padding", "output_padding")}
+    rng, given = np.random.default_rng(14), []
+    ranges = {name: range(least, most + 1) for name, (least, most) in limits.items()}
+    for sizes in itertools.product(*ranges.values()):
+        state = dict(zip(ranges, sizes, strict=True)) | {"H": int(rng.integers(2, 6)), "W": 3}
+        x, w = rng.integers(1, 6, (state["H"], 3)), rng.integers(-2, 3, (state["taps"], state["taps"]))
+        given.append({"state": state, "x": x.tolist(), "w": w.tolist()})
+    body = f"""m.whyNoOutput(d.state) ?? {json.dumps(views)}.map((view) =>
+      m.madeBy(m.transposeOf(d.state), view, d.x, d.w))"""
+    served = 0
+    for case, got in zip(given, javascript(shown, body, given), strict=True):
+        state = case["state"]
+        x, w = (np.array(case[name], np.float32)[None, :, :, None] for name in "xw")
+        sizes = {name: state[name] for name in ("stride", "padding", "output_padding")}
+        try:
+            y = convlab.conv_transpose2d(x, w, **sizes)[0, :, :, 0]
+        except ConvError:
+            assert isinstance(got, str), state
+            continue
+        served += 1
+        widget = TransposedWindow(**state)
+        for view, made in zip(views, got, strict=True):
+            widget.view = view
+            assert made["y"] == y.tolist(), (view, state)
+            assert made["hits"] == widget.overlaps.tolist()
+            assert made["products"] == widget.products._asdict(), (view, state)
+    assert 60 < served < len(given)
+
+
+def test_transposed_convolutions_in_the_order_of_the_steps(javascript):
+    given = [
+        {"view": view, "stride": stride}
+        for view in ("scatter", "zeros", "subfilters")
+        for stride in (1, 2, 3)
+    ]
+    base = {"H": 3, "W": 4, "taps": 3, "padding": 1, "output_padding": 0}
+    body = f"""m.stepsOf(m.transposeOf({{ ...{json.dumps(base)}, ...d }}), d.view).map(Object.values)"""
+    for state, got in zip(given, javascript(TransposedWindow(), body, given), strict=True):
+        assert [tuple(at) for at in got] == TransposedWindow(**base, **state).order()
 
 
 def test_spectra_are_numpys(javascript):

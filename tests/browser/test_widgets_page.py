@@ -1,5 +1,6 @@
 """The widgets in a page with no kernel: a notebook is run, exported, opened as a file, used by keyboard."""
 
+import re
 from dataclasses import replace
 
 import nbformat
@@ -29,6 +30,7 @@ from convlab.widgets import (
     Spectra,
     TileByTile,
     TilingExplorer,
+    TransposedWindow,
     WarpMicroscope,
 )
 from convlab.widgets.channel_mixing import mixing_layer
@@ -54,6 +56,7 @@ CELLS = (
     "WinogradTile()",
     "Spectra()",
     "TilingExplorer()",
+    "TransposedWindow()",
     "WarpMicroscope()",
     "RooflineExplorer()",
     "PredictedTimes()",
@@ -608,6 +611,63 @@ def test_zeros_by_key_and_by_dragging(page):
     wrong = int(Spectra("shift", zeros=3, forget=True).through.wrong.sum())
     widget.get_by_text(f"{wrong} of 1024 outputs are wrong: without the conjugate").wait_for()
     assert f"{wrong} pixels wrong" in widget.locator("canvas").nth(2).get_attribute("aria-label")
+
+
+def test_a_transposed_window_in_three_views(page):
+    """By keyboard, from view to view: one output, with the multiplications of each way counted."""
+    widget, shown = page.locator(".cl-transposed"), TransposedWindow()
+    step, story = widget.get_by_role("slider", name="step"), widget.locator(".cl-story")
+    output = widget.locator("svg[aria-roledescription='output pixels']")
+    for view, name in (
+        ("scatter", "Scatter and add"),
+        ("zeros", "Zeros inserted"),
+        ("subfilters", "Sub-filters"),
+    ):
+        widget.get_by_role("radio", name=name).check()
+        step.focus()
+        page.keyboard.press("End")
+        shown.view, shown.step = view, 10**3 // 3
+        last = len(shown.order())
+        widget.get_by_text(f"{last} of {last}", exact=False).first.wait_for()
+        assert widget.locator(".cl-title").text_content() in shown.words()
+        assert widget.locator(".cl-lesson").text_content() in shown.words()
+        sums = [int(text.replace("−", "-")) for text in output.locator("text.cl-value").all_text_contents()]
+        assert sums == shown.y.ravel().tolist()
+        chips = widget.locator(".cl-count b").all_text_contents()
+        assert [int(text) for text in chips] == list(shown.products)
+        overlaps = widget.locator("svg[aria-roledescription='overlaps'] text.cl-value").all_text_contents()
+        assert [int(text) for text in overlaps] == shown.overlaps.ravel().tolist()
+    output.focus()
+    page.keyboard.press("ArrowUp")  # from the last output of phase D to one of phase B
+    widget.get_by_text("Phase B meets 2 taps of 9").wait_for()
+    page.keyboard.press("Escape")
+    widget.get_by_text("Phase D meets 1 tap of 9").wait_for()
+    widget.get_by_role("radio", name="Scatter and add").check()
+    pixel = shown.pixels[shown.H - 1][shown.W - 2]
+    widget.locator("svg[aria-roledescription='input pixels']").focus()
+    page.keyboard.press("ArrowLeft")
+    widget.get_by_text(f"x[2, 2] = {pixel} times the filter: 9 products").wait_for()
+    page.keyboard.press("Enter")
+    widget.get_by_text("pixel 11 of 12").wait_for()
+    output.focus()
+    for key in ("ArrowUp", "ArrowLeft", "ArrowUp", "ArrowRight"):  # from the filter's corner, y[4, 4]
+        page.keyboard.press(key)
+    widget.get_by_text("4 filters on this output: y[2, 4] = ").wait_for()
+    assert story.text_content().endswith(f"= {shown.y[2, 4]}.")
+
+
+def test_a_transposed_window_without_an_output(page):
+    widget = page.locator(".cl-transposed")
+    widget.get_by_role("combobox", name="filter and stride").select_option("4,2")
+    widget.get_by_text("there is no checkerboard but for the border").wait_for()
+    more = widget.get_by_role("spinbutton", name="output padding")
+    more.fill("1")
+    widget.get_by_text(re.compile(r"output, 9 × 11")).wait_for()
+    more.fill("2")
+    widget.get_by_text("Output padding 2 must be less than the stride 2").wait_for()
+    assert not widget.locator("svg[aria-roledescription='output pixels']").is_visible()
+    widget.get_by_role("combobox", name="filter and stride").select_option("4,3")
+    widget.locator("svg[aria-roledescription='output pixels']").wait_for()
 
 
 def test_lanes_and_the_sectors_they_meet_in(page):

@@ -29,7 +29,7 @@ from convlab.benchmark import layers
 from convlab.benchmark.baselines import at_hand
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.gpu import roofs
-from convlab.benchmark.gpu.ladders import IMAGES, Ladder, image, in_batches, ladders
+from convlab.benchmark.gpu.ladders import IMAGES, Ladder, image, ladders
 from convlab.benchmark.gpu.times import enter_copy
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.suite import Task
@@ -96,7 +96,7 @@ class DeviceSuite:
         found = []
         for one in layers.select(group, self.words):
             label = f"{part}: {one.name}"
-            found.append(Task(step, label, partial(run, part, label, in_batches(one, images))))
+            found.append(Task(step, label, partial(run, part, label, layers.in_batches(one, images))))
         return found
 
     def _workload_of(self, ladder: Ladder) -> Workload:

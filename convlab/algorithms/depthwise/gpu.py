@@ -62,9 +62,7 @@ def choose(problem: ConvProblem, aligned: bool = True) -> tuple[tuple[int, int],
 
     `aligned` says if x and y lie so that four channels can be moved at once, where there are as many.
     """
-    taps = problem.R * problem.S
-    fours = aligned and problem.K == problem.C and problem.C % 4 == 0
-    vector = 4 if fours and problem.dtype == "float32" and taps <= 9 else 1
+    taps, vector = problem.R * problem.S, fours(problem, aligned)
     if taps * vector * problem.itemsize > 4 * 50:
         return None
     if problem.dilation != (1, 1) or max(problem.stride) > 2:
@@ -72,6 +70,12 @@ def choose(problem: ConvProblem, aligned: bool = True) -> tuple[tuple[int, int],
     for patch in PATCHES:
         if patch == (1, 1) or _threads(problem, patch, vector) >= ENOUGH:
             return patch, vector
+
+
+def fours(problem: ConvProblem, aligned: bool = True) -> int:
+    """Return the channels of a thread: 4, where so many can be moved at once and have room, else 1."""
+    four = aligned and problem.K == problem.C and problem.C % 4 == 0
+    return 4 if four and problem.dtype == "float32" and problem.R * problem.S <= 9 else 1
 
 
 def _threads(problem, patch, vector):

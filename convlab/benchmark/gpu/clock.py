@@ -19,8 +19,9 @@ from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.api import plan
 from convlab.auto.timing import Timer
-from convlab.benchmark.gpu.kernels import fill, wait
+from convlab.benchmark.gpu.kernels import wait
 from convlab.gpu.device import Gpu, using
+from convlab.gpu.fill import fill
 from convlab.gpu.numba_cuda import cuda
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.oracle import reference_at, tolerance

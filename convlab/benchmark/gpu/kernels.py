@@ -37,26 +37,6 @@ def copier(device, source, target) -> Callable[[], None]:
 
 
 @cache
-def fill_kernel():
-    """Return the kernel ``(y, value, numbers)``: in L2 nothing of before is left."""
-
-    @kernel
-    def fill_with(y, value, numbers):
-        i = cuda.grid(1)
-        if i < numbers:
-            y[i] = value
-
-    return fill_with
-
-
-def fill(device, array, value: float) -> None:
-    """Write one number to the whole of a device array."""
-    flat = array.reshape(-1)
-    number = flat.dtype.type(value)
-    device.launch(fill_kernel(), -(-flat.size // THREADS), THREADS, flat, number, flat.size)
-
-
-@cache
 def wait():
     """Return the kernel ``(y, factor, times)``: one thread counts while the host prepares what follows."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from convlab.algorithms import Algorithm
 from convlab.algorithms.depthwise import gpu as depthwise
@@ -43,8 +43,8 @@ def image() -> Workload:
 def ladders() -> list[Ladder]:
     """Return all ladders."""
     by_name = {one.name: one for one in layers.convolutions()}
-    dense = in_batches(by_name["resnet18 layer1.0.conv1"], IMAGES)
-    separate = in_batches(layers.depthwise()[0], IMAGES)
+    dense = layers.in_batches(by_name["resnet18 layer1.0.conv1"], IMAGES)
+    separate = layers.in_batches(layers.depthwise()[0], IMAGES)
     return [
         Ladder("filter", gpu_filter.RUNGS, "direct", image()),
         Ladder("direct", direct.RUNGS, "direct", dense),
@@ -52,8 +52,3 @@ def ladders() -> list[Ladder]:
         Ladder("implicit GEMM", implicit_gemm.RUNGS, "implicit_gemm", dense),
         Ladder("depthwise", depthwise.RUNGS, "depthwise", separate),
     ]
-
-
-def in_batches(workload: Workload, images: int) -> Workload:
-    """Return the layer with another number of images."""
-    return replace(workload, problem=replace(workload.problem, N=images))

@@ -18,6 +18,7 @@ the result on the last bits alone, through the order of the sums.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ OTHERS = 50  # instructions for one piece beside multiplying and reading shared 
 ENOUGH = 8  # warps of a multiprocessor that hide each other's waiting
 LAUNCH = 400_000  # multiply-adds in the time that a second kernel takes to start
 PARTS = 1, 2, 3, 4, 6, 8, 12, 16, 24, 32
+PARTS_OF_PIXELS = *PARTS, 48, 64, 96, 128, 192, 256  # where the sums run over all pixels
 LEAST = 4  # pieces of a part
 
 # Large to small, each as deep as its registers allow: none spills. Without 4-wide loads of x a thread has
@@ -127,9 +129,44 @@ def estimate(
     """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
     if multiprocessors is None:
         multiprocessors = device_multiprocessors()
-    (M, N, K), groups = problem.gemm, problem.groups
+    return _estimate(problem.gemm, problem.groups, tile, 1 if problem.groups > 1 else parts, multiprocessors)
+
+
+@checked
+def choose_for_sums_of_pixels(problem: ConvProblem, multiprocessors: Count | None = None) -> TileChoice:
+    """Return the tile and the parts for the gradient of the weights, whose sums run over all output pixels.
+
+    Its y is small, a row for each filter and a column for each of its numbers. So the sums are cut wherever
+    that makes too few blocks for the multiprocessors.
+
+    Parameters
+    ----------
+    problem : ConvProblem
+        The forward convolution.
+    multiprocessors : int, optional
+        As in `choose_tile`.
+    """
+    return _for_sums_of_pixels(problem, multiprocessors or device_multiprocessors())
+
+
+@lru_cache
+def _for_sums_of_pixels(problem: ConvProblem, multiprocessors: int) -> TileChoice:
+    pixels, filters, taps = problem.gemm
+    width = 1 if filters % 4 or problem.C // problem.groups % 4 else 4
+    choices = (
+        _estimate((filters, taps, pixels), problem.groups, tile, parts, multiprocessors)
+        for tile in TILES[problem.dtype, width]
+        for parts in PARTS_OF_PIXELS
+    )
+    return min(choices, key=lambda choice: choice.time)
+
+
+def _estimate(
+    gemm: tuple[int, int, int], groups: int, tile: Tile, parts: int, multiprocessors: int
+) -> TileChoice:
+    M, N, K = gemm
     pieces = ceil_div(K, tile.block_k)
-    parts = 1 if groups > 1 else max(1, min(parts, pieces // LEAST))
+    parts = max(1, min(parts, pieces // LEAST))
     length = ceil_div(pieces, parts)
     parts = ceil_div(pieces, length)  # none is empty
     tiles, cells = ceil_div(M, tile.block_m) * ceil_div(N, tile.block_n) * groups, tile.block_m * tile.block_n
@@ -138,7 +175,7 @@ def estimate(
     waiting = max(1, ENOUGH / (rounds * tile.warps))
     time = rounds * cells * length * tile.block_k * (instructions(tile) + fetches) * waiting
     if parts > 1:  # each is written and read again, and their sum is written
-        time += LAUNCH + FETCH * (2 * parts + 1) * M * N / multiprocessors
+        time += LAUNCH + FETCH * (2 * parts + 1) * M * N * groups / multiprocessors
     return TileChoice(tile, parts, tiles * parts, rounds, M * N * groups / (tiles * cells), time)
 
 

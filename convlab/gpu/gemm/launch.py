@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from convlab.gpu.device import current
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.tile_io import place_of
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
@@ -71,24 +73,79 @@ def multiply(problem: ConvProblem, tile: Tile, parts: int, loader, shape, x, tab
     partials
         Array of the device, (parts, N, P, Q, K), or None if parts is 1.
     """
-    tile.check(problem.dtype)
     (M, N, _), channels, (_, K, row_w) = problem.gemm, problem.C // problem.groups, w.shape
+    sizes = Sizes(M, N, K, problem.groups, row_w, problem.K, channels, K * row_w, N)
+    widths = wide(tile.width, channels, x), tile.width
+    run(sizes, tile, parts, loader, widths, shape, (x, table, w), partials, y)
+
+
+class Sizes(NamedTuple):
+    """A product of matrices for each of some groups, and where its rows lie.
+
+    Attributes
+    ----------
+    M, N, K : int
+        Rows and columns of a group's y, and the length of its sums.
+    groups : int
+    row_w, row_y : int
+        Numbers from one row of w to the next, and of y.
+    step_x, step_w, step_y : int
+        Numbers from one group to the next.
+    where : tuple of int
+        If rows of y lie apart, what `tile_io.place_of` takes; else nothing.
+    """
+
+    M: int
+    N: int
+    K: int
+    groups: int
+    row_w: int
+    row_y: int
+    step_x: int
+    step_w: int
+    step_y: int
+    where: tuple[int, ...] = ()
+
+
+def run(sizes: Sizes, tile: Tile, parts: int, loader, widths, shape, inputs, partials, y) -> None:
+    """Fill y with products; of `multiply` it is what knows no convolution.
+
+    Parameters
+    ----------
+    sizes : Sizes
+    tile, parts, loader, shape
+        As in `multiply`.
+    widths : (int, int)
+        Numbers of one load of x and of w.
+    inputs : tuple
+        x, table and w.
+    partials
+        An array of the device whose numbers suffice for all parts, or None if parts is 1.
+    y
+    """
+    dtype = y.dtype.name
+    tile.check(dtype)
+    M, N, K, groups, row_w, row_y, *steps, where = sizes
     pieces = ceil_div(K, tile.block_k * parts)  # of each part
-    if parts == 1:
-        slices, steps, target = problem.groups, (channels, K * row_w, 0, N), y
-    else:
-        slices, steps, target = parts, (0, 0, pieces * tile.block_k, M * N), partials
+    target = y if parts == 1 else partials
+    whole = M * row_y if where else y.size  # of a part, whose rows follow each other
     blocks, columns = grid(M, N, tile)
-    widths = wide(tile.width, channels, x), wide(tile.width, N, target)
-    kernel = tiled_product(tile, loader, *widths, problem.dtype, columns)
-    arrays = x.reshape(-1), table, w.reshape(-1), target.reshape(-1)
-    for first in range(0, slices, MOST):
-        matrix = M, N, K, row_w, problem.K, pieces, first, *steps
-        size = *blocks, min(MOST, slices - first)
+    (x_width, w_width), apart = widths, bool(where) and parts == 1
+    kernel = tiled_product(tile, loader, x_width, wide(tile.width, N, target), dtype, columns, w_width, apart)
+    arrays = [array.reshape(-1) for array in (*inputs, target)]
+    for first in range(0, groups * parts, MOST):
+        matrix = M, N, K, row_w, row_y, pieces, first, groups, *steps, pieces * tile.block_k, whole, *where
+        size = *blocks, min(MOST, groups * parts - first)
         current().launch(kernel, size, tile.threads, *arrays, shape, matrix)
     if parts > 1:
-        flat = partials.reshape(-1), y.reshape(-1)
-        current().launch(add_up(problem.dtype), ceil_div(y.size, REDUCERS), REDUCERS, *flat, y.size, parts)
+        reduce(partials, y, whole, parts, row_y, where)
+
+
+def reduce(partials, y, size: int, parts: int, row_y: int = 1, where: tuple[int, ...] = ()) -> None:
+    """Fill y with the sums of `parts` arrays of `size` numbers; its rows may lie apart, see `Sizes`."""
+    kernel = add_up(partials.dtype.name, bool(where))
+    arrays = partials.reshape(-1), y.reshape(-1)
+    current().launch(kernel, ceil_div(size, REDUCERS), REDUCERS, *arrays, size, parts, row_y, where or (0,))
 
 
 def grid(M: int, N: int, tile: Tile) -> tuple[tuple[int, int], int]:
@@ -113,20 +170,21 @@ def wide(width: int, size: int, array) -> int:
 
 
 @lru_cache
-def add_up(dtype: str):
-    """Return the kernel(partials, y, size, parts) that adds up what parts of K have given.
+def add_up(dtype: str, apart: bool):
+    """Return the kernel(partials, y, size, parts, row_y, where) that adds up what parts of K have given.
 
     Always in the same order: so the same input gives the same bits, which atomic additions would not.
     """
-    number = number_type(dtype)
+    number, place = number_type(dtype), place_of(apart)
 
     @kernel
-    def reduction(partials, y, size, parts):
+    def reduction(partials, y, size, parts, row_y, where):
         i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
         if i < size:
             total = number(0)
             for part in range(parts):
                 total += partials[part * size + i]
-            y[i] = total
+            row = i // row_y
+            y[place(row, row_y, where) + i - row * row_y] = total
 
     return reduction

@@ -23,15 +23,30 @@ START, ROW, COLUMN = 0, 1, 2  # of a row: where in x tap (0, 0) lies, and its co
 C, S, R = 0, 1, 2  # where the thread is along K
 
 
-def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
-    """Return the numbers of the problem that `implicit_loader` takes."""
-    channels = problem.C // problem.groups
-    taps, c = divmod(tile.block_k, channels)
-    (top, _), (left, _) = problem.padding
-    sizes = problem.H, problem.W, problem.C, channels, problem.R, problem.S, problem.Q, problem.P
-    steps = *problem.stride, top, left, *problem.dilation
-    along = problem.dilation[0] * problem.W * problem.C, problem.dilation[1] * problem.C
-    return (*sizes, *steps, *along, *divmod(taps, problem.S), c)
+def shape(
+    problem: ConvProblem,
+    tile: Tile,
+    picture: tuple[int, int] | None = None,
+    corner: tuple[int, int] | None = None,
+) -> tuple[int, ...]:
+    """Return the numbers of the problem that `implicit_loader` takes.
+
+    Where x is larger than the problem says, `picture` is its (H, W), and `corner` how many lines and columns
+    before it the first window begins: below zero, if it begins inside.
+    """
+    taps, c = divmod(tile.block_k, problem.C // problem.groups)
+    (H, W), (top, left) = picture or (problem.H, problem.W), corner or problem.geometry[1]
+    _, _, *rest = sizes(problem)
+    rest[8:10] = top % (1 << 32), left % (1 << 32)
+    along = problem.dilation[0] * W * problem.C, problem.dilation[1] * problem.C
+    return (H, W, *rest, *along, *divmod(taps, problem.S), c)
+
+
+def sizes(problem: ConvProblem) -> tuple[int, ...]:
+    """Return what both loaders take: the letters, and how the windows lie."""
+    stride, corner, dilation = problem.geometry
+    letters = problem.H, problem.W, problem.C, problem.C // problem.groups, problem.R, problem.S
+    return (*letters, problem.Q, problem.P, *stride, *corner, *dilation)
 
 
 @kept

@@ -169,7 +169,7 @@ class Tile:
         """Threads that share a row of B."""
         return self.block_n // self.width
 
-    @cached_property
-    def loads_b(self) -> int:
-        """Loads of B a thread does for one piece."""
-        return ceil_div(self.block_k * self.lanes_b, self.threads)
+    @checked
+    def loads_across(self, size: Count, width: Count) -> int:
+        """Loads a thread does for a piece that is taken as it lies, its rows `size` numbers long."""
+        return ceil_div(self.block_k * (size // width), self.threads)

@@ -1,4 +1,4 @@
-"""What is moved besides A: weights to registers, pieces to shared memory, sums to y."""
+"""What is moved besides x: rows of a matrix to registers, pieces to shared memory, sums to y."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
 from convlab.gpu.numba_cuda import uint64
 
-ROW, PLACE = 0, 1  # of a thread's first number of B: its row, and where in w it lies
+ROW, PLACE = 0, 1  # of a thread's first number of w: its row, and where in w it lies
 
 
 @lru_cache
-def weights(tile: Tile, dtype: str):
-    """Return (begin_b, fetch_b), which bring the pieces of B to a thread's registers, one after the other.
+def matrix_rows(tile: Tile, size: int, width: int, dtype: str):
+    """Return (begin_w, fetch_w), which bring pieces of a matrix to a thread's registers, one after the other.
 
-    ``begin_b(line, thread, first, k, left, row_w)`` stands at row k and column `left` of a matrix whose
-    row 0 begins at w[first] and whose rows are `row_w` numbers apart; line (2,) is its own.
-    ``fetch_b(w, line, registers, K, row_w)`` loads a piece to the registers (loads_b * width,), zeros from
-    row K on and from column `row_w` on, and goes on to the next one.
+    A piece is `block_k` rows of it, `size` numbers of each.
+    ``begin_w(line, thread, first, k, left, row_w, columns)`` stands at row k and column `left` of a matrix
+    whose row 0 begins at w[first] and whose rows are `row_w` numbers apart; line (2,) is its own.
+    ``fetch_w(w, line, registers, K, row_w)`` loads a piece, `width` numbers a load, zeros from row K on and
+    from column `columns` on, and goes on to the next one.
     """
-    take, _, clear = mover(tile.width, dtype)
-    loads, width, block_k = tile.loads_b, tile.width, tile.block_k
-    lanes, rows = tile.lanes_b, tile.threads // tile.lanes_b  # a load of all threads: so many rows
+    take, _, clear = mover(width, dtype)
+    loads, block_k, lanes = tile.loads_across(size, width), tile.block_k, size // width
+    rows = tile.threads // lanes  # a load of all threads: so many rows
 
     @device_function
-    def begin_b(line, thread, first, k, left, row_w):
+    def begin_w(line, thread, first, k, left, row_w, columns):
         row, column = k + thread // lanes, left + thread % lanes * width
-        line[ROW] = row if column < row_w else 1 << 31  # never below K
+        line[ROW] = row if column < columns else 1 << 31  # never below K
         line[PLACE] = first + row * row_w + column
 
     @device_function
-    def fetch_b(w, line, registers, K, row_w):
+    def fetch_w(w, line, registers, K, row_w):
         for load in range(loads):
             if line[ROW] + load * rows < K:
                 take(w, line[PLACE] + load * rows * row_w, registers, load * width)
@@ -41,60 +42,89 @@ def weights(tile: Tile, dtype: str):
         line[ROW] += block_k
         line[PLACE] += block_k * row_w
 
-    return begin_b, fetch_b
+    return begin_w, fetch_w
 
 
 @lru_cache
-def stash_pieces(tile: Tile, x_width: int, dtype: str):
-    """Return (stash_a, stash_b), which bring a thread's registers to shared memory.
+def stash_turned(tile: Tile, width: int, dtype: str):
+    """Return stash(piece, buffer, registers, thread), which brings a piece of A to shared memory.
 
-    A lies in memory row by row, a thread has `x_width` neighbouring k of each of its rows. In shared memory
-    it lies column by column, as the sums want it.
+    A lies in memory row by row, a thread has `width` neighbouring k of each of its rows. In shared memory it
+    lies column by column, as the sums want it.
     """
-    _, put, _ = mover(tile.width, dtype)
-    lanes_a, lanes_b = tile.lanes(x_width), tile.lanes_b
-    loads_a, loads_b = tile.loads_a(x_width), tile.loads_b
-    width, threads, block_m, block_k = tile.width, tile.threads, tile.block_m, tile.block_k
-    whole_a = loads_a * threads == block_m * lanes_a
-    whole_b = loads_b * threads == block_k * lanes_b
+    lanes, loads, threads, block_m = tile.lanes(width), tile.loads_a(width), tile.threads, tile.block_m
+    whole = loads * threads == block_m * lanes
 
     @device_function
-    def stash_a(a, buffer, registers, thread):
+    def stash(a, buffer, registers, thread):
         # Counted in 64 bits: the compiler then sees that neighbours lie a constant apart.
-        k, row = uint64(thread % lanes_a * x_width), thread // lanes_a
-        for load in range(loads_a):
-            m = row + load * (threads // lanes_a)
-            if whole_a or m < block_m:
-                for i in range(x_width):
-                    a[buffer, k + i, m] = registers[load * x_width + i]
+        k, row = uint64(thread % lanes * width), thread // lanes
+        for load in range(loads):
+            m = row + load * (threads // lanes)
+            if whole or m < block_m:
+                for i in range(width):
+                    a[buffer, k + i, m] = registers[load * width + i]
 
-    @device_function
-    def stash_b(b, buffer, registers, thread):
-        for load in range(loads_b):
-            place = thread + load * threads
-            row, column = place // lanes_b, place % lanes_b * width
-            if whole_b or row < block_k:
-                put(b, (buffer, row, column), registers, load * width)
-
-    return stash_a, stash_b
+    return stash
 
 
 @lru_cache
-def store_sums(tile: Tile, y_width: int, dtype: str):
-    """Return store(y, sums, m, n, M, N, first, row_y): a thread's sums, its first for row m, column n.
+def stash_rows(tile: Tile, size: int, width: int, dtype: str):
+    """Return the same for a piece that lies in shared memory as in memory, in rows of `size` numbers."""
+    _, put, _ = mover(width, dtype)
+    lanes, loads, threads, block_k = size // width, tile.loads_across(size, width), tile.threads, tile.block_k
+    whole = loads * threads == block_k * lanes
 
-    Row 0 begins at y[first], rows are `row_y` numbers apart; rows from M and columns from N are left out.
+    @device_function
+    def stash(piece, buffer, registers, thread):
+        for load in range(loads):
+            place = thread + load * threads
+            row, column = place // lanes, place % lanes * width
+            if whole or row < block_k:
+                put(piece, (buffer, row, column), registers, load * width)
+
+    return stash
+
+
+@lru_cache
+def place_of(apart: bool):
+    """Return place(row, row_y, where): where in y a row begins.
+
+    Rows lie `row_y` numbers apart; or they are some pixels of pictures, (images, lines, columns): `where` is
+    then (lines, columns, where the first begins, and how far images, lines and columns lie apart).
+    """
+
+    @device_function
+    def side_by_side(row, row_y, where):
+        return row * row_y
+
+    @device_function
+    def scattered(row, row_y, where):
+        lines, columns, first, image, down, right = where
+        line = row // columns
+        n = line // lines
+        return first + n * image + (line - n * lines) * down + (row - line * columns) * right
+
+    return scattered if apart else side_by_side
+
+
+@lru_cache
+def store_sums(tile: Tile, y_width: int, dtype: str, apart: bool = False):
+    """Return store(y, sums, m, n, M, N, first, row_y, where): a thread's sums, its first for row m, column n.
+
+    The group's numbers begin at y[first], and rows where `place_of` says; rows from M and columns from N are
+    left out.
     """
     _, put, _ = mover(y_width, dtype)
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
-    down, right = tile.threads_m * width, tile.threads_n * width
+    down, right, place = tile.threads_m * width, tile.threads_n * width, place_of(apart)
 
     @device_function
-    def store(y, sums, m, n, M, N, first, row_y):
+    def store(y, sums, m, n, M, N, first, row_y, where):
         for i in range(thread_m):
             row = m + i // width * down + i % width
             if row < M:
-                start = first + row * row_y
+                start = first + place(row, row_y, where)
                 for j in range(0, thread_n, y_width):
                     column = n + j // width * right + j % width
                     if column < N:

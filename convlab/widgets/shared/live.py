@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import anywidget
 import traitlets
 
-from convlab.errors import ShapeError
+from convlab.errors import ConvError
 from convlab.figures.picture import Picture
 from convlab.support.markup import as_script
 from convlab.widgets.shared import javascript, still
@@ -105,11 +105,11 @@ class Live(anywidget.AnyWidget):
         """Return the present state in words, for those who cannot see it."""
         try:
             return self.describe()
-        except ShapeError as error:  # the learner may have turned a knob too far: the page says why, so do we
+        except ConvError as error:  # the learner may have turned a knob too far: the page says why, so do we
             return str(error)
 
     def describe(self) -> str:
-        """Return those words where the present numbers describe a convolution, else raise a `ShapeError`."""
+        """Return those words where the present numbers describe a convolution, else raise a `ConvError`."""
         raise NotImplementedError
 
     def state(self) -> dict[str, Any]:

@@ -143,10 +143,10 @@ export function segments(page, { name, label, options, write = (value) => ({ [na
 }
 
 /** One of many: a list to choose from. */
-export function select(page, { name, label, options, write = (value) => ({ [name]: value }) }) {
+export function select(page, { name, label, options, read = (state) => state[name], write = (value) => ({ [name]: value }) }) {
   const input = html("select", { "aria-label": label, ...OWN_KEYS, onchange: () => page.set(write(input.value)) },
     options.map(([value, text]) => html("option", { value }, text)));
-  page.onUpdate((state) => (input.value = state[name]));
+  page.onUpdate((state) => (input.value = read(state)));
   return input;
 }
 
