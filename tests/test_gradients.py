@@ -49,6 +49,7 @@ form = pytest.mark.parametrize(("which", "algorithm", "backend"), FORMS, ids=["-
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 # A layer that no tile, no part and no phase divides, with more than a part of rows, and of columns.
 LARGE = ConvProblem(4, 37, 29, 66, 23, 3, 3, stride=(2, 1), padding=((1, 0), (2, 1)))
+SMALL = replace(LARGE, N=2, H=9, W=8, C=6, K=5)
 
 
 def made(problem, seed=0):
@@ -103,9 +104,9 @@ def planned(which, problem, seed=0, **choices):
     return plan_dgrad(problem, w, **choices) if which == "dgrad" else plan_wgrad(problem, **choices)
 
 
-def served(which, algorithm):
-    """Return a large problem that an algorithm serves."""
-    others = LARGE, replace(LARGE, stride=1, dilation=2), replace(LARGE, groups=66, K=132)
+def served(which, algorithm, base=LARGE):
+    """Return a problem like another one that an algorithm serves."""
+    others = base, replace(base, stride=1, dilation=2), replace(base, groups=base.C, K=2 * base.C)
     return next(one for one in others if not TABLES[which][algorithm].supports(one))
 
 
@@ -124,6 +125,7 @@ def check(which, problem, seed=0, **choices):
 
 
 @form
+@sampled(150)
 @case
 def test_agrees_with_the_definition(which, algorithm, backend, problem):
     if refused := TABLES[which][algorithm].supports(problem):
@@ -445,7 +447,7 @@ def test_bytes_by_hand():
 
 @form
 def test_a_plan_does_what_the_door_does(which, algorithm, backend):
-    problem = served(which, algorithm)
+    problem = served(which, algorithm, SMALL)
     arguments, out = operands(which, problem)
     plan = planned(which, problem, algorithm=algorithm, backend=backend)
     given = arguments[:1] if which == "dgrad" else arguments
@@ -461,7 +463,7 @@ def test_a_plan_does_what_the_door_does(which, algorithm, backend):
 
 @pytest.mark.parametrize(("algorithm", "backend"), [form[1:] for form in FORMS if form[0] == "dgrad"])
 def test_new_weights_take_the_place_of_the_old(algorithm, backend):
-    problem = served("dgrad", algorithm)
+    problem = served("dgrad", algorithm, SMALL)
     (dy, w), _ = operands("dgrad", problem)
     plan = plan_dgrad(problem, np.zeros_like(w), algorithm=algorithm, backend=backend)
     old, new = plan.packed, w.copy()
@@ -479,7 +481,7 @@ def test_new_weights_take_the_place_of_the_old(algorithm, backend):
 @form
 def test_two_calls_at_once_share_no_workspace(which, algorithm, backend):
     """The first call stops before its form runs, the second overtakes it."""
-    problem = served(which, algorithm)
+    problem = served(which, algorithm, SMALL)
     plan = planned(which, problem, algorithm=algorithm, backend=backend)
     its, used = plan._form, []
 
