@@ -21,6 +21,7 @@ from convlab.auto.select import fastest
 from convlab.errors import WorkspaceError
 from convlab.gradients import DGRAD, WGRAD
 from convlab.gradients.dgrad_subfilters import FLIPPED, SUBFILTERS, parts
+from convlab.gradients.select import choose
 from convlab.gradients.spec import Gradient
 from convlab.machine.memory import Memory
 from convlab.oracle import WORST, reference
@@ -43,6 +44,7 @@ PASSES = {
     "dgrad": Pass(("dy", "w"), "dx", DGRAD),
     "wgrad": Pass(("x", "dy"), "dw", WGRAD),
 }
+AUTO = "auto"  # a candidate: what that takes
 CONVOLVE = FLIPPED, SUBFILTERS  # gradients that are forward convolutions, by whichever algorithm
 ROUNDING = max(one.rounding for one in ALGORITHMS.values() if "cpu" in one.forms)  # of the worst of these
 
@@ -50,6 +52,13 @@ ROUNDING = max(one.rounding for one in ALGORITHMS.values() if "cpu" in one.forms
 def shape_of(problem: ConvProblem, name: str) -> tuple[int, ...]:
     """Return the shape of an array by its name; that of a gradient is the same: "dx" as "x"."""
     return getattr(problem, f"{name.removeprefix('d')}_shape")
+
+
+def by_auto(problem: ConvProblem, pass_: str) -> str:
+    """Return which algorithm "auto" takes for a pass, on one thread of the processor."""
+    if pass_ == "fprop":
+        return fastest(problem, "cpu", 1, Memory(), include_packing=True)[0].name
+    return choose(problem, pass_, "auto", "cpu", 1, Memory()).algorithm.name
 
 
 def rounding(algorithm: Algorithm | Gradient) -> float:
