@@ -52,9 +52,9 @@ export function stepsOf(problem, view) {
 }
 
 /**
- * What is multiplied at a step: tap (r, s), output (h, w), the place (p, q) in x, half way between two pixels for a
- * zero in the middle of them, and `by` what: "pixel", "inserted" for such a zero, "edge" for one around x or a
- * product that the padding cuts away.
+ * What is multiplied at a step: tap (r, s), output (h, w), the place (p, q) in x, with a fraction where that is a zero
+ * between two pixels, and `by` what: "pixel", "inserted" for such a zero, "edge" for one around x or for a product
+ * that the padding cuts away.
  */
 export function productsOf(problem, view, step) {
   if (view === "scatter") return windowOf(problem, step.p, step.q).map((tap) => ({ ...tap, ...step, by: tap.inside ? "pixel" : "edge" }));

@@ -20,7 +20,7 @@ export function drawScatter({ x: picture, w: filter, y: output }, scene) {
   const readers = pointed ? readersOf(problem, pointed.h, pointed.w) : [];
   const laid = new Map(products.map((one) => [key(one.h, one.w), one]));
   picture.draw({
-    rows: state.H, columns: state.W, ...sized(state.H, state.W), rowNames: (i) => i, columnNames: (i) => i, start: steps[shown],
+    rows: state.H, columns: state.W, ...sized(state.H, state.W), rowNames: (i) => i, columnNames: (i) => i, start: { row: p, column: q },
     cell: (i, j) => ({ kind: `cl-input ${lit(readers.some((one) => one.p === i && one.q === j))}`, text: x[i][j] }),
     frames: [{ name: "window", row: p, column: q }],
     label: `Picture of ${state.H} by ${state.W} pixels. ${told(scene)}`,

@@ -16,6 +16,7 @@ const counted = (state, view = state.view) => (whyNoOutput(state) ? 0 : stepsOf(
 function build(page) {
   const [pixels, weights] = [page.data("pixels"), page.data("weights")];
   let pointed = null; // { p, q } of x or { h, w } of y under the pointer; a place between pixels has a fraction
+  let inSight = ""; // the state for which pictures were last scrolled
   let origins = { x: 0, by: 1, y: 0 }; // where the pictures begin, as drawn last
   const point = (to) => { pointed = to; page.refresh(); };
   const atX = (at) => at && { p: (at.row + origins.x) / origins.by, q: (at.column + origins.x) / origins.by };
@@ -119,7 +120,16 @@ function build(page) {
     sizes.replaceChildren(...sizeLines(state, problem));
     const wide = ["x", "w", "y"].reduce((all, name) => all + grids[name].least, 100);
     stage.style.flexWrap = wide < page.width() ? "nowrap" : "wrap";
+    const now = JSON.stringify(state);
+    if (now !== inSight && !pointed) for (const name of ["x", "y"]) bringToSight(grids[name]);
+    inSight = now;
   };
+}
+
+/** Scroll a picture that is wider than its place to where something happens. */
+function bringToSight(grid) {
+  const [box, edges] = [grid.box.firstChild, grid.edges().columns[clamp(grid.start.column, 0, grid.columns - 1)]];
+  if (edges[0] < box.scrollLeft || edges[1] > box.scrollLeft + box.clientWidth) box.scrollLeft = edges[0] - box.clientWidth / 2;
 }
 
 const NAMES = ["view", "taps", "stride", "padding", "output_padding", "H", "W", "step"];

@@ -46,8 +46,8 @@ export function told(scene) {
   if (view === "scatter") {
     const { p, q } = steps[shown];
     const cut = by("edge").length;
-    return `x[${p}, ${q}] = ${x[p][q]} times the filter: ${plural(useful.length, "product")} ` +
-      `${useful.length === 1 ? "is" : "are"} added to as many outputs${cut ? `; the padding cuts away ${plural(cut, "product")} more` : ""}.`;
+    const kept = useful.length ? `${plural(useful.length, "product")}, each added to an output of its own` : "no product falls on an output";
+    return `x[${p}, ${q}] = ${x[p][q]} times the filter: ${kept}${cut ? `; the padding cuts away ${cut}` : ""}.`;
   }
   const phase = PHASES[phaseOf(problem, steps[shown].h, steps[shown].w)];
   const met = view === "zeros" ? plural(products.length, "product")
@@ -91,6 +91,6 @@ export function sizeLines(state, problem) {
     html("div", { class: "cl-formula" }, chip("output", "P"), " = ", line("H", "stride", "padding", "R", "output padding")),
     html("div", { class: "cl-formula" }, chip("output", "P"), " = ", line(H, stride, padding, taps, added), " = ", html("b", {}, problem.H)),
     ...(others.length > 1 ? [html("div", { class: "cl-note" }, `With stride ${stride} a convolution makes ${H} rows out of ` +
-      `${others.join(", and out of ")}: output padding says which y is meant.`)] : []),
+      `${others.slice(0, -1).join(", ")} or ${others.at(-1)}: output padding says which y is meant.`)] : []),
   ];
 }

@@ -638,14 +638,22 @@ def test_a_transposed_window_in_three_views(page):
         overlaps = widget.locator("svg[aria-roledescription='overlaps'] text.cl-value").all_text_contents()
         assert [int(text) for text in overlaps] == shown.overlaps.ravel().tolist()
     output.focus()
-    page.keyboard.press("ArrowUp")  # from the last output, of phase D, to one of phase B
+    page.keyboard.press("ArrowUp")  # from the last output of phase D to one of phase B
     widget.get_by_text("Phase B meets 2 taps of 9").wait_for()
     page.keyboard.press("Escape")
     widget.get_by_text("Phase D meets 1 tap of 9").wait_for()
-    picture = widget.locator("svg[aria-roledescription='input pixels']")
-    picture.focus()
-    page.keyboard.press("ArrowUp")
-    assert "y[" not in story.text_content()
+    widget.get_by_role("radio", name="Scatter and add").check()
+    pixel = shown.pixels[shown.H - 1][shown.W - 2]
+    widget.locator("svg[aria-roledescription='input pixels']").focus()
+    page.keyboard.press("ArrowLeft")
+    widget.get_by_text(f"x[2, 2] = {pixel} times the filter: 9 products").wait_for()
+    page.keyboard.press("Enter")
+    widget.get_by_text("pixel 11 of 12").wait_for()
+    output.focus()
+    for key in ("ArrowUp", "ArrowLeft", "ArrowUp", "ArrowRight"):  # from the filter's corner, y[4, 4]
+        page.keyboard.press(key)
+    widget.get_by_text("4 filters on this output: y[2, 4] = ").wait_for()
+    assert story.text_content().endswith(f"= {shown.y[2, 4]}.")
 
 
 def test_a_transposed_window_without_an_output(page):
