@@ -595,6 +595,9 @@ def rows() -> dict[str, Call]:
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
     row("figures.model_error_chart.model_error", found=judged)
+    some = {"passes": ANY_LIST - {"an empty array"}}
+    row("benchmark.pass_comparison.measure_passes", problem=problem, passes=["wgrad"], rounds=1, right=some)
+    row("benchmark.passes.pass_material", problem=problem, pass_="dgrad")
     row("benchmark.roofline.look_again", line=line, points=[], right={"points": ANY_LIST})
     row("support.measured.fastest", seconds={"a": 1.0, "b": 2.0})
     row(

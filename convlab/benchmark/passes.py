@@ -66,13 +66,13 @@ def rounding(algorithm: Algorithm | Gradient) -> float:
     return getattr(algorithm, "rounding", ROUNDING if algorithm in CONVOLVE else 1.0)
 
 
-def operations(problem: ConvProblem, gradient: Gradient, threads: int = 1) -> int:
-    """Return the operations of a gradient on the processor; those of convolutions inside, as they do them."""
-    if gradient not in CONVOLVE:
-        return 2 * gradient.macs(problem)
+def operations(problem: ConvProblem, algorithm: Algorithm | Gradient, backend: str, threads: int = 1) -> int:
+    """Return the operations that an algorithm does; where it convolves inside, those done there."""
+    if algorithm not in CONVOLVE:
+        return algorithm.cost(problem, backend, threads).flops
     small = [part.problem for part in parts(problem)]
-    inside = [fastest(one, "cpu", threads, Memory(), include_packing=True)[0] for one in small]
-    return sum(how.cost(one, "cpu", threads).flops for how, one in zip(inside, small, strict=True))
+    inside = [fastest(one, backend, threads, Memory(), include_packing=True)[0] for one in small]
+    return sum(how.cost(one, backend, threads).flops for how, one in zip(inside, small, strict=True))
 
 
 @checked
