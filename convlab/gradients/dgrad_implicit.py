@@ -21,7 +21,7 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.binding import late
 from convlab.algorithms.implicit_gemm import TILES
-from convlab.algorithms.implicit_gemm.reference import taken
+from convlab.algorithms.implicit_gemm.reference import BLOCKS, taken
 from convlab.algorithms.spec import WEIGHTS
 from convlab.cost.common import ONCE_A_TAP, PANELS
 from convlab.cpu.tile_size import tile_for
@@ -30,7 +30,6 @@ from convlab.gradients.phases import clear_unreached, macs, over_parts, parts, w
 from convlab.gradients.spec import Form, Gradient, Shapes, no_arrays
 from convlab.problem import ConvProblem
 
-BLOCKS = (64, 64, 32)  # block_m, block_n, block_k of the NumPy form
 FORWARD = ALGORITHMS["implicit_gemm"].forms["cpu"]
 
 
