@@ -264,6 +264,7 @@ def rows() -> dict[str, Call]:
     row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.with_weights", made.with_weights, w=w)
     row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
