@@ -214,7 +214,8 @@ def _posed_on_device(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.nd
     w, bias = _on_host("w", w, device), _on_host("bias", bias, device)
     problem = _problem_of(posing, w, bias, shaping)
     if out is not None:
-        device_arrays.check_out_beside(there, out, problem.y_shape, problem.dtype, device, x=x)
+        on_device = there is not None
+        device_arrays.check_out_beside(on_device, out, problem.y_shape, problem.dtype, device, x=x)
     output = problem.y_bytes if there is None or out is None else 0
     copied = problem.x_bytes if there is None else 0
     return problem, w, bias, Memory(output=output, copied=copied, device=device)

@@ -44,7 +44,8 @@ from convlab.machine.memory import Memory
 from convlab.oracle import WORST
 
 TABLES, DOORS = {"dgrad": DGRAD, "wgrad": WGRAD}, {"dgrad": dgrad, "wgrad": wgrad}
-FORMS = [(which, name, on) for which in TABLES for name in TABLES[which] for on in ("numpy", "cpu")]
+FORMS = [(which, name, on) for which in TABLES for name in TABLES[which] for on in TABLES[which][name].forms]
+FORMS = [one for one in FORMS if one[2] != "gpu"]  # those are in test_gpu_gradients.py
 form = pytest.mark.parametrize(("which", "algorithm", "backend"), FORMS, ids=["-".join(f) for f in FORMS])
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 # A layer that no tile, no part and no phase divides, with more than a part of rows, and of columns.
@@ -371,10 +372,9 @@ def test_gradient_of_the_bias():
         ({"out": X_.astype("f8")}, ArrayError, "out has dtype float64"),
         ({"out": DY.copy()}, ShapeError, r"out has shape .*expected \(N, H, W, C\)"),
         ({"out": X_, "dy": X_.reshape(-1)[: DY.size].reshape(DY.shape)}, ArrayError, "shares memory with dy"),
-        ({"backend": "gpu"}, UnsupportedError, "backend='gpu' computes no gradients"),
         ({"problem": replace(LARGE, dtype="float16")}, ParameterError, "for the cost model only"),
     ],
-    ids=range(10),
+    ids=range(9),
 )
 def test_what_is_wrong_is_named(change, kind, message):
     with pytest.raises(kind, match=message):

@@ -23,11 +23,11 @@ from convlab.algorithms.binding import late
 from convlab.algorithms.implicit_gemm import TILES
 from convlab.algorithms.implicit_gemm.reference import BLOCKS, taken
 from convlab.algorithms.spec import WEIGHTS
-from convlab.cost.common import ONCE_A_TAP, PANELS
+from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
 from convlab.cpu.tile_size import tile_for
 from convlab.gradients.index_maps import DgradMap
 from convlab.gradients.phases import clear_unreached, macs, over_parts, parts, work_of_parts
-from convlab.gradients.spec import Form, Gradient, Shapes, no_arrays
+from convlab.gradients.spec import Form, Gradient, Shapes, copy_of_w, no_arrays
 from convlab.problem import ConvProblem
 
 FORWARD = ALGORITHMS["implicit_gemm"].forms["cpu"]
@@ -72,7 +72,7 @@ def shapes_cpu(problem: ConvProblem, threads: int) -> Shapes:
     return {"block": (threads, max(blocks, default=0) // threads), "places": (threads, places)}
 
 
-_CPU = f"{__name__}_cpu"
+_CPU, _GPU = f"{__name__}_cpu", f"{__name__}_gpu"
 MOVED = over_parts(ONCE_A_TAP)  # dy once a tap, from wherever it lies; w is read and dx is written
 
 ALGORITHM = Gradient(
@@ -88,6 +88,14 @@ ALGORITHM = Gradient(
             late(_CPU, "pack"),
             over_parts(PANELS),
             phases=work_of_parts("implicit_gemm"),
+        ),
+        "gpu": Form(
+            late(_GPU, "run"),
+            late(_GPU, "shapes"),
+            ONCE,
+            late(_GPU, "pack"),
+            late(_GPU, "packed_bytes"),
+            copy_of_w,
         ),
     },
     macs=macs,
