@@ -164,6 +164,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "take 14 times as long as that of the input": Told("burn"),
         "21.8 ms against 1.49 ms (burn, pull request 5428)": Told("burn"),
         "took 6.9 times its forward pass (burn, issue 5759)": Told("burn"),
+        "wgrad takes 14 times as long as dgrad": Given("the question of the notebook"),
         "CUTLASS 2.7 strided": Told("CUTLASS"),
         "(pull request 75141)": Told("Paddle"),
     },

@@ -32,10 +32,12 @@ from convlab import (
     plan_wgrad,
     wgrad,
 )
+from convlab.algorithms.implicit_gemm.reference import taken
 from convlab.auto.ranking import ALIKE
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gradients import DGRAD, WGRAD
 from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED
+from convlab.gradients.index_maps import DgradMap, WgradMap
 from convlab.gradients.phases import parts
 from convlab.gradients.select import choose, predicted
 from convlab.machine.memory import Memory
@@ -48,6 +50,7 @@ form = pytest.mark.parametrize(("which", "algorithm", "backend"), FORMS, ids=["-
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 # A layer that no tile, no part and no phase divides, with more than a part of rows, and of columns.
 LARGE = ConvProblem(4, 37, 29, 66, 23, 3, 3, stride=(2, 1), padding=((1, 0), (2, 1)))
+SMALL = replace(LARGE, N=2, H=9, W=8, C=6, K=5)
 
 
 def made(problem, seed=0):
@@ -102,9 +105,9 @@ def planned(which, problem, seed=0, **choices):
     return plan_dgrad(problem, w, **choices) if which == "dgrad" else plan_wgrad(problem, **choices)
 
 
-def served(which, algorithm):
-    """Return a large problem that an algorithm serves."""
-    others = LARGE, replace(LARGE, stride=1, dilation=2), replace(LARGE, groups=66, K=132)
+def served(which, algorithm, base=LARGE):
+    """Return a problem like another one that an algorithm serves."""
+    others = base, replace(base, stride=1, dilation=2), replace(base, groups=base.C, K=2 * base.C)
     return next(one for one in others if not TABLES[which][algorithm].supports(one))
 
 
@@ -123,6 +126,7 @@ def check(which, problem, seed=0, **choices):
 
 
 @form
+@sampled(150)
 @case
 def test_agrees_with_the_definition(which, algorithm, backend, problem):
     if refused := TABLES[which][algorithm].supports(problem):
@@ -377,12 +381,73 @@ def test_what_is_wrong_is_named(change, kind, message):
         dgrad(**{"problem": LARGE, "dy": DY, "w": W_} | change)
 
 
+# -- index maps --------------------------------------------------------------------------------------------
+
+
+@sampled(6)
+@case
+def test_index_maps_reach_what_the_definition_multiplies(problem):
+    """A product of matrices whose cells the maps look up is the gradient."""
+    problem = replace(problem, N=min(problem.N, 2), dtype="float64")
+    x, w, dy = made(problem)
+    (M, K, taps), C, dx, dw = problem.gemm, problem.C // problem.groups, np.empty_like(x), np.empty_like(w)
+    for g in range(problem.groups):
+        index, k, c = DgradMap(problem), np.arange(K), np.arange(C)
+        m, j = np.arange(problem.N * problem.H * problem.W)[:, None], np.arange(problem.R * problem.S * K)
+        product = taken(dy, index.dy_at(m, j, g)) @ taken(w, index.w_at(c, j[:, None], g))
+        dx.reshape(-1)[index.dx_at(m, c, g)] = product
+        index, i, m = WgradMap(problem), np.arange(taps), np.arange(M)
+        a, b = taken(dy, index.dy_at(k[:, None], m, g)), taken(x, index.x_at(i, m[:, None], g))
+        dw.reshape(-1)[index.dw_at(k[:, None], i, g)] = a @ b
+    for found, expected in zip((dx, dw), by_definition(problem, x, w, dy), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_index_map_takes_plain_integers_and_refuses_others():
+    index = DgradMap(LARGE)
+    assert index.pixel(37 * 29 + 30) == (1, 1, 1)
+    assert index.tap(23 * 3 + 5) == (1, 0, 5)
+    assert index.source(0, 0) == (0, -1, 2, 0)  # h=0 lies half way between the first two lines
+    with pytest.raises(ParameterError, match="m=-1"):
+        index.pixel(-1)
+    with pytest.raises(ParameterError, match=r"j=1\.5"):
+        index.tap(1.5)
+
+
+# -- costs -------------------------------------------------------------------------------------------------
+
+
+@form
+def test_costs_are_what_must_be_done_at_least(which, algorithm, backend):
+    problem = served(which, algorithm)
+    cost = TABLES[which][algorithm].cost(problem, backend, 2)
+    assert cost.flops == 2 * TABLES[which][algorithm].macs(problem)
+    assert cost.bytes_moved >= problem.x_bytes + problem.w_bytes + problem.y_bytes
+    assert cost.packed_bytes >= (problem.w_bytes if which == "dgrad" else 0)
+    assert cost.intensity == cost.flops / cost.bytes_moved
+    assert planned(which, problem, algorithm=algorithm, backend=backend, threads=2).cost == cost
+
+
+def test_bytes_by_hand():
+    """A 3x3 layer with one of everything else: 25 pixels, 9 outputs, a matrix of 9 x 9."""
+    problem = ConvProblem(1, 5, 5, 1, 1, 3, 3, dtype="float64")
+    once, matrix = 25 + 9 + 9, 81
+    expected = {
+        ("dgrad", "col2im"): once + 2 * matrix,
+        ("dgrad", "implicit_gemm"): 25 * 9 + 9 + 25,  # of each pixel nine taps of dy
+        ("wgrad", "im2row"): once + 2 * matrix,
+        ("wgrad", "parts"): matrix + 9 + 9,
+    }
+    for (which, name), numbers in expected.items():
+        assert TABLES[which][name].cost(problem, "cpu").bytes_moved == 8 * numbers, name
+
+
 # -- plans -------------------------------------------------------------------------------------------------
 
 
 @form
 def test_a_plan_does_what_the_door_does(which, algorithm, backend):
-    problem = served(which, algorithm)
+    problem = served(which, algorithm, SMALL)
     arguments, out = operands(which, problem)
     plan = planned(which, problem, algorithm=algorithm, backend=backend)
     given = arguments[:1] if which == "dgrad" else arguments
@@ -398,7 +463,7 @@ def test_a_plan_does_what_the_door_does(which, algorithm, backend):
 
 @pytest.mark.parametrize(("algorithm", "backend"), [form[1:] for form in FORMS if form[0] == "dgrad"])
 def test_new_weights_take_the_place_of_the_old(algorithm, backend):
-    problem = served("dgrad", algorithm)
+    problem = served("dgrad", algorithm, SMALL)
     (dy, w), _ = operands("dgrad", problem)
     plan = plan_dgrad(problem, np.zeros_like(w), algorithm=algorithm, backend=backend)
     old, new = plan.packed, w.copy()
@@ -416,7 +481,7 @@ def test_new_weights_take_the_place_of_the_old(algorithm, backend):
 @form
 def test_two_calls_at_once_share_no_workspace(which, algorithm, backend):
     """The first call stops before its form runs, the second overtakes it."""
-    problem = served(which, algorithm)
+    problem = served(which, algorithm, SMALL)
     plan = planned(which, problem, algorithm=algorithm, backend=backend)
     its, used = plan._form, []
 
@@ -437,6 +502,31 @@ def test_two_calls_at_once_share_no_workspace(which, algorithm, backend):
     assert len(plan._idle) == 2
     plan(*given)
     assert any(one is used[2] for one in plan._idle)
+
+
+def test_weights_that_a_transform_would_spread_take_another_convolution():
+    problem = ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1)
+    (dy, w), _ = operands("dgrad", problem)
+    plan = plan_dgrad(problem, w, algorithm="flipped", backend="cpu")
+    assert plan.packed[0].algorithm.mixing
+    w[0, 0, 0, 5] = np.nan
+    plan.update(w)
+    assert not plan.packed[0].algorithm.mixing
+    lost = np.isnan(plan(dy))
+    assert lost[..., 5].any()
+    assert not lost[..., :5].any()
+
+
+def test_pixels_that_a_transform_would_spread_are_seen():
+    """By a door that has them at hand; a plan says it at its first call."""
+    problem = ConvProblem(2, 28, 28, 64, 64, 3, 3, padding=1)
+    (dy, w), _ = operands("dgrad", problem)
+    dy[0, 20, 20, 0] = np.inf
+    plan = plan_dgrad(problem, w, algorithm="flipped", backend="cpu")
+    with pytest.warns(RuntimeWarning, match="this plan chose winograd"):
+        plan(dy)
+    found = dgrad(problem, dy, w, algorithm="flipped", backend="cpu")
+    assert np.isfinite(found).sum() == found.size - 9 * problem.C
 
 
 def test_threads_call_a_plan_at_once():

@@ -8,7 +8,7 @@ from cases import CASES
 from effort import sampled
 
 import convlab.machine.facts
-from convlab import ConvError, ConvProblem, conv2d, dgrad, wgrad
+from convlab import ALGORITHMS, ConvError, ConvProblem, conv2d, dgrad, wgrad
 from convlab.auto.timing import Timing, check_output
 from convlab.benchmark import (
     measure_passes,
@@ -32,8 +32,9 @@ from convlab.benchmark.saved import COLUMNS, Measurement, Row
 from convlab.errors import ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.figures import roofline as roofline_chart
 from convlab.gradients import DGRAD, WGRAD
-from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED
+from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED, parts
 from convlab.plans.plan import Plan
+from convlab.widgets.roofline_data import times_of
 
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 SQUARE = Workload("tiny", "square", ConvProblem(2, 9, 7, 4, 20, 3, 3, padding=1), 2)
@@ -196,7 +197,7 @@ def test_everyone_who_serves_takes_part(pass_):
     serving = {
         name for name, one in table.items() if "cpu" in one.forms and not one.supports(STRIDED.problem)
     }
-    assert {row.candidate for row in rows if row.ours} == serving
+    assert {row.candidate for row in rows if row.ours} == serving | {"auto"}
     others = {"fprop": set(), "dgrad": {ZEROS}, "wgrad": {PICTURE}}
     assert {row.candidate for row in rows if not row.ours} == others[pass_]
     assert {row.pass_ for row in rows} == {pass_}
@@ -261,12 +262,23 @@ def test_points_of_the_passes():
         point(problem, "parts", 1.0, pass_="bgrad")
 
 
-def test_operations_of_a_gradient_are_those_of_the_convolutions_inside():
+def test_the_explorer_takes_no_gradient_for_a_forward_pass():
+    """Wgrad has an im2row, too."""
+    both = [point(SQUARE.problem, "im2row", 1e-3, pass_=pass_) for pass_ in ("fprop", "wgrad")]
+    assert times_of(both[1:]) == {}
+    assert times_of(both) == {SQUARE.problem: {"im2row": 1e-3}}
+
+
+def test_operations_of_a_gradient_are_those_of_the_convolutions_inside(monkeypatch):
     problem = ConvProblem(1, 28, 28, 64, 64, 3, 3, padding=1)
-    assert operations(problem, DGRAD["col2im"]) == problem.flops
-    turned = operations(problem, DGRAD["flipped"])
-    assert turned == operations(problem, DGRAD["subfilters"])
-    assert turned != problem.flops  # a transform of Winograd's, or padding
+    inside = ALGORITHMS["winograd_4x4"]
+    monkeypatch.setattr("convlab.benchmark.passes.fastest", lambda *_, **how: (inside, "a test"))
+    (part,) = parts(problem)
+    assert operations(problem, DGRAD["col2im"], "cpu") == problem.flops
+    for name in ("flipped", "subfilters"):
+        assert (
+            operations(problem, DGRAD[name], "cpu") == inside.cost(part.problem, "cpu").flops < problem.flops
+        )
 
 
 def test_the_picture_tells_passes_apart():
@@ -331,6 +343,21 @@ def test_what_the_passes_come_to():
     assert first.mean == pytest.approx(8)  # the dgrad of the first layer, nine times as slow, is not counted
 
 
+def test_what_auto_takes_is_told_apart():
+    """It is no better than our best, even where it happens to be timed faster."""
+    rows = [one for one in ROWS if one.network == "tiny"]
+    rows += [row("dgrad", "auto", 0.5), row("wgrad", "auto", 8.0)]
+    means = {line[0]: line[4:6] for line in tables(Measurement({}, rows))[1].rows}
+    assert means == {
+        "fprop": ("4.00×", "–"),
+        "dgrad": ("2.00×", "4.00×"),
+        "wgrad": ("0.50×", "0.25×"),
+        "backward": ("1.00×", "1.00×"),
+        "all three": ("1.59×", "1.00×"),
+    }
+    assert "(geometric mean; 1.00× with what auto takes)" in sentences(rows)[0]
+
+
 def test_what_a_run_says_of_the_passes():
     words = sentences(ROWS)
     assert words == [
@@ -352,7 +379,7 @@ def test_the_tables_of_the_passes():
     assert each["square"] == [("square", "2", "1.00 s", "4.00×", "1.00 s", "2.00×", "4.00 s", "0.50×")]
     assert ("conv1", "1", "–", "–", "(9.00 s)", "0.11×", "1.00 s", "8.00×") in each["strided"]
     means = {line[0]: line[1:] for line in found[1].rows}
-    assert means["backward"] == ("10.0 s", "8.00 s", "0.80×", "1.00×", "0.50×", "wgrad of square")
+    assert means["backward"] == ("10.0 s", "8.00 s", "0.80×", "1.00×", "–", "0.50×", "wgrad of square")
     zeros, picture = found[-2:]
     slow = with_zeros(STRIDED.problem).macs, DGRAD["subfilters"].macs(STRIDED.problem)
     assert slow[0] > 3 * slow[1]

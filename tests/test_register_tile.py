@@ -18,9 +18,11 @@ from convlab.cpu.register_tile import (
     accumulate,
     listed,
     load,
+    load_listed,
     masked,
     spaced,
     store,
+    store_listed,
     within,
     zeros,
 )
@@ -55,6 +57,15 @@ def _in_pieces(tile, a, p, step, count, w, width, y):
         sums = load(tile, y, 0, width, count, width) if c else zeros(tile)
         sums = accumulate(tile, sums, rows, c, w, c * tile.cols)
         store(tile, sums, y, 0, width, count, width)
+
+
+@njit(cache=False)
+def _in_pieces_apart(tile, a, p, step, count, w, width, y, places, at):
+    rows = spaced(tile, a, p, step, count)
+    for c in range(step):
+        sums = load_listed(tile, y, 1, places, at, count, width) if c else zeros(tile)
+        sums = accumulate(tile, sums, rows, c, w, c * tile.cols)
+        store_listed(tile, sums, y, 1, places, at, count, width)
 
 
 @njit(cache=False)
@@ -120,6 +131,22 @@ def test_a_sum_in_pieces_goes_on_where_it_was_left(tile):
             product = y[: count * width].reshape(count, width)
             np.testing.assert_allclose(product, a @ w[:, :width], rtol=1e-4, atol=1e-5)
             assert (y[count * width :] == 77).all()
+
+
+@pytest.mark.parametrize("tile", [tile_for("float32"), tile_for("float64").narrow], ids=repr)
+def test_rows_of_sums_lie_where_a_list_says(tile):
+    """The last row at the list's end; what lies between the rows stays as it is."""
+    rng, K, places = np.random.default_rng(0), 3, np.arange(tile.rows, dtype=np.int32)[::-1] * (tile.cols + 3)
+    w = rng.standard_normal((K, tile.cols)).astype(tile.dtype)
+    for count in range(1, tile.rows + 1):
+        for width in (1, tile.lanes, tile.cols - 1, tile.cols):
+            a = rng.standard_normal((count, K)).astype(tile.dtype)
+            y, expected = (np.full(1 + tile.rows * (tile.cols + 3), 77, tile.dtype) for _ in range(2))
+            at = tile.rows - count
+            _in_pieces_apart(tile, a.reshape(-1), 0, K, count, w.reshape(-1), width, y, places, at)
+            for row, place in zip(a @ w[:, :width], places[at:], strict=True):
+                expected[1 + place : 1 + place + width] = row
+            np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("height", [height for height in heights() if height <= 8])

@@ -457,19 +457,32 @@ def test_a_real_interrupt_stops_it_and_it_goes_on(monkeypatch):
     assert training.step == training.steps
 
 
-def test_the_bar_counts_epochs_and_goes_on_where_it_was(monkeypatch):
+def test_the_bar_counts_epochs_goes_away_at_a_stop_and_goes_on_where_it_was(monkeypatch):
     told = []
 
     def bar(items, label, show):
         told.append((list(items), label, show))
-        return items
+        try:
+            yield from items
+        finally:
+            told.append("away")
 
     monkeypatch.setattr(descent, "shown", bar)
-    training = fresh()
-    for _ in range(training.steps_per_epoch + 1):
-        training.take_step()
+    training, take_step = fresh(), Training.take_step
+
+    def interrupted(training):
+        if training.step == training.steps_per_epoch + 1:
+            raise KeyboardInterrupt
+        take_step(training)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "take_step", interrupted)
+        with pytest.raises(KeyboardInterrupt) as stop:  # keeps all frames alive, as Jupyter does
+            training.run()
+    assert told == [([0, 1], "training: epochs", True), "away"]
+    del stop
     training.run()
-    assert told == [([1], "training: epochs", True)]
+    assert told[2:] == [([1], "training: epochs", True), "away"]
 
 
 # -- bad input ---------------------------------------------------------------------------------------------
@@ -486,6 +499,15 @@ def test_a_rate_too_large_is_named_with_its_step_and_what_to_try():
     assert f"step {step} " in str(told.value)
     assert len(training.losses) == step
     assert np.isfinite(training.losses).all()
+
+
+def test_a_last_step_that_leads_nowhere_is_named_too():
+    data = load_digits()
+    training = Training(small(), data.pictures, data.labels, epochs=1, batch=2000, rate=1e300)
+    with pytest.raises(ConvError, match=r"rate=1e\+300: the largest parameter after step 0 is (inf|nan); "):
+        training.run(progress=False)
+    assert training.step == 0
+    assert all(np.isfinite(one).all() for one in training.network.parameters)
 
 
 WRONG = {
@@ -520,7 +542,7 @@ def test_what_fits_no_layer_is_refused():
     for thing in (SoftmaxCrossEntropy().backward, lambda: Checkpointed(1, **small().layers).backward(0)):
         with pytest.raises(ConvError, match="nothing kept"):
             thing()
-    with pytest.raises(ConvError, match="5x4 pixels; expected multiples of the window, 2"):
+    with pytest.raises(ConvError, match="x has 5x4 pixels; MaxPool expected multiples of 2"):
         MaxPool(2).forward(np.zeros((1, 5, 4, 1)))
     relu = ReLU()
     relu.forward(np.zeros((1, 5, 4, 1)))
@@ -532,6 +554,15 @@ def test_what_fits_no_layer_is_refused():
         Sequential(conv=Conv(ConvProblem(1, 4, 4, 1, 1, 3, 3))).accuracy(
             np.zeros((1, 4, 4, 1), np.float32), np.zeros(1, int)
         )
+    conv = Conv(ConvProblem(1, 4, 4, 1, 2, 3, 3))
+    with pytest.raises(
+        ConvError, match=r"conv has shape \(1, 2, 2, 2\), float32; dense expected \(1, 2, 2, 3\)"
+    ):
+        Sequential(conv=conv, dense=Dense((2, 2, 3), 10))
+    with pytest.raises(ConvError, match=r"relu2 is the layer relu1; expected one that keeps its own array"):
+        Sequential(conv=conv, relu1=relu, relu2=relu)
+    with pytest.raises(ConvError, match="nodes have none that makes x; expected all, from the input on"):
+        checkpointing(small().nodes(1)[1:], 2)
     network = small()
     with pytest.raises(ConvError, match="parameters are 3 arrays; expected 4"):
         network.load(network.parameters[:3])

@@ -215,6 +215,7 @@ def rows() -> dict[str, Call]:
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
     from convlab.networks import load_model
+    from convlab.networks.graph import Node
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
 
@@ -263,6 +264,7 @@ def rows() -> dict[str, Call]:
     row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.with_weights", made.with_weights, w=w)
     row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
@@ -503,12 +505,14 @@ def rows() -> dict[str, Call]:
     )
     row(f"{of}layers.Dense", shape=(5, 6, 2), K=3, dtype="float32")
     row(f"{of}layers.MaxPool", window=2)
-    nodes, its = tiny.nodes(1), {"name": TEXT}
+    its = {"name": TEXT}
     windows = pool.forward(np.ones((1, 5, 5, 4), np.float32))
     conv.forward(x)
     for layer, before, after in ((conv, x, y), (pool, np.ones((1, 5, 5, 4), np.float32), windows)):
         name = f"{of}layers.{type(layer).__name__}"
-        row(f"{name}.node", layer.node, name="y", x=nodes[0], right=its)
+        row(
+            f"{name}.node", layer.node, name="y", x=Node("x", "input", (), before.shape, "float32"), right=its
+        )
         row(f"{name}.forward", layer.forward, x=before)
         row(f"{name}.backward", layer.backward, dy=after)
     row(f"{of}sequential.Sequential", trusted=True)  # all its arguments are layers, by their names
@@ -527,7 +531,7 @@ def rows() -> dict[str, Call]:
         **{"network": tiny, "pictures": x, "labels": labels, **settings},
         right={"epochs": {"10**30"}, "rate": TIMES, "momentum": {"0"}, "decay": TIMES | {"0"}, "seed": WHOLE},
     )
-    row(f"{of}checkpointing.checkpointing", nodes=nodes, every=1, right={"every": {"10**30"}})
+    row(f"{of}checkpointing.checkpointing", nodes=tiny.nodes(1), every=1, right={"every": {"10**30"}})
     less = networks.Checkpointed(1, conv=networks.Conv(problem, backend="numpy"))
 
     def there_and_back(dy):
@@ -592,6 +596,9 @@ def rows() -> dict[str, Call]:
     )
     judged = model_error.judge(model_error.rows_of(measurement)[:8], speeds)
     row("figures.model_error_chart.model_error", found=judged)
+    some = {"passes": ANY_LIST - {"an empty array"}}
+    row("benchmark.pass_comparison.measure_passes", problem=problem, passes=["wgrad"], rounds=1, right=some)
+    row("benchmark.passes.pass_material", problem=problem, pass_="dgrad")
     row("benchmark.roofline.look_again", line=line, points=[], right={"points": ANY_LIST})
     row("support.measured.fastest", seconds={"a": 1.0, "b": 2.0})
     row(

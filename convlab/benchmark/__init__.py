@@ -4,7 +4,7 @@
     baselines        what ours are held against: NumPy, SciPy, PyTorch
     layers           the layers of real networks, as workloads
     passes           fprop, dgrad and wgrad of a layer, and their answers in float64
-    pass_comparison  candidates for a pass; `pass_baselines`: autograd, and ways that are slow
+    pass_comparison  candidates for a pass; `pass_baselines`: autograd, and those of `slow_ways`
     suite, bench     `convlab bench cpu`; `report` is what it says, `pass_report` of the passes
     saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
     model_error      what the model of "auto" predicts of a saved run; `model_error_tables` tells it
@@ -29,12 +29,12 @@ def _offer() -> dict[str, Any]:
     from convlab.benchmark.gpu.ladders import ladders
     from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
     from convlab.benchmark.layers import Workload
-    from convlab.benchmark.pass_baselines import whole_picture, with_zeros, zeros_inserted
     from convlab.benchmark.pass_comparison import measure_passes
     from convlab.benchmark.passes import pass_material, read_and_written
     from convlab.benchmark.read_bandwidth import read_speeds
     from convlab.benchmark.roofline_points import compulsory_bytes, points
     from convlab.benchmark.saved_runs import CPU, runs
+    from convlab.benchmark.slow_ways import whole_picture, with_zeros, zeros_inserted
     from convlab.benchmark.summary import by_kind
 
     return locals()

@@ -6,23 +6,20 @@ each timed call, ours and theirs alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from convlab.api import plan
-from convlab.auto.select import fastest
 from convlab.auto.timing import alone, check_output, repeated, timer
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort, WallClock
 from convlab.benchmark.layers import Workload
-from convlab.benchmark.passes import PASSES, pass_material, rounding
+from convlab.benchmark.passes import AUTO, PASSES, by_auto, pass_material, rounding
 from convlab.benchmark.roofline_points import Point, point
 from convlab.gradients.api import plan_dgrad, plan_wgrad
-from convlab.gradients.select import choose
-from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 from convlab.support.checks import check_choice
@@ -49,19 +46,21 @@ class PassComparison(Comparison):
         self.operands, self.expected, self.limit = pass_material(self.workload.problem, self.pass_)
         self.pixels, self.y_there = ..., None
 
-    def enter_ours(self, algorithms: Mapping | None = None) -> None:
-        """Take in algorithms of ours (by default all that compute this pass), where they serve this layer."""
-        problem, threads = self.workload.problem, self.clock.threads
-        for name, one in (algorithms or PASSES[self.pass_].algorithms).items():
+    def enter_ours(self) -> None:
+        """Take in our algorithms for this pass that serve this layer, and, as such, what "auto" takes."""
+        problem, table = self.workload.problem, PASSES[self.pass_].algorithms
+        for label in (*table, AUTO):
+            name = by_auto(problem, self.pass_) if label == AUTO else label
+            one = table[name]
             if "cpu" in one.forms and not one.supports(problem):
-                make = partial(our_call, self.pass_, name, problem, *self.operands, threads)
-                self.attempt(name, make, ours=True, rounding=rounding(one))
+                make = partial(our_call, self.pass_, name, problem, *self.operands, self.clock.threads)
+                self.attempt(label, make, ours=True, rounding=rounding(one))
 
 
 def our_call(
     pass_: str, name: str, problem: ConvProblem, one: np.ndarray, other: np.ndarray, threads: int = 1
 ) -> Call:
-    """Return a call of ours for a pass; where there are weights to be packed, each run packs them."""
+    """Return a call of ours, by the algorithm's name; where weights are to be packed, each run packs them."""
     how: dict[str, Any] = {"algorithm": name, "backend": "cpu", "threads": threads}
     if pass_ == "wgrad":
         return Call(partial(plan_wgrad(problem, **how), one, other))
@@ -75,13 +74,6 @@ def our_call(
         return backward(one)
 
     return Call(run)
-
-
-def _by_auto(pass_: str, problem: ConvProblem) -> str:
-    """Return which algorithm "auto" takes for a pass on one thread."""
-    if pass_ == "fprop":
-        return fastest(problem, "cpu", 1, Memory(), include_packing=True)[0].name
-    return choose(problem, pass_, "auto", "cpu", 1, Memory()).algorithm.name
 
 
 @checked
@@ -112,7 +104,7 @@ def measure_passes(
         If an output is wrong: then nothing is timed.
     """
     passes = [check_choice("passes", one, PASSES) for one in passes]
-    timers, names = {}, {pass_: _by_auto(pass_, problem) for pass_ in passes}
+    timers, names = {}, {pass_: by_auto(problem, pass_) for pass_ in passes}
     with alone(1):
         for pass_, name in names.items():
             operands, expected, limit = pass_material(problem, pass_)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from convlab import networks
-from convlab.benchmark.pass_baselines import AUTOGRAD, PICTURE, ZEROS, with_zeros
-from convlab.benchmark.passes import PASSES
+from convlab.benchmark.pass_baselines import AUTOGRAD, PICTURE, ZEROS
+from convlab.benchmark.passes import AUTO, PASSES
 from convlab.benchmark.saved import Measurement, Row
+from convlab.benchmark.slow_ways import with_zeros
 from convlab.benchmark.summary import Ratio, by_layer, fastest, over_layers, ratios
 from convlab.gradients import DGRAD
 from convlab.support.tables import NOTHING, TextTable
@@ -42,30 +43,29 @@ def sentences(rows: Collection[Row]) -> list[str]:
     """Return what the passes backwards come to, in a sentence each; nothing of what was not measured."""
     found = []
     for network in dict.fromkeys(row.network for row in rows):
-        some = [row for row in rows if row.network == network]
-        gain = over_layers(ratios(counted(some, "dgrad"), (SUBFILTERS,), (ZEROS,)))
-        for ratio, what, other in (
-            (
-                over_passes(some, BACKWARD),
-                f"Backward pass of {_title(network)}'s convolutions, {some[0].problem.N} images, one thread",
-                AUTOGRAD,
-            ),
-            (gain, "dgrad at a stride by sub-filters, which multiply by no inserted zero", f"with {ZEROS}"),
-        ):
-            if ratio:
-                means = f"{ratio_2(ratio.mean)} as fast as {other} (geometric mean)"
-                found.append(f"{what}: {means}; least, {ratio_2(ratio.worst)}, in {ratio.worst_layer}.")
+        some, title = [row for row in rows if row.network == network], _title(network)
+        if whole := over_passes(some, BACKWARD):
+            auto = over_passes(some, BACKWARD, auto=True)
+            told = f"; {ratio_2(auto.mean)} with what auto takes" if auto else ""
+            what = f"Backward pass of {title}'s convolutions, {some[0].problem.N} images, one thread"
+            found.append(_sentence(what, whole, AUTOGRAD, told))
+        if gain := over_layers(ratios(counted(some, "dgrad"), (SUBFILTERS,), (ZEROS,))):
+            what = "dgrad at a stride by sub-filters, which multiply by no inserted zero"
+            found.append(_sentence(what, gain, f"with {ZEROS}"))
         if any(row.pass_ == "dgrad" and is_first(row) for row in some):
-            found.append(
-                f"The dgrad of {_title(network)}'s first layer is listed and not counted: "
-                "training needs no gradient of the picture."
-            )
+            why = "training needs no gradient of the picture"
+            found.append(f"The dgrad of {title}'s first layer is listed and not counted: {why}.")
     return found
 
 
-def over_passes(rows: Iterable[Row], passes: Collection[str]) -> Ratio | None:
-    """Return how many times as fast our best is as autograd: each pass of each layer is a ratio."""
-    every, rows = [], list(rows)
+def _sentence(what: str, ratio: Ratio, other: str, more: str = "") -> str:
+    mean = f"{ratio_2(ratio.mean)} as fast as {other} (geometric mean{more})"
+    return f"{what}: {mean}; least, {ratio_2(ratio.worst)}, in {ratio.worst_layer}."
+
+
+def over_passes(rows: Iterable[Row], passes: Collection[str], *, auto: bool = False) -> Ratio | None:
+    """Return how many times as fast our best, or what "auto" takes, is as autograd: over layers, passes."""
+    every, rows = [], [row for row in rows if not row.ours or (row.candidate == AUTO) == auto]
     for pass_ in passes:
         for ratio, count, layer in ratios(counted(rows, pass_), None, (AUTOGRAD,)):
             every.append((ratio, count, f"{pass_} of {layer.split()[-1]}"))
@@ -112,13 +112,12 @@ def _means(network: str, rows: list[Row]) -> TextTable:
         mean = over_passes(rows, passes)
         if mean:
             sums = _seconds(rows, passes)
-            times = (*map(time_text, sums), ratio_2(sums[1] / sums[0]))
-            lines.append((name, *times, *map(ratio_2, (mean.mean, mean.worst)), mean.worst_layer))
-    return TextTable(
-        f"All layers of {_title(network)}: the sum of their times, and the geometric mean of the ratios",
-        ("", "our best", AUTOGRAD, "ratio", "mean", "worst", "on"),
-        lines,
-    )
+            auto = over_passes(rows, passes, auto=True)
+            cells = *map(time_text, sums), ratio_2(sums[1] / sums[0]), ratio_2(mean.mean)
+            by_auto_alone = ratio_2(auto.mean) if auto else NOTHING
+            lines.append((name, *cells, by_auto_alone, ratio_2(mean.worst), mean.worst_layer))
+    title = f"All layers of {_title(network)}: the sum of their times, and the geometric mean of the ratios"
+    return TextTable(title, ("", "our best", AUTOGRAD, "ratio", "mean", "auto alone", "worst", "on"), lines)
 
 
 def _seconds(rows: Iterable[Row], passes: Collection[str]) -> tuple[float, float]:
@@ -146,7 +145,7 @@ def _slow(title: str, rows: Iterable[Row], pass_: str, ours: str, way: str) -> T
 
 
 def _pair(group: Collection[Row]) -> tuple[Row | None, Row | None]:
-    return fastest(group), fastest(group, (AUTOGRAD,))
+    return fastest(row for row in group if row.candidate != AUTO), fastest(group, (AUTOGRAD,))
 
 
 def _ratio(ours: Row | None, theirs: Row | None) -> str:

@@ -21,6 +21,7 @@ from convlab.auto.select import fastest
 from convlab.errors import WorkspaceError
 from convlab.gradients import DGRAD, WGRAD
 from convlab.gradients.dgrad_subfilters import FLIPPED, SUBFILTERS, parts
+from convlab.gradients.select import choose
 from convlab.gradients.spec import Gradient
 from convlab.machine.memory import Memory
 from convlab.oracle import WORST, reference
@@ -43,6 +44,7 @@ PASSES = {
     "dgrad": Pass(("dy", "w"), "dx", DGRAD),
     "wgrad": Pass(("x", "dy"), "dw", WGRAD),
 }
+AUTO = "auto"  # a candidate: what that takes
 CONVOLVE = FLIPPED, SUBFILTERS  # gradients that are forward convolutions, by whichever algorithm
 ROUNDING = max(one.rounding for one in ALGORITHMS.values() if "cpu" in one.forms)  # of the worst of these
 
@@ -52,18 +54,25 @@ def shape_of(problem: ConvProblem, name: str) -> tuple[int, ...]:
     return getattr(problem, f"{name.removeprefix('d')}_shape")
 
 
+def by_auto(problem: ConvProblem, pass_: str) -> str:
+    """Return which algorithm "auto" takes for a pass, on one thread of the processor."""
+    if pass_ == "fprop":
+        return fastest(problem, "cpu", 1, Memory(), include_packing=True)[0].name
+    return choose(problem, pass_, "auto", "cpu", 1, Memory()).algorithm.name
+
+
 def rounding(algorithm: Algorithm | Gradient) -> float:
     """Return how far an algorithm's output may be off, as `Algorithm.rounding`."""
     return getattr(algorithm, "rounding", ROUNDING if algorithm in CONVOLVE else 1.0)
 
 
-def operations(problem: ConvProblem, gradient: Gradient, threads: int = 1) -> int:
-    """Return the operations of a gradient on the processor; those of convolutions inside, as they do them."""
-    if gradient not in CONVOLVE:
-        return 2 * gradient.macs(problem)
+def operations(problem: ConvProblem, algorithm: Algorithm | Gradient, backend: str, threads: int = 1) -> int:
+    """Return the operations that an algorithm does; where it convolves inside, those done there."""
+    if algorithm not in CONVOLVE:
+        return algorithm.cost(problem, backend, threads).flops
     small = [part.problem for part in parts(problem)]
-    inside = [fastest(one, "cpu", threads, Memory(), include_packing=True)[0] for one in small]
-    return sum(how.cost(one, "cpu", threads).flops for how, one in zip(inside, small, strict=True))
+    inside = [fastest(one, backend, threads, Memory(), include_packing=True)[0] for one in small]
+    return sum(how.cost(one, backend, threads).flops for how, one in zip(inside, small, strict=True))
 
 
 @checked

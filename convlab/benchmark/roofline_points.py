@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from convlab.algorithms import ALGORITHMS, Algorithm, Formula
-from convlab.benchmark.passes import PASSES, operations
+from convlab.algorithms import Algorithm, Formula
+from convlab.benchmark.passes import PASSES, operations, read_and_written
 from convlab.benchmark.saved import Row
 from convlab.problem import ConvProblem
 from convlab.support.checked import Positive, Threads, checked
-from convlab.support.checks import check_choice
 
 
 @dataclass(frozen=True)
@@ -118,18 +117,14 @@ def point(
     pass_ : str
         "fprop", "dgrad" or "wgrad".
     """
-    done, moved, size = problem.flops, compulsory_bytes(problem), compulsory_bytes(problem)
-    if pass_ != "fprop":
-        table = PASSES[check_choice("pass_", pass_, PASSES)].algorithms
-        if algorithm in table:
-            cost = table[algorithm].cost(problem, backend, threads)
-            done, moved = operations(problem, table[algorithm], threads), cost.bytes_moved
-            size += cost.workspace_bytes + cost.packed_bytes
-    elif algorithm in ALGORITHMS:
-        cost = ALGORITHMS[algorithm].cost(problem, backend, threads)
-        done, moved = cost.flops, cost.bytes_moved
-        weights = weights_of(ALGORITHMS[algorithm])(problem)
-        size = problem.x_bytes + problem.y_bytes + weights + cost.workspace_bytes
+    done, moved = problem.flops, sum(read_and_written(problem, pass_))
+    size, known = moved, PASSES[pass_].algorithms.get(algorithm)
+    if known is not None:
+        cost = known.cost(problem, backend, threads)
+        done, moved = operations(problem, known, backend, threads), cost.bytes_moved
+        forward = pass_ == "fprop"
+        size += weights_of(known)(problem) - problem.w_bytes if forward else cost.packed_bytes
+        size += cost.workspace_bytes
     return Point(layer, algorithm, problem, seconds, done, moved, size, pass_)
 
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from convlab import networks
-from convlab.benchmark.passes import PASSES
+from convlab.benchmark.passes import AUTO, PASSES
 from convlab.benchmark.saved import CPU, GPU, Measurement, Row, read
 from convlab.cost.phases import OVERHEADS
 from convlab.errors import ConvError
@@ -151,6 +151,7 @@ def _unknown(row: Row) -> str | None:
     if row.pass_ not in PASSES:
         return row.pass_
     ours = row.part in (*_OF_LAYERS, "passes") and row.ours
-    if ours and row.candidate not in PASSES[row.pass_].algorithms:
+    chosen = row.part == "passes" and row.candidate == AUTO
+    if ours and not chosen and row.candidate not in PASSES[row.pass_].algorithms:
         return row.candidate
     return None

@@ -41,19 +41,20 @@ def pack(problem: ConvProblem, w: np.ndarray, threads: int, before=None, dy=None
 def run(problem, given, w, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
     (dy,), (block_m, block_n, block_k), index = given, BLOCKS, DgradMap(problem)
-    out, (_, K, _), C = dx.reshape(-1), problem.gemm, problem.C // problem.groups
+    out, (_, K, _), C = dx.reshape(-1, problem.C), problem.gemm, problem.C // problem.groups
     clear_unreached(problem, dx)
     for (_, rows, cols), g in product(parts(problem), range(problem.groups)):
         pixels, columns = (range(problem.N), rows.pixels, cols.pixels), (rows.taps, cols.taps, range(K))
         for n, h, v in _blocks(block_m, *pixels):
-            m = ((n * problem.H + h) * problem.W + v)[:, None]  # (block_m, 1)
-            for (c,) in _blocks(block_n, range(C)):
-                sums = 0  # (block_m, block_n)
+            m = (n * problem.H + h) * problem.W + v  # (block_m,)
+            for c in range(0, C, block_n):
+                channels, sums = slice(c, min(c + block_n, C)), 0  # (block_m, block_n)
                 for r, s, k in _blocks(block_k, *columns):
-                    j = (r * problem.S + s) * K + k  # (block_k,)
-                    d = taken(dy, index.dy_at(m, j, g))  # (block_m, block_k)
-                    sums = sums + d @ taken(w, index.w_at(c, j[:, None], g))
-                out[index.dx_at(m, c, g)] = sums
+                    d = taken(
+                        dy, index.dy_at(m[:, None], (r * problem.S + s) * K + k, g)
+                    )  # (block_m, block_k)
+                    sums = sums + d @ w[g * K + k, r, s, channels]
+                out[m, g * C + c : g * C + channels.stop] = sums
 
 
 def _blocks(size: int, *axes: range) -> Iterator[tuple[np.ndarray, ...]]:

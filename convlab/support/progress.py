@@ -12,7 +12,7 @@ from __future__ import annotations
 import html
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Generator, Iterable, Sized
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def shown(items: Iterable[Item], label: str, show: bool = True) -> Iterator[Item]:
+def shown(items: Iterable[Item], label: str, show: bool = True) -> Generator[Item, None, None]:
     """Yield the items, and show how many of them are done.
+
+    A loop that readers stop, and look at what is there, closes it (`contextlib.closing`): the bar goes away.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def shown(items: Iterable[Item], label: str, show: bool = True) -> Iterator[Item
         return _in_page(items, label)
     if show and sys.stderr.isatty():
         return _on_terminal(items, label)
-    return iter(items)
+    return (item for item in items)
 
 
 def _in_notebook() -> bool:

@@ -5,8 +5,10 @@ again. Cut the network into pieces of `every` layers, and keep what crosses the 
 piece goes forward once more, from its cut, before it goes back. The last piece has just gone forward: it
 keeps what it has.
 
-    bytes     what crosses the cuts so far + what one piece keeps: about n/every + every, of n layers
+    bytes     what crosses the cuts so far, and what one piece keeps
     repeated  the convolutions of all pieces but the last, as far as what they write is needed again
+
+Of n equal layers that is n/every + every arrays instead of n, the fewest at every = sqrt(n).
 
 `checkpointing` is that as arithmetic, for any graph; `Checkpointed` does it, for layers in a row.
 
@@ -55,8 +57,15 @@ def checkpointing(nodes: Filled[Sequence[Node]], every: Count) -> Checkpoints:
         `Sequential.nodes(N)`, or `Model.nodes`; the first is the input.
     every : int
         Nodes in a piece; with as many as there are, nothing is repeated.
+
+    Raises
+    ------
+    ConvError
+        If a node reads what none before it makes.
     """
     last, by_name = last_reads(nodes), {node.name: node for node in nodes}
+    if strange := [name for node in nodes for name in node.inputs if name not in by_name]:
+        raise ParameterError(f"nodes have none that makes {strange[0]}; expected all, from the input on")
     crossing: set[str] = set()  # the cuts so far
     most = repeated = 0
     for begin in range(1, len(nodes), every):

@@ -12,6 +12,7 @@ Robbins & Monro 1951, doi:10.1214/aoms/1177729586; Polyak 1964, doi:10.1016/0041
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -121,18 +122,27 @@ class Training:
         """
         self.network.load(self._state.parameters)  # a stop may have come before the last of them
         first = self.step // self.steps_per_epoch
-        for epoch in shown(range(first, self.epochs), "training: epochs", progress):
-            while self.step < (epoch + 1) * self.steps_per_epoch:
-                self.take_step()
+        with closing(shown(range(first, self.epochs), "training: epochs", progress)) as epochs:
+            for epoch in epochs:
+                while self.step < (epoch + 1) * self.steps_per_epoch:
+                    self.take_step()
 
     def take_step(self) -> None:
-        """Take one step."""
+        """Take one step.
+
+        Raises
+        ------
+        ConvError
+            As `run`.
+        """
         step, parameters, velocity = self._state
         self.network.load(parameters)
-        gradients, rate = self._gradients(step), self.rate * (1 - step / self.steps)
-        three = zip(parameters, velocity, gradients, strict=True)
-        velocity = [self.momentum * v + g + self.decay * w for w, v, g in three]
-        parameters = [w - rate * v for w, v in zip(parameters, velocity, strict=True)]
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
+            gradients, rate = self._gradients(step), self.rate * (1 - step / self.steps)
+            three = zip(parameters, velocity, gradients, strict=True)
+            velocity = [self.momentum * v + g + self.decay * w for w, v, g in three]
+            parameters = [w - rate * v for w, v in zip(parameters, velocity, strict=True)]
+        self._check_finite(step, "largest parameter after", max(np.abs(one).max() for one in parameters))
         self._state = State(step + 1, parameters, velocity)
         self.network.load(parameters)
 
@@ -142,17 +152,19 @@ class Training:
         order = np.random.default_rng((self.seed, epoch)).permutation(len(self.pictures))
         these = order[place * self.batch : (place + 1) * self.batch]
         loss = SoftmaxCrossEntropy()
-        with np.errstate(over="ignore", invalid="ignore"):  # the loss tells
-            value = loss.forward(self.network.forward(self.pictures[these]), self.labels[these])
-        if not np.isfinite(value):
-            raise ParameterError(
-                f"rate={self.rate:g}: the loss of step {step} is {value}; expected a finite number. "
-                f"The steps are too long: try rate={self.rate / 10:g} with a new network"
-            )
+        value = loss.forward(self.network.forward(self.pictures[these]), self.labels[these])
+        self._check_finite(step, "loss of", value)
         del self.losses[step:]  # of a step that was stopped on its way
         self.losses.append(value)
         self.network.backward(loss.backward())
         return self.network.gradients
+
+    def _check_finite(self, step: int, what: str, value: float) -> None:
+        if not np.isfinite(value):
+            raise ParameterError(
+                f"rate={self.rate:g}: the {what} step {step} is {value}; expected a finite number. "
+                f"The steps are too long: try rate={self.rate / 10:g} with a new network"
+            )
 
     def epoch_losses(self) -> dict[int, float]:
         """Return the mean loss of each epoch that is done, the first of which is 1."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from convlab.api import conv2d
+from convlab.api import plan
 from convlab.errors import ParameterError, ShapeError
 from convlab.gradients.api import bgrad, dgrad, wgrad
 from convlab.networks.graph import Node
@@ -68,11 +68,13 @@ class Layer:
         """Return what was kept, if dy is the gradient of what came out then."""
         if self.kept is None:
             raise ParameterError(f"{type(self).__name__}.backward has nothing kept; expected forward before")
-        shape, dtype = self.kept.shape, self.kept.dtype.name
-        if self.keeps == "input":
-            shape = self.node("y", Node("x", "input", (), shape, dtype)).shape
-        check_array("dy", dy, shape, "(N, P, Q, K)", (dtype,))
+        shape = self.kept.shape if self.keeps == "output" else self._made_of(self.kept).shape
+        check_array("dy", dy, shape, "(N, P, Q, K)", (self.kept.dtype.name,))
         return self.kept
+
+    def _made_of(self, x: np.ndarray) -> Node:
+        """Return the node of an array that is no node's."""
+        return self.node(type(self).__name__, Node("x", "input", (), x.shape, x.dtype.name))
 
 
 def check_pictures(
@@ -107,6 +109,8 @@ class Conv(Layer):
     """
 
     # Named, for "auto" depends on the machine: with the same seed everybody shall get the same network.
+    # Nothing is kept ready between two steps: weights are new in each, and what is left to save, the choice
+    # and the workspace, is about a tenth of a step.
     FORWARD, DGRAD, WGRAD = "im2row", "col2im", "parts"
 
     def __init__(
@@ -130,16 +134,16 @@ class Conv(Layer):
     @checked
     def node(self, name: str, x: Node) -> Node:
         problem = replace(self.problem, N=x.shape[0])
+        if (x.shape, x.dtype) != (problem.x_shape, problem.dtype):
+            raise ShapeError(
+                f"{x.name} has shape {x.shape}, {x.dtype}; {name} expected {problem.x_shape}, {problem.dtype}"
+            )
         return Node(name, "conv", (x.name,), problem.y_shape, x.dtype, problem=problem)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         check_pictures("x", x, self.problem.x_shape[1:], (self.problem.dtype,))
-        self.kept = x
-        steps: dict[str, Any] = {
-            name: getattr(self.problem, name) for name in ("stride", "padding", "dilation", "groups")
-        }
-        w, bias = self.parameters.values()
-        return conv2d(x, w, bias, **steps, algorithm=self.FORWARD, **self._how)
+        self.kept, problem = x, replace(self.problem, N=len(x))
+        return plan(problem, *self.parameters.values(), algorithm=self.FORWARD, **self._how)(x)
 
     def backward(self, dy: np.ndarray) -> np.ndarray:
         x = self._recall(dy)
@@ -208,15 +212,14 @@ class MaxPool(Layer):
     @checked
     def node(self, name: str, x: Node) -> Node:
         N, H, W, C = x.shape
+        if H % self.window or W % self.window:
+            raise ShapeError(f"{x.name} has {H}x{W} pixels; {name} expected multiples of {self.window}")
         shape = N, H // self.window, W // self.window, C
         return Node(name, "max_pool", (x.name,), shape, x.dtype, window=self.window, stride=self.window)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         check_pictures("x", x)
-        if x.shape[1] % self.window or x.shape[2] % self.window:
-            raise ShapeError(
-                f"x has {x.shape[1]}x{x.shape[2]} pixels; expected multiples of the window, {self.window}"
-            )
+        self._made_of(x)  # or refused
         self.kept = x
         return self._largest(x)
 

@@ -46,6 +46,11 @@ class Sequential:
             )
         self.layers, self.dtype = layers, first.problem.dtype
         self.input_shape = (first.problem.H, first.problem.W, first.problem.C)
+        met: dict[int, str] = {}
+        for name, layer in layers.items():
+            if (other := met.setdefault(id(layer), name)) != name:
+                raise ParameterError(f"{name} is the layer {other}; expected one that keeps its own array")
+        self.nodes(1)  # each reads what the one before it writes, or is refused
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """Return what the last layer makes of x (N, H, W, C)."""
