@@ -60,7 +60,7 @@ def use(monkeypatch, tile, parts=1):
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
-@sampled(40)
+@sampled(14)
 @form
 @pytest.mark.parametrize("case", CASES)
 def test_case_table(monkeypatch, which, algorithm, case):
@@ -107,6 +107,7 @@ def planned(which, problem, **choices):
     return plan_wgrad(problem, backend="gpu", **choices), (x, dy)
 
 
+@sampled(5)
 @pytest.mark.parametrize("case", PARTED)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 def test_sums_in_parts(monkeypatch, which, case):
@@ -132,7 +133,7 @@ def test_weights_gradient_is_the_same_to_the_last_bit(monkeypatch, algorithm):
     assert len(found) == 1
 
 
-@sampled(6)
+@sampled(1)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
 def test_the_last_block_of_every_shipped_tile(monkeypatch, which, dtype, width, tile):
@@ -173,9 +174,10 @@ def test_more_slices_than_a_grid_can_count(monkeypatch, which):
 
 
 @pytest.mark.parametrize("case", ["different strides", "pointwise, stride", "two groups", "dilation"])
-def test_no_launch_multiplies_by_an_inserted_zero(case):
+def test_no_launch_multiplies_by_an_inserted_zero(monkeypatch, case):
     """The sizes of the products that are launched are those of the phases."""
     problem = CASES[case]
+    use(monkeypatch, SMALL)
     with using(Few()), mock.patch.object(launch, "run", wraps=launch.run) as run:
         check("dgrad", problem, backend="gpu")
     sizes = [call.args[0] for call in run.call_args_list]
@@ -211,6 +213,7 @@ CHANNELS = {
 }
 
 
+@sampled(6)
 @pytest.mark.parametrize("case", CHANNELS)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 def test_channels_by_themselves(monkeypatch, which, case):
@@ -257,7 +260,7 @@ def test_parts_follow_the_multiprocessors():
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 def test_workspace_is_what_the_model_says(which):
     """At a size whose sums are cut, by depth and by pixels; all else is in the case table."""
-    problem = ConvProblem(2, 14, 14, 64, 128, 3, 3, stride=2, padding=1)
+    problem = ConvProblem(2, 14, 14, 24, 32, 3, 3, stride=2, padding=1)
     with using(Counting()):
         prepared, _ = planned(which, problem)
     taken = sum(array.nbytes for array in prepared.workspace.values())
@@ -272,10 +275,11 @@ def test_workspace_is_what_the_model_says(which):
 PROBLEM = PARTED["strides"]
 
 
-def test_arrays_of_the_device_go_in_and_come_out():
+def test_arrays_of_the_device_go_in_and_come_out(monkeypatch):
+    use(monkeypatch, SMALL)
     x, w, dy = made(PROBLEM)
     dx, dw = by_definition(PROBLEM, x, w, dy)
-    with simulated(traced=False) as device:
+    with using(Few()) as device:
         for weights in (w, held(w)):
             found = dgrad(PROBLEM, held(dy), weights, backend="gpu")
             np.testing.assert_allclose(device.get(found), dx, atol=1e-4)
@@ -378,7 +382,7 @@ def built(which, tile, arch, dtype="float32", width=4):
 
 @assembly
 @archs
-@sampled(1)
+@pytest.mark.workshop
 @pytest.mark.parametrize("which", ["wgrad", "dgrad"])
 def test_the_large_tile_multiplies(arch, which):
     """The share of multiply-adds, and the loads of four, are those of the forward kernel."""

@@ -824,6 +824,8 @@ def rows() -> dict[str, Call]:
         y_width=1,
         dtype="float32",
         columns=1,
+        w_width=1,
+        apart=False,
         right={"loader": CALLED},
     )
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
@@ -842,6 +844,7 @@ def rows() -> dict[str, Call]:
     row("gpu.gemm.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
     for name in ("lanes", "loads_a"):
         row(f"gpu.gemm.tile.Tile.{name}", getattr(tile, name), width=1)
+    row("gpu.gemm.tile.Tile.loads_across", tile.loads_across, size=16, width=1)
     row(
         "inspect.tiling.Tiling",
         **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},

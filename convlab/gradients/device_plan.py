@@ -15,7 +15,7 @@ from convlab.gpu.device import Gpu, using
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.gradients.plan import AXES, DataGradient, GradientPlan, WeightGradient, shapes
 from convlab.machine.memory import Memory
-from convlab.plans.device_plan import across, waiting
+from convlab.plans.device_plan import across, wait_for, waiting
 from convlab.problem import ConvProblem
 from convlab.support import device_arrays
 from convlab.support.checks import check_array
@@ -42,8 +42,7 @@ class OnDevice(GradientPlan):
     def _packed(self, *arguments) -> Any:
         with using(self.device):
             packed = super()._packed(*arguments)
-        if self.device.stream_per_thread:
-            self.device.wait()
+        wait_for(self.device)
         return packed
 
     def _check(self, given: tuple, out: Any) -> None:
@@ -108,6 +107,7 @@ def check_operands(
             device_arrays.check_same_side(name, array, first, on_device)
         check_operand(device, problem, name, array)
     if out is not None:
-        wanted = shapes(problem)[makes], problem.dtype, device, makes, first
-        device_arrays.check_out_beside(on_device, out, *wanted, **given, **(others or {}))
+        shape, axes = shapes(problem)[makes], {"axes": makes, "beside": first}
+        named: dict[str, Any] = axes | given | (others or {})
+        device_arrays.check_out_beside(on_device, out, shape, problem.dtype, device, **named)
     return on_device

@@ -162,19 +162,19 @@ def pack(problem: ConvProblem, w, threads: int, before=None, dy=None):
 
 def run(problem, given, w, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
-    run_chosen(problem, *given, w, dx, choose(problem))
+    (dy,) = given
+    run_chosen(problem, dy, w, dx, choose(problem))
 
 
 def run_chosen(problem: ConvProblem, dy, w, dx, chosen: tuple[tuple[int, int], int] | None) -> None:
     """The same with what `choose` might have returned."""
     stride, corner, dilation = problem.geometry
     y = problem.K, problem.P, problem.Q
+    arrays = [array.reshape(-1) for array in (dy, w, dx)]
     if chosen is None:
         sizes = problem.H, problem.W, problem.C, *y, *corner, problem.R, problem.S, *stride, *dilation
-        made, total = looped(problem.dtype), dx.size
-    else:
-        made = patched(problem.dtype, problem.R, problem.S, stride, *chosen)
-        total = _threads(problem, *chosen)
-        sizes = problem.H, problem.W, *y, *corner, *_tiles(problem, chosen[0]), total
-    arrays = (array.reshape(-1) for array in (dy, w, dx))
-    current().launch(made, ceil_div(total, THREADS), THREADS, *arrays, *sizes)
+        current().launch(looped(problem.dtype), ceil_div(dx.size, THREADS), THREADS, *arrays, *sizes)
+        return
+    made, total = patched(problem.dtype, problem.R, problem.S, stride, *chosen), _threads(problem, *chosen)
+    rest = *corner, *_tiles(problem, chosen[0]), total
+    current().launch(made, ceil_div(total, THREADS), THREADS, *arrays, problem.H, problem.W, *y, *rest)

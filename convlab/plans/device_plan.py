@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from convlab.gpu.device import Gpu, using
 from convlab.gpu.simulated_gpu import Simulator
@@ -95,6 +95,12 @@ def waiting(device: Gpu | Simulator, form: Any) -> Any:
 
     def run(*arguments) -> None:
         form.run(*arguments)
-        device.wait()
+        wait_for(device)
 
     return replace(form, run=run)
+
+
+def wait_for(device: Gpu | Simulator) -> None:
+    """Wait for what was asked of a device whose threads have a stream each."""
+    if device.stream_per_thread:
+        cast(Gpu, device).wait()
