@@ -328,7 +328,8 @@ def test_auto_takes_what_is_predicted_to_be_the_fastest(which):
     expected = {"dgrad": ("col2im", "flipped", "indirect", "flipped"), "wgrad": (*["parts"] * 3, "depthwise")}
     for problem, name in zip((first, plain, strided, depthwise), expected[which], strict=True):
         seconds = predicted(problem, which)
-        assert seconds.keys() == {name for name, one in TABLES[which].items() if not one.supports(problem)}
+        here = {name: one for name, one in TABLES[which].items() if "cpu" in one.forms}
+        assert seconds.keys() == {name for name, one in here.items() if not one.supports(problem)}
         chosen = choose(problem, which, "auto", "cpu", 1, Memory())
         assert chosen.algorithm.name == name
         assert seconds[name] <= ALIKE * min(seconds.values())
@@ -368,7 +369,7 @@ def test_gradient_of_the_bias():
         ({"dy": DY.astype("f8")}, ArrayError, "dy has dtype float64; expected float32"),
         ({"w": W_.astype("f8")}, ArrayError, "w has dtype float64; expected float32"),
         ({"algorithm": "flipped"}, UnsupportedError, r"the stride is \(2, 1\); flipped needs 1; subfilters"),
-        ({"algorithm": "parts"}, ParameterError, "algorithm='parts'; expected 'auto' or one of flipped, "),
+        ({"algorithm": "parts"}, ParameterError, "algorithm='parts'; expected 'auto' or one of .*flipped, "),
         ({"out": X_.astype("f8")}, ArrayError, "out has dtype float64"),
         ({"out": DY.copy()}, ShapeError, r"out has shape .*expected \(N, H, W, C\)"),
         ({"out": X_, "dy": X_.reshape(-1)[: DY.size].reshape(DY.shape)}, ArrayError, "shares memory with dy"),
