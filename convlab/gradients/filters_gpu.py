@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
+from convlab.support.device_arrays import described
 from convlab.support.integers import ceil_div
 
 THREADS = 256
@@ -20,7 +19,8 @@ THREADS = 256
 
 def on_device(w):
     """Return weights on the device: a copy of NumPy's, and what lies there as it is."""
-    return current().put(w) if type(w) is np.ndarray else current().adopt(w)
+    device = current()
+    return device.put(w) if described("w", w) is None else device.adopt(w)
 
 
 def lay_out(problem: ConvProblem, w, out, rows: range, cols: range, depth: int) -> None:
