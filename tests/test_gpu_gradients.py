@@ -12,7 +12,7 @@ from effort import sampled
 from test_gpu_tiled_product import OneBlock
 from test_gradients import DOORS, TABLES, by_definition, check, made, operands
 
-from convlab import ConvProblem, bgrad, dgrad, plan_dgrad, plan_wgrad, wgrad
+from convlab import ConvProblem, bgrad, conv_transpose2d, dgrad, plan_dgrad, plan_wgrad, wgrad
 from convlab.errors import ArrayError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
@@ -289,6 +289,25 @@ def test_arrays_of_the_device_go_in_and_come_out(monkeypatch):
         prepared = plan_dgrad(PROBLEM, w, backend="gpu")
         prepared.update(held(2 * w))
     np.testing.assert_allclose(prepared(dy), 2 * dx, atol=2e-4)  # where it was made
+
+
+def test_transposed_convolution_of_arrays_of_the_device(monkeypatch):
+    use(monkeypatch, SMALL)
+    x, w = (made(CASES["two groups"])[i] for i in (2, 1))  # (1, 9, 7, 6) and (6, 3, 3, 2)
+    bias = np.arange(4, dtype=np.float32)
+    how = {"stride": (2, 1), "padding": 1, "output_padding": (1, 0), "groups": 2}
+    expected = conv_transpose2d(x, w, bias, **how)
+    with using(Few()) as device:
+        np.testing.assert_allclose(
+            conv_transpose2d(x, held(w), held(bias), **how, backend="gpu"), expected, atol=1e-4
+        )
+        found = device.get(conv_transpose2d(held(x), w, bias, **how, backend="gpu"))
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        out = held(np.full_like(expected, np.nan))
+        assert conv_transpose2d(held(x), w, bias, **how, backend="gpu", out=out) is out
+        np.testing.assert_allclose(out.array, expected, atol=1e-4)
+        with pytest.raises(UnsupportedError, match="output_padding=1 wants lines of zeros below x"):
+            conv_transpose2d(held(x), w, groups=2, dilation=2, output_padding=1, backend="gpu")
 
 
 def test_gradient_of_the_bias():

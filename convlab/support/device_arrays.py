@@ -116,6 +116,30 @@ def check_described(name, array: Described, device, shape=None, axes="", dtypes=
         raise ArrayError(f"{name} lies on another device; expected it on the one that computes")
 
 
+def stand_in(name: str, array, device):
+    """Return an array of this shape and type that takes no memory, if it lies on a device; else itself.
+
+    Raises
+    ------
+    ArrayError
+        If it lies there and no kernel could read it.
+    """
+    there = described(name, array)
+    if there is None:
+        return array
+    check_described(name, there, device)
+    return np.broadcast_to(np.empty((), there.dtype), there.shape)
+
+
+def on_host(name: str, array, device):
+    """Return what is read once, as weights or a bias, as a NumPy array."""
+    there = described(name, array)
+    if there is None:
+        return array
+    check_described(name, there, device)
+    return device.get(device.adopt(array))
+
+
 def check_same_side(name: str, array, beside: str, on_device: bool) -> Described | None:
     """Return how an array describes itself; refuse one that is on another side than the one it is beside.
 
