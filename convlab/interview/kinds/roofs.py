@@ -1,0 +1,221 @@
+"""Where a layer lies under the roofline: its intensity, a machine's ridge, the side, and the time."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from convlab.benchmark import datasheets
+from convlab.benchmark.datasheets import Datasheet
+from convlab.benchmark.roofline import of_datasheet
+from convlab.cost.layers import cost_of
+from convlab.interview.kind import Asked, Kind, Slip
+from convlab.interview.shapes import layer, outputs, said
+from convlab.interview.slips import MULTIPLY_ADD, NUMBERS, of_layer
+from convlab.interview.units import FLOP, INTENSITY, SECOND, SIDE
+from convlab.problem import ConvProblem
+from convlab.support.units import count_text, number_text, time_text
+
+ONCE = "Count x, w and y once each, as if a cache held all that is wanted again."
+FAR = 1.5  # times off the ridge: nearer, and the side is a matter of rounding
+
+
+def intensity(problem: ConvProblem) -> float:
+    """Return FLOPs for each byte, every array moved once."""
+    return cost_of(problem).intensity
+
+
+def _bytes_step(p: ConvProblem) -> str:
+    total = cost_of(p).bytes
+    parts = " + ".join(count_text(each // p.itemsize) for each in (p.x_bytes, p.w_bytes, p.y_bytes))
+    return f"x + w + y = ({parts}) numbers · {p.itemsize} bytes = {count_text(total)}B"
+
+
+def _flops_step(p: ConvProblem) -> str:
+    sizes = f"{p.N} · {p.P} · {p.Q} · {p.K} · {p.gemm[2]:,}"
+    return f"2 · N·P·Q·K · R·S·C/groups = 2 · {sizes} = {FLOP.text(p.flops)}"
+
+
+def _ask_intensity(random: Random) -> Asked:
+    p = layer(random, dtypes=("float32", "float32", "float16"))
+    answer, moved = intensity(p), cost_of(p).bytes
+    matrix = 2 * p.gemm[0] * p.gemm[2] * p.groups * p.itemsize  # written, and read again
+    return Asked(
+        f"{said(p)} {ONCE} A multiply-add is two FLOP. What is its intensity?",
+        answer,
+        (
+            *outputs(p),
+            _flops_step(p),
+            _bytes_step(p),
+            f"{count_text(p.flops)} / {count_text(moved)} = {INTENSITY.text(answer)}",
+        ),
+        (
+            Slip("counts a multiply-add as one operation", answer / 2, MULTIPLY_ADD),
+            Slip("divides by numbers, not bytes", answer * p.itemsize, NUMBERS),
+            Slip("turns the ratio round", 1 / answer, "FLOPs stand above, bytes below."),
+            Slip("leaves out the input", p.flops / (moved - p.x_bytes), "The input is read as well."),
+            Slip("leaves out the weights", p.flops / (moved - p.w_bytes), "The weights are read as well."),
+            Slip("leaves out the output", p.flops / (moved - p.y_bytes), "The output is written as well."),
+            Slip(
+                "counts the matrix of im2col", p.flops / (moved + matrix), "No array but x, w and y is moved."
+            ),
+            *of_layer(p, intensity, "forgets the batch", "forgets the groups", "forgets the stride"),
+        ),
+    )
+
+
+INTENSITY_KIND = Kind(
+    name="intensity",
+    title="intensity of a layer",
+    unit=INTENSITY,
+    ask=_ask_intensity,
+    read=(("15", "layer_intensity"), ("01", "operations for each byte")),
+)
+
+
+@cache
+def _sheets() -> tuple[Datasheet, ...]:
+    return tuple(datasheets.every().values())
+
+
+def _machine(random: Random) -> tuple[str, str, float, float]:
+    """Return a machine's name, a type of numbers, and its datasheet's FLOP/s and bytes/s."""
+    sheet = random.choice(_sheets())
+    dtype = random.choice([name for name in ("float32", "float16") if name in sheet.flops])
+    roofs = of_datasheet(sheet)
+    flat = {roof.name: roof.rate for roof in roofs.more} | {"float32": roofs.adds.rate}
+    return sheet.name, dtype, flat[dtype], roofs.memories[-1].rate
+
+
+def _promised(name: str, dtype: str, flops: float, memory: float) -> str:
+    return f"{name} is said to do {count_text(flops)}FLOP/s in {dtype} and to move {count_text(memory)}B/s."
+
+
+def _ask_ridge(random: Random) -> Asked:
+    name, dtype, flops, memory = _machine(random)
+    share, part = (random.randrange(40, 101, 5) for _ in range(2))
+    reached, moved = flops * share / 100, memory * part / 100
+    answer = reached / moved
+    return Asked(
+        f"{_promised(name, dtype, flops, memory)} Programs are seen to reach {share} % of that arithmetic "
+        f"and {part} % of that bandwidth. From what intensity on is the arithmetic their limit?",
+        answer,
+        (
+            f"arithmetic: {share} % of {count_text(flops)}FLOP/s = {count_text(reached)}FLOP/s",
+            f"bandwidth: {part} % of {count_text(memory)}B/s = {count_text(moved)}B/s",
+            f"both take as long at {count_text(reached)} / {count_text(moved)} = {INTENSITY.text(answer)}",
+        ),
+        (
+            Slip(
+                "turns the ratio round", 1 / answer, "The ridge is FLOPs for each byte: FLOP/s over bytes/s."
+            ),
+            Slip("counts multiply-adds", answer / 2, MULTIPLY_ADD),
+            Slip("counts FLOPs for each number", answer * (2 if dtype == "float16" else 4), NUMBERS),
+            Slip("takes the datasheet at its word", flops / memory, "Programs reach less of each."),
+            Slip(
+                "takes the share of the arithmetic only",
+                reached / memory,
+                "Of the bandwidth, too, only a part is reached.",
+            ),
+            Slip(
+                "takes the share of the bandwidth only",
+                flops / moved,
+                "Of the arithmetic, too, a part is lost.",
+            ),
+        ),
+    )
+
+
+RIDGE_POINT = Kind(
+    name="ridge_point",
+    title="ridge point of a machine",
+    unit=INTENSITY,
+    ask=_ask_ridge,
+    read=(("15", "ridge of this core"),),
+)
+
+
+def _ask_side(random: Random) -> Asked:
+    name, dtype, flops, memory = _machine(random)
+    ridge = flops / memory
+    p = layer(random, lambda p: not 1 / FAR < intensity(p) / ridge < FAR, dtypes=(dtype,))
+    there = intensity(p)
+    answer = 1.0 if there > ridge else -1.0
+    sign, word = (">", "arithmetic") if answer > 0 else ("<", "memory")
+    return Asked(
+        f"{_promised(name, dtype, flops, memory)} {said(p)} {ONCE} On which side of the ridge does it lie: "
+        "is the memory its limit, or the arithmetic?",
+        answer,
+        (
+            f"ridge: {count_text(flops)} / {count_text(memory)} = {INTENSITY.text(ridge)}",
+            *outputs(p),
+            _flops_step(p),
+            _bytes_step(p),
+            f"intensity: {count_text(p.flops)} / {count_text(cost_of(p).bytes)} = {INTENSITY.text(there)}",
+            f"{number_text(there, 3)} {sign} {number_text(ridge, 3)}: the {word} is the limit",
+        ),
+        (
+            Slip(
+                "compares the wrong way round",
+                -answer,
+                "Many FLOPs for each byte are right of the ridge, under the flat roof of the arithmetic.",
+            ),
+        ),
+    )
+
+
+RIDGE_SIDE = Kind(
+    name="ridge_side",
+    title="side of the ridge",
+    unit=SIDE,
+    ask=_ask_side,
+    read=(("15", "smallest_batch"), ("15", "ridge of this core")),
+    tolerance=0,
+)
+
+
+def _ask_time(random: Random) -> Asked:
+    name, dtype, flops, memory = _machine(random)
+    p = layer(random, dtypes=(dtype,))
+    moved = cost_of(p).bytes
+
+    def least(seen: ConvProblem) -> float:
+        return seen.flops / min(flops, memory * intensity(seen))
+
+    answer = least(p)
+    computing, moving = p.flops / flops, moved / memory
+    longer = "arithmetic" if computing > moving else "memory"
+    return Asked(
+        f"{_promised(name, dtype, flops, memory)} {said(p)} {ONCE} What is the least time that the roofline "
+        "allows?",
+        answer,
+        (
+            *outputs(p),
+            _flops_step(p),
+            f"arithmetic: {count_text(p.flops)} / {count_text(flops)} = {time_text(computing)}",
+            _bytes_step(p),
+            f"memory: {count_text(moved)} / {count_text(memory)} = {time_text(moving)}",
+            f"both run at once, and the longer one counts: the {longer}, {time_text(answer)}",
+        ),
+        (
+            Slip(
+                "takes the shorter of two times",
+                min(computing, moving),
+                "One time is that of the arithmetic, one that of the memory. A run ends when both are done.",
+            ),
+            Slip("counts a multiply-add as one operation", max(computing / 2, moving), MULTIPLY_ADD),
+            Slip("counts numbers, not bytes", max(computing, moving / p.itemsize), NUMBERS),
+            Slip("adds two times", computing + moving, "A machine computes while it moves."),
+            *of_layer(p, least, "forgets the batch", "forgets the groups", "forgets the stride"),
+            Slip("divides the rate by the work", 1 / answer, "Work over rate is a time."),
+        ),
+    )
+
+
+ROOF_TIME = Kind(
+    name="roof_time",
+    title="least time under the roofs",
+    unit=SECOND,
+    ask=_ask_time,
+    read=(("15", "roof_share"), ("16", "phase_seconds")),
+)
