@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
 
 from convlab.interview.units import NotUnderstood, Unit, factor_of
 
 LONGEST = 80  # characters; a number with its unit has fewer
+LARGEST = 1e24  # in any unit; no answer comes near
+_TOO_LARGE = "That is larger than any number that can be right."
 _ALIKE = str.maketrans(
     {
         **dict.fromkeys("−–—", "-"),
@@ -20,7 +21,7 @@ _ALIKE = str.maketrans(
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _ABOUT = re.compile(r"^(?:[~≈=]|(?:about|roughly|around|approx\.?|ca\.?|circa|nearly)\s)\s*", re.IGNORECASE)
-_PLAIN = r"[0-9](?:[0-9.,_']|\s(?=[0-9]{3}))*|\.[0-9]+"
+_PLAIN = r"[0-9](?:[0-9.,_']|\s(?=[0-9]{3}(?![0-9])))*|\.[0-9]+"
 _NUMBER = re.compile(
     rf"""(?P<plain>{_PLAIN})
          (?: [eE](?P<e>[+-]?[0-9]+)                                 # 1.2e9
@@ -61,8 +62,8 @@ def read(text: str, unit: Unit) -> float:
         raise NotUnderstood(f"{_quoted(text)} does not begin with a number.")
     number = _value(found)
     value = number * factor_of(found["word"].strip().rstrip(".").rstrip(), number, unit)
-    if not isfinite(value):
-        raise NotUnderstood("That is larger than any number that can be right.")
+    if value > LARGEST:
+        raise NotUnderstood(_TOO_LARGE)
     return value
 
 
@@ -79,12 +80,12 @@ def _value(found: re.Match[str]) -> float:
         exponent = _exponent(found["e"] or found["ten"] or "0")
         return number * 10.0**exponent
     except OverflowError:
-        raise NotUnderstood("That is larger than any number that can be right.") from None
+        raise NotUnderstood(_TOO_LARGE) from None
 
 
 def _exponent(digits: str) -> int:
     if len(digits) > 4:
-        raise NotUnderstood("That is larger than any number that can be right.")
+        raise NotUnderstood(_TOO_LARGE)
     return int(digits)
 
 
@@ -96,8 +97,7 @@ def plain(text: str) -> float:
     NotUnderstood
         If they can be read in two ways, or stand at no place where people write them.
     """
-    text = text.rstrip(".,") if text.count(".") + text.count(",") == 1 else text
-    text = re.sub(r"[\s_']", "", text)
+    text = re.sub(r"[\s_']", "", text.rstrip(".,"))
     if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text):
         return float(text)
     for thousands, point in ((",", "."), (".", ",")):

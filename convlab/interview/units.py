@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from convlab.support.units import bytes_text, count_text, number_text, plural, ratio_text, time_text
+from convlab.support.units import bytes_text, count_text, number_text, time_text
 
 _LARGE = {
     **dict.fromkeys(("k", "kilo", "thousand"), 1e3),
@@ -20,7 +20,10 @@ _LARGE = {
     **dict.fromkeys(("p", "peta"), 1e15),
     "": 1.0,
 }
-_BINARY = {"kibi": 1024.0, "mebi": 1024.0**2, "gibi": 1024.0**3, "tebi": 1024.0**4, "pebi": 1024.0**5}
+_BINARY = {
+    **{"kibi": 1024.0, "mebi": 1024.0**2, "gibi": 1024.0**3, "tebi": 1024.0**4},
+    **{"ki": 1024.0, "mi": 1024.0**2, "gi": 1024.0**3, "ti": 1024.0**4},
+}
 _SMALL = {"m": 1e-3, "milli": 1e-3, "µ": 1e-6, "u": 1e-6, "micro": 1e-6, "n": 1e-9, "nano": 1e-9, "": 1.0}
 _OPERATION = ("operations", "operation", "flops", "flop", "ops", "op")
 _SECOND = ("seconds", "second", "secs", "sec", "s")
@@ -140,7 +143,9 @@ INTENSITY = Unit(
     _intensity,
     lambda value: f"{number_text(value, 3)} FLOP/byte",
 )
-RATIO = Unit("as a number of times", "a ratio", "2.5 or 5/2", _ratio, ratio_text)
+RATIO = Unit(
+    "as a number of times", "a ratio", "2.5 or 5/2", _ratio, lambda value: f"{number_text(value, 3)}×"
+)
 PERCENT = Unit("percent", "a share", "40 %, 0.4 or 2/5", _percent, lambda value: f"{number_text(value, 3)} %")
 
 
@@ -161,7 +166,7 @@ def count(one: str, many: str = "", *others: str) -> Unit:
         return _after_prefix(word.lower(), nouns, _LARGE)
 
     def text(value: float) -> str:
-        return plural(int(value), one, many) if value == int(value) else f"{number_text(value)} {many}"
+        return f"{number_text(value, 9)} {one if value == 1 else many}"
 
     return Unit(many, f"a count of {many}", "", factor, text)
 
