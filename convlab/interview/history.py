@@ -3,7 +3,7 @@
 An answer is an event "guess" in the learner's file, with how sure they were: so calibration counts it. Kinds
 are learned as with cards in Leitner's five boxes:
 
-    right     the kind goes up a box, if its time had come
+    right     the kind goes up a box, if its time had come; else it goes on waiting
     wrong     it goes back to box 1, and comes again after three other answers
     boxes     wait 0, 1, 3, 7 and 21 days
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
@@ -46,9 +46,9 @@ class Box:
     missed : bool
         Whether the last answer was wrong.
     time : float
-        When that was, in seconds since 1970.
+        From when on it waits, in seconds since 1970.
     number : int
-        How many answers were given up to that one, of any kind.
+        How many answers were given up to its last one, of any kind.
     """
 
     kind: str
@@ -125,8 +125,12 @@ def boxes(events: Iterable[Event]) -> dict[str, Box]:
     for event in sorted(answers, key=lambda event: event.detail["number"]):
         kind, right = event.detail["drill"], event.detail["right"]
         before = found.get(kind) or Box(kind, 1, False, event.time, 0)
-        level = min(before.level + (before.due(event.time) >= 0), len(WAITS)) if right else 1
-        found[kind] = Box(kind, level, not right, event.time, int(event.detail["number"]))
+        number = int(event.detail["number"])
+        if right and before.due(event.time) < 0:  # too early to tell: the days go on
+            found[kind] = replace(before, number=number)
+        else:
+            level = min(before.level + 1, len(WAITS)) if right else 1
+            found[kind] = Box(kind, level, not right, event.time, number)
     return found
 
 

@@ -41,6 +41,8 @@ def run(memory: ProgressFile, kind: str | None = None, seed: int | None = None, 
     """
     done: list[Answered] = []
     status = 0
+    if isinstance(sys.stdin, TextIOWrapper):  # bytes that are no text are no answer, and no end of it either
+        sys.stdin.reconfigure(errors="replace")
     _say(HOW)
     try:
         for number in range(count):
@@ -120,8 +122,6 @@ def _typed(prompt: str) -> Iterator[str]:
     EOFError
         At the end of the input.
     """
-    if isinstance(sys.stdin, TextIOWrapper):  # bytes that are no text are no answer, and no end of it either
-        sys.stdin.reconfigure(errors="replace")
     while True:
         print(prompt, end="", flush=True)
         if not (line := sys.stdin.readline()):
