@@ -75,7 +75,7 @@ def number(pattern, question):
 
 def rates(question):
     """Return the FLOP/s and bytes/s that a question tells, rounded as it tells them."""
-    found = re.search(r"to do ([\d.]+) (\w?)FLOP/s in \w+ and to move ([\d.]+) (\w?)B/s", question)
+    found = re.search(r"does ([\d.]+) (\w?)FLOP/s in \w+ and moves ([\d.]+) (\w?)B/s", question)
     flops, prefix, memory, of_bytes = found.groups()
     return float(flops) * RATES[prefix], float(memory) * RATES[of_bytes]
 

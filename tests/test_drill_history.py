@@ -97,7 +97,7 @@ def test_a_file_of_a_newer_version_is_left_as_it_is(memory):
 
 
 def test_two_at_once_lose_nothing(memory):
-    """Two tabs on one file; tests/test_progress.py has the same with processes, and with one that is killed."""
+    """Two tabs on one file; tests/test_progress.py has the same with processes."""
 
     def answers(first):
         tab = ProgressFile(memory.path)

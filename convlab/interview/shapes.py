@@ -62,7 +62,9 @@ def layer(
 def window(random: Random) -> ConvProblem:
     """Return a layer for one picture whose window is one of `WINDOWS`."""
     taps, stride, padding, dilation = random.choice(WINDOWS)
-    H, W = random.choice(SIDES), random.choice(SIDES)
+    number = random.randrange(len(SIDES))
+    near = SIDES[max(number - 4, 0) : number + 5]  # no picture is three times as wide as it is high
+    H, W = SIDES[number], random.choice(near)
     C, K = random.choice(CHANNELS), random.choice(CHANNELS[1:])
     return ConvProblem(1, H, W, C, K, taps, taps, stride, padding, dilation)
 

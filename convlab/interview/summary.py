@@ -69,7 +69,7 @@ def _in_sum(done: Sequence[Answered]) -> str:
     if passed:
         parts.append(f"{passed} passed over")
     middle = median(one.seconds for one in done)
-    return f"{plural(len(done), 'drill')}: {', '.join(parts)}. {_clock(middle)} in the middle."
+    return f"{plural(len(done), 'drill')}: {', '.join(parts)}. The median took {_clock(middle)}."
 
 
 def _row(one: Answered) -> tuple[str, str, str, str]:

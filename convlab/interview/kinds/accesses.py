@@ -55,7 +55,7 @@ def _ask_sectors(random: Random) -> Asked:
                 "Lane 0 may begin in the middle of a sector; then the last lanes reach into one more.",
             ),
             Slip(
-                "counts the bytes that are wanted",
+                "counts only the bytes that are wanted",
                 one.ideal_sectors,
                 "What lies between the lanes is fetched with them: memory comes in whole sectors.",
             ),
@@ -71,7 +71,9 @@ def _ask_sectors(random: Random) -> Asked:
                 "Count in bytes: a number has more than one.",
             ),
             Slip(
-                "counts the sectors between too", last // SECTOR - first // SECTOR + 1, "Only what is wanted."
+                "counts the sectors between too",
+                last // SECTOR - first // SECTOR + 1,
+                "A sector that no lane wants is not fetched.",
             ),
         ),
     )
@@ -104,7 +106,8 @@ def _ask_passes(random: Random) -> Asked:
     busiest = int(np.bincount(banks, minlength=BANKS).argmax())
     met = [int(lane) for lane in LANES if banks[lane] == busiest]
     shown = ", ".join(map(str, met[:4])) + (f" and {len(met) - 4} more" if len(met) > 4 else "")
-    rows = f"word of lane i: {width} · i + {column}" if across == 1 else f"word: {width} · row + column"
+    beside = f" + {column}" if column else ""
+    rows = f"word of lane i: {width} · i{beside}" if across == 1 else f"word: {width} · row + column"
     return Asked(
         f"A tile of {down} rows lies in shared memory, {width} float32 to a row and no gap between "
         f"rows, from bank 0 on. Lane i of a warp of {WARP} reads {where}. There are {BANKS} banks of {WORD} "

@@ -47,7 +47,7 @@ def _ask(random: Random) -> Asked:
             f"needed {rows}, its own {own} · {stride} = {own * stride}: {rows} - {own * stride} = {halo}",
         ),
         (
-            Slip("counts one side only", halo / 2, "It has a neighbour above and one below."),
+            Slip("counts one side only", halo // 2, "It has a neighbour above and one below."),
             Slip("counts its own rows as well", rows, "Its own strip it has already."),
             Slip(
                 "adds R - 1 for each layer, whatever the strides before it",

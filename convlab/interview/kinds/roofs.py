@@ -88,7 +88,8 @@ def _machine(random: Random) -> tuple[str, str, float, float]:
 
 
 def _promised(name: str, dtype: str, flops: float, memory: float) -> str:
-    return f"{name} is said to do {count_text(flops)}FLOP/s in {dtype} and to move {count_text(memory)}B/s."
+    speed, bandwidth = f"{count_text(flops)}FLOP/s", f"{count_text(memory)}B/s"
+    return f"By its datasheet {name} does {speed} in {dtype} and moves {bandwidth}."
 
 
 def _ask_ridge(random: Random) -> Asked:
@@ -207,7 +208,6 @@ def _ask_time(random: Random) -> Asked:
             Slip("counts numbers, not bytes", max(computing, moving / p.itemsize), NUMBERS),
             Slip("adds two times", computing + moving, "A machine computes while it moves."),
             *of_layer(p, least, "forgets the batch", "forgets the groups", "forgets the stride"),
-            Slip("divides the rate by the work", 1 / answer, "Work over rate is a time."),
         ),
     )
 

@@ -96,12 +96,13 @@ def _ask_occupancy(random: Random) -> Asked:
             random.randrange(24, 200, 8),
             1024 * random.choice((0, 4, 8, 12, 16, 20, 24, 32, 48)),
         )
-        limits = {
-            "threads": whole.threads // threads,
-            "blocks": whole.blocks,
-            "registers": REGISTERS // (registers * threads),
-            "shared memory": whole.shared_bytes // (shared + SHARED_RESERVED),
+        fits = {
+            "threads": (whole.threads, threads),
+            "blocks": (whole.blocks, 1),
+            "registers": (REGISTERS, registers * threads),
+            "shared memory": (whole.shared_bytes, shared + SHARED_RESERVED),
         }
+        limits = {name: room // wanted for name, (room, wanted) in fits.items()}
         held = occupancy(arch, threads, registers, shared)
         # Left out: where registers are lost because a warp's must lie in one quarter.
         if held.blocks == min(limits.values()) > 0 and not registers * WARP % REGISTER_UNIT:
@@ -129,13 +130,14 @@ def _ask_occupancy(random: Random) -> Asked:
         ),
         (
             *(
-                Slip(
-                    f"looks at the {name} alone", share(fit), "Several things can run out; the first decides."
-                )
-                for name, fit in limits.items()
+                Slip(f"looks at the {name} alone", share(limit), "The thing that runs out first decides.")
+                for name, limit in limits.items()
+                if share(limit) <= 100
             ),
             Slip(
-                "does not round down", share(REGISTERS / (registers * threads)), "A block fits whole, or not."
+                "does not round down",
+                share(min(room / wanted for room, wanted in fits.values())),
+                "A block fits whole, or not at all.",
             ),
             Slip("gives the blocks", held.blocks, "Asked is a share of the threads."),
             Slip("gives the warps", held.warps, "Asked is a share of the threads."),
