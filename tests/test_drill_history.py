@@ -136,6 +136,14 @@ def test_a_box_waits_its_days(level):
         assert box.due(box.time + (WAITS[level - 1] - 0.01) * DAY) < 0
 
 
+def test_to_answer_the_same_drill_again_brings_it_no_further(memory):
+    one = drill("flops", 1)
+    for text in ("1", f"{one.value:.6g}"):
+        answer(one, text, 50)
+    assert boxes(memory.events())["flops"].missed
+    assert [event.detail["number"] for event in memory.events()] == [1, 2]
+
+
 def test_new_kinds_come_in_the_order_of_the_course():
     asked = []
     while len(asked) < len(NAMES):
@@ -174,8 +182,9 @@ def test_a_clock_that_was_ahead_and_is_set_back_hides_nothing():
     """An answer of ten years ahead: its kind is asked at once, and what follows counts."""
     ahead = events(("flops", True, 3650), *((kind, True, 0) for kind in NAMES if kind != "flops"))
     assert next_kind(ahead, now=1e9) == "flops"
-    later = [*ahead, *events(("flops", False, 0))]
-    later[-1].detail["number"] = len(later)
+    (missed,) = events(("flops", False, 0))
+    missed.detail["number"] = len(ahead) + 1
+    later = [*ahead, missed._replace(name="drill flops 99")]
     assert boxes(later)["flops"].missed
     assert boxes(sorted(later))["flops"].missed, "the file gives them by time"
 

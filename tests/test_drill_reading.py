@@ -14,9 +14,9 @@ from convlab.interview.units import (
     RATIO,
     SECOND,
     SIDE,
-    NotUnderstood,
     count,
 )
+from convlab.interview.words import NotUnderstood
 
 ROW = count("row")
 MIB = 1024**2

@@ -7,7 +7,8 @@ Read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
     shapes, slips   layers of real networks in words, and what people forget of them
-    units, reading  a number as people type it
+    units, words    what an answer is counted in, and how people write that
+    reading         a number as people type it
     drills, judge   a question, and what is said of an answer
     history         what was answered, and which kind comes next
     terminal        `convlab interview`, and its `summary`

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from convlab.interview.drills import Drill
 from convlab.interview.judge import Judged
@@ -113,16 +113,18 @@ def keep(
         "seed": one.seed,
         "slip": said.slip if said else "",
         "seconds": seconds,
-        "number": 1 + max((box.number for box in boxes(memory.events()).values()), default=0),
+        "number": 1 + max((event.detail["number"] for event in _answers(memory.events())), default=0),
     }
     memory.record("guess", one.name, detail)
 
 
 def boxes(events: Iterable[Event]) -> dict[str, Box]:
-    """Return where each kind stands that was asked; what is no answer to a drill is passed over."""
+    """Return where each kind stands that was asked. Of each drill the first answer counts."""
     found: dict[str, Box] = {}
-    answers = [event for event in events if _is_answer(event)]
-    for event in sorted(answers, key=lambda event: event.detail["number"]):
+    first: dict[str, Event] = {}
+    for event in _answers(events):
+        first.setdefault(event.name, event)
+    for event in first.values():
         kind, right = event.detail["drill"], event.detail["right"]
         before = found.get(kind) or Box(kind, 1, False, event.time, 0)
         number = int(event.detail["number"])
@@ -134,15 +136,15 @@ def boxes(events: Iterable[Event]) -> dict[str, Box]:
     return found
 
 
-def _is_answer(event: Event) -> bool:
-    detail = event.detail
-    known = isinstance(detail.get("drill"), str) and detail["drill"] in KINDS
-    return (
-        event.kind == "guess"
-        and known
-        and isinstance(detail.get("right"), bool)
-        and is_number(detail.get("number"))
-    )
+def _answers(events: Iterable[Event]) -> list[Event]:
+    """Return the answers to drills by their numbers; what another version wrote otherwise is passed over."""
+    found = [event for event in events if event.kind == "guess" and _is_answer(event.detail)]
+    return sorted(found, key=lambda event: event.detail["number"])
+
+
+def _is_answer(detail: Mapping[str, Any]) -> bool:
+    kind, right, number = (detail.get(name) for name in ("drill", "right", "number"))
+    return isinstance(kind, str) and kind in KINDS and isinstance(right, bool) and is_number(number)
 
 
 def next_kind(events: Iterable[Event], kinds: Mapping[str, Kind] = KINDS, now: float | None = None) -> str:

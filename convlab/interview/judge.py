@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from convlab.interview.kind import near
 from convlab.interview.reading import read
-from convlab.interview.units import NotUnderstood
+from convlab.interview.words import NotUnderstood
 from convlab.lessons.note import Note
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def judged(drill: Drill, text: str) -> Judged:
     except NotUnderstood as error:
         asked = unit.request(drill.tolerance)
         return Judged(None, "", Note(None, "Not judged.", f"{error} {asked}"))
-    said = f"{unit.text(value)}"
+    said = unit.text(value)
     if near(value, drill.value, drill.tolerance):
         exactly = "exactly" if value == drill.value else "near enough"
         body = f"You said {said}; it is {unit.text(drill.value)}: {exactly}."
@@ -48,8 +48,7 @@ def judged(drill: Drill, text: str) -> Judged:
     band = min(drill.tolerance, ALIKE)
     slip = next((one for one in drill.slips if near(value, one.value, band)), None)
     if slip is None:
-        way = "much" if not unit.choices else ""
-        body = f"You said {said}, which is too {way if value > drill.value else 'little'}."
-        return Judged(value, "", Note(False, "Not that.", "" if unit.choices else body))
+        too = "much" if value > drill.value else "little"
+        return Judged(value, "", Note(False, "Not that.", f"You said {said}, which is too {too}."))
     diagnosis = f"You said {said}. So it comes out for one who {slip.name}. {slip.hint}"
     return Judged(value, slip.name, Note(False, "Not that.", diagnosis=diagnosis))

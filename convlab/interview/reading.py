@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from convlab.interview.units import NotUnderstood, Unit, factor_of
+from convlab.interview.units import Unit, factor_of
+from convlab.interview.words import NotUnderstood
 
 LONGEST = 80  # characters; a number with its unit has fewer
 LARGEST = 1e24  # in any unit; no answer comes near

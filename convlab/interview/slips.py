@@ -87,9 +87,8 @@ def of_unit(unit: Unit, answer: float) -> Iterator[Slip]:
             yield Slip(f"takes {decimal} for {binary}", answer * 1.024**power, hint)
             yield Slip(f"takes {binary} for {decimal}", answer / 1.024**power, hint)
     if unit in (BYTE, FLOP, SECOND):
-        step = 1024.0 if unit is BYTE else 1000.0
+        hint = f"Count the zeros once more; a number with no unit is in plain {unit.name}."
         for power, steps in enumerate(("a step", "two steps", "three steps"), 1):
-            slip = f"is {steps} of the prefixes off"
-            hint = "Count the zeros once more; a number with no unit is in plain " + f"{unit.name}."
-            yield Slip(slip, answer * step**power, hint)
-            yield Slip(slip, answer / step**power, hint)
+            for step in (1024.0, 1000.0) if unit is BYTE else (1000.0,):
+                yield Slip(f"is {steps} of the prefixes off", answer * step**power, hint)
+                yield Slip(f"is {steps} of the prefixes off", answer / step**power, hint)

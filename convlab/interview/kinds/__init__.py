@@ -5,6 +5,7 @@ from convlab.interview.kinds import (
     accesses,
     copies,
     halo,
+    intensity,
     output_size,
     roofs,
     tiles,
@@ -16,7 +17,7 @@ from convlab.interview.kinds import (
 _EVERY = (
     *(output_size.KIND, work.FLOPS, work.PARAMETERS),
     *(copies.IM2COL_BYTES, copies.IM2COL_RATIO, copies.TABLE_BYTES, winograd.KIND),
-    *(roofs.INTENSITY_KIND, roofs.RIDGE_POINT, roofs.RIDGE_SIDE, roofs.ROOF_TIME),
+    *(intensity.KIND, roofs.RIDGE_POINT, roofs.RIDGE_SIDE, roofs.ROOF_TIME),
     *(accesses.SECTORS, accesses.BANK_PASSES, tiles.TILE_REGISTERS, tiles.OCCUPANCY),
     *(halo.KIND, wire.KIND),
 )

@@ -1,4 +1,4 @@
-"""Where a layer lies under the roofline: its intensity, a machine's ridge, the side, and the time."""
+"""Where a layer lies under the roofline: the ridge of a machine, the side, and the time."""
 
 from __future__ import annotations
 
@@ -10,67 +10,14 @@ from convlab.benchmark.datasheets import Datasheet
 from convlab.benchmark.roofline import of_datasheet
 from convlab.cost.layers import cost_of
 from convlab.interview.kind import Asked, Kind, Slip
+from convlab.interview.kinds.intensity import ONCE, bytes_step, flops_step, intensity
 from convlab.interview.shapes import layer, outputs, said
 from convlab.interview.slips import MULTIPLY_ADD, NUMBERS, of_layer
-from convlab.interview.units import FLOP, INTENSITY, SECOND, SIDE
+from convlab.interview.units import INTENSITY, SECOND, SIDE
 from convlab.problem import ConvProblem
 from convlab.support.units import count_text, number_text, time_text
 
-ONCE = "Count x, w and y once each, as if a cache held all that is wanted again."
 FAR = 1.5  # times off the ridge: nearer, and the side is a matter of rounding
-
-
-def intensity(problem: ConvProblem) -> float:
-    """Return FLOPs for each byte, every array moved once."""
-    return cost_of(problem).intensity
-
-
-def _bytes_step(p: ConvProblem) -> str:
-    total = cost_of(p).bytes
-    parts = " + ".join(count_text(each // p.itemsize) for each in (p.x_bytes, p.w_bytes, p.y_bytes))
-    return f"x + w + y = ({parts}) numbers · {p.itemsize} bytes = {count_text(total)}B"
-
-
-def _flops_step(p: ConvProblem) -> str:
-    sizes = f"{p.N} · {p.P} · {p.Q} · {p.K} · {p.gemm[2]:,}"
-    return f"2 · N·P·Q·K · R·S·C/groups = 2 · {sizes} = {FLOP.text(p.flops)}"
-
-
-def _ask_intensity(random: Random) -> Asked:
-    p = layer(random, dtypes=("float32", "float32", "float16"))
-    answer, moved = intensity(p), cost_of(p).bytes
-    matrix = 2 * p.gemm[0] * p.gemm[2] * p.groups * p.itemsize  # written, and read again
-    return Asked(
-        f"{said(p)} {ONCE} A multiply-add is two FLOP. What is its intensity?",
-        answer,
-        (
-            *outputs(p),
-            _flops_step(p),
-            _bytes_step(p),
-            f"{count_text(p.flops)} / {count_text(moved)} = {INTENSITY.text(answer)}",
-        ),
-        (
-            Slip("counts a multiply-add as one operation", answer / 2, MULTIPLY_ADD),
-            Slip("divides by numbers, not bytes", answer * p.itemsize, NUMBERS),
-            Slip("turns the ratio round", 1 / answer, "FLOPs stand above, bytes below."),
-            Slip("leaves out the input", p.flops / (moved - p.x_bytes), "The input is read as well."),
-            Slip("leaves out the weights", p.flops / (moved - p.w_bytes), "The weights are read as well."),
-            Slip("leaves out the output", p.flops / (moved - p.y_bytes), "The output is written as well."),
-            Slip(
-                "counts the matrix of im2col", p.flops / (moved + matrix), "No array but x, w and y is moved."
-            ),
-            *of_layer(p, intensity, "forgets the batch", "forgets the groups", "forgets the stride"),
-        ),
-    )
-
-
-INTENSITY_KIND = Kind(
-    name="intensity",
-    title="intensity of a layer",
-    unit=INTENSITY,
-    ask=_ask_intensity,
-    read=(("15", "layer_intensity"), ("01", "operations for each byte")),
-)
 
 
 @cache
@@ -150,8 +97,8 @@ def _ask_side(random: Random) -> Asked:
         (
             f"ridge: {count_text(flops)} / {count_text(memory)} = {INTENSITY.text(ridge)}",
             *outputs(p),
-            _flops_step(p),
-            _bytes_step(p),
+            flops_step(p),
+            bytes_step(p),
             f"intensity: {count_text(p.flops)} / {count_text(cost_of(p).bytes)} = {INTENSITY.text(there)}",
             f"{number_text(there, 3)} {sign} {number_text(ridge, 3)}: the {word} is the limit",
         ),
@@ -192,9 +139,9 @@ def _ask_time(random: Random) -> Asked:
         answer,
         (
             *outputs(p),
-            _flops_step(p),
+            flops_step(p),
             f"arithmetic: {count_text(p.flops)} / {count_text(flops)} = {time_text(computing)}",
-            _bytes_step(p),
+            bytes_step(p),
             f"memory: {count_text(moved)} / {count_text(memory)} = {time_text(moving)}",
             f"both run at once, and the longer one counts: the {longer}, {time_text(answer)}",
         ),
