@@ -82,6 +82,7 @@ REFUSED = [
     ("2 * 3", FLOP, "no unit that is known"),
     ("1-2", ROW, "no unit that is known"),
     ("1 2", ROW, "no unit that is known"),
+    ("12 m", SECOND, "no unit that is known"),
     ("3 parsecs", SECOND, "no unit that is known"),
     ("3.5 Mb", BYTE, "bits or as bytes"),
     ("3 b", BYTE, "bits or as bytes"),

@@ -131,7 +131,7 @@ def factor_of(word: str, number: float, unit: Unit) -> float:
         raise NotUnderstood("B can be read as a billion or as bytes. Write G, or 1.2e9.")
     if word.lower().endswith(("/s", "per second", "/sec")):
         raise NotUnderstood(f"`{word}` is a speed; asked is {unit.measures}.")
-    for other in ALL:
-        if other is not unit and word and other.factor(word, 2.0) is not None:
+    for other in ALL if word.lower() not in LARGE else ():
+        if other is not unit and other.factor(word, 2.0) is not None:
             raise NotUnderstood(f"`{word}` measures {other.measures}; asked is {unit.measures}.")
     raise NotUnderstood(f"`{word}` is no unit that is known here. Asked is {unit.measures}.")
