@@ -1,16 +1,18 @@
 """`convlab interview`: driven by a pipe, to its end, by Ctrl-D and by Ctrl-C."""
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
+from effort import sampled
 from typer.testing import CliRunner
 
 from convlab.cli import app
 from convlab.interview import KINDS, drill, summary, terminal
-from convlab.lessons import progress
+from convlab.lessons import progress, progress_file
 from convlab.lessons.course import chapters
 from convlab.lessons.progress_file import ProgressFile
 from convlab.support.learners_folder import RECORD
@@ -115,7 +117,34 @@ def test_the_end_of_the_input_ends_it_in_words_and_loses_nothing(tmp_path, typed
     assert [(one["guess"], one["sure"]) for one in answered] == ([(12.0, None)] if typed else [])
 
 
-def test_ctrl_c_ends_it_in_words_and_loses_nothing(tmp_path):
+class Typed:
+    """A terminal in which some lines are typed, and then Ctrl-C."""
+
+    def __init__(self, *typed):
+        self.typed = list(typed)
+
+    def isatty(self):
+        return True
+
+    def readline(self):
+        if not self.typed:
+            raise KeyboardInterrupt
+        return self.typed.pop(0)
+
+
+@pytest.mark.parametrize("typed", [(), ("12\n",), ("12\n", "50\n"), ("12\n", "50\n", "34\n")])
+def test_ctrl_c_loses_nothing_wherever_it_comes(tmp_path, monkeypatch, capsys, typed):
+    monkeypatch.setattr("sys.stdin", Typed(*typed))
+    status = terminal.run(ProgressFile(tmp_path / progress.NAME), kind="flops")
+    assert status == terminal.INTERRUPTED
+    assert "Interrupted." in capsys.readouterr().out
+    answered = [event.detail for event in kept(tmp_path)]
+    assert [f"{one['guess']:g}\n" for one in answered] == list(typed[::2])
+    assert [f"{one['sure']:g}\n" for one in answered if one["sure"]] == list(typed[1::2])
+
+
+@sampled(0)  # a process of its own takes its time
+def test_ctrl_c_ends_the_command_in_words(tmp_path):
     command = [sys.executable, "-m", "convlab", "interview", "--kind", "flops", "--work", str(tmp_path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:
@@ -131,6 +160,17 @@ def test_ctrl_c_ends_it_in_words_and_loses_nothing(tmp_path):
     assert "Interrupted." in told
     assert "1 drill: 0 right, 1 wrong." in told
     assert len(kept(tmp_path)) == 1
+
+
+def test_a_clock_that_is_set_back_meanwhile_changes_nothing(tmp_path, monkeypatch):
+    clock = itertools.count(2e9, -1e6)  # eleven days earlier whenever it is read
+    monkeypatch.setattr(progress_file.time, "time", lambda: next(clock))
+    done = interview("--count", 5, "--work", tmp_path, typed="\n" * 5)
+    assert done.exit_code == 0
+    details = [event.detail for event in kept(tmp_path)]
+    assert sorted(one["number"] for one in details) == [1, 2, 3, 4, 5]
+    assert all(0 <= one["seconds"] < 60 for one in details)
+    assert "5 drills: 0 right, 0 wrong, 5 passed over." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import sys
 import textwrap
 import time
@@ -16,7 +17,7 @@ from convlab.interview.kinds import KINDS
 from convlab.interview.summary import Answered, summary
 from convlab.lessons.progress_file import ProgressFile
 
-WIDTH = 88
+WIDTH = 88  # letters of a line, at most
 MOST_SEED = 10**15  # of the first drill; each next one has the next
 HOW = (
     "Type an answer, with a unit or without. An empty line passes the drill over; it comes again. "
@@ -133,6 +134,7 @@ def _typed(prompt: str) -> Iterator[str]:
 
 def _say(text: str, indent: str = "") -> None:
     """Print words in lines that are not too long; what stands around a × stays together."""
+    width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns - 1, 20))
     for line in text.replace(" × ", "\u00a0×\u00a0").split("\n"):
-        wrapped = textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent)
+        wrapped = textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent)
         print(wrapped.replace("\u00a0", " "))
