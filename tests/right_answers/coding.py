@@ -127,7 +127,7 @@ def output_by_output(x, w, stride, padding, groups):
 
 def into_the_sum(x, w, padding):
     """Tap by tap, no padded copy: each tap's part of the picture goes to its part of the output."""
-    (N, C, H, W), (K, _, R, S) = x.shape, w.shape
+    (N, _, H, W), (K, _, R, S) = x.shape, w.shape
     P, Q = H + 2 * padding - R + 1, W + 2 * padding - S + 1
     y = np.zeros((N, K, P, Q), x.dtype)
     for n, r, s in np.ndindex(N, R, S):
@@ -142,7 +142,7 @@ def into_the_sum(x, w, padding):
 def line_by_line(x, w, padding):
     """im2col of one line of outputs at a time."""
     N, _, H, W = x.shape
-    K, C, R, S = w.shape
+    K, _, R, S = w.shape
     x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     P, Q = H + 2 * padding - R + 1, W + 2 * padding - S + 1
     y = np.empty((N, K, P, Q), x.dtype)
@@ -165,7 +165,7 @@ def unmaterialised(x, w, padding):
 
 def dgrad_scatter(dy, w, H, W, stride, padding):
     """Every output gives to all pixels it read; the border is cut off in the end."""
-    N, K, P, Q = dy.shape
+    N, _, P, Q = dy.shape
     _, C, R, S = w.shape
     dx = np.zeros((N, C, H + 2 * padding, W + 2 * padding))
     for p, q in np.ndindex(P, Q):
@@ -177,7 +177,7 @@ def dgrad_scatter(dy, w, H, W, stride, padding):
 
 def dgrad_by_pixel(dy, w, H, W, stride, padding):
     """Gather: which outputs looked at this pixel, and by which tap?"""
-    N, K, P, Q = dy.shape
+    N, _, P, Q = dy.shape
     _, C, R, S = w.shape
     dx = np.zeros((N, C, H, W))
     for h, v, r, s in np.ndindex(H, W, R, S):
@@ -254,7 +254,7 @@ def guarded_taps(x, w, y, padding):
 @cuda.jit
 def bounds_first(x, w, y, padding):
     """The first and the last tap on the picture, then loops with no question; filters side by side."""
-    K, P, Q = y.shape
+    K, _, Q = y.shape
     t = cuda.grid(1)
     if t < y.size:
         k = t % K
@@ -372,7 +372,7 @@ def patch_of_a_channel(x, w, y, padding):
 def two_patches(x, w, y, padding):
     """Two patches in turn, so that one barrier a channel is enough."""
     both = cuda.shared.array((2, 340), float32)
-    K, P, Q = y.shape
+    _, P, Q = y.shape
     t = cuda.threadIdx.y * 32 + cuda.threadIdx.x
     q, p = cuda.blockIdx.x * 32 + cuda.threadIdx.x, cuda.blockIdx.y * 8 + cuda.threadIdx.y
     k = cuda.blockIdx.z

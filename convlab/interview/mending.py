@@ -1,0 +1,100 @@
+"""A round of finding a bug: which line is wrong, and what should stand there?"""
+
+from __future__ import annotations
+
+from functools import partial
+from textwrap import dedent, indent
+from typing import Annotated, Any
+
+from convlab.interview.bug_rounds import plain, wrong_line
+from convlab.interview.timed import TimedTask
+from convlab.lessons.checks import judge
+from convlab.lessons.exercise import Mistake
+from convlab.lessons.exercises import EXERCISES
+from convlab.lessons.note import Note
+from convlab.support.checked import checked
+from convlab.support.checks import check_whole
+
+MINUTES = 8
+
+
+class BugRound(TimedTask):
+    """A function of the course with one line that is wrong, and a clock.
+
+    Parameters
+    ----------
+    seed : int
+        The round's number.
+    exercise : str
+        Whose solution it is.
+    mistake : Mistake
+        What is wrong with it.
+    """
+
+    hand_in = (
+        "One line is wrong, or costs too much. `task.submit(line, text)` says which, and what stands there "
+        "instead; text of several lines is fine."
+    )
+
+    def __init__(self, seed: int, exercise: str, mistake: Mistake):
+        call = "interview.find_the_bug({})".format
+        super().__init__(
+            f"find_the_bug {seed}", EXERCISES[exercise], MINUTES, call=call(seed), then=call(seed + 1)
+        )
+        self._mistake = mistake
+        self._lines = plain(self.exercise, mistake)
+        self._line = wrong_line(self.exercise, mistake)
+
+    @checked
+    def submit(self, line: Annotated[int, partial(check_whole, least=1)], text: str) -> Note:  # type: ignore[override]
+        """Try the function with another text in one line.
+
+        Parameters
+        ----------
+        line : int
+            The number of the line that is wrong.
+        text : str
+            What should stand there; it is set as far in as the line is.
+
+        Returns
+        -------
+        Note
+            Whether the function is right so; the first case that fails, if not.
+        """
+        check_whole("line", line, 1, len(self._lines))
+        return self._noted(self._judged(int(line), text))
+
+    def _judged(self, line: int, text: str) -> Note:
+        try:
+            mended = self._with(line, text)
+        except SyntaxError as error:
+            return Note(False, f"With that in line {line} it is no Python: {error.msg}.")
+        except Exception as error:  # a head that is no head, for instance
+            return Note(
+                False, f"With that in line {line} there is no function: {type(error).__name__}: {error}"
+            )
+        found = judge(self.exercise, mended, "")
+        if found.good:
+            return Note(True, "Mended.", f"It was one that {self._mistake.name}. {self._mistake.meaning}")
+        title = "That is the line; it is not mended yet." if line == self._line else "Not mended."
+        body = "\n".join(filter(None, (found.title, found.body)))
+        return Note(False, title, body, picture=found.picture)  # no diagnosis: it would name the bug
+
+    def _with(self, line: int, text: str) -> Any:
+        """Return the function with another text in a line."""
+        old = self._lines[line - 1]
+        margin = old[: len(old) - len(old.lstrip())]
+        lines = [*self._lines[: line - 1], indent(dedent(text), margin).strip("\n"), *self._lines[line:]]
+        return self.exercise.compiled("\n".join(lines) + "\n", f"{self.name}, line {line}: {text}")
+
+    def shown(self) -> Note:
+        """Return the lines, numbered, and the clock."""
+        note = super().shown()
+        note.code = "\n".join(f"{number:>2}  {line}" for number, line in enumerate(self._lines, 1))
+        return note
+
+    def told(self) -> Note:
+        """Return which line it is, and what is wrong with it."""
+        mistake, right = self._mistake, plain(self.exercise)[self._line - 1]
+        said = f"It is one that {mistake.name}. {mistake.meaning}"
+        return Note(None, f"It is line {self._line}", said, code=right.strip())

@@ -1,0 +1,154 @@
+"""A task with its clock: shown, handed in, paused, given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from convlab.interview.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading, clock_text
+from convlab.lessons import progress
+from convlab.lessons.checks import judge
+from convlab.lessons.exercise import Exercise
+from convlab.lessons.kernel_exercise import KernelExercise
+from convlab.lessons.note import Note
+from convlab.support.checked import checked
+
+
+class TimedTask:
+    """A task that is worked on against the clock, which keeps its time whatever is closed meanwhile.
+
+    Parameters
+    ----------
+    name : str
+        What it is remembered by.
+    exercise : Exercise or KernelExercise
+        What is asked, and how answers to it are tried.
+    minutes : float
+        How long one has.
+    call : str
+        How it is begun, in Python.
+    then : str
+        The call that begins what an interviewer asks next.
+    """
+
+    hand_in = (
+        "Write it in an empty cell, with a function's name of yours: `task.submit(my_function)` tries it."
+    )
+
+    def __init__(
+        self, name: str, exercise: Exercise | KernelExercise, minutes: float, *, call: str, then: str = ""
+    ):
+        self.name, self.exercise, self.minutes = name, exercise, minutes
+        self._call, self._then = call, then
+        self._clock = Clock(name)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; below 0 when the time is over."""
+        return 60 * self.minutes - self._clock.read().used
+
+    def submit(self, answer: Callable[..., Any]) -> Note:
+        """Try an answer on hidden cases, the smallest first, and say how it went, as `check` does.
+
+        Parameters
+        ----------
+        answer : callable
+            A function or a kernel: itself, not what it returns.
+
+        Returns
+        -------
+        Note
+            What `check` says of it; in `aside` what the clock shows. A right answer ends it.
+        """
+        return self._noted(judge(self.exercise, answer, "task.submit(my_function)"))
+
+    def pause(self) -> Note:
+        """Stop the clock."""
+        return self._pressed(PAUSE, "running", "The clock stands. `task.resume()` lets it run again.")
+
+    def resume(self) -> Note:
+        """Let the clock run again."""
+        return self._pressed(RESUME, "paused", "The clock runs. `task.pause()` stops it.")
+
+    def start(self, anew: bool) -> None:
+        """Begin the clock, unless it was begun before; `anew` begins it once more from the whole time."""
+        if anew or not self._clock.read().state:
+            self._clock.press(BEGIN)
+
+    def given_up(self) -> Note:
+        """Show the solution; a clock that runs has come to its end."""
+        if not self._clock.read().ended:
+            self._clock.press(GIVEN_UP)
+        note = self.told()
+        note.aside = self._aside()
+        return note
+
+    def told(self) -> Note:
+        """Return the solution."""
+        return Note(None, "One way to do it", self.exercise.why, code=self.exercise.solved)
+
+    def shown(self) -> Note:
+        """Return the task and its clock, as a cell shows them."""
+        note = Note(None, f"{self.name}: {_said(self._clock.read(), self.minutes)}", self.exercise.statement)
+        note.aside = " ".join(filter(None, (self.hand_in, self._aside())))
+        return note
+
+    def __repr__(self) -> str:
+        return repr(self.shown())
+
+    def _repr_html_(self) -> str:
+        return self.shown()._repr_html_()
+
+    def _noted(self, note: Note) -> Note:
+        """Remember a try, stop the clock if it was right, and say with the note what the clock shows."""
+        before = self._clock.read()
+        if note.good is not None:
+            used = round(before.used, 1)
+            progress.record("try", self.name, good=note.good, diagnosis=note.diagnosis, used=used)
+        if note.good and not before.ended:
+            self._clock.press(SOLVED)
+        note.aside = self._aside()
+        return note
+
+    def _pressed(self, what: str, where: str, said: str) -> Note:
+        if self._clock.read().state == where:
+            self._clock.press(what)
+        read = self._clock.read()
+        note = Note(None, _said(read, self.minutes), "" if read.ended else said)
+        note.aside = " ".join(filter(None, (read.trouble, progress.trouble())))
+        return note
+
+    def _aside(self) -> str:
+        """Return what the clock shows, what comes next, and what was wrong."""
+        read = self._clock.read()
+        over = f"Another try from the start: `{self._call[:-1]}, anew=True)`." if self.left < 0 else ""
+        what_next = f"Next: `{self._then}`." if read.ended and self._then else ""
+        said = f"{_said(read, self.minutes).capitalize()}."
+        return " ".join(filter(None, (said, what_next, over, read.trouble, progress.trouble())))
+
+
+@checked
+def give_up(task: TimedTask) -> Note:
+    """Show how a task can be solved. Its clock has come to its end, unless that was before.
+
+    Parameters
+    ----------
+    task : TimedTask
+        What `begin` or `find_the_bug` returned.
+
+    Returns
+    -------
+    Note
+        The solution, and why it is so.
+    """
+    return task.given_up()
+
+
+def _said(read: Reading, minutes: float) -> str:
+    """Return what a clock shows, in words."""
+    whole = f"{clock_text(60 * minutes)} minutes"
+    if read.ended:
+        return f"{read.state} after {clock_text(read.used)} of {whole}"
+    left = 60 * minutes - read.used
+    shown = f"{clock_text(left)} of {whole} left" if left >= 0 else f"{clock_text(-left)} over {whole}"
+    return f"{shown}, paused" if read.state == "paused" else shown
