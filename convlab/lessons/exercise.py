@@ -108,12 +108,13 @@ class Task:
         return text
 
     def compiled(self, text: str, title: str) -> Callable[..., Any]:
-        """Return the answer whose text this is, in the place of the solution; what a text raises, it raises."""
+        """Return the answer whose text this is, in the place of the solution."""
         # The text is known to linecache under its name: the simulator reads a kernel's source.
         file = f"<{self.solution.__name__}: {title}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         plain = getattr(self.solution, "py_func", self.solution)
         names: dict[str, Any] = dict(plain.__globals__)
+        del names[plain.__name__]  # a text without it has none
         exec(compile(text, file, "exec"), names)
         return names[plain.__name__]
 

@@ -1,41 +1,10 @@
-"""The timed tasks: how long each takes, and what an interviewer asks next; a file for each."""
+"""Tasks against the clock: a convolution in stages, kernels, and rounds of finding a bug.
 
-from __future__ import annotations
+Read in this order:
 
-from dataclasses import dataclass
-
-from convlab.interview.coding import (
-    conv2d_dgrad,
-    conv2d_grouped,
-    conv2d_lean,
-    conv2d_nchw,
-    conv2d_vectorised,
-    conv2d_wgrad,
-    kernel_coalesced,
-    kernel_padded,
-    kernel_tiled,
-)
-from convlab.lessons.exercise import Exercise
-from convlab.lessons.kernel_exercise import KernelExercise
-
-
-@dataclass(frozen=True)
-class Coding:
-    """A task, the minutes one has for it, and the name of the one that is asked next; "" after the last."""
-
-    exercise: Exercise | KernelExercise
-    minutes: int
-    then: str = ""
-
-
-TASKS: dict[str, Coding] = {
-    "conv2d_nchw": Coding(conv2d_nchw.EXERCISE, 30, "conv2d_vectorised"),
-    "conv2d_vectorised": Coding(conv2d_vectorised.EXERCISE, 15, "conv2d_grouped"),
-    "conv2d_grouped": Coding(conv2d_grouped.EXERCISE, 15, "conv2d_lean"),
-    "conv2d_lean": Coding(conv2d_lean.EXERCISE, 15, "conv2d_dgrad"),
-    "conv2d_dgrad": Coding(conv2d_dgrad.EXERCISE, 20, "conv2d_wgrad"),
-    "conv2d_wgrad": Coding(conv2d_wgrad.EXERCISE, 15),
-    "kernel_padded": Coding(kernel_padded.EXERCISE, 20, "kernel_coalesced"),
-    "kernel_coalesced": Coding(kernel_coalesced.EXERCISE, 15, "kernel_tiled"),
-    "kernel_tiled": Coding(kernel_tiled.EXERCISE, 25),
-}
+    clock                   how time is kept, whatever is closed meanwhile
+    timed                   a task with its clock
+    tasks/                  the tasks: a file for each
+    bug_rounds, mending     which mistakes of the course make a round, and a round
+    begin                   how they are begun
+"""

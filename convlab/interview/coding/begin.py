@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from convlab.interview.bug_rounds import round_of
-from convlab.interview.coding import TASKS
-from convlab.interview.mending import BugRound
-from convlab.interview.timed import TimedTask
+from convlab.interview.coding.bug_rounds import round_of
+from convlab.interview.coding.mending import BugRound
+from convlab.interview.coding.tasks import TASKS
+from convlab.interview.coding.timed import CodingTask
 from convlab.support.checked import checked
 from convlab.support.checks import LARGEST, check_choice, check_whole
 
 
 @checked
-def begin(name: Annotated[str, partial(check_choice, words=TASKS)], *, anew: bool = False) -> TimedTask:
+def begin(name: Annotated[str, partial(check_choice, words=TASKS)], *, anew: bool = False) -> CodingTask:
     """Begin a timed task, or go on with it: its clock has run since it was begun, whatever was closed.
 
     Parameters
@@ -26,7 +26,7 @@ def begin(name: Annotated[str, partial(check_choice, words=TASKS)], *, anew: boo
 
     Returns
     -------
-    TimedTask
+    CodingTask
         Shows the task and its clock. ``submit(function)`` tries an answer, ``pause()`` and ``resume()`` stop
         the clock and let it run again, ``left`` is the seconds that are left.
 
@@ -37,7 +37,7 @@ def begin(name: Annotated[str, partial(check_choice, words=TASKS)], *, anew: boo
     """
     one = TASKS[name]
     then = f'interview.begin("{one.then}")' if one.then else ""
-    task = TimedTask(name, one.exercise, one.minutes, call=f'interview.begin("{name}")', then=then)
+    task = CodingTask(name, one.exercise, one.minutes, call=f'interview.begin("{name}")', then=then)
     task.start(anew)
     return task
 

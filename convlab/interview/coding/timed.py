@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from convlab.interview.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading, clock_text
+from convlab.interview.coding.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading, clock_text
 from convlab.lessons import progress
 from convlab.lessons.checks import judge
 from convlab.lessons.exercise import Exercise
@@ -31,9 +31,7 @@ class TimedTask:
         The call that begins what an interviewer asks next.
     """
 
-    hand_in = (
-        "Write it in an empty cell, with a function's name of yours: `task.submit(my_function)` tries it."
-    )
+    hand_in = ""  # how an answer is handed over
 
     def __init__(
         self, name: str, exercise: Exercise | KernelExercise, minutes: float, *, call: str, then: str = ""
@@ -46,21 +44,6 @@ class TimedTask:
     def left(self) -> float:
         """Seconds that are left; below 0 when the time is over."""
         return 60 * self.minutes - self._clock.read().used
-
-    def submit(self, answer: Callable[..., Any]) -> Note:
-        """Try an answer on hidden cases, the smallest first, and say how it went, as `check` does.
-
-        Parameters
-        ----------
-        answer : callable
-            A function or a kernel: itself, not what it returns.
-
-        Returns
-        -------
-        Note
-            What `check` says of it; in `aside` what the clock shows. A right answer ends it.
-        """
-        return self._noted(judge(self.exercise, answer, "task.submit(my_function)"))
 
     def pause(self) -> Note:
         """Stop the clock."""
@@ -89,8 +72,9 @@ class TimedTask:
 
     def shown(self) -> Note:
         """Return the task and its clock, as a cell shows them."""
-        note = Note(None, f"{self.name}: {_said(self._clock.read(), self.minutes)}", self.exercise.statement)
-        note.aside = " ".join(filter(None, (self.hand_in, self._aside())))
+        read = self._clock.read()
+        note = Note(None, f"{self.name}: {_said(read, self.minutes)}", self.exercise.statement)
+        note.aside = f"{self.hand_in} {self._after(read)}".strip()
         return note
 
     def __repr__(self) -> str:
@@ -119,12 +103,37 @@ class TimedTask:
         return note
 
     def _aside(self) -> str:
-        """Return what the clock shows, what comes next, and what was wrong."""
+        """Return what the clock shows, and what there is to say of it."""
         read = self._clock.read()
-        over = f"Another try from the start: `{self._call[:-1]}, anew=True)`." if self.left < 0 else ""
-        what_next = f"Next: `{self._then}`." if read.ended and self._then else ""
-        said = f"{_said(read, self.minutes).capitalize()}."
-        return " ".join(filter(None, (said, what_next, over, read.trouble, progress.trouble())))
+        return f"{_said(read, self.minutes).capitalize()}. {self._after(read)}".strip()
+
+    def _after(self, read: Reading) -> str:
+        """Return what comes next when the time is over, and what was wrong with it."""
+        then = f"Next: `{self._then}`." if read.ended and self._then else ""
+        over = read.ended or read.used > 60 * self.minutes
+        again = f"From the start once more: `{self._call[:-1]}, anew=True)`." if over else ""
+        return " ".join(filter(None, (then, again, read.trouble, progress.trouble())))
+
+
+class CodingTask(TimedTask):
+    """A function or a kernel to write from an empty cell."""
+
+    hand_in = "Write it in an empty cell. `task.submit(name)` with its name tries it on hidden cases."
+
+    def submit(self, answer: Callable[..., Any]) -> Note:
+        """Try an answer on hidden cases, the smallest first, and say how it went, as `check` does.
+
+        Parameters
+        ----------
+        answer : callable
+            A function or a kernel: itself, not what it returns.
+
+        Returns
+        -------
+        Note
+            What `check` says of it; in `aside` what the clock shows. A right answer ends it.
+        """
+        return self._noted(judge(self.exercise, answer, "task.submit(my_function)"))
 
 
 @checked

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.interview.coding.cases import convolved, pictures
-from convlab.interview.coding.cases import taps_of as taps_in_channel_0
-from convlab.interview.coding.conv2d_nchw import FLIPPED, ONE_SIDED, PAD, UNPADDED
+from convlab.interview.coding.tasks.cases import convolved, pictures
+from convlab.interview.coding.tasks.cases import taps_of as taps_in_channel_0
+from convlab.interview.coding.tasks.conv2d_nchw import FLIPPED, ONE_SIDED, PAD, UNPADDED
 from convlab.lessons.exercise import Exercise, Mistake
 
 

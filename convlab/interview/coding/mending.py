@@ -6,8 +6,8 @@ from functools import partial
 from textwrap import dedent, indent
 from typing import Annotated, Any
 
-from convlab.interview.bug_rounds import plain, wrong_line
-from convlab.interview.timed import TimedTask
+from convlab.interview.coding.bug_rounds import plain, wrong_line
+from convlab.interview.coding.timed import TimedTask
 from convlab.lessons.checks import judge
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.exercises import EXERCISES
@@ -46,7 +46,7 @@ class BugRound(TimedTask):
         self._line = wrong_line(self.exercise, mistake)
 
     @checked
-    def submit(self, line: Annotated[int, partial(check_whole, least=1)], text: str) -> Note:  # type: ignore[override]
+    def submit(self, line: Annotated[int, partial(check_whole, least=1)], text: str) -> Note:
         """Try the function with another text in one line.
 
         Parameters
@@ -70,9 +70,8 @@ class BugRound(TimedTask):
         except SyntaxError as error:
             return Note(False, f"With that in line {line} it is no Python: {error.msg}.")
         except Exception as error:  # a head that is no head, for instance
-            return Note(
-                False, f"With that in line {line} there is no function: {type(error).__name__}: {error}"
-            )
+            gone = f"With that in line {line} there is no `{self.exercise.solution.__name__}`."
+            return Note(False, gone, f"{type(error).__name__}: {error}")
         found = judge(self.exercise, mended, "")
         if found.good:
             return Note(True, "Mended.", f"It was one that {self._mistake.name}. {self._mistake.meaning}")
@@ -85,7 +84,8 @@ class BugRound(TimedTask):
         old = self._lines[line - 1]
         margin = old[: len(old) - len(old.lstrip())]
         lines = [*self._lines[: line - 1], indent(dedent(text), margin).strip("\n"), *self._lines[line:]]
-        return self.exercise.compiled("\n".join(lines) + "\n", f"{self.name}, line {line}: {text}")
+        title = f"{self.name}, line {line}: {' '.join(text.split())}"
+        return self.exercise.compiled("\n".join(lines) + "\n", title)
 
     def shown(self) -> Note:
         """Return the lines, numbered, and the clock."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from convlab.gpu.numba_cuda import cuda, float32
-from convlab.interview.coding.launches import BLOCK, channels_first
+from convlab.interview.coding.tasks.launches import BLOCK, channels_first
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 

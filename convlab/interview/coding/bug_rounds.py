@@ -65,7 +65,7 @@ def _body(task: Task) -> list[str]:
     (function,) = ast.parse(task.source).body
     assert isinstance(function, ast.FunctionDef)
     function.body = function.body[ast.get_docstring(function) is not None :]
-    return ast.unparse(function.body).splitlines()
+    return "\n".join(map(ast.unparse, function.body)).splitlines()
 
 
 @cache

@@ -17,6 +17,9 @@ from convlab.lessons.cases import filled
 from convlab.oracle import reference
 from convlab.problem import ConvProblem
 
+_LIBRARIES = ("<frozen", "<__array_function__", sys.prefix, sys.base_prefix)
+_MORE = 6  # lines, and there is no loop yet: a question may have another answer
+
 
 def pictures(*shapes: tuple[int, ...], seed: int = 17) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield x (N, C, H, W) and w (K, D, R, S) for shapes (N, C, H, W, K, D, R, S); the last of fractions."""
@@ -55,13 +58,12 @@ def taps_of(index: tuple[int, ...], x, w, padding, stride=1) -> tuple[str, list[
     return "x", [(n, 0, top + r, left + s) for r, s in np.ndindex(*w.shape[2:])]
 
 
-def lines_run(function: Callable[..., Any], *arguments: Any) -> int:
-    """Call a function and return how many lines of Python that took, whoever wrote them."""
-    count = 0
+def lines_run(function: Callable[..., Any], *arguments: Any) -> tuple[int, int]:
+    """Call a function and return how many lines of Python ran: outside of libraries, and in them."""
+    count = [0, 0]
 
     def look(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal count
-        count += event == "line"
+        count[frame.f_code.co_filename.startswith(_LIBRARIES)] += event == "line"
         return look
 
     before = sys.gettrace()
@@ -70,7 +72,20 @@ def lines_run(function: Callable[..., Any], *arguments: Any) -> int:
         function(*arguments)
     finally:
         sys.settrace(before)
-    return count
+    return count[0], count[1]
+
+
+def looped(function: Callable[..., Any], small: tuple[int, ...], large: tuple[int, ...]) -> str:
+    """Say that a convolution takes more lines of Python for a larger layer, padding 1; "" if it does not.
+
+    A loop in a library, as `np.vectorize` has one, is seen as well; but NumPy's own lines may be a few more.
+    """
+    (x, w), *both = pictures(small, small, large)
+    function(x, w, 1)  # what is done once only, at the first call of all, does not count
+    (few, theirs), (many, also_theirs) = (lines_run(function, *operands, 1) for operands in both)
+    if many <= few + _MORE and also_theirs <= 2 * theirs:
+        return ""
+    return f"A small layer takes {few + theirs:,} lines of Python, a larger one {many + also_theirs:,}"
 
 
 def most_bytes(function: Callable[..., Any], *arguments: Any) -> int:

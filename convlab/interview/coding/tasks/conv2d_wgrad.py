@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.interview.coding.cases import convolved
-from convlab.interview.coding.conv2d_dgrad import layers
-from convlab.interview.coding.conv2d_nchw import EDGE, EVERY_AXIS, ONE_SIDED, PAD
+from convlab.interview.coding.tasks.cases import convolved
+from convlab.interview.coding.tasks.conv2d_dgrad import layers
+from convlab.interview.coding.tasks.conv2d_nchw import EDGE, EVERY_AXIS, ONE_SIDED, PAD
 from convlab.lessons.exercise import Exercise, Mistake
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from convlab.gpu.numba_cuda import cuda, float32
-from convlab.interview.coding.kernel_padded import BIASED, OUTSIDE
-from convlab.interview.coding.launches import channels_first, numbers_read
+from convlab.interview.coding.tasks.kernel_padded import BIASED, OUTSIDE
+from convlab.interview.coding.tasks.launches import channels_first, numbers_read
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.lessons.kernel_run import Ran
@@ -40,7 +40,7 @@ def _cases() -> Iterator[Launch]:
     block = (32, 8)
     yield channels_first(1, 8, 32, 1, 3, 3, 1, block)
     yield channels_first(2, 10, 34, 1, 3, 3, 0, block)
-    yield channels_first(2, 9, 35, 2, 3, 3, 1, block, whole=False)  # blocks stick out on both sides
+    yield channels_first(1, 9, 35, 2, 3, 3, 1, block, whole=False)  # blocks stick out on both sides
 
 
 def _few_reads(ran: Ran) -> str:
@@ -57,6 +57,7 @@ def _few_reads(ran: Ran) -> str:
 
 _FIRST = "        cuda.syncthreads()\n        for r"
 _SECOND = "        cuda.syncthreads()  # before the next channel is written over this one\n"
+_READ = "patch[i, j] = x[c, row, col]"
 _INSIDE = "0 <= row < x.shape[1] and 0 <= col < x.shape[2]"
 
 EXERCISE = KernelExercise(
@@ -96,9 +97,7 @@ EXERCISE = KernelExercise(
         Mistake("reads wherever a tap falls", {_INSIDE: "True"}, OUTSIDE),
         Mistake(
             "leaves what is beside the picture as it was",
-            {
-                "patch[i, j] = x[c, row, col] if inside else float32(0)": "if inside:\n                patch[i, j] = x[c, row, col]"
-            },
+            {f"{_READ} if inside else float32(0)": f"if inside:\n                {_READ}"},
             "Shared memory holds anything at first: the zeros of the border have to be put there.",
         ),
         Mistake("adds the padding where it should take it away", {" - padding": " + padding"}, BIASED),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from convlab.gpu.numba_cuda import cuda, float32
-from convlab.interview.coding.kernel_padded import BIASED, OUTSIDE
-from convlab.interview.coding.launches import BLOCK, channels_last, sectors_of_a_request
+from convlab.interview.coding.tasks.kernel_padded import BIASED, OUTSIDE
+from convlab.interview.coding.tasks.launches import BLOCK, channels_last, sectors_of_a_request
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
 from convlab.lessons.kernel_run import Ran

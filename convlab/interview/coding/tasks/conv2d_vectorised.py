@@ -7,8 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from convlab.interview.coding.cases import convolutions, convolved, lines_run, pictures, taps_of
-from convlab.interview.coding.conv2d_nchw import EDGE, EVERY_AXIS, FLIPPED, ONE_SIDED, PAD, SIZE, UNPADDED
+from convlab.interview.coding.tasks.cases import convolutions, convolved, looped, taps_of
+from convlab.interview.coding.tasks.conv2d_nchw import (
+    EDGE,
+    EVERY_AXIS,
+    FLIPPED,
+    ONE_SIDED,
+    PAD,
+    SIZE,
+    UNPADDED,
+)
 from convlab.lessons.exercise import Exercise, Mistake
 
 
@@ -22,18 +30,16 @@ def conv2d(x, w, padding):
     return y.transpose(0, 3, 1, 2)
 
 
-_SMALL, _LARGE = (1, 2, 4, 5, 2, 2, 3, 2), (3, 6, 12, 15, 6, 6, 3, 2)  # the same taps
+_SMALL, _LARGE = (1, 2, 4, 5, 2, 2, 3, 2), (9, 10, 12, 15, 10, 10, 3, 2)  # the same taps
 
 
 def _no_loops(function: Callable) -> str:
-    """Count the lines of Python that run: in a larger picture no more than in a small one."""
-    small, large = (lines_run(function, *operands, 1) for operands in pictures(_SMALL, _LARGE))
-    if large > 1.5 * small:
-        return (
-            f"A small picture takes {small:,} lines of Python, a larger one {large:,}: there is a loop over "
-            "pictures, channels or outputs. Let NumPy go over them; a loop over the R x S taps may stay."
-        )
-    return ""
+    """Count the lines of Python that run: for a larger layer no more than for a small one."""
+    more = looped(function, _SMALL, _LARGE)
+    rest = (
+        "there is a loop over pictures, channels or outputs. Let NumPy go over them; one over taps may stay."
+    )
+    return f"{more}: {rest}" * bool(more)
 
 
 EXERCISE = Exercise(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.interview.coding.cases import convolutions, convolved, taps_of
+from convlab.interview.coding.tasks.cases import convolutions, convolved, taps_of
 from convlab.lessons.exercise import Exercise, Mistake
 
 

@@ -6,8 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convlab.interview.coding.cases import convolutions, convolved, lines_run, most_bytes, pictures, taps_of
-from convlab.interview.coding.conv2d_nchw import EDGE, EVERY_AXIS, FLIPPED, ONE_SIDED, PAD, SIZE, UNPADDED
+from convlab.interview.coding.tasks.cases import (
+    convolutions,
+    convolved,
+    looped,
+    most_bytes,
+    pictures,
+    taps_of,
+)
+from convlab.interview.coding.tasks.conv2d_nchw import (
+    EDGE,
+    EVERY_AXIS,
+    FLIPPED,
+    ONE_SIDED,
+    PAD,
+    SIZE,
+    UNPADDED,
+)
 from convlab.lessons.exercise import Exercise, Mistake
 from convlab.support.units import bytes_text
 
@@ -28,17 +43,16 @@ def conv2d(x, w, padding):
     return y
 
 
-_SMALL, _WIDE = (2, 2, 6, 6, 2, 2, 3, 2), (2, 6, 6, 24, 6, 6, 3, 2)  # pictures, rows and taps are the same
+_SMALL, _WIDE = (2, 2, 6, 6, 2, 2, 3, 2), (2, 12, 6, 30, 12, 12, 3, 2)  # pictures, rows and taps are the same
 _LAYER = (2, 16, 24, 28, 16, 16, 5, 5)
 
 
 def _lean(function: Callable) -> str:
     """Count the bytes that it holds, and the lines of Python that run where lines and channels are longer."""
-    small, wide = (lines_run(function, *operands, 1) for operands in pictures(_SMALL, _WIDE))
-    if wide > 1.5 * small:
+    if more := looped(function, _SMALL, _WIDE):
         return (
-            f"A narrow picture takes {small:,} lines of Python, a wider one with more channels {wide:,}. "
-            "Loops over pictures, rows and taps may stay; let NumPy go over columns, channels and filters."
+            f"{more}, though only its lines and channels are longer. Loops over pictures, rows and taps may "
+            "stay; let NumPy go over columns, channels and filters."
         )
     ((x, w),) = pictures(_LAYER)
     held = most_bytes(function, x, w, 2)

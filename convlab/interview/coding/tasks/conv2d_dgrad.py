@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convlab.interview.coding.cases import convolved, pictures
+from convlab.interview.coding.tasks.cases import convolved, pictures
 from convlab.lessons.cases import filled
 from convlab.lessons.exercise import Exercise, Mistake
 
@@ -15,7 +15,7 @@ def dgrad(dy, w, H, W, stride, padding):
     """Return dx (N, C, H, W) for dy (N, K, P, Q) and w (K, C, R, S)."""
     # your code here
     N, _, P, Q = dy.shape
-    K, C, R, S = w.shape
+    _, C, R, S = w.shape
     dx = np.zeros((N, C, H + 2 * padding, W + 2 * padding), dy.dtype)  # of the padded picture
     for r, s in np.ndindex(R, S):
         rows = slice(r, r + P * stride, stride)  # what tap (r, s) read
@@ -133,7 +133,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "takes the first filter for all of dy",
-            {"w[:, :, r, s]": "np.broadcast_to(w[:1, :, r, s], (K, C))"},
+            {"w[:, :, r, s]": "np.broadcast_to(w[:1, :, r, s], (len(w), C))"},
             "Channel k of dy came through filter k.",
         ),
         Mistake(

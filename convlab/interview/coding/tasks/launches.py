@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.interview.coding.cases import convolved, pictures
+from convlab.interview.coding.tasks.cases import convolved, pictures
 from convlab.lessons.kernel_exercise import Launch
 from convlab.lessons.kernel_run import Ran, cost_of
 from convlab.support.integers import ceil_div
@@ -27,9 +27,9 @@ def channels_first(
     return Launch(grid, block, {"x": x[0], "w": w, "y": None, "padding": padding}, y)
 
 
-def channels_last(*sizes: int, whole: bool = True) -> Launch:
-    """Return a launch with x (H, W, C), w (R, S, C, K) and y (P, Q, K); sizes as above."""
-    first = channels_first(*sizes, (BLOCK,), whole=whole)
+def channels_last(C: int, H: int, W: int, K: int, R: int, S: int, padding: int, whole: bool = True) -> Launch:
+    """Return a launch with x (H, W, C), w (R, S, C, K) and y (P, Q, K), in blocks of one row of threads."""
+    first = channels_first(C, H, W, K, R, S, padding, (BLOCK,), whole)
     x, w, y = first.arguments["x"], first.arguments["w"], first.expected
     x, w, y = (
         np.ascontiguousarray(a) for a in (x.transpose(1, 2, 0), w.transpose(2, 3, 1, 0), y.transpose(1, 2, 0))
