@@ -114,7 +114,7 @@ class Task:
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         plain = getattr(self.solution, "py_func", self.solution)
         names: dict[str, Any] = dict(plain.__globals__)
-        del names[plain.__name__]  # a text without it has none
+        names.pop(plain.__name__, None)  # a text without it has none
         exec(compile(text, file, "exec"), names)
         return names[plain.__name__]
 

@@ -36,9 +36,7 @@ _SMALL, _LARGE = (1, 2, 4, 5, 2, 2, 3, 2), (9, 10, 12, 15, 10, 10, 3, 2)  # the 
 def _no_loops(function: Callable) -> str:
     """Count the lines of Python that run: for a larger layer no more than for a small one."""
     more = looped(function, _SMALL, _LARGE)
-    rest = (
-        "there is a loop over pictures, channels or outputs. Let NumPy go over them; one over taps may stay."
-    )
+    rest = "there is a loop over more than taps. Let NumPy go over pictures, channels and outputs."
     return f"{more}: {rest}" * bool(more)
 
 
