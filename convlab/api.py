@@ -139,7 +139,7 @@ def plan(
     check_computed(problem)
     device = _device() if backend == "gpu" else None
     if device is not None:
-        w, bias = _on_host("w", w, device), _on_host("bias", bias, device)
+        w, bias = device_arrays.on_host("w", w, device), device_arrays.on_host("bias", bias, device)
     check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
     _check_bias(bias, problem)
     memory = Memory(output=problem.y_bytes, device=device)
@@ -207,14 +207,12 @@ def _posed(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.ndarray, Any
 def _posed_on_device(x, w, bias, out, shaping: dict) -> tuple[ConvProblem, np.ndarray, Any, Memory]:
     """Return the same for a run on the device; x and `out` may lie there, and so may w and the bias."""
     device, there = _device(), device_arrays.described("x", x)
-    posing = x
-    if there is not None:
-        device_arrays.check_described("x", there, device)
-        posing = np.broadcast_to(np.empty((), there.dtype), there.shape)  # takes no memory
-    w, bias = _on_host("w", w, device), _on_host("bias", bias, device)
+    posing = device_arrays.stand_in("x", x, device)
+    w, bias = device_arrays.on_host("w", w, device), device_arrays.on_host("bias", bias, device)
     problem = _problem_of(posing, w, bias, shaping)
     if out is not None:
-        device_arrays.check_out_beside(there, out, problem.y_shape, problem.dtype, device, x=x)
+        on_device = there is not None
+        device_arrays.check_out_beside(on_device, out, problem.y_shape, problem.dtype, device, x=x)
     output = problem.y_bytes if there is None or out is None else 0
     copied = problem.x_bytes if there is None else 0
     return problem, w, bias, Memory(output=output, copied=copied, device=device)
@@ -237,12 +235,3 @@ def _device():
     from convlab.gpu.device import current
 
     return current()
-
-
-def _on_host(name: str, array, device) -> Any:
-    """Return weights or a bias as a NumPy array: they are packed there, once."""
-    there = device_arrays.described(name, array)
-    if there is None:
-        return array
-    device_arrays.check_described(name, there, device)
-    return device.get(device.adopt(array))

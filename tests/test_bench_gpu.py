@@ -31,17 +31,20 @@ from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.gpu import clock, kernels, roofs
 from convlab.benchmark.gpu.clock import EventClock, StandIn, some_pixels
 from convlab.benchmark.gpu.ladders import image, ladders
+from convlab.benchmark.passes import pass_material
 from convlab.benchmark.saved import GPU, Measurement, Row
 from convlab.cli import app
 from convlab.errors import UnsupportedError
 from convlab.gpu.device import Gpu, simulated
 from convlab.gpu.fill import fill
 from convlab.gpu.launch_args import as_launched
+from convlab.gradients.tables import TABLES
 from convlab.oracle import reference, reference_at
-from tools.bench_gpu import device_tests, report, run, steps
+from tools.bench_gpu import device_tests, passes, report, run, steps
 from tools.bench_gpu.__main__ import main
-from tools.bench_gpu.cudnn import CUDNN
+from tools.bench_gpu.cudnn import BACKWARDS, CUDNN
 from tools.bench_gpu.journal import Journal
+from tools.bench_gpu.passes import DevicePass
 from tools.bench_gpu.steps import TINY_DEPTHWISE, TINY_IMAGE, TINY_LAYER, DeviceSuite
 
 pytestmark = pytest.mark.workshop
@@ -72,6 +75,16 @@ def tried(tmp_path_factory):
     return done, path
 
 
+PASS_OF = {"dgrad": "dgrad", "wgrad": "wgrad"}  # by the first word of a part
+
+
+def serving(part, problem, clock):
+    """Return the names of all of ours that compute what a part of a run asks for."""
+    pass_ = PASS_OF.get(part.partition("_")[0])
+    table = TABLES[pass_] if pass_ else clock.algorithms()
+    return {name for name, one in table.items() if "gpu" in one.forms and not one.supports(problem)}
+
+
 def test_every_step_can_be_taken(tried, tmp_path):
     done, path = tried
     assert done.returncode == 0, done.stdout + done.stderr
@@ -79,15 +92,15 @@ def test_every_step_can_be_taken(tried, tmp_path):
     assert (found.header["failed"], found.header["wrong"], found.header["refused"]) == ({}, {}, {})
     for label in labels(journal_of(tmp_path)):
         assert f"  {label}\n" in done.stdout
-    ours = StandIn().algorithms()
     for one in (TINY_IMAGE, TINY_LAYER, TINY_DEPTHWISE):
-        serving = {name for name, algorithm in ours.items() if not algorithm.supports(one.problem)}
         of_layer = [row for row in found.rows if (row.network, row.layer) == (one.network, one.layer)]
         for part in {row.part for row in of_layer}:
             if part == "image":
                 assert {row.candidate for row in found.part(part) if row.ours} == set(steps.FOR_PICTURES)
             elif "ladder" not in part:
-                assert {row.candidate for row in found.part(part) if row.ours} == serving
+                ours = [row for row in found.part(part) if row.ours and row.layer == one.layer]
+                assert {row.candidate for row in ours} == serving(part, one.problem, StandIn())
+                assert {row.pass_ for row in ours} == {PASS_OF.get(part.partition("_")[0], "fprop")}
     for ladder in ladders():
         climbed = [row.candidate for row in found.part(f"ladder {ladder.name}") if row.ours]
         assert len(climbed) >= 2
@@ -151,7 +164,9 @@ def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
     """Nothing is computed or timed: plans, launches, their order and the report are those of a real run."""
     made_up = roofs.DeviceRoofs(1, 1, 1, 1, 1, 1)
     monkeypatch.setattr(roofs, "measure", lambda *_, **__: made_up)
-    monkeypatch.setattr(Comparison, "check", lambda self, name, call, rounding: call.run())
+    for kind in (Comparison, DevicePass):
+        monkeypatch.setattr(kind, "check", lambda self, name, call, rounding: call.run())
+    monkeypatch.setattr(passes, "IN_FLOAT64", dict.fromkeys(PASS_OF, lambda *_: None))
     monkeypatch.setattr(steps, "enter_copy", lambda comparison: None)
     for words in ("4000x4000", "layer4.0.conv2", "conv_dw_13"):
         (tmp_path / words).mkdir()
@@ -163,11 +178,9 @@ def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
         assert set(found.header["refused"]) <= {"fft", "fft_tiled"}  # cuFFT may be missing
         assert journal.done == set(labels(journal))
         for row in found.rows:
-            if row.part.startswith(("layers_", "depthwise_")):
-                ours = MadeUp().algorithms()
-                serving = {name for name, one in ours.items() if not one.supports(row.problem)}
+            if row.part.startswith(("layers_", "depthwise_", *PASS_OF)):
                 there = {row.candidate for row in found.part(row.part)} | set(found.header["refused"])
-                assert there >= serving
+                assert there >= serving(row.part, row.problem, MadeUp())
         assert "NaN" not in str(report.tables(found))
 
 
@@ -576,6 +589,16 @@ def test_cudnn_computes_the_same(name):
     x, w, _ = arrays(problem)
     call = baseline.prepare(problem, x, w)
     np.testing.assert_allclose(call.array(call.run()), reference(x, w, problem), atol=1e-2)
+
+
+@pytest.mark.parametrize("one", BACKWARDS, ids=lambda one: f"{one.pass_}, {one.name}")
+def test_cudnn_computes_the_same_backwards(one):
+    torch = pytest.importorskip("torch", reason="PyTorch, a baseline, is not installed")
+    if "fp16" in one.name and not torch.cuda.is_available():
+        pytest.skip("float16 needs a GPU")
+    operands, expected, _ = pass_material(CASES["groups, dilation, strides"], one.pass_)
+    call = one.prepare(CASES["groups, dilation, strides"], *operands)
+    np.testing.assert_allclose(call.array(call.run()), expected, atol=3e-2)
 
 
 def test_baselines_that_are_not_here(monkeypatch):

@@ -8,8 +8,21 @@ needs Numba, pytest, hypothesis and SciPy; PyTorch and CuPy where they are insta
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from test_gradients import TABLES, by_definition, check, made, operands
 
-from convlab import ALGORITHMS, ArrayError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
+from convlab import (
+    ALGORITHMS,
+    ArrayError,
+    ConvProblem,
+    ShapeError,
+    WorkspaceError,
+    bgrad,
+    conv2d,
+    plan,
+    plan_dgrad,
+    plan_wgrad,
+    wgrad,
+)
 from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
 from convlab.benchmark import device_roofline
 from convlab.benchmark.gpu.ladders import ladders
@@ -119,6 +132,52 @@ def test_resize(algorithm):
             prepared.resize(N=1, H=problem.H + 5)
             x = arrays(prepared.problem)[0]
             close(prepared(x), x, w, prepared.problem, bias, algorithm)
+
+
+# -- the gradients -----------------------------------------------------------------------------------------
+
+GRADIENTS = [(which, name) for which, table in TABLES.items() for name in table if "gpu" in table[name].forms]
+gradient = pytest.mark.parametrize(
+    ("which", "algorithm"), GRADIENTS, ids=["-".join(one) for one in GRADIENTS]
+)
+
+
+@gradient
+@pytest.mark.parametrize("layer", LAYERS)
+def test_gradients_of_layers_of_real_size(which, algorithm, layer):
+    """As by definition, and the same bits whatever lies in the workspace."""
+    problem = LAYERS[layer]
+    if TABLES[which][algorithm].supports(problem):
+        pytest.skip("not served")
+    check(which, problem, algorithm=algorithm, backend="gpu")
+    (one, other), _ = operands(which, problem)
+    if which == "dgrad":
+        prepared, given = plan_dgrad(problem, other, algorithm=algorithm, backend="gpu"), (one,)
+    else:
+        prepared, given = plan_wgrad(problem, algorithm=algorithm, backend="gpu"), (one, other)
+    assert len({prepared(*given).tobytes() for _ in range(3)}) == 1
+    copies = problem.w_bytes if which == "dgrad" else 0
+    taken = sum(array.nbytes for array in prepared.workspace.values())
+    assert taken + copies == prepared.cost.workspace_bytes
+
+
+@gradient
+def test_gradients_over_the_case_table(which, algorithm):
+    for problem in served(TABLES[which][algorithm]).values():
+        check(which, problem, algorithm=algorithm, backend="gpu")
+
+
+def test_gradients_of_arrays_of_the_device(library):
+    put, get = library
+    x, w, dy = made(PROBLEM)
+    dx, dw = by_definition(PROBLEM, x, w, dy)
+    out = put(np.full(PROBLEM.w_shape, np.nan, "f4"))
+    assert wgrad(PROBLEM, put(x), put(dy), backend="gpu", out=out) is out
+    np.testing.assert_allclose(get(out), dw, atol=2e-2)
+    prepared = plan_dgrad(PROBLEM, w, backend="gpu")
+    prepared.update(put(2 * w))
+    np.testing.assert_allclose(prepared(put(dy)).copy_to_host(), 2 * dx, atol=1e-2)
+    np.testing.assert_array_equal(bgrad(put(dy)).copy_to_host(), bgrad(dy))
 
 
 # -- arrays of other libraries -----------------------------------------------------------------------------

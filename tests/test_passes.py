@@ -34,6 +34,7 @@ from convlab.figures import roofline as roofline_chart
 from convlab.gradients import DGRAD, WGRAD
 from convlab.gradients.dgrad_subfilters import ZEROS_INSERTED, parts
 from convlab.plans.plan import Plan
+from convlab.widgets.roofline_data import times_of
 
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 SQUARE = Workload("tiny", "square", ConvProblem(2, 9, 7, 4, 20, 3, 3, padding=1), 2)
@@ -259,6 +260,13 @@ def test_points_of_the_passes():
     assert found[3].moved == found[3].size == compulsory_bytes(problem) < found[2].size
     with pytest.raises(ParameterError, match="pass_='bgrad'"):
         point(problem, "parts", 1.0, pass_="bgrad")
+
+
+def test_the_explorer_takes_no_gradient_for_a_forward_pass():
+    """Wgrad has an im2row, too."""
+    both = [point(SQUARE.problem, "im2row", 1e-3, pass_=pass_) for pass_ in ("fprop", "wgrad")]
+    assert times_of(both[1:]) == {}
+    assert times_of(both) == {SQUARE.problem: {"im2row": 1e-3}}
 
 
 def test_operations_of_a_gradient_are_those_of_the_convolutions_inside(monkeypatch):

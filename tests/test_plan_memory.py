@@ -121,6 +121,23 @@ def test_an_array_that_the_system_does_not_give(monkeypatch):
     np.testing.assert_array_equal(prepared(x), expected)
 
 
+@pytest.mark.parametrize("algorithm", ["im2row", "indirect", "winograd_4x4", "fft"])
+@pytest.mark.parametrize("backend", ["numpy", "cpu"])
+def test_other_weights_in_the_same_memory(algorithm, backend):
+    """Turned filters, too, which lie in another order: each of them is its own numbers."""
+    x, w, _ = arrays(PROBLEM)
+    other = np.random.default_rng(7).standard_normal(w.shape[::-1]).astype(w.dtype).transpose()[:, ::-1, ::-1]
+    first = plan(PROBLEM, w, algorithm=algorithm, backend=backend)
+    y, second = first(x), first.with_weights(other)
+    assert second.workspace is first.workspace
+    copied = plan(PROBLEM, np.ascontiguousarray(other), algorithm=algorithm, backend=backend)
+    np.testing.assert_array_equal(second(x), copied(x))
+    np.testing.assert_array_equal(first(x), y)
+    second.resize(N=2)  # with its own weights
+    np.testing.assert_allclose(second(np.concatenate([x, x]))[1], copied(x)[0], rtol=1e-3, atol=1e-4)
+    assert first.problem == PROBLEM
+
+
 BROKEN = {
     "at odds with NumPy": ("ImportError('Numba needs NumPy 2.4 or less')", "Numba needs NumPy 2.4 or less"),
     "LLVM that does not load": ("OSError('Could not find libllvmlite.so')", "OSError: Could not find"),

@@ -265,6 +265,7 @@ def rows() -> dict[str, Call]:
     row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.with_weights", made.with_weights, w=w)
     row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
     sizes = {name: getattr(problem, name) for name in "NHWCKRS"}
@@ -827,6 +828,8 @@ def rows() -> dict[str, Call]:
         y_width=1,
         dtype="float32",
         columns=1,
+        w_width=1,
+        apart=False,
         right={"loader": CALLED},
     )
     row("gpu.gemm.outer_product.outer_products", tile=tile, dtype="float32")
@@ -845,6 +848,7 @@ def rows() -> dict[str, Call]:
     row("gpu.gemm.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")
     for name in ("lanes", "loads_a"):
         row(f"gpu.gemm.tile.Tile.{name}", getattr(tile, name), width=1)
+    row("gpu.gemm.tile.Tile.loads_across", tile.loads_across, size=16, width=1)
     row(
         "inspect.tiling.Tiling",
         **{name: 8 for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n")},

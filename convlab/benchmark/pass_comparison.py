@@ -6,7 +6,7 @@ each timed call, ours and theirs alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -46,17 +46,12 @@ class PassComparison(Comparison):
         self.operands, self.expected, self.limit = pass_material(self.workload.problem, self.pass_)
         self.pixels, self.y_there = ..., None
 
-    def enter_ours(self, algorithms: Mapping | None = None) -> None:
-        """Take in algorithms of ours (by default all that compute this pass) where they serve this layer.
-
-        By default also the one that "auto" takes, once more and under that name.
-        """
+    def enter_ours(self) -> None:
+        """Take in our algorithms for this pass that serve this layer, and, as such, what "auto" takes."""
         problem, table = self.workload.problem, PASSES[self.pass_].algorithms
-        found = {name: (name, one) for name, one in (algorithms or table).items()}
-        if algorithms is None:
-            name = by_auto(problem, self.pass_)
-            found[AUTO] = name, table[name]
-        for label, (name, one) in found.items():
+        for label in (*table, AUTO):
+            name = by_auto(problem, self.pass_) if label == AUTO else label
+            one = table[name]
             if "cpu" in one.forms and not one.supports(problem):
                 make = partial(our_call, self.pass_, name, problem, *self.operands, self.clock.threads)
                 self.attempt(label, make, ours=True, rounding=rounding(one))

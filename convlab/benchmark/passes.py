@@ -122,11 +122,16 @@ def pass_material(problem: ConvProblem, pass_: str) -> Material:
     for name in one.reads:
         operands.append(aligned_empty(shapes[name], problem.dtype))
         operands[-1][...] = rng.standard_normal(shapes[name])
+    expected = IN_FLOAT64[pass_](*operands, problem)
+    return Material((operands[0], operands[1]), expected, limit_of(problem, pass_, *operands))
+
+
+def limit_of(problem: ConvProblem, pass_: str, one: np.ndarray, other: np.ndarray) -> float:
+    """Return how far rounding may lead, for plain sums in the problem's type of number."""
+    M, filters, taps = problem.gemm
     terms = {"fprop": taps, "dgrad": filters * problem.R * problem.S, "wgrad": M}[pass_]
-    size = terms * prod(np.sqrt(np.mean(np.square(array, dtype=np.float64))) for array in operands)
-    limit = float(WORST * np.finfo(problem.dtype).eps * size)
-    compute = {"fprop": reference, "dgrad": _dgrad, "wgrad": _wgrad}[pass_]
-    return Material((operands[0], operands[1]), compute(*operands, problem), limit)
+    size = terms * prod(np.sqrt(np.mean(np.square(array, dtype=np.float64))) for array in (one, other))
+    return float(WORST * np.finfo(problem.dtype).eps * size)
 
 
 def _dgrad(dy: np.ndarray, w: np.ndarray, problem: ConvProblem) -> np.ndarray:
@@ -150,3 +155,7 @@ def _taps(problem: ConvProblem) -> Iterator[tuple]:
     C, K = problem.C // problem.groups, problem.K // problem.groups
     for r, s, g in np.ndindex(problem.R, problem.S, problem.groups):
         yield (r, s), *problem.inside(r, s), slice(g * C, (g + 1) * C), slice(g * K, (g + 1) * K)
+
+
+# The definition of each pass in float64: (its two operands, the problem) to what it writes.
+IN_FLOAT64 = {"fprop": reference, "dgrad": _dgrad, "wgrad": _wgrad}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import atan, degrees
 
 from convlab.algorithms import ALGORITHMS
-from convlab.benchmark.passes import PASSES
+from convlab.benchmark.passes import AUTO, PASSES
 from convlab.benchmark.roofline import Roof, Roofline
 from convlab.benchmark.roofline_points import Point
 from convlab.figures.picture import Picture, show
@@ -175,7 +175,8 @@ def _mark_of(one: Point, points: Sequence[Point]) -> tuple[str | tuple[int, int,
     if not _backwards(points):
         return mark(one.algorithm)
     marker, role = OF_A_PASS[one.pass_]
-    return marker, ROLES[role] if one.algorithm in PASSES[one.pass_].algorithms else LIGHT["paper"]
+    ours = one.algorithm in (*PASSES[one.pass_].algorithms, AUTO)
+    return marker, ROLES[role] if ours else LIGHT["paper"]
 
 
 def _across(one: Point, points: Sequence[Point]) -> float:

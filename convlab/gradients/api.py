@@ -10,14 +10,17 @@ PyTorch's are `conv2d_input` and `conv2d_weight`, in torch.nn.grad.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from convlab.backends import choose_backend
 from convlab.errors import ShapeError
 from convlab.gradients.plan import DataGradient, W, WeightGradient, X, Y, check_operands, shapes
 from convlab.gradients.select import choose
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, check_computed
+from convlab.support import device_arrays
 from convlab.support.checks import COMPUTES, check_array, check_axes, check_threads
 
 
@@ -43,14 +46,17 @@ def dgrad(
     algorithm : str
         A name from `convlab.gradients.DGRAD`, or "auto": on backend "cpu" the one that is predicted to pack
         the weights and run in the least time, as `conv2d` has it; on "numpy" the first of the table that
-        serves, but "col2im" if x has one group of fewer than 8 channels. The next one where the memory is too
-        little. The convolutions inside are chosen as `conv2d` chooses.
+        serves, but "col2im" if x has one group of fewer than 8 channels; on "gpu" "depthwise" if each filter
+        reads one channel, else "implicit_gemm". The next one where the memory is too little. The convolutions
+        inside are chosen as `conv2d` chooses.
     backend : str
-        "numpy", "cpu" or "auto", as for `conv2d`.
+        "numpy", "cpu", "gpu" or "auto", as for `conv2d`. With "gpu" dy and w may be arrays of the device, as
+        x may be there; the result is one if dy is.
     threads : int
         Threads of the "cpu" backend.
     out : ndarray, (N, H, W, C), optional
-        Written and returned; C-contiguous, of dy's dtype, sharing no memory with the inputs.
+        Written and returned; C-contiguous, of dy's dtype, sharing no memory with the inputs. On the device
+        if dy is.
 
     Returns
     -------
@@ -74,9 +80,9 @@ def dgrad(
     >>> dgrad(problem, np.ones(problem.y_shape, np.float32), w)[0, 0, :, 0]  # two windows share a pixel
     array([  1.,  10., 101.,  10., 100.], dtype=float32)
     """
-    threads, memory = check_threads(threads), _posed(problem, X, out, dy=dy, w=w)
+    threads, memory = check_threads(threads), _posed(problem, X, out, backend, dy=dy, w=w)
     chosen = choose(problem, "dgrad", algorithm, backend, threads, memory)
-    return DataGradient(problem, chosen, threads, w, dy).run_checked((dy,), out)
+    return _made(DataGradient, memory, problem, chosen, threads, w, dy).run_checked((dy,), out)
 
 
 def wgrad(
@@ -110,7 +116,7 @@ def wgrad(
     Returns
     -------
     ndarray, (K, R, S, C/groups)
-        On backend "cpu" the same bits for any number of threads.
+        On backend "cpu" the same bits for any number of threads; on "gpu" from run to run on one device.
 
     Raises
     ------
@@ -122,9 +128,9 @@ def wgrad(
     For all w and dy, sum(conv2d(x, w) * dy) = sum(w * wgrad(problem, x, dy)). PyTorch's name is
     torch.nn.grad.conv2d_weight. Chetlur et al. 2014, arXiv:1410.0759.
     """
-    threads, memory = check_threads(threads), _posed(problem, W, out, x=x, dy=dy)
+    threads, memory = check_threads(threads), _posed(problem, W, out, backend, x=x, dy=dy)
     chosen = choose(problem, "wgrad", algorithm, backend, threads, memory)
-    return WeightGradient(problem, chosen, threads).run_checked((x, dy), out)
+    return _made(WeightGradient, memory, problem, chosen, threads).run_checked((x, dy), out)
 
 
 def plan_dgrad(
@@ -165,11 +171,9 @@ def plan_dgrad(
     >>> prepared(dy)[0, 0, :, 0]
     array([  2.,  20., 202.,  20., 200.], dtype=float32)
     """
-    check_computed(problem)
-    threads = check_threads(threads)
-    check_operands(problem, X, None, {"w": w})
-    chosen = choose(problem, "dgrad", algorithm, backend, threads, Memory(output=problem.x_bytes))
-    return DataGradient(problem, chosen, threads, w)
+    threads, memory = check_threads(threads), _posed(problem, X, None, backend, w=w)
+    chosen = choose(problem, "dgrad", algorithm, backend, threads, memory)
+    return _made(DataGradient, memory, problem, chosen, threads, w)
 
 
 def plan_wgrad(
@@ -194,10 +198,9 @@ def plan_wgrad(
     ConvError
         As in `wgrad`, before anything is allocated.
     """
-    check_computed(problem)
-    threads = check_threads(threads)
-    chosen = choose(problem, "wgrad", algorithm, backend, threads, Memory(output=problem.w_bytes))
-    return WeightGradient(problem, chosen, threads)
+    threads, memory = check_threads(threads), _posed(problem, W, None, backend)
+    chosen = choose(problem, "wgrad", algorithm, backend, threads, memory)
+    return _made(WeightGradient, memory, problem, chosen, threads)
 
 
 def bgrad(dy: np.ndarray) -> np.ndarray:
@@ -206,29 +209,56 @@ def bgrad(dy: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     dy : ndarray, (N, P, Q, K)
-        float32 or float64; the sum is made in float64.
+        float32 or float64; the sum is made in float64. It may be an array of the device, as for `conv2d`.
 
     Returns
     -------
     ndarray, (K,)
-        Of dy's dtype.
+        Of dy's dtype, and on the device if dy is.
 
     Raises
     ------
     ConvError
         If dy is no such array.
     """
-    check_array("dy", dy, dtypes=COMPUTES)
-    check_axes("dy", dy, Y[1:-1])
-    if not dy.size:
-        raise ShapeError(f"dy has shape {dy.shape}; expected at least one number")
+    there = device_arrays.described("dy", dy)
+    if there is None:
+        check_array("dy", dy, dtypes=COMPUTES)
+    else:
+        from convlab.gpu.device import current
+        from convlab.gradients import bgrad_gpu
+
+        device_arrays.check_described("dy", there, current())
+    shown = dy if there is None else there
+    check_axes("dy", shown, Y[1:-1])
+    if not prod(shown.shape):
+        raise ShapeError(f"dy has shape {shown.shape}; expected at least one number")
+    if there is not None:
+        return bgrad_gpu.bgrad(current().adopt(dy))
     return dy.sum(axis=(0, 1, 2), dtype=np.float64).astype(dy.dtype)
 
 
-def _posed(problem: ConvProblem, makes: str, out, **given) -> Memory:
+def _made(kind, memory: Memory, *chosen) -> Any:
+    """Return the plan of what was chosen, on the side that `memory` is on."""
+    if memory.device is None:
+        return kind(*chosen)
+    from convlab.gradients.device_plan import MADE
+
+    return MADE[kind](memory.device, *chosen)
+
+
+def _posed(problem: ConvProblem, makes: str, out, backend: str, **given) -> Memory:
     """Look at all that a gradient is given; return what is asked of the memory beside the plan."""
     check_computed(problem)
-    check_operands(problem, makes, out, given)
-    output = 0 if out is not None else prod(shapes(problem)[makes]) * problem.itemsize
-    copied = sum(one.nbytes for one in given.values() if not one.flags.c_contiguous)
-    return Memory(output=output, copied=copied)
+    made = prod(shapes(problem)[makes]) * problem.itemsize
+    if choose_backend(backend) != "gpu":
+        check_operands(problem, makes, out, given)
+        copied = sum(one.nbytes for one in given.values() if not one.flags.c_contiguous)
+        return Memory(output=0 if out is not None else made, copied=copied)
+    from convlab.gpu.device import current
+    from convlab.gradients import device_plan
+
+    device = current()
+    there = bool(given) and device_plan.check_operands(device, problem, makes, out, given)
+    copied = 0 if there else sum(one.nbytes for name, one in given.items() if name != "w")
+    return Memory(output=0 if there and out is not None else made, copied=copied, device=device)

@@ -40,10 +40,9 @@ def run(dy, partials, db) -> None:
     """Fill db (K,) with the sums of dy (N, P, Q, K) over all pixels; partials is float64 (parts, K)."""
     parts, columns = partials.shape
     rows = dy.size // columns
-    each, flat = ceil_div(rows, parts), (dy.reshape(-1), partials.reshape(-1))
-    current().launch(
-        add_columns, ceil_div(partials.size, THREADS), THREADS, *flat, rows, columns, each, partials.size
-    )
+    sizes = rows, columns, ceil_div(rows, parts), partials.size
+    blocks, arrays = ceil_div(partials.size, THREADS), (dy.reshape(-1), partials.reshape(-1))
+    current().launch(add_columns, blocks, THREADS, *arrays, *sizes)
     reduce(partials, db, columns, parts)
 
 

@@ -20,6 +20,7 @@ from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.unroll import unrolled
+from convlab.gradients.filters_gpu import lay_out, on_device
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -151,8 +152,17 @@ def _threads(problem: ConvProblem, patch: tuple[int, int], vector: int) -> int:
     return problem.N * high * wide_ * (problem.K // vector)
 
 
-def run(problem: ConvProblem, dy, w, dx) -> None:
-    """Fill dx (N, H, W, C) with the gradient of the input; w is (R, S, K)."""
+def pack(problem: ConvProblem, w, threads: int, before=None, dy=None):
+    """Return the weights on the device with the channels innermost, (R, S, K)."""
+    packed = current().empty((problem.R, problem.S, problem.K), problem.dtype)
+    column = packed.reshape((packed.size, 1))  # rows of one number
+    lay_out(problem, on_device(w), column, range(problem.R), range(problem.S), problem.K)
+    return packed
+
+
+def run(problem, given, w, workspace, dx, threads):
+    """Fill dx (N, H, W, C) with the gradient of the input."""
+    (dy,) = given
     run_chosen(problem, dy, w, dx, choose(problem))
 
 
@@ -160,12 +170,11 @@ def run_chosen(problem: ConvProblem, dy, w, dx, chosen: tuple[tuple[int, int], i
     """The same with what `choose` might have returned."""
     stride, corner, dilation = problem.geometry
     y = problem.K, problem.P, problem.Q
+    arrays = [array.reshape(-1) for array in (dy, w, dx)]
     if chosen is None:
         sizes = problem.H, problem.W, problem.C, *y, *corner, problem.R, problem.S, *stride, *dilation
-        made, total = looped(problem.dtype), dx.size
-    else:
-        made = patched(problem.dtype, problem.R, problem.S, stride, *chosen)
-        total = _threads(problem, *chosen)
-        sizes = problem.H, problem.W, *y, *corner, *_tiles(problem, chosen[0]), total
-    arrays = (array.reshape(-1) for array in (dy, w, dx))
-    current().launch(made, ceil_div(total, THREADS), THREADS, *arrays, *sizes)
+        current().launch(looped(problem.dtype), ceil_div(dx.size, THREADS), THREADS, *arrays, *sizes)
+        return
+    made, total = patched(problem.dtype, problem.R, problem.S, stride, *chosen), _threads(problem, *chosen)
+    rest = *corner, *_tiles(problem, chosen[0]), total
+    current().launch(made, ceil_div(total, THREADS), THREADS, *arrays, problem.H, problem.W, *y, *rest)

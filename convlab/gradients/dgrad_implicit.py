@@ -21,16 +21,15 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.binding import late
 from convlab.algorithms.implicit_gemm import TILES
-from convlab.algorithms.implicit_gemm.reference import taken
+from convlab.algorithms.implicit_gemm.reference import BLOCKS, taken
 from convlab.algorithms.spec import WEIGHTS
-from convlab.cost.common import ONCE_A_TAP, PANELS
+from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
 from convlab.cpu.tile_size import tile_for
 from convlab.gradients.index_maps import DgradMap
 from convlab.gradients.phases import clear_unreached, macs, over_parts, parts, work_of_parts
-from convlab.gradients.spec import Form, Gradient, Shapes, no_arrays
+from convlab.gradients.spec import Form, Gradient, Shapes, copy_of_w, no_arrays
 from convlab.problem import ConvProblem
 
-BLOCKS = (64, 64, 32)  # block_m, block_n, block_k of the NumPy form
 FORWARD = ALGORITHMS["implicit_gemm"].forms["cpu"]
 
 
@@ -42,19 +41,20 @@ def pack(problem: ConvProblem, w: np.ndarray, threads: int, before=None, dy=None
 def run(problem, given, w, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
     (dy,), (block_m, block_n, block_k), index = given, BLOCKS, DgradMap(problem)
-    out, (_, K, _), C = dx.reshape(-1), problem.gemm, problem.C // problem.groups
+    out, (_, K, _), C = dx.reshape(-1, problem.C), problem.gemm, problem.C // problem.groups
     clear_unreached(problem, dx)
     for (_, rows, cols), g in product(parts(problem), range(problem.groups)):
         pixels, columns = (range(problem.N), rows.pixels, cols.pixels), (rows.taps, cols.taps, range(K))
         for n, h, v in _blocks(block_m, *pixels):
-            m = ((n * problem.H + h) * problem.W + v)[:, None]  # (block_m, 1)
-            for (c,) in _blocks(block_n, range(C)):
-                sums = 0  # (block_m, block_n)
+            m = (n * problem.H + h) * problem.W + v  # (block_m,)
+            for c in range(0, C, block_n):
+                channels, sums = slice(c, min(c + block_n, C)), 0  # (block_m, block_n)
                 for r, s, k in _blocks(block_k, *columns):
-                    j = (r * problem.S + s) * K + k  # (block_k,)
-                    d = taken(dy, index.dy_at(m, j, g))  # (block_m, block_k)
-                    sums = sums + d @ taken(w, index.w_at(c, j[:, None], g))
-                out[index.dx_at(m, c, g)] = sums
+                    d = taken(
+                        dy, index.dy_at(m[:, None], (r * problem.S + s) * K + k, g)
+                    )  # (block_m, block_k)
+                    sums = sums + d @ w[g * K + k, r, s, channels]
+                out[m, g * C + c : g * C + channels.stop] = sums
 
 
 def _blocks(size: int, *axes: range) -> Iterator[tuple[np.ndarray, ...]]:
@@ -72,7 +72,7 @@ def shapes_cpu(problem: ConvProblem, threads: int) -> Shapes:
     return {"block": (threads, max(blocks, default=0) // threads), "places": (threads, places)}
 
 
-_CPU = f"{__name__}_cpu"
+_CPU, _GPU = f"{__name__}_cpu", f"{__name__}_gpu"
 MOVED = over_parts(ONCE_A_TAP)  # dy once a tap, from wherever it lies; w is read and dx is written
 
 ALGORITHM = Gradient(
@@ -88,6 +88,14 @@ ALGORITHM = Gradient(
             late(_CPU, "pack"),
             over_parts(PANELS),
             phases=work_of_parts("implicit_gemm"),
+        ),
+        "gpu": Form(
+            late(_GPU, "run"),
+            late(_GPU, "shapes"),
+            ONCE,
+            late(_GPU, "pack"),
+            late(_GPU, "packed_bytes"),
+            copy_of_w,
         ),
     },
     macs=macs,

@@ -47,12 +47,13 @@ def tables(problem: ConvProblem, rows: int) -> list[Table]:
 def _table(problem: ConvProblem, part: Part, rows: int) -> Table:
     """Return offsets and places of one part; pixels past the last one repeat it."""
     small, down, along = part
-    picture, taps, outputs = problem.y_shape[1:], (small.R, small.S), (small.P, small.Q)
-    geometry = (1, 1), (down.corner, along.corner), small.dilation
-    one = (1, 1), (0, 0), (1, 1)  # a pixel of dx to an output
-    places = offsets_of(problem.x_shape[1:], outputs, (1, 1), (problem.stride, *one[1:]), rows)[:, 0]
+    outputs, taps = (small.P, small.Q), (small.R, small.S)
+    meeting = (1, 1), (down.corner, along.corner), small.dilation
+    offsets = offsets_of(problem.y_shape[1:], outputs, taps, meeting, rows)
+    apart = problem.stride, (0, 0), (1, 1)  # in dx, of which each output is one pixel
+    places = offsets_of(problem.x_shape[1:], outputs, (1, 1), apart, rows)[:, 0]
     first = (down.pixels.start * problem.W + along.pixels.start) * problem.C
-    return offsets_of(picture, outputs, taps, geometry, rows), places + np.int32(first)
+    return offsets, places + np.int32(first)
 
 
 def pack(problem: ConvProblem, w: np.ndarray, threads: int, before=None, dy=None) -> dict:

@@ -142,10 +142,15 @@ def work_of_parts(name: str) -> Callable[[ConvProblem, int], list[Work]]:
     return work
 
 
+def reach_all(problem: ConvProblem) -> bool:
+    """Say if the parts write every pixel of dx."""
+    reached = sum(len(rows.pixels) * len(cols.pixels) for _, rows, cols in parts(problem))
+    return reached == problem.H * problem.W
+
+
 def clear_unreached(problem: ConvProblem, dx: np.ndarray) -> None:
     """Set dx to 0 if there are pixels that no part writes."""
-    reached = sum(len(rows.pixels) * len(cols.pixels) for _, rows, cols in parts(problem))
-    if reached < problem.H * problem.W:
+    if not reach_all(problem):
         dx[...] = 0
 
 

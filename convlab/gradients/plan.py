@@ -54,7 +54,7 @@ class GradientPlan:
         self.algorithm, self.backend, self.why = chosen
         self._form, self._shapes = self.algorithm.forms[self.backend], shapes(problem)
         try:
-            self.packed = self._form.pack(problem, w, threads, None, dy)
+            self.packed = self._packed(w, None, dy)
             self.workspace = self._form.allocate(problem, threads, self._empty)
         except MemoryError as error:
             raise refused_by_the_system(error) from error
@@ -92,6 +92,10 @@ class GradientPlan:
     # -- what is different on a device ---------------------------------------------------------------------
 
     _empty = staticmethod(aligned_empty)
+
+    def _packed(self, w: Any, before: Any, dy: Any) -> Any:
+        """Return what is made of the weights."""
+        return self._form.pack(self.problem, w, self.threads, before, dy)
 
     def _check(self, given: tuple, out: Any) -> None:
         """Refuse operands or an `out` that do not fit."""
@@ -152,11 +156,14 @@ class DataGradient(GradientPlan):
         ConvError
             If w does not fit the plan; the plan is as before.
         """
-        check_array("w", w, self.problem.w_shape, W, (self.problem.dtype,))
+        self._check_weights(w)
         try:
-            self.packed = self._form.pack(self.problem, w, self.threads, self.packed, None)
+            self.packed = self._packed(w, self.packed, None)
         except MemoryError as error:
             raise refused_by_the_system(error) from error
+
+    def _check_weights(self, w: Any) -> None:
+        check_array("w", w, self.problem.w_shape, W, (self.problem.dtype,))
 
 
 class WeightGradient(GradientPlan):
@@ -188,13 +195,13 @@ def shapes(problem: ConvProblem) -> dict[str, tuple[int, ...]]:
     return {X: problem.x_shape, W: problem.w_shape, Y: problem.y_shape}
 
 
-_AXES = {"x": X, "w": W, "dy": Y}
+AXES = {"x": X, "w": W, "dy": Y}
 
 
 def check_operands(problem: ConvProblem, makes: str, out: Any, given: dict, others: Any = ()) -> None:
     """Refuse operands, by their names, or an `out` that do not fit a problem; nor may it share others."""
     expected = shapes(problem)
     for name, array in given.items():
-        check_array(name, array, expected[_AXES[name]], _AXES[name], (problem.dtype,))
+        check_array(name, array, expected[AXES[name]], AXES[name], (problem.dtype,))
     if out is not None:
         check_out(out, expected[makes], problem.dtype, makes, **given, **dict(others))

@@ -13,8 +13,9 @@ from convlab.auto.machine_file import kept_until_changed
 from convlab.auto.predict import seconds_of
 from convlab.auto.ranking import in_order, why_predicted
 from convlab.auto.speeds import speeds
+from convlab.backends import choose_backend
 from convlab.errors import ConvError, ParameterError, WorkspaceError
-from convlab.gradients.spec import Gradient, runs_on
+from convlab.gradients.spec import Gradient
 from convlab.gradients.tables import TABLES, rule
 from convlab.machine.memory import Memory
 from convlab.plans.feasible import check_feasible, serves
@@ -40,7 +41,7 @@ def choose(
     ConvError
         If there is none of that name, if it does not serve the problem, or if the memory does not suffice.
     """
-    backend, table = runs_on(backend), TABLES[which]
+    backend, table = choose_backend(backend), TABLES[which]
     if not isinstance(wanted, str) or (wanted != "auto" and wanted not in table):
         raise ParameterError(f"algorithm={said(wanted)}; expected 'auto' or one of {', '.join(table)}")
     if wanted == "auto":
@@ -92,8 +93,7 @@ def predicted(problem: ConvProblem, which: str, threads: int = 1) -> dict[str, f
     """
     here, found = speeds(), {}
     for name, algorithm in TABLES[which].items():
-        phases = algorithm.forms["cpu"].phases
-        if phases is not None and serves(problem, algorithm, "cpu"):
-            work = phases(problem, threads)
+        if serves(problem, algorithm, "cpu") and algorithm.forms["cpu"].phases is not None:
+            work = algorithm.forms["cpu"].phases(problem, threads)
             found[name] = here.overheads["call"] + sum(seconds_of(*one, here, threads) for one in work)
     return found

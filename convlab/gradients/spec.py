@@ -5,9 +5,8 @@ in, and a plan allocates that: so the model of the memory is what is allocated.
 
 A form for backend "gpu" is a `Form` like the others. Its `run` is given arrays of the device, C-contiguous,
 and launches kernels without waiting for them; its workspace is the device's, of the shapes it says; its
-`pack` is given w as NumPy's array, and puts what it makes of it on the device (`convlab.gpu.device`). What
-differs for a plan there, four names of `GradientPlan` say: `_empty`, `_check`, `_compute` and `_memory`; the
-last three are those of `Plan` and `DevicePlan`.
+`pack` is given w where it lies, and puts what it makes of it on the device (`convlab.gpu.device`). What
+differs for a plan there stands in `device_plan`.
 """
 
 from __future__ import annotations
@@ -37,6 +36,11 @@ def _packs_nothing(problem: ConvProblem, w: Any, threads: int, before: Any = Non
 def no_arrays(problem: ConvProblem, threads: int) -> Shapes:
     """Return the workspace of a form that needs none."""
     return {}
+
+
+def copy_of_w(problem: ConvProblem, threads: int) -> dict[str, int]:
+    """Return the bytes of what lies on a device while filters are packed there."""
+    return {"a copy of w": problem.w_bytes}
 
 
 def _no_tables(problem: ConvProblem, threads: int) -> dict[str, int]:
@@ -119,26 +123,31 @@ class Gradient:
         """Return None if the algorithm serves `problem`, else the reason why not."""
         return self.refuses(problem)
 
+    def form(self, backend: str = "auto") -> Form:
+        """Return the form that runs on `backend`.
+
+        Raises
+        ------
+        ConvError
+            If there is no such backend, or no form for it.
+        """
+        name = choose_backend(backend)
+        if name not in self.forms:
+            raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
+        return self.forms[name]
+
     @checked
     def workspace_bytes(self, problem: ConvProblem, backend: str = "auto", threads: Threads = 1) -> int:
         """Return the bytes a plan allocates beside its operands, its output and the packed weights."""
-        return sum(self.forms[runs_on(backend)].workspace(problem, threads).values())
+        return sum(self.form(backend).workspace(problem, threads).values())
 
     @checked
     def cost(self, problem: ConvProblem, backend: str = "auto", threads: Threads = 1) -> Cost:
         """Return the cost model's figures for one run on `backend`; the packing is no part of them."""
-        form = self.forms[runs_on(backend)]
+        form = self.form(backend)
         return Cost(
             flops=2 * self.macs(problem),
             bytes_moved=form.bytes_moved(problem, threads),
             workspace_bytes=sum(form.workspace(problem, threads).values()),
             packed_bytes=form.packed_bytes(problem, threads),
         )
-
-
-def runs_on(backend: str) -> str:
-    """Return the backend that is meant; refuse one on which no gradient has a form."""
-    backend = choose_backend(backend)
-    if backend == "gpu":
-        raise UnsupportedError("backend='gpu' computes no gradients; backend='cpu' and 'numpy' do")
-    return backend

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convlab.gradients import dgrad_col2im, dgrad_implicit, dgrad_indirect, wgrad_depthwise
+from convlab.gradients import dgrad_col2im, dgrad_depthwise, dgrad_implicit, dgrad_indirect, wgrad_depthwise
 from convlab.gradients.dgrad_subfilters import FLIPPED, SUBFILTERS
 from convlab.gradients.spec import Gradient
 from convlab.gradients.wgrad_product import IM2ROW, PARTS
@@ -16,7 +16,12 @@ def _by_name(*algorithms: Gradient) -> dict[str, Gradient]:
 
 
 DGRAD = _by_name(
-    FLIPPED, SUBFILTERS, dgrad_implicit.ALGORITHM, dgrad_indirect.ALGORITHM, dgrad_col2im.ALGORITHM
+    dgrad_depthwise.ALGORITHM,  # on a GPU alone
+    FLIPPED,
+    SUBFILTERS,
+    dgrad_implicit.ALGORITHM,
+    dgrad_indirect.ALGORITHM,
+    dgrad_col2im.ALGORITHM,
 )
 WGRAD = _by_name(wgrad_depthwise.ALGORITHM, PARTS, IM2ROW)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.errors import ParameterError, ShapeError, WorkspaceError
+from convlab.backends import choose_backend
+from convlab.errors import ParameterError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gradients.api import dgrad
 from convlab.gradients.plan import Y
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, both_sides, pair
+from convlab.support import device_arrays
 from convlab.support.checks import COMPUTES, LARGEST, check_array, check_axes, check_out, check_whole, said
 
 
@@ -52,7 +54,8 @@ def conv_transpose2d(
         stride or less than the dilation of its axis.
     groups : int
     algorithm, backend, threads
-        As in `dgrad`.
+        As in `dgrad`. With ``backend="gpu"`` x, w and the bias may lie on the device; the result does if x
+        does.
     out : ndarray, (N, P, Q, K), optional
         Written and returned; C-contiguous, of x's dtype, sharing no memory with the inputs.
 
@@ -76,19 +79,35 @@ def conv_transpose2d(
     >>> conv_transpose2d(x, w, stride=2)[0, 0, :, 0]  # where windows overlap there is more: a checkerboard
     array([1., 1., 2., 1., 2., 1., 1.], dtype=float32)
     """
-    problem = _problem(x, w, stride, padding, output_padding, dilation, groups)
+    posing, there = (x, w), False
+    if choose_backend(backend) == "gpu":
+        from convlab.gpu.device import current
+
+        device = current()
+        posing = device_arrays.stand_in("x", x, device), device_arrays.stand_in("w", w, device)
+        there, bias = posing[0] is not x, device_arrays.on_host("bias", bias, device)
+    problem = _problem(*posing, stride, padding, output_padding, dilation, groups)
     if bias is not None:
         check_array("bias", bias, (problem.C,), "(K,)", (problem.dtype,))
-    if out is not None:
+    if out is not None and not there:  # there `dgrad` looks at it
         check_out(out, problem.x_shape, problem.dtype, Y, x=x, w=w, bias=bias)
-    if problem.y_shape != x.shape:
+    if there and problem.y_shape != posing[0].shape:
+        raise UnsupportedError(
+            f"output_padding={said(output_padding)} wants lines of zeros below x, which lies on a device; "
+            "expected a NumPy array"
+        )
+    if problem.y_shape != posing[0].shape:
         # A dilated filter may leave room for more windows; there was nothing there.
         if lacking := Memory().lacking({"x with lines of zeros": problem.y_bytes}):
             raise WorkspaceError(f"conv_transpose2d {lacking}; make the dilation or the batch N smaller")
         more = ((0, large - small) for large, small in zip(problem.y_shape, x.shape, strict=True))
         x = np.pad(x, tuple(more))
     y = dgrad(problem, x, w, algorithm=algorithm, backend=backend, threads=threads, out=out)
-    if bias is not None:
+    if bias is not None and there:
+        from convlab.gpu.bias import add
+
+        add(y if out is None else device.adopt(y), device.put(bias))
+    elif bias is not None:
         y += bias
     return y
 

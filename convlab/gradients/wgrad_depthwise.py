@@ -14,6 +14,7 @@ import numpy as np
 
 from convlab.algorithms.binding import late
 from convlab.algorithms.depthwise import refuses
+from convlab.cost.common import ONCE
 from convlab.cost.formula import Formula
 from convlab.cost.phases import Phase, stream
 from convlab.gradients.spec import Form, Gradient, Shapes, Work
@@ -53,6 +54,7 @@ ALGORITHM = Gradient(
     forms={
         "numpy": Form(run, shapes, MOVED),
         "cpu": Form(late(f"{__name__}_cpu", "run"), shapes, MOVED, phases=phases),
+        "gpu": Form(late(f"{__name__}_gpu", "run"), late(f"{__name__}_gpu", "shapes"), ONCE),
     },
     refuses=refuses,
 )

@@ -182,11 +182,11 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
     return {"partials": (parts, *problem.w_shape[:3])} if parts > 1 else {}
 
 
-def run(problem: ConvProblem, x, dy, workspace, dw, threads) -> None:
+def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, 1) with the gradient of the weights."""
     cut, (stride, corner, dilation) = choose(problem), problem.geometry
     target = workspace.get("partials", dw)
-    arrays = [array.reshape(-1) for array in (x, dy, target)]
+    arrays = [array.reshape(-1) for array in (*given, target)]
     sizes = problem.H, problem.W, problem.C, problem.K, problem.P, problem.Q, problem.K // problem.C, *corner
     lines, (R, S) = problem.N * problem.P, (problem.R, problem.S)
     if cut.vector == 0:

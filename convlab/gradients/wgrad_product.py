@@ -25,7 +25,7 @@ import numpy as np
 
 from convlab.algorithms.binding import late
 from convlab.algorithms.im2row import reference as im2row
-from convlab.cost.common import MATRIX, ONCE_A_TAP, THROUGH_A_MATRIX
+from convlab.cost.common import MATRIX, ONCE, ONCE_A_TAP, THROUGH_A_MATRIX
 from convlab.cost.formula import Formula
 from convlab.cost.phases import IN_CACHE, Phase, Stream, fill_phase, stream
 from convlab.gradients.spec import Form, Gradient, Shapes, Work
@@ -123,7 +123,7 @@ def phases_of_parts(problem: ConvProblem, threads: int) -> list[Work]:
     return [((replace(made, shared=True), _multiplying(IN_CACHE)), problem)]
 
 
-_CPU = f"{__name__}_cpu"
+_CPU, _GPU = f"{__name__}_cpu", f"{__name__}_gpu"
 
 IM2ROW = Gradient(
     name="im2row",
@@ -141,5 +141,6 @@ PARTS = Gradient(
     forms={
         "numpy": Form(run_parts, shapes_of_parts, ONCE_A_TAP),
         "cpu": Form(late(_CPU, "run_parts"), shapes_of_parts_cpu, ONCE_A_TAP, phases=phases_of_parts),
+        "gpu": Form(late(_GPU, "run"), late(_GPU, "shapes"), ONCE),
     },
 )

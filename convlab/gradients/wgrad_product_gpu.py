@@ -26,8 +26,9 @@ def shapes(problem: ConvProblem, threads: int) -> Shapes:
     return {"partials": (parts, *problem.w_shape)} if parts > 1 else {}
 
 
-def run(problem, x, dy, workspace, dw, threads):
+def run(problem, given, packed, workspace, dw, threads):
     """Fill dw (K, R, S, C/groups) with the gradient of the weights."""
+    x, dy = given
     tile, parts, *_ = choose_for_sums_of_pixels(problem)
     pixels, filters, taps = problem.gemm
     channels = problem.C // problem.groups

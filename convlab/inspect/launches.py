@@ -47,7 +47,7 @@ def last_launch(algorithm: Algorithm | str, problem: ConvProblem) -> tuple:
     --------
     >>> kernel, arguments = last_launch("implicit_gemm", ConvProblem(1, 8, 8, 4, 16, 3, 3))
     >>> kernel.py_func.__name__, [array.shape for array in arguments[:4]]
-    ('product', [(256,), (1, 8, 8, 4), (576,), (576,)])
+    ('product', [(256,), (256,), (576,), (576,)])
     """
     kernel, _, _, arguments = record_launches(problem, algorithm)[-1]
     return kernel, arguments

@@ -11,7 +11,9 @@ from one thread's call to the next one's: what the stream was given first is don
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
 from convlab.gpu.device import Gpu, using
 from convlab.gpu.simulated_gpu import Simulator
@@ -38,12 +40,7 @@ class DevicePlan(Plan):
         with using(device):
             super().__init__(problem, w, None, *chosen)
         self.bias = None if bias is None else device.put(bias)
-        if device.stream_per_thread:  # another thread's call would not wait for this one's
-            self._form = replace(self._form, run=self._run_and_wait)
-
-    def _run_and_wait(self, *arguments) -> None:
-        self.algorithm.forms[self.backend].run(*arguments)
-        self.device.wait()
+        self._form = waiting(device, self._form)
 
     def resize(self, **sizes) -> str:
         with using(self.device):
@@ -58,23 +55,52 @@ class DevicePlan(Plan):
                 shape, dtypes = problem.x_shape, (problem.dtype,)
                 device_arrays.check_described("x", there, self.device, shape, "(N, H, W, C)", dtypes)
         if out is not None:
-            shape, dtype = problem.y_shape, problem.dtype
-            device_arrays.check_out_beside(there, out, shape, dtype, self.device, x=x, **self._inside(ready))
+            on_device, expected = there is not None, (problem.y_shape, problem.dtype)
+            device_arrays.check_out_beside(on_device, out, *expected, self.device, x=x, **self._inside(ready))
 
     def _compute(self, ready: Ready, x, out):
-        problem, device = ready.problem, self.device
-        on_host = device_arrays.described("x", x) is None
-        on_device = device.put(x) if on_host else device.adopt(x)
-        y = device.empty(problem.y_shape, problem.dtype) if on_host or out is None else device.adopt(out)
-        with using(device):
-            self._run(ready, on_device, y)
+        def run(x, y):
+            self._run(ready, x, y)
             if self.bias is not None:
                 from convlab.gpu import bias
 
                 bias.add(y, self.bias)
-        if on_host:
-            return device.get(y, out)
-        return y if out is None else out
+
+        problem = ready.problem
+        return across(self.device, run, (x,), out, problem.y_shape, problem.dtype)
 
     def _memory(self, output: int = 0) -> Memory:
         return Memory(output=output, device=self.device)
+
+
+def across(device: Gpu | Simulator, run: Callable, given: tuple, out, shape: tuple[int, ...], dtype):
+    """Run ``run(*given, out)`` on a device, and return the output on the side that `given` lies on.
+
+    Arrays of NumPy are copied there and back; those of a device are taken as they are.
+    """
+    on_host = device_arrays.described("", given[0]) is None
+    there = [device.put(one) if on_host else device.adopt(one) for one in given]
+    result = device.empty(shape, dtype) if on_host or out is None else device.adopt(out)
+    with using(device):
+        run(*there, result)
+    if on_host:
+        return device.get(result, out)
+    return result if out is None else out
+
+
+def waiting(device: Gpu | Simulator, form: Any) -> Any:
+    """Return the form whose run waits for the device, where another thread's call would not wait for it."""
+    if not device.stream_per_thread:
+        return form
+
+    def run(*arguments) -> None:
+        form.run(*arguments)
+        wait_for(device)
+
+    return replace(form, run=run)
+
+
+def wait_for(device: Gpu | Simulator) -> None:
+    """Wait for what was asked of a device whose threads have a stream each."""
+    if device.stream_per_thread:
+        cast(Gpu, device).wait()

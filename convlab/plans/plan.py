@@ -209,10 +209,23 @@ class Plan:
         return self._form.allocate(ready.problem, self.threads)
 
     def with_weights(self, w: np.ndarray) -> Plan:
-        """Return the same plan with other weights; they work in the same memory, by turns or in spares."""
+        """Return the same plan with other weights; both work in the same memory, by turns or in spares.
+
+        Parameters
+        ----------
+        w : ndarray, (K, R, S, C/groups)
+            Of the plan's shape and dtype; always copied.
+
+        Raises
+        ------
+        ConvError
+            If w does not fit the plan.
+        """
+        problem = self.problem
+        check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
         other = copy(self)
         other._w = None if self._w is None else w.copy()
-        other.packed = self._form.pack(self.problem, w)
+        other.packed = self._form.pack(problem, w)
         return other
 
     def twin(self) -> Plan:

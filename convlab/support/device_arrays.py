@@ -32,6 +32,10 @@ class Described:
     masked: bool
 
     @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
     def end(self) -> int:
         return self.pointer + prod(self.shape) * self.dtype.itemsize
 
@@ -112,22 +116,61 @@ def check_described(name, array: Described, device, shape=None, axes="", dtypes=
         raise ArrayError(f"{name} lies on another device; expected it on the one that computes")
 
 
-def check_out_beside(x_there: Described | None, out, shape, dtype, device, **others) -> None:
-    """Refuse an output that is on another side than x, that cannot be written as a whole, or that shares
-    memory with one of the others; `x_there` is what `described` says of x.
+def stand_in(name: str, array, device):
+    """Return an array of this shape and type that takes no memory, if it lies on a device; else itself.
+
+    Raises
+    ------
+    ArrayError
+        If it lies there and no kernel could read it.
+    """
+    there = described(name, array)
+    if there is None:
+        return array
+    check_described(name, there, device)
+    return np.broadcast_to(np.empty((), there.dtype), there.shape)
+
+
+def on_host(name: str, array, device):
+    """Return what is read once, as weights or a bias, as a NumPy array."""
+    there = described(name, array)
+    if there is None:
+        return array
+    check_described(name, there, device)
+    return device.get(device.adopt(array))
+
+
+def check_same_side(name: str, array, beside: str, on_device: bool) -> Described | None:
+    """Return how an array describes itself; refuse one that is on another side than the one it is beside.
+
+    Raises
+    ------
+    ArrayError
+    """
+    there = described(name, array)
+    if there is not None and not on_device:
+        raise ArrayError(f"{name} lies on a device, and {beside} is a NumPy array; expected both on one side")
+    if there is None and on_device:
+        raise ArrayError(
+            f"{name} is a {type(array).__name__}, and {beside} lies on a device; expected both on one side"
+        )
+    return there
+
+
+def check_out_beside(
+    on_device: bool, out, shape, dtype, device, axes="(N, P, Q, K)", beside="x", **others
+) -> None:
+    """Refuse an output that is on another side than the input it is beside, that cannot be written as a
+    whole, or that shares memory with one of the others.
 
     Raises
     ------
     ArrayError, ShapeError
     """
-    there = described("out", out)
-    if x_there is None:
-        if there is not None:
-            raise ArrayError("out lies on a device, and x is a NumPy array; expected both on one side")
-        return check_out(out, shape, dtype, **others)
+    there = check_same_side("out", out, beside, on_device)
     if there is None:
-        raise ArrayError(f"out is a {type(out).__name__}, and x lies on a device; expected both on one side")
-    check_described("out", there, device, shape, "(N, P, Q, K)", (dtype,))
+        return check_out(out, shape, dtype, axes, **others)
+    check_described("out", there, device, shape, axes, (dtype,))
     if there.read_only:
         raise ArrayError("out is read-only; expected an array that can be written")
     for name, array in others.items():

@@ -10,12 +10,14 @@ cuDNN chooses the algorithm: its benchmark mode is on, so it has tried them on t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.benchmark.baselines import Baseline, Call, torch_refuses
+from convlab.benchmark.passes import PASSES, shape_of
 from convlab.problem import ConvProblem
 
 HALF = 2**13  # how much coarser numbers of 11 bits are than float32's, of 24
@@ -30,13 +32,7 @@ def _prepare(
     import torch
 
     torch.set_grad_enabled(False)
-    where = "cuda" if torch.cuda.is_available() else "cpu"  # the latter only where it is tested
-    kind = torch.float16 if numbers == " fp16" else torch.float32
-    layout = torch.channels_last if order else torch.contiguous_format
-    x_, w_ = (
-        torch.from_numpy(array).to(where).permute(0, 3, 1, 2).to(kind).contiguous(memory_format=layout)
-        for array in (x, w)
-    )
+    x_, w_ = (_there(torch, array, numbers, order) for array in (x, w))
     padding = [before for before, _ in problem.padding]
     step = problem.stride, padding, problem.dilation, problem.groups
     tf32, cudnn, convolve = bool(numbers), torch.backends.cudnn, torch.nn.functional.conv2d
@@ -45,7 +41,40 @@ def _prepare(
         cudnn.benchmark, cudnn.allow_tf32 = True, tf32
         return convolve(x_, w_, None, *step)
 
-    return Call(run, lambda y: y.permute(0, 2, 3, 1).float().cpu().numpy())
+    return Call(run, _as_numpy)
+
+
+def _prepare_backwards(
+    pass_: str, numbers: str, order: str, problem: ConvProblem, one: np.ndarray, other: np.ndarray, threads=1
+) -> Call:
+    """Prepare what autograd calls for one gradient; `one` and `other` are what that pass reads."""
+    import torch
+
+    given = dict(zip(PASSES[pass_].reads, (one, other), strict=True))
+    arrays = (given.get(name, np.empty(shape_of(problem, name), one.dtype)) for name in ("dy", "x", "w"))
+    dy, x, w = (_there(torch, array, numbers, order) for array in arrays)
+    mask = [pass_ == "dgrad", pass_ == "wgrad", False]
+    padding = [before for before, _ in problem.padding]
+    window = list(problem.stride), padding, list(problem.dilation), False, [0, 0], problem.groups, mask
+    tf32, cudnn, backward = bool(numbers), torch.backends.cudnn, torch.ops.aten.convolution_backward
+
+    def run():
+        cudnn.benchmark, cudnn.allow_tf32 = True, tf32
+        return backward(dy, x, w, None, *window)[mask.index(True)]
+
+    return Call(run, _as_numpy)
+
+
+def _there(torch, array: np.ndarray, numbers: str, order: str):
+    """Return an array on the device, in the order and the type that a form wants."""
+    where = "cuda" if torch.cuda.is_available() else "cpu"  # the latter only where it is tested
+    kind = torch.float16 if numbers == " fp16" else torch.float32
+    layout = torch.channels_last if order else torch.contiguous_format
+    return torch.from_numpy(array).to(where).permute(0, 3, 1, 2).to(kind).contiguous(memory_format=layout)
+
+
+def _as_numpy(y) -> np.ndarray:
+    return y.permute(0, 2, 3, 1).float().cpu().numpy()
 
 
 def _needs_a_gpu() -> None:
@@ -70,3 +99,8 @@ CUDNN = {
     for numbers, rounding in _ROUNDING.items()
     for order in ("", " channels_last")
 }
+BACKWARDS = [
+    replace(one, prepare=partial(_prepare_backwards, pass_, *one.prepare.args), pass_=pass_)
+    for pass_ in ("dgrad", "wgrad")
+    for one in CUDNN.values()
+]

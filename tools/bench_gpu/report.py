@@ -29,7 +29,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
     found += [_ladder(rows, flops) for part, rows in parts.items() if part.startswith("ladder ")]
     for part, rows in parts.items():
         network, _, images = part.partition("_")
-        if network in ("layers", "depthwise"):
+        if network in TITLES:
             title = f"{TITLES[network]}, {_images(int(images))}: how many times as fast as ..."
             found.append(_against(rows, title))
     found.append(_float32_layers(parts.get("layers_32", [])))
@@ -39,6 +39,8 @@ def tables(measurement: Measurement) -> list[TextTable]:
 TITLES = {
     "layers": "Layers of ResNet-18 and SqueezeNet 1.0",
     "depthwise": "Depthwise layers of MobileNetV1",
+    "dgrad": "Gradient of the input, layers of ResNet-18 and depthwise ones",
+    "wgrad": "Gradient of the weights, layers of ResNet-18 and depthwise ones",
 }
 
 

@@ -5,6 +5,7 @@
     layers_32     ResNet-18 and SqueezeNet 1.0, 32 images: all our algorithms, all of cuDNN's forms
     depthwise_32  MobileNetV1's depthwise layers, likewise
     ladder        kernels rung by rung
+    dgrad_32, wgrad_32   the gradients of ResNet-18's layers and of depthwise ones, 32 images, and cuDNN's
     layers_1, depthwise_1   one image
 
     python -m tools.bench_gpu.steps JOURNAL STEP
@@ -35,8 +36,9 @@ from convlab.benchmark.layers import Workload
 from convlab.benchmark.suite import Task
 from convlab.errors import ConvError, UnsupportedError, WorkspaceError
 from convlab.problem import ConvProblem
-from tools.bench_gpu.cudnn import CUDNN, FLOAT32
+from tools.bench_gpu.cudnn import BACKWARDS, CUDNN, FLOAT32
 from tools.bench_gpu.journal import Journal
+from tools.bench_gpu.passes import DevicePass
 
 FULL = Effort(rounds=7, most=101, budget=0.4, slow=8.0, patience=0.8)
 FOR_PICTURES = "direct", "depthwise"  # the others would multiply matrices of one column
@@ -86,6 +88,8 @@ class DeviceSuite:
             *self._tasks("many images", f"layers_{many}", resnet, self._layer, many),
             *self._tasks("many images", f"depthwise_{many}", depthwise, self._layer, many),
             *(Task("ladders", f"ladder {one.name}", partial(self._ladder, one)) for one in climbed),
+            *self._tasks("gradients", f"dgrad_{many}", [*resnet, *depthwise], self._gradient, many),
+            *self._tasks("gradients", f"wgrad_{many}", [*resnet, *depthwise], self._gradient, many),
             *self._tasks("many more images", f"layers_{many}", squeezenet, self._layer, many),
             *self._tasks("one image", "layers_1", resnet, self._layer),
             *self._tasks("one image", "depthwise_1", depthwise, self._layer),
@@ -137,14 +141,21 @@ class DeviceSuite:
         comparison.enter_baselines(self.baselines)
         self._keep(label, comparison, part)
 
+    def _gradient(self, part: str, label: str, workload: Workload) -> None:
+        pass_, _, _ = part.partition("_")
+        comparison = DevicePass(workload, pass_, *self._how(), **self._told(label))
+        comparison.enter_ours()
+        comparison.enter_baselines(self.baselines)
+        self._keep(label, comparison, part)
+
     def _comparison(self, label: str, workload: Workload) -> Comparison:
-        return Comparison(
-            workload,
-            TINY if self.simulate else FULL,
-            self.clock,
-            on_attempt=partial(self._begin, label),
-            on_failure=partial(self._note_failure, label),
-        )
+        return Comparison(workload, *self._how(), **self._told(label))
+
+    def _how(self) -> tuple:
+        return TINY if self.simulate else FULL, self.clock
+
+    def _told(self, label: str) -> dict:
+        return {"on_attempt": partial(self._begin, label), "on_failure": partial(self._note_failure, label)}
 
     def _keep(self, label: str, comparison: Comparison, part: str) -> None:
         rows = comparison.rows(part)
@@ -186,7 +197,7 @@ def take(journal: Journal, step: str, clock, patience: float | None = None) -> N
         reason = "there is no GPU: this is the simulator" if suite.simulate else "not asked for"
         skipped = dict.fromkeys(CUDNN, reason)
     else:
-        suite.baselines, skipped = at_hand(CUDNN.values())
+        suite.baselines, skipped = at_hand([*CUDNN.values(), *BACKWARDS])
     journal.add("skipped", skipped)
     for task in suite.tasks():
         if task.part == step and task.label not in journal.done:

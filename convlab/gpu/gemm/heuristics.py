@@ -36,6 +36,7 @@ LAUNCH = 400_000  # multiply-adds in the time that a second kernel takes to star
 PARTS = 1, 2, 3, 4, 6, 8, 12, 16, 24, 32
 PARTS_OF_PIXELS = *PARTS, 48, 64, 96, 128, 192, 256  # where the sums run over all pixels
 LEAST = 4  # pieces of a part
+BLOCKS = 4  # of a multiprocessor, where pixels are cut: more would move more partial sums than they save time
 
 # Large to small, each as deep as its registers allow: none spills. Without 4-wide loads of x a thread has
 # more rows to look after: fewer sums leave room.
@@ -136,8 +137,9 @@ def estimate(
 def choose_for_sums_of_pixels(problem: ConvProblem, multiprocessors: Count | None = None) -> TileChoice:
     """Return the tile and the parts for the gradient of the weights, whose sums run over all output pixels.
 
-    Its y is small, a row for each filter and a column for each of its numbers. So the sums are cut wherever
-    that makes too few blocks for the multiprocessors.
+    Its y is small, a row for each filter and a column for each of its numbers. So the sums are cut, where
+    there are too few tiles for the multiprocessors: into as many parts as the model finds the fastest, but no
+    more than leave a multiprocessor `BLOCKS` blocks.
 
     Parameters
     ----------
@@ -158,7 +160,8 @@ def _for_sums_of_pixels(problem: ConvProblem, multiprocessors: int) -> TileChoic
         for tile in TILES[problem.dtype, width]
         for parts in PARTS_OF_PIXELS
     )
-    return min(choices, key=lambda choice: choice.time)
+    few = (one for one in choices if one.parts == 1 or one.blocks <= BLOCKS * multiprocessors)
+    return min(few, key=lambda choice: choice.time)
 
 
 def _estimate(
