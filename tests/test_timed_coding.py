@@ -236,7 +236,13 @@ def test_a_moment_goes_on():
 
 
 def test_a_clocks_text():
-    assert [clock_text(s) for s in (0, 59.9, 60, 1800, 3661)] == ["0:00", "0:59", "1:00", "30:00", "1:01:01"]
+    assert [clock_text(s) for s in (0, 59.4, 59.9, 1800, 3661)] == [
+        "0:00",
+        "0:59",
+        "1:00",
+        "30:00",
+        "1:01:01",
+    ]
 
 
 @pytest.fixture
@@ -376,6 +382,18 @@ def test_a_file_of_a_newer_course_is_left_alone_and_said(hands):
     assert "newer version of this course" in repr(task)
     hands(30)
     assert task.left == 1770
+
+
+def test_hints_come_one_by_one(hands):
+    task = interview.begin("conv2d_wgrad")
+    hints = TASKS["conv2d_wgrad"].exercise.hints
+    for number in range(4):
+        hands(10)
+        note = task.hint()
+        assert hints[min(number, 2)] in note.body
+    assert "`interview.give_up(task)` has the rest" in note.body
+    assert "14:20 of 15:00 minutes left" in note.aside
+    assert len(progress.events("hint", "conv2d_wgrad")) == 4
 
 
 def test_giving_up_shows_the_solution(hands):

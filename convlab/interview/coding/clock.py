@@ -163,6 +163,6 @@ def reading(pressed: Iterable[tuple[str, Moment]], moment: Moment) -> Reading:
 
 def clock_text(seconds: float) -> str:
     """Return a duration as a clock shows it: '7:05', '1:00:00'."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -32,8 +32,8 @@ class BugRound(TimedTask):
     """
 
     hand_in = (
-        "One line is wrong, or costs too much. `task.submit(line, text)` says which, and what stands there "
-        "instead; text of several lines is fine."
+        "One line is wrong, or wastes what it need not. `task.submit(line, text)` says which, and what "
+        "stands there instead; text of several lines is fine."
     )
 
     def __init__(self, seed: int, exercise: str, mistake: Mistake):

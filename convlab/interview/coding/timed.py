@@ -11,6 +11,7 @@ from convlab.lessons.checks import judge
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
+from convlab.lessons.tutor import next_hint
 from convlab.support.checked import checked
 
 
@@ -118,7 +119,10 @@ class TimedTask:
 class CodingTask(TimedTask):
     """A function or a kernel to write from an empty cell."""
 
-    hand_in = "Write it in an empty cell. `task.submit(name)` with its name tries it on hidden cases."
+    hand_in = (
+        "Write it in an empty cell. `task.submit(name)` with its name tries it on hidden cases; `task.hint()` "
+        "helps on."
+    )
 
     def submit(self, answer: Callable[..., Any]) -> Note:
         """Try an answer on hidden cases, the smallest first, and say how it went, as `check` does.
@@ -134,6 +138,12 @@ class CodingTask(TimedTask):
             What `check` says of it; in `aside` what the clock shows. A right answer ends it.
         """
         return self._noted(judge(self.exercise, answer, "task.submit(my_function)"))
+
+    def hint(self) -> Note:
+        """Give the next of three hints: each gives away more than the one before."""
+        note = next_hint(self.name, self.exercise.hints, "interview.give_up(task)")
+        note.aside = f"{self._aside()} {note.aside}".strip()
+        return note
 
 
 @checked

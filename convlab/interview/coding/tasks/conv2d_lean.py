@@ -20,6 +20,7 @@ from convlab.interview.coding.tasks.conv2d_nchw import (
     FLIPPED,
     ONE_SIDED,
     PAD,
+    SAME,
     SIZE,
     UNPADDED,
 )
@@ -45,6 +46,7 @@ def conv2d(x, w, padding):
 
 _SMALL, _WIDE = (2, 2, 6, 6, 2, 2, 3, 2), (2, 12, 6, 30, 12, 12, 3, 2)  # pictures, rows and taps are the same
 _LAYER = (2, 16, 24, 28, 16, 16, 5, 5)
+*_, _R, _S = _LAYER
 
 
 def _lean(function: Callable) -> str:
@@ -69,9 +71,9 @@ def _lean(function: Callable) -> str:
 
 EXERCISE = Exercise(
     notebook="18",
-    statement="conv2d(x, w, padding), as before, in little memory: for a filter of 5 x 5 im2col's matrix "
-    f"takes 25 times what x takes. Yours may hold {TIMES} times as much at once, y and all else together, "
-    "where K = C. Loops over pictures, rows and taps may stay; none over columns, channels or filters.",
+    statement=f"{SAME} In little memory: with K = C and a filter of {_R} x {_S} the matrix of im2col takes "
+    f"{_R * _S} times what x takes. Yours may hold {TIMES} times as much at once, y and all else together. "
+    "Loops over pictures, rows and taps may stay; none over columns, channels or filters.",
     solution=conv2d,
     why="Tap by tap the picture, shifted, is multiplied by a matrix of weights (K, C) and added: one copy "
     "of the picture at a time, where im2col has R x S of them. It reads and writes y as often, which is the "

@@ -31,11 +31,15 @@ EVERY_AXIS = "`np.pad` with one number pads every axis. Only the two of the pict
 EDGE = "Outside of the picture there are zeros, whatever stands at its edge."
 SIZE = "From the first place of a window of R rows to the last it is H + 2*padding - R steps. And places?"
 
+SAME = (
+    "conv2d(x, w, padding) returns y (N, K, P, Q) for x (N, C, H, W) and w (K, C, R, S): the "
+    "cross-correlation that networks call a convolution, stride 1, with `padding` rows and columns of zeros "
+    "on every side."
+)
+
 EXERCISE = Exercise(
     notebook="18",
-    statement="conv2d(x, w, padding) returns y (N, K, P, Q) for x (N, C, H, W) and w (K, C, R, S): the "
-    "cross-correlation that networks call a convolution, stride 1, `padding` rows and columns of zeros on "
-    "every side. Any way that is right will do.",
+    statement=f"{SAME} Any way that is right will do.",
     solution=conv2d,
     why="First the sizes, aloud; then four loops over the outputs and three over what each of them sums up. "
     "A padded copy saves a question at every tap.",

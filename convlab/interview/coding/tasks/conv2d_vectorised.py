@@ -14,6 +14,7 @@ from convlab.interview.coding.tasks.conv2d_nchw import (
     FLIPPED,
     ONE_SIDED,
     PAD,
+    SAME,
     SIZE,
     UNPADDED,
 )
@@ -42,8 +43,8 @@ def _no_loops(function: Callable) -> str:
 
 EXERCISE = Exercise(
     notebook="18",
-    statement="conv2d(x, w, padding), as before, but vectorised: no loop of Python, open or hidden, over "
-    "pictures, channels, filters or outputs. One over the R x S taps may stay.",
+    statement=f"{SAME} Vectorised: no loop of Python, open or hidden, over pictures, channels, filters or "
+    "outputs. One over the R x S taps may stay.",
     solution=conv2d,
     why="All windows are a view of the padded picture: two more axes, and no copy yet. Channels, rows and "
     "columns of taps are summed over at once, which is one product of matrices.",

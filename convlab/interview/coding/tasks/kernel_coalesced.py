@@ -54,9 +54,11 @@ _ON = "0 <= row < x.shape[0] and 0 <= col < x.shape[1]"
 
 EXERCISE = KernelExercise(
     notebook="18",
-    statement="conv2d(x, w, y, padding), the same convolution with channels innermost: x is (H, W, C), w "
-    f"(R, S, C, K), y (P, Q, K). The launch is as before, blocks of {BLOCK} threads in a row. Coalesced: on "
-    f"average a request of a warp takes at most {SECTORS} sectors, of x, of w and of y.",
+    statement="conv2d(x, w, y, padding) is a kernel for channels that lie innermost: y[p, q, k] is the sum "
+    "over r, s, c of x[p + r - padding, q + s - padding, c] * w[r, s, c, k], with zeros outside of x. x is "
+    f"(H, W, C), w (R, S, C, K), y (P, Q, K). The grid and its blocks of {BLOCK} threads are "
+    "one-dimensional, with a thread at least for every number of y. Coalesced: on average a request of a "
+    f"warp takes at most {SECTORS} sectors, of x, of w and of y.",
     solution=conv2d,
     why="Neighbouring threads are neighbouring filters of one pixel. Then w and y are read and written side "
     "by side, and all lanes ask for the same number of x, which is one sector for the whole warp.",

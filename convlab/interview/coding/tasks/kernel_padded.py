@@ -40,12 +40,16 @@ ON = "0 <= row < x.shape[1] and 0 <= col < x.shape[2]"
 OUTSIDE = "Where there is no pixel there are zeros: such a tap adds nothing, and must not read memory."
 BIASED = "The window of output (p, q) begins `padding` rows above row p, and as many columns further left."
 
+SUM = (
+    "conv2d(x, w, y, padding) is a kernel, `@cuda.jit` above it: y[k, p, q] is the sum over c, r, s of x[c, "
+    "p + r - padding, q + s - padding] * w[k, c, r, s], with zeros outside of x. x is (C, H, W), w (K, C, "
+    "R, S), y (K, P, Q)."
+)
+
 EXERCISE = KernelExercise(
     notebook="18",
-    statement="conv2d(x, w, y, padding) is a kernel, `@cuda.jit` above it: y[k, p, q] is the sum over c, "
-    "r, s of x[c, p + r - padding, q + s - padding] * w[k, c, r, s], with zeros outside of x. x is (C, H, "
-    f"W), w (K, C, R, S), y (K, P, Q). The grid and its blocks of {BLOCK} threads are one-dimensional, with "
-    "a thread at least for every number of y. Naive will do.",
+    statement=f"{SUM} The grid and its blocks of {BLOCK} threads are one-dimensional, with a thread at "
+    "least for every number of y. Naive will do.",
     solution=conv2d,
     why="A thread finds out which output is its own, or that there is none. Then three loops, and a "
     "question at each tap: a border of zeros need not lie in memory.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from convlab.gpu.numba_cuda import cuda, float32
-from convlab.interview.coding.tasks.kernel_padded import BIASED, OUTSIDE
+from convlab.interview.coding.tasks.kernel_padded import BIASED, OUTSIDE, SUM
 from convlab.interview.coding.tasks.launches import channels_first, numbers_read
 from convlab.lessons.exercise import Mistake
 from convlab.lessons.kernel_exercise import KernelExercise, Launch
@@ -62,11 +62,10 @@ _INSIDE = "0 <= row < x.shape[1] and 0 <= col < x.shape[2]"
 
 EXERCISE = KernelExercise(
     notebook="18",
-    statement="conv2d(x, w, y, padding), tiled: x is (C, H, W), w (K, C, 3, 3), y (K, P, Q). Blocks are 32 "
-    "x 8 threads, `cuda.threadIdx.x` along Q, `cuda.threadIdx.y` along P; `cuda.blockIdx.z` is the filter. "
-    "The block fetches its pixels, with their halo, into shared memory, a channel at a time: for each "
-    f"output and channel at most {READS} numbers of x are read from global memory, where nine taps look at "
-    "it.",
+    statement=f"{SUM} Tiled: R and S are 3, and blocks are 32 x 8 threads, `cuda.threadIdx.x` along Q, "
+    "`cuda.threadIdx.y` along P; `cuda.blockIdx.z` is the filter. A block fetches its pixels, with their "
+    f"halo, into shared memory, a channel at a time: for each output and channel at most {READS} numbers of "
+    "x are read from global memory, where nine taps look at it.",
     solution=conv2d,
     why="256 threads fetch 10 x 34 numbers of a channel, zeros where there is no pixel, and wait. Then each "
     "sums up nine of them, and all wait again: the next channel is written into the same place.",
