@@ -46,9 +46,9 @@ def serves(task: Task, mistake: Mistake) -> bool:
     (reads, sets), (reads_now, sets_now) = _names(right), _names(wrong)
     if reads - reads_now or reads_now - reads or sets != sets_now:
         return False  # a name that is there for nothing, or one that is new
-    before, after = right[line - 1], wrong[line - 1]
+    before, after = right[line - 1].strip(), wrong[line - 1].strip()
     odd = any(len(re.findall(o, after)) > len(re.findall(o, before)) for o in _ODD)
-    return not odd and len(after) <= len(before) + _LONGER
+    return before != after and not odd and len(after) <= len(before) + _LONGER
 
 
 def _names(lines: list[str]) -> tuple[set[str], set[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from textwrap import dedent, indent
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from convlab.support.checked import checked
 from convlab.support.checks import check_whole
 
 MINUTES = 8
+_TRIES = count(1)  # each text has a name of its own, by which its lines are found
 
 
 class BugRound(TimedTask):
@@ -84,8 +86,7 @@ class BugRound(TimedTask):
         old = self._lines[line - 1]
         margin = old[: len(old) - len(old.lstrip())]
         lines = [*self._lines[: line - 1], indent(dedent(text), margin).strip("\n"), *self._lines[line:]]
-        title = f"{self.name}, line {line}: {' '.join(text.split())}"
-        return self.exercise.compiled("\n".join(lines) + "\n", title)
+        return self.exercise.compiled("\n".join(lines) + "\n", f"{self.name}, try {next(_TRIES)}")
 
     def shown(self) -> Note:
         """Return the lines, numbered, and the clock."""

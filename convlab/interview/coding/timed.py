@@ -120,8 +120,8 @@ class CodingTask(TimedTask):
     """A function or a kernel to write from an empty cell."""
 
     hand_in = (
-        "Write it in an empty cell. `task.submit(name)` with its name tries it on hidden cases; `task.hint()` "
-        "helps on."
+        "Write it in an empty cell. `task.submit(name)`, with its name, tries it on hidden cases; "
+        "`task.hint()` helps on."
     )
 
     def submit(self, answer: Callable[..., Any]) -> Note:
