@@ -124,6 +124,7 @@ def test_a_matrix_of_all_windows_is_seen():
         assert note.good is False
         assert "it holds" in note.diagnosis
         assert judged("conv2d_vectorised", answer).good
+    assert judged("conv2d_lean", ANSWERS["conv2d_vectorised"][1]).good
     note = judged("conv2d_lean", looped)
     assert "lines of Python" in note.diagnosis
 

@@ -37,9 +37,8 @@ def begin(name: Annotated[str, partial(check_choice, words=TASKS)], *, anew: boo
     """
     one = TASKS[name]
     then = f'interview.begin("{one.then}")' if one.then else ""
-    task = CodingTask(name, one.exercise, one.minutes, call=f'interview.begin("{name}")', then=then)
-    task.start(anew)
-    return task
+    call = f'interview.begin("{name}")'
+    return CodingTask(name, one.exercise, one.minutes, call=call, then=then, anew=anew)
 
 
 @checked
@@ -67,6 +66,4 @@ def find_the_bug(
         If the seed is no such number.
     """
     exercise, mistake = round_of(int(seed))
-    task = BugRound(int(seed), exercise, mistake)
-    task.start(anew)
-    return task
+    return BugRound(int(seed), exercise, mistake, anew=anew)

@@ -31,6 +31,8 @@ class BugRound(TimedTask):
         Whose solution it is.
     mistake : Mistake
         What is wrong with it.
+    anew : bool
+        Begin the clock once more, with all the time.
     """
 
     hand_in = (
@@ -38,11 +40,10 @@ class BugRound(TimedTask):
         "stands there instead; text of several lines is fine."
     )
 
-    def __init__(self, seed: int, exercise: str, mistake: Mistake):
+    def __init__(self, seed: int, exercise: str, mistake: Mistake, *, anew: bool = False):
         call = "interview.find_the_bug({})".format
-        super().__init__(
-            f"find_the_bug {seed}", EXERCISES[exercise], MINUTES, call=call(seed), then=call(seed + 1)
-        )
+        name, task = f"find_the_bug {seed}", EXERCISES[exercise]
+        super().__init__(name, task, MINUTES, call=call(seed), then=call(seed + 1), anew=anew)
         self._mistake = mistake
         self._lines = plain(self.exercise, mistake)
         self._line = wrong_line(self.exercise, mistake)
@@ -88,13 +89,13 @@ class BugRound(TimedTask):
         lines = [*self._lines[: line - 1], indent(dedent(text), margin).strip("\n"), *self._lines[line:]]
         return self.exercise.compiled("\n".join(lines) + "\n", f"{self.name}, try {next(_TRIES)}")
 
-    def shown(self) -> Note:
+    def _shown(self) -> Note:
         """Return the lines, numbered, and the clock."""
-        note = super().shown()
+        note = super()._shown()
         note.code = "\n".join(f"{number:>2}  {line}" for number, line in enumerate(self._lines, 1))
         return note
 
-    def told(self) -> Note:
+    def _solution(self) -> Note:
         """Return which line it is, and what is wrong with it."""
         mistake, right = self._mistake, plain(self.exercise)[self._line - 1]
         said = f"It is one that {mistake.name}. {mistake.meaning}"

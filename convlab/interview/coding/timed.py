@@ -30,16 +30,27 @@ class TimedTask:
         How it is begun, in Python.
     then : str
         The call that begins what an interviewer asks next.
+    anew : bool
+        Begin the clock once more, with all the time; else it goes on, if it was begun before.
     """
 
     hand_in = ""  # how an answer is handed over
 
     def __init__(
-        self, name: str, exercise: Exercise | KernelExercise, minutes: float, *, call: str, then: str = ""
+        self,
+        name: str,
+        exercise: Exercise | KernelExercise,
+        minutes: float,
+        *,
+        call: str,
+        then: str = "",
+        anew: bool = False,
     ):
         self.name, self.exercise, self.minutes = name, exercise, minutes
         self._call, self._then = call, then
         self._clock = Clock(name)
+        if anew or not self._clock.read().state:
+            self._clock.press(BEGIN)
 
     @property
     def left(self) -> float:
@@ -54,24 +65,18 @@ class TimedTask:
         """Let the clock run again."""
         return self._pressed(RESUME, "paused", "The clock runs. `task.pause()` stops it.")
 
-    def start(self, anew: bool) -> None:
-        """Begin the clock, unless it was begun before; `anew` begins it once more from the whole time."""
-        if anew or not self._clock.read().state:
-            self._clock.press(BEGIN)
-
-    def given_up(self) -> Note:
+    def _give_up(self) -> Note:
         """Show the solution; a clock that runs has come to its end."""
         if not self._clock.read().ended:
             self._clock.press(GIVEN_UP)
-        note = self.told()
+        note = self._solution()
         note.aside = self._aside()
         return note
 
-    def told(self) -> Note:
-        """Return the solution."""
+    def _solution(self) -> Note:
         return Note(None, "One way to do it", self.exercise.why, code=self.exercise.solved)
 
-    def shown(self) -> Note:
+    def _shown(self) -> Note:
         """Return the task and its clock, as a cell shows them."""
         read = self._clock.read()
         note = Note(None, f"{self.name}: {_said(read, self.minutes)}", self.exercise.statement)
@@ -79,10 +84,10 @@ class TimedTask:
         return note
 
     def __repr__(self) -> str:
-        return repr(self.shown())
+        return repr(self._shown())
 
     def _repr_html_(self) -> str:
-        return self.shown()._repr_html_()
+        return self._shown()._repr_html_()
 
     def _noted(self, note: Note) -> Note:
         """Remember a try, stop the clock if it was right, and say with the note what the clock shows."""
@@ -160,7 +165,7 @@ def give_up(task: TimedTask) -> Note:
     Note
         The solution, and why it is so.
     """
-    return task.given_up()
+    return task._give_up()
 
 
 def _said(read: Reading, minutes: float) -> str:

@@ -46,9 +46,9 @@ def convolutions() -> Iterator[tuple]:
 
 def convolved(x, w, padding, stride=1, groups=1) -> np.ndarray:
     """Return y (N, K, P, Q) in float64, by the library's reference."""
-    pictures, filters = x.transpose(0, 2, 3, 1), w.transpose(0, 2, 3, 1)
-    problem = ConvProblem.of(pictures, filters, stride=stride, padding=padding, groups=groups)
-    return reference(pictures, filters, problem).transpose(0, 3, 1, 2)
+    x, w = x.transpose(0, 2, 3, 1), w.transpose(0, 2, 3, 1)  # channels last, as the library has them
+    problem = ConvProblem.of(x, w, stride=stride, padding=padding, groups=groups)
+    return reference(x, w, problem).transpose(0, 3, 1, 2)
 
 
 def taps_of(index: tuple[int, ...], x, w, padding, stride=1) -> tuple[str, list[tuple[int, ...]]]:
