@@ -39,14 +39,14 @@ def judged(name, answer):
 # -- the tasks ---------------------------------------------------------------------------------------------
 
 
-@sampled(5)
+@sampled(3)
 @pytest.mark.parametrize(("name", "answer"), RIGHT, ids=[f"{n}: {a.__name__}" for n, a in RIGHT])
 def test_what_is_right_passes(name, answer):
     note = judged(name, answer)
     assert note.good, note
 
 
-@sampled(5)
+@sampled(3)
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[f"{n}: {m.name}" for n, m in MISTAKES])
 def test_each_mistake_is_rejected_and_called_by_its_own_name(name, mistake):
     wrong = TASKS[name].exercise.wrong(mistake)
