@@ -25,8 +25,10 @@ from convlab.lessons.exercise import MARK
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.progress_file import ProgressFile
 
-RIGHT = [(name, answer) for name in TASKS for answer in (TASKS[name].exercise.solution, *ANSWERS[name])]
-MISTAKES = [(name, mistake) for name, task in TASKS.items() for mistake in task.exercise.mistakes]
+# Kernels first: the short form takes the first, the last and one between, and a tiled kernel takes long.
+NAMES = sorted(TASKS, key=lambda name: name.startswith("conv2d"))
+RIGHT = [(name, answer) for name in NAMES for answer in (TASKS[name].exercise.solution, *ANSWERS[name])]
+MISTAKES = [(name, mistake) for name in NAMES for mistake in TASKS[name].exercise.mistakes]
 ROUNDS = sum(len(mistakes) for _, mistakes in bug_rounds.rounds())
 LONGEST = max(len(mistakes) for _, mistakes in bug_rounds.rounds())
 MOST = len(bug_rounds.rounds()) * LONGEST  # seeds: each round is among them
