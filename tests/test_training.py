@@ -445,10 +445,15 @@ def test_a_real_interrupt_stops_it_and_it_goes_on(monkeypatch):
             signal.raise_signal(signal.SIGINT)  # what Ctrl-C and the stop button send
         return forward(network, x)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Sequential, "forward", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            training.run()
+    # A shell that starts the tests in the background has them ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Sequential, "forward", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                training.run()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert training.step == 4
     training.run()
     assert bits(training.network) == expected
