@@ -63,9 +63,13 @@ def checkpointing(nodes: Filled[Sequence[Node]], every: Count) -> Checkpoints:
     ConvError
         If a node reads what none before it makes.
     """
-    last, by_name = last_reads(nodes), {node.name: node for node in nodes}
-    if strange := [name for node in nodes for name in node.inputs if name not in by_name]:
-        raise ParameterError(f"nodes have none that makes {strange[0]}; expected all, from the input on")
+    last, by_name = last_reads(nodes), dict[str, Node]()
+    for node in nodes:
+        if strange := [name for name in node.inputs if name not in by_name]:
+            raise ParameterError(
+                f"nodes have none that makes {strange[0]} before {node.name}; expected all, from the input on"
+            )
+        by_name[node.name] = node
     crossing: set[str] = set()  # the cuts so far
     most = repeated = 0
     for begin in range(1, len(nodes), every):
