@@ -1,4 +1,4 @@
-"""The command line: ``convlab lab | start | run | progress | doctor | algorithms | networks | bench``.
+"""The command line: ``convlab lab | start | run | progress | interview | doctor | algorithms | ...``.
 
 Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
 """
@@ -6,6 +6,7 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 from __future__ import annotations
 
 import json
+import os
 import reprlib
 import sys
 from pathlib import Path
@@ -172,6 +173,39 @@ def progress(work: Work = None) -> None:
     print(CourseMap(chapters(), Standing(kept.events())))
     if trouble := kept.trouble():
         print(f"convlab: {trouble}", file=sys.stderr)
+
+
+@app.command()
+def interview(
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Only this kind, e.g. flops; by default what is due.")
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(metavar="INTEGER", help="The same drills for the same seed; by default new.")
+    ] = None,
+    count: Annotated[str, typer.Option(metavar="INTEGER", help="How many drills, 1 to 1000.")] = "10",
+    work: Work = None,
+) -> None:
+    """Ask drills with fresh numbers, judge what you type, and remember what you missed."""
+    from convlab.interview import KINDS, terminal
+    from convlab.lessons import progress as memory
+    from convlab.support.checks import check_choice
+    from convlab.support.learners_folder import RECORD
+    from convlab.workspace import folders, notebooks
+
+    if kind is not None:
+        check_choice("--kind", kind, KINDS)
+    first = None if seed is None else _number("--seed", seed, 0, terminal.MOST_SEED)
+    drills = _number("--count", count, 1, 1000)
+    kept, usual = memory.here(), notebooks.ROOT / "work"
+    if work:
+        kept = memory.of(folders.work_folder(work))
+    elif kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
+        kept = memory.of(
+            usual
+        )  # called outside of the learner's folder: the one that `convlab lab` would open
+    if status := terminal.run(kept, kind, first, drills):
+        raise typer.Exit(status)
 
 
 @app.command()

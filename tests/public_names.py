@@ -10,7 +10,7 @@ from types import ModuleType
 
 from numba.core.extending import _Intrinsic
 
-DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".gpu", ".gpu.simulator")
+DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".interview", ".gpu", ".gpu.simulator")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 

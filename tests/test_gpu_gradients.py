@@ -391,7 +391,7 @@ def built(which, tile, arch, dtype="float32", width=4):
     """Return the machine code of a product; dy is read four numbers at a time, where x cannot be."""
     flat = np.zeros(4, dtype)
     if which == "wgrad":
-        kernel = tiled_product(tile, columns_loader, width, width, dtype, w_width=4)
+        kernel = tiled_product(tile, columns_loader, width, width, dtype, w_width=4, slices="both")
         sizes, matrix = columns_shape(LAYER, tile), (0,) * 13
     else:
         kernel = tiled_product(tile, implicit_loader, width, 4, dtype, apart=True)

@@ -214,6 +214,7 @@ def rows() -> dict[str, Call]:
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
+    from convlab.interview import begin, drill
     from convlab.networks import load_model
     from convlab.networks.graph import Node
     from convlab.support.files import data_path
@@ -633,6 +634,9 @@ def rows() -> dict[str, Call]:
     )  # fmt: skip  a note asks for a number
     row("lessons.tutor.hint", name="output_size", named={"name": "exercise"})
     row("lessons.tutor.solution", name="output_size", named={"name": "exercise"})
+    row("interview.coding.begin.begin", name="conv2d_nchw")
+    row("interview.coding.begin.find_the_bug", seed=1, right={"seed": {"0"}})
+    row("interview.coding.timed.give_up", task=Made(lambda: begin("conv2d_nchw")))
     prediction = {
         "name": "a prediction",
         "question": "How many?",
@@ -1005,6 +1009,14 @@ def rows() -> dict[str, Call]:
         ours=["im2row"],
         baselines=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
+    )
+    row("interview.drills.drill", kind="flops", seed=1, right={"seed": WHOLE})
+    row(
+        "interview.history.answer",
+        one=drill("flops", 1),
+        text="1.2 GFLOP",
+        sure=70,
+        right={"text": TEXT, "sure": {"0", "1.5"}},
     )
     row("support.tables.as_text", table=TextTable("a", ("b",), [("c",)]))
     row(

@@ -11,7 +11,7 @@ from convlab.support.units import number_text
 
 
 class Guess(Protocol):
-    """What is drawn of a guess: `sure` in percent, and `right` if it was within a factor of two."""
+    """What is drawn of a guess: `sure` in percent, and `right` if it was near enough."""
 
     @property
     def guess(self) -> float: ...
@@ -23,16 +23,17 @@ class Guess(Protocol):
     def right(self) -> bool: ...
 
 
-def calibration(guesses: Sequence[Guess]) -> Picture:
+def calibration(guesses: Sequence[Guess], what: str = "predictions were within a factor of two") -> Picture:
     """Draw every guess against the truth, and beside it how sure it was against how often that was right.
 
+    `what` says what the title counts. A drill may be within a factor of two and still be wrong.
     A guess where one of the two is not above zero has no place on logarithmic axes: it is counted in words.
     """
     import matplotlib.pyplot as plt
 
     placed = [one for one in guesses if one.guess > 0 < one.actual]
     right = sum(one.right for one in guesses)
-    title = f"{right} of {len(guesses)} predictions were within a factor of two"
+    title = f"{right} of {len(guesses)} {what}"
     with figure_style():
         fig, (left, beside) = plt.subplots(1, 2, figsize=(8, 3.9))
         _draw_guesses(left, placed)

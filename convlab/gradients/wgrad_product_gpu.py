@@ -36,4 +36,5 @@ def run(problem, given, packed, workspace, dw, threads):
     sizes = launch.Sizes(filters, taps, pixels, problem.groups, problem.K, taps, *steps)
     widths = launch.wide(tile.width, channels, x), launch.wide(tile.width, filters, dy)
     map_, partials = shape(problem, tile), workspace.get("partials")
-    launch.run(sizes, tile, parts, columns_loader, widths, map_, (x, x, dy), partials, dw)
+    # "both" in any case: without the division one of the tiles needs more registers than there are on sm_80.
+    launch.run(sizes, tile, parts, columns_loader, widths, map_, (x, x, dy), partials, dw, "both")

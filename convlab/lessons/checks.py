@@ -1,4 +1,4 @@
-"""`check`: is your answer right? and `reveal`: was your prediction?
+"""`check`: is your answer right? (`judge`: is anybody's?) and `reveal`: was your prediction?
 
 Small cases come first, so that the first failure is one you can work out on paper.
 """
@@ -47,10 +47,7 @@ def check(name: str, function: Callable) -> Note:
     """
     check_choice("exercise", name, EXERCISES)
     exercise = EXERCISES[name]
-    if isinstance(exercise, KernelExercise):
-        note = check_kernel(exercise, function)
-    else:
-        note = _check_function(name, exercise, function)
+    note = judge(exercise, function, f'check("{name}", {exercise.solution.__name__})')
     if note.good is not None:
         progress.record("try", name, good=note.good, diagnosis=note.diagnosis)
     stuck = "" if note.good else f'Stuck? `hint("{name}")` helps you on.'
@@ -58,9 +55,25 @@ def check(name: str, function: Callable) -> Note:
     return note
 
 
-def _check_function(name: str, exercise: Exercise, function: Callable) -> Note:
+def judge(exercise: Exercise | KernelExercise, answer: Any, call: str) -> Note:
+    """Try an answer on the cases of any exercise and say how it went; nothing is remembered of it.
+
+    Parameters
+    ----------
+    exercise : Exercise or KernelExercise
+    answer : callable
+        A function or a kernel.
+    call : str
+        How an answer is handed over, for those who hand over something else.
+    """
+    if isinstance(exercise, KernelExercise):
+        return check_kernel(exercise, answer)
+    return _check_function(exercise, answer, call)
+
+
+def _check_function(exercise: Exercise, function: Callable, call: str) -> Note:
     if said := not_a_function(function, exercise):
-        return Note(False, said, f'check("{name}", {exercise.solution.__name__})')
+        return Note(False, said, call)
     outcomes = attempt(function, exercise)
     first = outcomes[0]
     if all(o.got is None and o.error is None for o in outcomes):

@@ -37,6 +37,7 @@ class Guessed:
     """The first guess of a prediction, the one that counts; `sure` in percent.
 
     `noisy`: other programs disturbed what was measured, so that nobody knows how good the guess was.
+    `drill`: it answers a drill of the interview, and `within` says whether that was judged right.
     """
 
     name: str
@@ -44,10 +45,14 @@ class Guessed:
     actual: float
     sure: float
     noisy: bool = False
+    drill: bool = False
+    within: bool = False
 
     @property
     def right(self) -> bool:
-        """Whether it was within a factor of two."""
+        """Whether it was within a factor of two; of a drill, within its own tolerance."""
+        if self.drill:
+            return self.within
         return factor_between(self.guess, self.actual) <= 2
 
 
@@ -88,7 +93,9 @@ class Standing:
         elif event.kind == "guess" and name not in self.guesses:
             guess, actual, sure = (detail.get(each) for each in ("guess", "actual", "sure"))
             if is_number(guess) and is_number(actual) and is_number(sure):
-                self.guesses[name] = Guessed(name, guess, actual, sure, detail.get("noisy") is True)
+                told = {"noisy": detail.get("noisy") is True, "drill": isinstance(detail.get("drill"), str)}
+                within = detail.get("right") is True
+                self.guesses[name] = Guessed(name, guess, actual, sure, **told, within=within)
 
     def of_exercise(self, name: str) -> str:
         """Return "done", "tried" or "not seen"."""
@@ -113,7 +120,10 @@ class Standing:
         guesses = self.judged
         if not guesses:
             return "No prediction was made yet."
-        said = [f"{_of(guesses)} within a factor of two"]
+        drills = [guess for guess in guesses if guess.drill]
+        others = [guess for guess in guesses if not guess.drill]
+        said = [f"{_of(others)} within a factor of two"] if others else []
+        said += [f"{_of(drills)} drills right"] if drills else []
         said += [f"{sure:g} % sure: {_of(rows)} right" for sure, rows in by_sureness(guesses).items()]
         return f"Predictions: {'; '.join(said)}."
 

@@ -95,20 +95,26 @@ class Task:
         """Return an answer that makes these mistakes, or None if they cannot be made together."""
         if len(mistakes) == 1 and callable(mistakes[0].edits):
             return mistakes[0].edits
+        text = self.mistaken(*mistakes)
+        return self.compiled(text, ", ".join(m.name for m in mistakes)) if text else None
+
+    def mistaken(self, *mistakes: Mistake) -> str:
+        """Return the solution's text with these mistakes in it; "" if that is not how they are written."""
         text = self.source
         for mistake in mistakes:
-            edits = {} if callable(mistake.edits) else mistake.edits
-            if any(old not in text for old in edits):
-                return None
-            text = _edited(text, edits)
-        return None if any(callable(m.edits) for m in mistakes) else self._compiled(text, mistakes)
+            if callable(mistake.edits) or any(old not in text for old in mistake.edits):
+                return ""
+            text = _edited(text, mistake.edits)
+        return text
 
-    def _compiled(self, text: str, mistakes: Iterable[Mistake]) -> Callable[..., Any]:
+    def compiled(self, text: str, title: str) -> Callable[..., Any]:
+        """Return the answer whose text this is, in the place of the solution."""
         # The text is known to linecache under its name: the simulator reads a kernel's source.
-        file = f"<{self.solution.__name__}: {', '.join(m.name for m in mistakes)}>"
+        file = f"<{self.solution.__name__}: {title}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         plain = getattr(self.solution, "py_func", self.solution)
         names: dict[str, Any] = dict(plain.__globals__)
+        names.pop(plain.__name__, None)  # a text without it has none
         exec(compile(text, file, "exec"), names)
         return names[plain.__name__]
 

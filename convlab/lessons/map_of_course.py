@@ -52,7 +52,9 @@ class CourseMap:
         key = ", ".join(f"{mark} {state}" for state, mark in STATES.items())
         said = EMPTY if self.standing.is_empty else self.standing.calibration()
         guesses = self.standing.judged
-        chart = calibration(guesses)._repr_html_() if guesses else ""
+        drilled = any(guess.drill for guess in guesses)
+        what = "answers were right" if drilled else "predictions were within a factor of two"
+        chart = calibration(guesses, what)._repr_html_() if guesses else ""
         rules = files("convlab.lessons").joinpath("map_of_course.css").read_text(encoding="utf-8")
         colours = style.css().replace(".convlab", ".cl-course")
         return (

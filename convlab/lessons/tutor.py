@@ -17,13 +17,24 @@ def hint(name: str) -> Note:
         The exercise, e.g. "buffer".
     """
     check_choice("exercise", name, EXERCISES)
-    hints = EXERCISES[name].hints
+    return next_hint(name, EXERCISES[name].hints, f'solution("{name}")')
+
+
+def next_hint(name: str, hints: tuple[str, ...], rest: str) -> Note:
+    """Give the first hint that was not given yet, and remember it; the last again, if there is none.
+
+    Parameters
+    ----------
+    name : str
+        What it is remembered by.
+    hints : tuple of str
+    rest : str
+        The call that shows what no hint gives away.
+    """
     number = min(len(progress.events("hint", name)), len(hints) - 1)
     progress.record("hint", name, number=number + 1)
     left = len(hints) - number - 1
-    more = (
-        f"{left} more: ask again." if left else f'That was the last one. `solution("{name}")` has the rest.'
-    )
+    more = f"{left} more: ask again." if left else f"That was the last one. `{rest}` has the rest."
     return _told(Note(None, f"Hint {number + 1} of {len(hints)}", f"{hints[number]} {more}"))
 
 

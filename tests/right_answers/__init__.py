@@ -1,5 +1,7 @@
 """A second right answer to each exercise, written another way: a file for each notebook.
 
+`coding` has three to each timed task of the interview.
+
 None of them shares code with the library: a check that refuses one of them is too narrow.
 """
 

@@ -20,7 +20,8 @@ matrix is A, and w is B; in the gradient of the weights it is B, and A is the ot
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Annotated, NamedTuple
 
 from convlab.gpu.gemm.outer_product import outer_products, thread_corner
 from convlab.gpu.gemm.tile import Tile
@@ -28,8 +29,12 @@ from convlab.gpu.gemm.tile_io import matrix_rows, stash_rows, stash_turned, stor
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, launch_bounds, number_type, uint32
 from convlab.support.checked import Computed, Count, kept
+from convlab.support.checks import check_choice
 
 STATE = 4  # numbers a loader keeps for each of a thread's rows, and for where it is along K
+
+
+Slices = Annotated[str, partial(check_choice, words=("groups", "parts", "both"))]
 
 
 class Loader(NamedTuple):
@@ -67,6 +72,7 @@ def tiled_product(
     columns: Count = 1,
     w_width: Count | None = None,
     apart: bool = False,
+    slices: Slices = "groups",
 ):
     """Return the kernel(x, table, w, y, shape, matrix).
 
@@ -84,6 +90,9 @@ def tiled_product(
         Numbers of one load of w; by default the tile's.
     apart : bool
         Rows of y do not follow each other: see `tile_io.place_of`.
+    slices : str
+        What blockIdx.z counts: "groups", "parts" of the one group's sums, or "both": a division tells them
+        apart.
 
     Notes
     -----
@@ -131,8 +140,13 @@ def tiled_product(
 
         M, N, K, row_w, row_y, pieces, first, groups = matrix[:8]
         step_x, step_w, step_y, part_k, part_y = matrix[8:13]
-        thread = cuda.threadIdx.x
-        part, group = divmod(cuda.blockIdx.z + first, groups)
+        thread, slice_ = cuda.threadIdx.x, cuda.blockIdx.z + first
+        if slices == "both":
+            part, group = divmod(slice_, groups)
+        elif slices == "parts":
+            part, group = slice_, uint32(0)
+        else:
+            part, group = uint32(0), slice_
         block, strip = cuda.blockIdx.x, cuda.blockIdx.y
         m = block // columns * block_m
         n = (strip * columns + block % columns) * block_n

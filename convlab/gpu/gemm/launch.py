@@ -107,7 +107,9 @@ class Sizes(NamedTuple):
     where: tuple[int, ...] = ()
 
 
-def run(sizes: Sizes, tile: Tile, parts: int, loader, widths, shape, inputs, partials, y) -> None:
+def run(
+    sizes: Sizes, tile: Tile, parts: int, loader, widths, shape, inputs, partials, y, slices=None
+) -> None:
     """Fill y with products; of `multiply` it is what knows no convolution.
 
     Parameters
@@ -122,6 +124,8 @@ def run(sizes: Sizes, tile: Tile, parts: int, loader, widths, shape, inputs, par
     partials
         An array of the device whose numbers suffice for all parts, or None if parts is 1.
     y
+    slices : str, optional
+        Of `tiled_product`; by default what serves.
     """
     dtype = y.dtype.name
     tile.check(dtype)
@@ -130,8 +134,9 @@ def run(sizes: Sizes, tile: Tile, parts: int, loader, widths, shape, inputs, par
     target = y if parts == 1 else partials
     whole = M * row_y if where else y.size  # of a part, whose rows follow each other
     blocks, columns = grid(M, N, tile)
-    (x_width, w_width), apart = widths, bool(where) and parts == 1
-    kernel = tiled_product(tile, loader, x_width, wide(tile.width, N, target), dtype, columns, w_width, apart)
+    (x_width, w_width), apart, y_width = widths, bool(where) and parts == 1, wide(tile.width, N, target)
+    slices = slices or ("groups" if parts == 1 else "parts" if groups == 1 else "both")
+    kernel = tiled_product(tile, loader, x_width, y_width, dtype, columns, w_width, apart, slices)
     arrays = [array.reshape(-1) for array in (*inputs, target)]
     for first in range(0, groups * parts, MOST):
         matrix = M, N, K, row_w, row_y, pieces, first, groups, *steps, pieces * tile.block_k, whole, *where

@@ -1,0 +1,10 @@
+"""Tasks against the clock: a convolution in stages, kernels, and rounds of finding a bug.
+
+Read in this order:
+
+    clock                   how time is kept, whatever is closed meanwhile
+    timed                   a task with its clock
+    tasks/                  the tasks: a file for each
+    bug_rounds, mending     which mistakes of the course make a round, and a round
+    begin                   how they are begun
+"""

@@ -1,0 +1,198 @@
+"""The drills: a thousand of each kind, answered from their own words, and the slips that have a name."""
+
+import re
+from fractions import Fraction
+
+import pytest
+from drill_solver import solve
+from effort import sampled
+
+from convlab import ConvError
+from convlab.interview import KINDS, drill
+from convlab.interview.kind import near
+from convlab.interview.units import BYTE, FLOP, INTENSITY, PERCENT, RATIO, SECOND
+from convlab.lessons.course import chapters
+
+BLOCK = 100
+BLOCKS = [(kind, first) for kind in KINDS for first in range(0, 10 * BLOCK, BLOCK)]
+ROUNDED = {"ridge_point": 0.01, "roof_time": 0.01}  # their questions tell the rates with three digits
+
+
+def notations(one):
+    """Yield ways to write the answer of a drill."""
+    value, unit = one.value, one.about.unit
+    if unit.choices:
+        yield from (word for word, number in unit.choices.items() if number == value)
+        yield f"{one.answer.upper()}-bound."
+        return
+    yield from (f"{value!r}", f" ~ {value:.12g} ", f"{value:.12e}", f"about {value:.12g}", f"= +{value:.12g}")
+    mantissa, exponent = f"{value:.12e}".split("e")
+    yield from (f"{mantissa}x10^{int(exponent)}", f"{mantissa} · 10**{int(exponent)}")
+    if value >= 1e6 and value == int(value):
+        yield from (f"{int(value):,}", f"{int(value):,}".replace(",", " "), f"{int(value):_}")
+    if unit is FLOP:
+        yield from (f"{value / 1e9:.12g} GFLOP", f"{value / 1e6:.12g}M", f"{value / 2e6:.12g} MMACs")
+        yield from (f"{value / 1e9:.12g} billion operations", f"{value / 1e3:.12g} kflops")
+    elif unit is BYTE:
+        yield from (f"{value / 1024**2:.12g} MiB", f"{value / 1e6:.12g} MB", f"{value / 1e9:.12g} gigabytes")
+        yield from (f"{value / 1024:.12g} KiB", f"{8 * value / 1e6:.12g} Mbit", f"{value:.12g} bytes")
+    elif unit is SECOND:
+        yield from (f"{value * 1e3:.12g} ms", f"{value * 1e6:.12g}µs", f"{value * 1e9:.12g} nanoseconds")
+    elif unit is INTENSITY:
+        yield from (f"{value:.12g} FLOP/byte", f"{value / 2:.12g} MACs per byte", f"{value:.12g} flops/B")
+    elif unit is RATIO:
+        exact = Fraction(value).limit_denominator(10**6)
+        yield from (f"{value:.12g}x", f"{value:.12g} ×", f"{100 * value:.12g} %", f"{exact}")
+    elif unit is PERCENT:
+        yield from (f"{value:.12g} %", f"{value:.12g} percent")
+        if value < 100:  # 1 is refused: it may be 1 %
+            yield from (f"{value / 100:.12g}", f"{Fraction(value / 100).limit_denominator(10**6)}")
+    else:
+        yield from (f"{value:.12g} {unit.name}", f"{value / 1000:.12g} k{unit.name}")
+    if value % 1 and "e" not in f"{value:.12g}":
+        written = f"{value:.6f}".replace(".", ",")
+        if near(float(f"{value:.6f}"), value, one.tolerance):
+            yield written
+
+
+def plainly(value, one):
+    """Return a value as plain text in the drill's unit."""
+    unit = one.about.unit
+    return unit.text(value) if unit.choices else f"{value!r} %" if unit is PERCENT else f"{value!r}"
+
+
+@sampled(len(KINDS))
+@pytest.mark.parametrize(("kind", "first"), BLOCKS)
+def test_a_thousand_drills_of_each_kind(kind, first):
+    before = drill(kind, first + BLOCK)
+    for seed in reversed(range(first, first + BLOCK)):
+        one = drill(kind, seed)
+        assert one.question != before.question, seed
+        assert near(solve(kind, one.question), one.value, ROUNDED.get(kind, 1e-12)), one
+        for text in notations(one):
+            assert one.judge(text).good is True, (text, one, one.judge(text))
+        for slip in one.slips:
+            note = one.judge(plainly(slip.value, one))
+            assert note.good is False, (slip, one)
+            assert f"one who {slip.name}. {slip.hint}" in note.diagnosis, (slip, note)
+            assert one.about.unit.text(one.value) not in slip.hint.split(), (slip, one)
+        before = one
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drill_is_the_same_for_its_seed_and_says_how_it_is_answered(kind):
+    one, again = drill(kind, 5), drill(kind, 5)
+    assert (one.question, one.value, one.steps) == (again.question, again.value, again.steps)
+    assert repr(one) == one.question
+    exact = one.tolerance == 0
+    if not one.about.unit.choices:
+        assert ("exact" in one.question) == exact
+        assert (f"within {100 * one.tolerance:g} % counts as right" in one.question) != exact
+    assert one.steps
+    assert all(step.strip() and "\n" not in step for step in one.steps)
+    drill(kind, 2**63 - 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_steps_end_in_the_answer(kind):
+    for seed in range(20):
+        one = drill(kind, seed)
+        last = one.steps[-1].replace(",", "")
+        shown = one.about.unit.text(one.value)
+        numbers = [float(each) for each in re.findall(r"[\d.]*\d", last)]
+        figures = [float(each) for each in re.findall(r"[\d.]*\d", shown.replace(",", ""))]
+        assert shown in one.steps[-1] or any(near(each, numbers[-1], 0.01) for each in figures), one.steps
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_limits_of_the_tolerance(kind):
+    one = drill(kind, 8)
+    if one.about.unit.choices:
+        return
+    unit = " %" if one.about.unit is PERCENT else ""
+    for sign in (1, -1):
+        inside = one.value * (1 + sign * 0.999 * one.tolerance)
+        outside = one.value * (1 + sign * 1.001 * one.tolerance) if one.tolerance else one.value + sign
+        assert one.judge(f"{inside!r}{unit}").good is True
+        assert one.judge(f"{outside!r}{unit}").good is False
+
+
+def test_small_counts_are_exact():
+    drawn = [drill("parameters", seed) for seed in range(200)]
+    assert {one.tolerance == 0 for one in drawn} == {True, False}
+    assert all((one.tolerance == 0) == (one.value < 1000) for one in drawn)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("flops", "counts a multiply-add as one operation"),
+        ("flops", "forgets the batch"),
+        ("flops", "forgets the groups"),
+        ("flops", "takes the stride along one axis only"),
+        ("output_size", "rounds the output size up"),
+        ("output_size", "forgets the padding"),
+        ("im2col_bytes", "counts numbers, not bytes"),
+        ("im2col_bytes", "counts bits"),
+        ("im2col_bytes", "is a step of the prefixes off"),
+        ("im2col_ratio", "turns the ratio round"),
+        ("table_bytes", "takes MB for MiB"),
+        ("table_bytes", "takes kB for KiB"),
+        ("table_bytes", "makes a table for each picture"),
+        ("winograd_saving", "forgets that tiles hang over the edge"),
+        ("halo_rows", "counts one side only"),
+        ("sectors", "forgets where the first lane begins"),
+        ("occupancy", "looks at the threads alone"),
+        ("roof_time", "takes the shorter of two times"),
+        ("wire_bytes", "goes round once"),
+    ],
+)
+def test_the_usual_slips_are_known(kind, name):
+    """Where a slip is told apart from the answer it is known; among forty drills there is one."""
+    assert any(slip.name == name for seed in range(40) for slip in drill(kind, seed).slips)
+
+
+def test_mib_for_mb_is_seen_in_what_is_typed():
+    one = next(one for seed in range(99) if (one := drill("table_bytes", seed)).value > 2 * 1024**2)
+    note = one.judge(f"{one.value / 1e6:.9g} MiB")
+    assert note.good is False
+    assert "takes MB for MiB" in note.diagnosis
+    assert one.judge(f"{one.value / 1e6:.9g} MB").good is True
+
+
+def test_what_is_not_understood_is_not_judged():
+    one = drill("im2col_bytes", 0)
+    for text, said in {
+        "": "Nothing was typed.",
+        "12 ms": "`ms` measures time; asked is memory.",
+        "-3": "below zero",
+        "<script>alert(1)</script>": "does not begin with a number",
+        "9" * 500: "a text of 500 characters",
+    }.items():
+        note = one.judge(text)
+        assert note.good is None
+        assert said in note.body
+        assert "Answer in bytes" in note.body
+        assert "<script" not in note._repr_html_()
+
+
+@pytest.mark.parametrize("text", [None, 3, 1.5, b"3", ["3"]])
+def test_an_answer_is_text(text):
+    with pytest.raises(ConvError, match="text"):
+        drill("flops", 0).judge(text)
+
+
+def test_what_there_is_to_read_is_there():
+    there = {chapter.number: {*chapter.exercises, *chapter.predictions} for chapter in chapters()}
+    for kind in KINDS.values():
+        assert kind.read
+        assert all(name in there[notebook] for notebook, name in kind.read), kind
+
+
+def test_the_right_answer_shows_the_arithmetic_and_a_wrong_one_does_not():
+    one = drill("flops", 3)
+    assert one.judge(str(one.answer)).code == "\n".join(one.steps)
+    wrong = one.judge(repr(3.3 * one.value))
+    assert (wrong.good, wrong.code) == (False, "")
+    assert one.about.unit.text(one.value) not in repr(wrong)
+    assert "too much" in wrong.body
