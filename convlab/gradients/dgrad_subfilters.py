@@ -129,6 +129,7 @@ def run(problem, given, plans, workspace, dx, threads):
 
 
 def _begin(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return as much of the beginning of a flat array as a shape takes, in that shape."""
     return array[: prod(shape)].reshape(shape)
 
 

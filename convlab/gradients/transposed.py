@@ -79,7 +79,7 @@ def conv_transpose2d(
     >>> conv_transpose2d(x, w, stride=2)[0, 0, :, 0]  # where windows overlap there is more: a checkerboard
     array([1., 1., 2., 1., 2., 1., 1.], dtype=float32)
     """
-    posing, there = (x, w), False
+    posing, there = (x, w), False  # what has their shapes and dtypes; whether x lies on the device
     if choose_backend(backend) == "gpu":
         from convlab.gpu.device import current
 
