@@ -524,8 +524,10 @@ def test_pixels_that_a_transform_would_spread_are_seen():
     (dy, w), _ = operands("dgrad", problem)
     dy[0, 20, 20, 0] = np.inf
     plan = plan_dgrad(problem, w, algorithm="flipped", backend="cpu")
-    with pytest.warns(RuntimeWarning, match="this plan chose winograd"):
+    said = r"this plan chose winograd_\w+ by itself, and dy holds .* algorithm='implicit_gemm' does not mix"
+    with pytest.warns(RuntimeWarning, match=said) as caught:
         plan(dy)
+    assert caught[0].filename == __file__  # the line that called the plan
     found = dgrad(problem, dy, w, algorithm="flipped", backend="cpu")
     assert np.isfinite(found).sum() == found.size - 9 * problem.C
 
@@ -609,13 +611,14 @@ def test_transposed_convolution_scatters(data):
         ({"output_padding": 2}, r"output_padding\[0\]=2; expected less than the stride \(2\) or the dil"),
         ({"output_padding": (0, 3), "dilation": (1, 3)}, r"output_padding\[1\]=3"),
         ({"padding": "same"}, "padding='same'; expected numbers"),
+        ({"stride": 1 << 30}, rf"P would be \d+; expected {(1 << 31) - 1} at most"),
         ({"padding": 9}, "P would be -12: the windows cover 6 pixels, the padding takes 9 . 9 away"),
         ({"groups": 3}, "groups=3 does not divide C=4"),
         ({"w": np.ones((3, 2, 2, 1), "f4")}, r"w has 3 input channels \(axis 0\), x has C=4"),
         ({"w": np.ones((4, 2, 2, 1))}, "w has dtype float64; expected float32"),
         ({"bias": np.ones(2, "f4")}, r"bias has shape \(2,\); expected \(K,\) = \(5,\)"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_what_is_wrong_with_a_transposed_convolution_is_named(change, message):
     given = {"x": np.ones((1, 3, 3, 4), "f4"), "w": np.ones((4, 2, 2, 5), "f4"), "stride": 2} | change

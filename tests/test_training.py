@@ -488,6 +488,10 @@ def test_the_bar_counts_epochs_goes_away_at_a_stop_and_goes_on_where_it_was(monk
     del stop
     training.run()
     assert told[2:] == [([1], "training: epochs", True), "away"]
+    end = bits(training.network)
+    with pytest.raises(ConvError, match=f"all {training.steps} steps are done; expected a new Training"):
+        training.take_step()
+    assert bits(training.network) == end
 
 
 # -- bad input ---------------------------------------------------------------------------------------------
@@ -566,8 +570,10 @@ def test_what_fits_no_layer_is_refused():
         Sequential(conv=conv, dense=Dense((2, 2, 3), 10))
     with pytest.raises(ConvError, match=r"relu2 is the layer relu1; expected one that keeps its own array"):
         Sequential(conv=conv, relu1=relu, relu2=relu)
-    with pytest.raises(ConvError, match="nodes have none that makes x; expected all, from the input on"):
-        checkpointing(small().nodes(1)[1:], 2)
+    nodes = small().nodes(1)
+    for some in (nodes[1:], nodes[1:] + nodes[:1]):  # x is missing, or comes too late
+        with pytest.raises(ConvError, match="none that makes x before conv; expected all, from the input on"):
+            checkpointing(some, 2)
     network = small()
     with pytest.raises(ConvError, match="parameters are 3 arrays; expected 4"):
         network.load(network.parameters[:3])

@@ -282,8 +282,8 @@ def rows() -> dict[str, Call]:
     row("problem.ConvProblem.of", ConvProblem.of, x=x, w=w)
     row("problem.ConvProblem.inside", problem.inside, r=0, s=0, right={"r": {"0"}, "s": {"0"}})
     first = convlab.ALGORITHMS["im2row"]
-    row("algorithms.spec.Algorithm.supports", first.supports, problem=problem)
-    row("algorithms.spec.Algorithm.form", first.form, backend="numpy")
+    row("algorithms.spec.Served.supports", first.supports, problem=problem)
+    row("algorithms.spec.Served.form", first.form, backend="numpy")
     for name in ("cost", "workspace_bytes"):
         row(
             f"algorithms.spec.Algorithm.{name}",

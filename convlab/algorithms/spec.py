@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from convlab.support.checked import Threads, checked
 
 WEIGHTS = Formula("K*R*S*C/G * b")
 DIRECT_FLOPS = Formula("2 * N*P*Q * K * R*S*C/G")
+FormT = TypeVar("FormT")
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,34 @@ class Mixing(NamedTuple):
     growth: float
 
 
+class Served(Generic[FormT]):
+    """What is asked of each algorithm, forward or backward: does it serve, and by which form?"""
+
+    name: str
+    forms: dict[str, FormT]
+    refuses: Callable[[ConvProblem], str | None]
+
+    @checked
+    def supports(self, problem: ConvProblem) -> str | None:
+        """Return None if the algorithm serves `problem`, else the reason why not."""
+        return self.refuses(problem)
+
+    def form(self, backend: str = "auto") -> FormT:
+        """Return the form that runs on `backend`.
+
+        Raises
+        ------
+        ConvError
+            If there is no such backend, or no form for it.
+        """
+        name = choose_backend(backend)
+        if name not in self.forms:
+            raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
+        return self.forms[name]
+
+
 @dataclass(frozen=True)
-class Algorithm:
+class Algorithm(Served[Form]):
     """One way to compute a convolution.
 
     Attributes
@@ -159,24 +186,6 @@ class Algorithm:
     flops: Formula = field(default=DIRECT_FLOPS, repr=False)
     rounding: float = field(default=1.0, repr=False)
     mixing: Callable[[ConvProblem], Mixing] | None = field(default=None, repr=False)
-
-    @checked
-    def supports(self, problem: ConvProblem) -> str | None:
-        """Return None if the algorithm serves `problem`, else the reason why not."""
-        return self.refuses(problem)
-
-    def form(self, backend: str = "auto") -> Form:
-        """Return the form that runs on `backend`.
-
-        Raises
-        ------
-        ConvError
-            If there is no such backend, or no form for it.
-        """
-        name = choose_backend(backend)
-        if name not in self.forms:
-            raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
-        return self.forms[name]
 
     @checked
     def cost(self, problem: ConvProblem, backend: str = "auto", threads: Threads = 1) -> Cost:

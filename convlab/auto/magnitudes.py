@@ -53,10 +53,12 @@ def of_weights(problem: ConvProblem, algorithm: Algorithm, w: np.ndarray) -> tup
     return largest, None
 
 
-def of_pixels(problem: ConvProblem, algorithm: Algorithm, x: np.ndarray, weight: float) -> str | None:
+def of_pixels(
+    problem: ConvProblem, algorithm: Algorithm, x: np.ndarray, weight: float, name: str = "x"
+) -> str | None:
     """Return why a transform is not safe with these pixels, or None; `weight` is the largest weight."""
     largest, lost = _largest(x), _lost(problem, algorithm)
-    if found := _out_of_range("x", largest, weight, problem, algorithm):
+    if found := _out_of_range(name, largest, weight, problem, algorithm):
         return found
     floor = _smallest(problem, algorithm) / min(weight, 1.0) if weight else 0.0
     if _reach(x, problem.groups, max(lost * largest, floor)):
@@ -73,7 +75,7 @@ def of_pixels(problem: ConvProblem, algorithm: Algorithm, x: np.ndarray, weight:
     if bad.size:
         some = windows[windows > 0]
         bad = bad[bad >= np.partition(some, some.size // FEW)[some.size // FEW]]
-    return f"x has windows that are {_times(largest, bad)} smaller than others" if bad.size else None
+    return f"{name} has windows that are {_times(largest, bad)} smaller than others" if bad.size else None
 
 
 def _out_of_range(name, size, other, problem, algorithm) -> str | None:

@@ -33,6 +33,32 @@ class Chosen(NamedTuple):
     on_first_x: Callable[[ConvProblem, np.ndarray], None] | None = None
 
 
+def look_at(
+    weight: float,
+    chosen: Algorithm,
+    backend: str,
+    threads: int,
+    problem: ConvProblem,
+    x: np.ndarray,
+    *,
+    name: str = "x",
+    instead: str = "",
+    depth: int = 3,
+) -> None:
+    """Warn if "auto" would have taken another algorithm, had it seen x; `weight` is the largest one.
+
+    Who called a plan `depth` calls ago knows x by another name, perhaps, and other algorithms `instead`.
+    """
+    if found := magnitudes.of_pixels(problem, chosen, x, weight, name):
+        instead = instead or fastest(problem, backend, threads, Memory(), transforms=False)[0].name
+        warnings.warn(
+            f"this plan chose {chosen.name} by itself, and {found}; "
+            f"a plan with algorithm={instead!r} does not mix pixels",
+            RuntimeWarning,
+            stacklevel=depth,
+        )
+
+
 def choose(
     problem: ConvProblem,
     wanted: str | Algorithm,
@@ -43,11 +69,13 @@ def choose(
     x: np.ndarray | None = None,
     *,
     include_packing: bool = False,
+    look: Callable[..., None] = look_at,
 ) -> Chosen:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
     If x (N, H, W, C) is known, "auto" gives no numbers to a transform that would be lost in it. With
-    `include_packing` it will run once: the best is the one that packs w and runs in the least time.
+    `include_packing` it will run once: the best is the one that packs w and runs in the least time. `look` is
+    what the plan's first x is shown to, if x is not known.
 
     Raises
     ------
@@ -71,19 +99,7 @@ def choose(
         plain, _ = fastest(problem, backend, threads, memory, include_packing, transforms=False)
         why = f"it is the best that is no transform; {best.name} is passed over: {found}"
         return Chosen(plain, why)
-    return Chosen(best, why, partial(_look_at, weight, best, backend, threads) if x is None else None)
-
-
-def _look_at(weight: float, chosen: Algorithm, backend: str, threads: int, problem: ConvProblem, x) -> None:
-    """Warn if "auto" would have taken another algorithm, had it seen x; `weight` is the largest one."""
-    if found := magnitudes.of_pixels(problem, chosen, x, weight):
-        other, _ = fastest(problem, backend, threads, Memory(), transforms=False)
-        warnings.warn(
-            f"this plan chose {chosen.name} by itself, and {found}; "
-            f"a plan with algorithm={other.name!r} does not mix pixels",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+    return Chosen(best, why, partial(look, weight, best, backend, threads) if x is None else None)
 
 
 def fastest(

@@ -50,9 +50,8 @@ def run(problem, given, w, workspace, dx, threads):
             for c in range(0, C, block_n):
                 channels, sums = slice(c, min(c + block_n, C)), 0  # (block_m, block_n)
                 for r, s, k in _blocks(block_k, *columns):
-                    d = taken(
-                        dy, index.dy_at(m[:, None], (r * problem.S + s) * K + k, g)
-                    )  # (block_m, block_k)
+                    j = (r * problem.S + s) * K + k  # (block_k,)
+                    d = taken(dy, index.dy_at(m[:, None], j, g))  # (block_m, block_k)
                     sums = sums + d @ w[g * K + k, r, s, channels]
                 out[m, g * C + c : g * C + channels.stop] = sums
 

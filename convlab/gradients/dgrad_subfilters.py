@@ -29,7 +29,7 @@ import numpy as np
 from convlab.algorithms.spec import Algorithm
 from convlab.algorithms.spec import Form as ForwardForm
 from convlab.auto.predict import phases_of
-from convlab.auto.select import choose, fastest
+from convlab.auto.select import choose, fastest, look_at
 from convlab.cost.formula import Formula
 from convlab.cost.phases import Phase, packing, stream
 from convlab.gradients.phases import clear_unreached, in_order, macs, parts, strided, turned
@@ -38,6 +38,8 @@ from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 
+# A plan's first dy, once it has come through seven calls to a convolution inside.
+LOOK_AT_DY = partial(look_at, name="dy", instead="implicit_gemm", depth=7)
 ZEROS_INSERTED = Formula("N*H*W * C * R*S * K/G")  # multiply-adds, for comparison
 
 
@@ -98,7 +100,8 @@ def pack(backend, problem, w, threads, before=None, dy=None) -> list[Plan]:
     for i, (part, rows, cols) in enumerate(parts(problem)):
         filters = turned(problem, w[:, strided(rows.taps), strided(cols.taps)])
         lines = None if dy is None else dy[:, strided(rows.lines), strided(cols.lines)]
-        chosen = choose(part, "auto", backend, threads, Memory(), filters, lines, include_packing=True)
+        how = backend, threads, Memory(), filters, lines
+        chosen = choose(part, "auto", *how, include_packing=True, look=LOOK_AT_DY)
         if chosen.algorithm.mixing:
             filters = in_order(filters)  # a transform reads them more than once
         old = before[i] if before else None
@@ -126,6 +129,7 @@ def run(problem, given, plans, workspace, dx, threads):
 
 
 def _begin(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return as much of the beginning of a flat array as a shape takes, in that shape."""
     return array[: prod(shape)].reshape(shape)
 
 

@@ -71,7 +71,7 @@ class DgradMap:
         stride, corner, dilation = (pair[axis] for pair in self.problem.geometry)
         line, between = divmod(pixel + corner - tap * dilation, stride)  # rounds down, below 0 too
         there = (between == 0) & (line >= 0) & (line < self.problem.y_shape[1 + axis])
-        return line * there - (1 - there)
+        return line * there - (1 - there)  # works for integers and arrays alike
 
     def dy_at(self, m, j, group: int = 0):
         """Return where in flat dy cell (m, j) lies; -1 if it is a zero."""

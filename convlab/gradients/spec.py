@@ -16,11 +16,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from convlab.algorithms.spec import Cost
-from convlab.backends import choose_backend
+from convlab.algorithms.spec import Cost, Served
 from convlab.cost.formula import Formula
 from convlab.cost.phases import NOTHING, Phase
-from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Threads, checked
@@ -94,7 +92,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Served[Form]):
     """One way to compute a gradient of a convolution.
 
     Attributes
@@ -117,24 +115,6 @@ class Gradient:
     forms: dict[str, Form] = field(repr=False)
     refuses: Callable[[ConvProblem], str | None] = field(default=lambda problem: None, repr=False)
     macs: Callable[[ConvProblem], int] = field(default=lambda problem: problem.macs, repr=False)
-
-    @checked
-    def supports(self, problem: ConvProblem) -> str | None:
-        """Return None if the algorithm serves `problem`, else the reason why not."""
-        return self.refuses(problem)
-
-    def form(self, backend: str = "auto") -> Form:
-        """Return the form that runs on `backend`.
-
-        Raises
-        ------
-        ConvError
-            If there is no such backend, or no form for it.
-        """
-        name = choose_backend(backend)
-        if name not in self.forms:
-            raise UnsupportedError(f"algorithm={self.name!r} has no form for backend={name!r}")
-        return self.forms[name]
 
     @checked
     def workspace_bytes(self, problem: ConvProblem, backend: str = "auto", threads: Threads = 1) -> int:

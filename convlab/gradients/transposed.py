@@ -79,7 +79,7 @@ def conv_transpose2d(
     >>> conv_transpose2d(x, w, stride=2)[0, 0, :, 0]  # where windows overlap there is more: a checkerboard
     array([1., 1., 2., 1., 2., 1., 1.], dtype=float32)
     """
-    posing, there = (x, w), False
+    posing, there = (x, w), False  # what has their shapes and dtypes; whether x lies on the device
     if choose_backend(backend) == "gpu":
         from convlab.gpu.device import current
 
@@ -119,11 +119,8 @@ def _problem(x, w, stride, padding, output_padding, dilation, groups) -> ConvPro
         check_axes(name, array, axes)
         if not array.size:
             raise ShapeError(f"{name} has shape {array.shape}; expected at least one number")
-    (N, *sizes, C), (channels, *taps, filters), groups = (
-        x.shape,
-        w.shape,
-        check_whole("groups", groups, 1, LARGEST),
-    )
+    (N, *sizes, C), (channels, *taps, filters) = x.shape, w.shape
+    groups = check_whole("groups", groups, 1, LARGEST)
     if channels != C:
         raise ShapeError(f"w has {channels} input channels (axis 0), x has C={C} (axis 3)")
     if C % groups:
@@ -148,5 +145,7 @@ def _problem(x, w, stride, padding, output_padding, dilation, groups) -> ConvPro
                 f"{' + '.join(map(str, padding[axis]))} away, output_padding adds {extra}; "
                 f"expected {letter} >= 1"
             )
+        if shape[axis] > LARGEST:
+            raise ShapeError(f"{letter} would be {shape[axis]}; expected {LARGEST} at most")
     (P, Q), (R, S) = shape, taps
     return ConvProblem(N, P, Q, filters * groups, C, R, S, stride, padding, dilation, groups, x.dtype.name)

@@ -97,7 +97,7 @@ EXERCISE = Exercise(
             "moves a place before the first pixel to pixel 0",
             {_INSIDE: "place = max(place, 0)\n            if place < W:"},
             "What falls on padding belongs to no pixel, and to pixel 0 no more than to any other. A "
-            "framework's gradient did this, too (Paddle, issue 75141): only the border is wrong then.",
+            "framework's gradient did this, too (Paddle, pull request 75141): only the border is wrong then.",
         ),
         Mistake(
             "moves places beside the picture to its edge",

@@ -94,6 +94,12 @@ EXERCISE = Exercise(
             "is the last one.",
         ),
         Mistake(
+            "turns the filter from the first tap on, and takes every `stride`-th then",
+            {_DENSE: "w[r:, s:][::-1, ::-1][::stride, ::stride]", _TURNED: "dense"},
+            "Turned, it begins with the last tap, and that may belong to another phase. Take the taps first, "
+            "then turn them.",
+        ),
+        Mistake(
             "forgets the padding",
             {_PHASE: "row, col"},
             "Pixel 0 of the picture is place `padding` of what the windows walk over: that shifts all "

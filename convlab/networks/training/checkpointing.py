@@ -63,20 +63,24 @@ def checkpointing(nodes: Filled[Sequence[Node]], every: Count) -> Checkpoints:
     ConvError
         If a node reads what none before it makes.
     """
-    last, by_name = last_reads(nodes), {node.name: node for node in nodes}
-    if strange := [name for node in nodes for name in node.inputs if name not in by_name]:
-        raise ParameterError(f"nodes have none that makes {strange[0]}; expected all, from the input on")
+    last, by_name = last_reads(nodes), dict[str, Node]()
+    for node in nodes:
+        if strange := [name for name in node.inputs if name not in by_name]:
+            raise ParameterError(
+                f"nodes have none that makes {strange[0]} before {node.name}; expected all, from the input on"
+            )
+        by_name[node.name] = node
     crossing: set[str] = set()  # the cuts so far
     most = repeated = 0
     for begin in range(1, len(nodes), every):
         end = begin + every
-        across = _crossing(nodes, last, begin)
+        across = _crossing(nodes, last, begin)  # into this piece
         crossing |= across
         needed = {name for node in nodes[begin:end] for name in _needs(node)}
         most = max(most, sum(by_name[name].nbytes for name in crossing | needed))
         if end < len(nodes):
-            there = across | _crossing(nodes, last, end)
-            again = needed - there
+            there = across | _crossing(nodes, last, end)  # kept, whatever the piece needs
+            again = needed - there  # and what that is made of, from the last node back
             for node in reversed(nodes[begin:end]):
                 if node.name in again:
                     again |= set(node.inputs) - there
@@ -160,7 +164,7 @@ class Checkpointed(Sequential):
 
 def _again(piece: Sequence[Layer], x: np.ndarray, y: np.ndarray) -> None:
     """Have the layers of a piece keep what they need, given its input and its output; run what must run."""
-    final, must = piece[-1], 0  # so many layers
+    final, must = piece[-1], 0  # the first `must` layers run; what the others keep is there then
     for place, layer in enumerate(piece):
         if layer.keeps == "input":
             must = place

@@ -133,9 +133,11 @@ class Training:
         Raises
         ------
         ConvError
-            As `run`.
+            As `run`, or if all steps are done.
         """
         step, parameters, velocity = self._state
+        if step >= self.steps:  # from here on the rate would be below 0, and the way lead uphill
+            raise ParameterError(f"all {step} steps are done; expected a new Training to go on")
         self.network.load(parameters)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
             gradients, rate = self._gradients(step), self.rate * (1 - step / self.steps)

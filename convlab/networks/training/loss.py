@@ -14,7 +14,7 @@ import numpy as np
 from convlab.errors import ArrayError, ParameterError
 from convlab.support.checks import check_array, check_axes
 
-INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (64, 32, 16, 8))
 
 
 class SoftmaxCrossEntropy:
