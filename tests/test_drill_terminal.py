@@ -147,7 +147,10 @@ def test_ctrl_c_loses_nothing_wherever_it_comes(tmp_path, monkeypatch, capsys, t
 def test_ctrl_c_ends_the_command_in_words(tmp_path):
     command = [sys.executable, "-m", "convlab", "interview", "--kind", "flops", "--work", str(tmp_path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:
+    options = {"env": os.environ | {"PYTHONUNBUFFERED": "1"}}
+    if sys.platform != "win32":  # what is started in the background ignores Ctrl-C, and so do its children
+        options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, **pipes, **options) as process:
         process.stdin.write("12\n50\n")
         process.stdin.flush()
         for line in process.stdout:
