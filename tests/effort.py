@@ -1,8 +1,9 @@
 """How much of each test is run: all of it, or the short form that a learner's `python3 lab.py test` takes.
 
 Every kind of check is made in both. The short form takes fewer random problems, and of a costly table of
-cases some; it leaves out what drives a browser, and what tests the tools of the workshop. It is taken where
-all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
+cases some; it leaves out what drives a browser, and what tests the set-up and the tools of the workshop. It
+is taken where all tests are asked for, without `--all`; the tests of a file that is named are always run
+whole.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import sampled
 
 import convlab.backends
 import convlab.machine.facts
@@ -274,6 +275,7 @@ def test_other_doors(call, words):
         assert word in str(caught.value)
 
 
+@sampled(10)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 def test_a_plan_is_its_own(algorithm, backend):
@@ -372,6 +374,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
         assert words in str(caught.value)
 
 
+@sampled(5)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_limit_is_exact(monkeypatch, algorithm):
     """A plan is made with exactly the bytes it needs, and refused with one byte less."""

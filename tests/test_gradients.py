@@ -126,7 +126,7 @@ def check(which, problem, seed=0, **choices):
 
 
 @form
-@sampled(150)
+@sampled(40)
 @case
 def test_agrees_with_the_definition(which, algorithm, backend, problem):
     if refused := TABLES[which][algorithm].supports(problem):
@@ -149,6 +149,7 @@ def test_agrees_on_random_problems(which, algorithm, backend, data):
     check(which, problem, problem.macs, algorithm=algorithm, backend=backend, threads=threads)
 
 
+@sampled(5)
 @form
 def test_more_than_a_tile_and_a_part(which, algorithm, backend):
     check(which, served(which, algorithm), algorithm=algorithm, backend=backend, threads=3)
@@ -180,6 +181,7 @@ for problem in (LARGE, few, replace(LARGE, C=64, K=64, groups=2), replace(LARGE,
 """
 
 
+@sampled(1)
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_weights_gradient_is_the_same_to_the_last_bit(threads):
     """From run to run, and for any number of threads: cut along columns, filters or channels."""

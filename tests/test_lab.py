@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 LAB = Path(__file__).resolve().parents[1] / "lab.py"
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins are shell scripts")
+pytestmark = [
+    pytest.mark.workshop,  # who runs the tests has been set up
+    pytest.mark.skipif(os.name == "nt", reason="the stand-ins are shell scripts"),
+]
 
 # Both write down how they are called. `uv venv` leaves the stand-in for Python in the new environment, and
 # `uv pip install` leaves of each package what an installer writes last; with CUT it is stopped at that one.
