@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import CASES, FORMS, arrays, assert_close, problems, serving
-from effort import examples
+from effort import examples, sampled
 from hypothesis import HealthCheck, given, seed, settings, strategies
 
 import convlab
@@ -29,6 +29,7 @@ def close(y, x, w, problem, bias, algorithm):
     assert_close(y, x, w, problem, bias, algorithm, ALGORITHMS[algorithm].rounding)
 
 
+@sampled(400)
 @form
 @case
 def test_agrees_with_the_reference(algorithm, backend, problem):
@@ -183,6 +184,7 @@ def test_scratch_is_what_a_run_writes_before_it_reads_it(algorithm, backend):
     assert harmless - harmful == set(declared), "what no run reads before it writes is declared"
 
 
+@sampled(14)
 @form
 def test_inputs_of_every_kind(algorithm, backend):
     problem = serving(algorithm, (CASES["different strides"], *CASES.values()))[0]

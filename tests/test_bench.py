@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import CASES
+from effort import sampled
 from typer.testing import CliRunner
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, plan
@@ -75,6 +76,7 @@ def convlab(*arguments):
 # -- the command -------------------------------------------------------------------------------------------
 
 
+@sampled(0)  # every part, every candidate
 def test_a_whole_run(tiny, tmp_path):
     path = tmp_path / "deep" / "run.csv"
     done = convlab("--save", path)
