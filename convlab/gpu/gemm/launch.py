@@ -189,7 +189,9 @@ def add_up(dtype: str, apart: bool):
             total = number(0)
             for part in range(parts):
                 total += partials[part * size + i]
-            row = i // row_y
-            y[place(row, row_y, where) + i - row * row_y] = total
+            if apart:
+                row = i // row_y
+                i += place(row, row_y, where) - row * row_y
+            y[i] = total
 
     return reduction

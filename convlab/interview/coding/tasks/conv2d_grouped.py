@@ -74,11 +74,7 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("flips the filter", {"w[k],": "w[k, :, ::-1, ::-1],"}, FLIPPED),
         Mistake("ignores the padding", {"2 * padding": "0", PAD: "0"}, UNPADDED),
-        Mistake(
-            "puts the zeros below and on the right only",
-            {"(padding, padding), (padding, padding)": "(0, 2 * padding), (0, 2 * padding)"},
-            ONE_SIDED,
-        ),
+        ONE_SIDED,
         Mistake(
             "ignores the stride",
             {"// stride": "// 1", _CORNER: "h, v = p, q"},

@@ -6,14 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convlab.interview.coding.tasks.cases import (
-    convolutions,
-    convolved,
-    looped,
-    most_bytes,
-    pictures,
-    taps_of,
-)
+from convlab.interview.coding.tasks.cases import convolved, looped, most_bytes, pictures
 from convlab.interview.coding.tasks.conv2d_nchw import (
     EDGE,
     EVERY_AXIS,
@@ -23,8 +16,9 @@ from convlab.interview.coding.tasks.conv2d_nchw import (
     SAME,
     SIZE,
     UNPADDED,
+    asked,
 )
-from convlab.lessons.exercise import Exercise, Mistake
+from convlab.lessons.exercise import Mistake
 from convlab.support.units import bytes_text
 
 TIMES = 6  # what x takes may be held so many times, y among it
@@ -69,8 +63,7 @@ def _lean(function: Callable) -> str:
     return ""
 
 
-EXERCISE = Exercise(
-    notebook="18",
+EXERCISE = asked(
     statement=f"{SAME} In little memory: with K = C and a filter of {_R} x {_S} the matrix of im2col takes "
     f"{_R * _S} times what x takes. Yours may hold {TIMES} times as much at once, y and all else together. "
     "Loops over pictures, rows and taps may stay; none over columns, channels or filters.",
@@ -86,21 +79,13 @@ EXERCISE = Exercise(
         "For every picture and (r, s): y[n] += (w[:, :, r, s] @ image[:, r : r + P, s : s + Q].reshape(C, P "
         "* Q)).reshape(K, P, Q).",
     ),
-    cases=convolutions,
-    answer=convolved,
-    shapes={"x": "NCHW", "w": "KCRS", "return": "NKPQ"},
-    window=taps_of,
     method=_lean,
     mistakes=(
         Mistake("flips the filter", {"w[:, :, r, s]": "w[:, :, R - 1 - r, S - 1 - s]"}, FLIPPED),
         Mistake("ignores the padding", {PAD: "0"}, UNPADDED),
-        Mistake(
-            "puts the zeros below and on the right only",
-            {"(padding, padding), (padding, padding)": "(0, 2 * padding), (0, 2 * padding)"},
-            ONE_SIDED,
-        ),
-        Mistake("pads pictures and channels, too", {f", {PAD}": ", padding"}, EVERY_AXIS),
-        Mistake("repeats the edge where zeros should be", {PAD: f'{PAD}, "edge"'}, EDGE),
+        ONE_SIDED,
+        EVERY_AXIS,
+        EDGE,
         Mistake("has a row and a column too few", {"- R + 1": "- R", "- S + 1": "- S"}, SIZE),
         Mistake("keeps the last tap only", {"out += (": "out[:] = ("}, "Every tap *adds* to the output."),
         Mistake(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from convlab.interview.coding.tasks.cases import convolutions, convolved, taps_of
@@ -26,9 +28,6 @@ PAD = "((0, 0), (0, 0), (padding, padding), (padding, padding))"
 
 FLIPPED = "That is the mathematician's convolution. In a network the filter lies on the picture as it is."
 UNPADDED = "Rows and columns of zeros belong around the picture, and the output grows by them."
-ONE_SIDED = "Half of the border lies above and on the left: the first window begins outside of the picture."
-EVERY_AXIS = "`np.pad` with one number pads every axis. Only the two of the picture get zeros."
-EDGE = "Outside of the picture there are zeros, whatever stands at its edge."
 SIZE = "From the first place of a window of R rows to the last it is H + 2*padding - R steps. And places?"
 
 SAME = (
@@ -37,8 +36,33 @@ SAME = (
     "on every side."
 )
 
-EXERCISE = Exercise(
+ONE_SIDED = Mistake(
+    "puts the zeros below and on the right only",
+    {"(padding, padding), (padding, padding)": "(0, 2 * padding), (0, 2 * padding)"},
+    "Half of the border lies above and on the left: the first window begins outside of the picture.",
+)
+EVERY_AXIS = Mistake(
+    "pads pictures and channels, too",
+    {f", {PAD}": ", padding"},
+    "`np.pad` with one number pads every axis. Only the two of the picture get zeros.",
+)
+EDGE = Mistake(
+    "repeats the edge where zeros should be",
+    {PAD: f'{PAD}, "edge"'},
+    "Outside of the picture there are zeros, whatever stands at its edge.",
+)
+
+# The same convolution is asked for again and again, each time with something more.
+asked = partial(
+    Exercise,
     notebook="18",
+    cases=convolutions,
+    answer=convolved,
+    shapes={"x": "NCHW", "w": "KCRS", "return": "NKPQ"},
+    window=taps_of,
+)
+
+EXERCISE = asked(
     statement=f"{SAME} Any way that is right will do.",
     solution=conv2d,
     why="First the sizes, aloud; then four loops over the outputs and three over what each of them sums up. "
@@ -49,20 +73,12 @@ EXERCISE = Exercise(
         "column q of the padded picture.",
         "Over n, k, p, q and then c, r, s: y[n, k, p, q] += padded[n, c, p + r, q + s] * w[k, c, r, s].",
     ),
-    cases=convolutions,
-    answer=convolved,
-    shapes={"x": "NCHW", "w": "KCRS", "return": "NKPQ"},
-    window=taps_of,
     mistakes=(
         Mistake("flips the filter", {"w[k, c, r, s]": "w[k, c, R - 1 - r, S - 1 - s]"}, FLIPPED),
         Mistake("ignores the padding", {"2 * padding": "0", PAD: "0"}, UNPADDED),
-        Mistake(
-            "puts the zeros below and on the right only",
-            {"(padding, padding), (padding, padding)": "(0, 2 * padding), (0, 2 * padding)"},
-            ONE_SIDED,
-        ),
-        Mistake("pads pictures and channels, too", {f", {PAD}": ", padding"}, EVERY_AXIS),
-        Mistake("repeats the edge where zeros should be", {PAD: f'{PAD}, "edge"'}, EDGE),
+        ONE_SIDED,
+        EVERY_AXIS,
+        EDGE,
         Mistake(
             "has a row and a column too few",
             {"- R + 1": "- R", "- S + 1": "- S"},

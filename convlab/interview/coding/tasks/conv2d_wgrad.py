@@ -77,14 +77,14 @@ EXERCISE = Exercise(
         Mistake(
             "ignores the padding",
             {PAD: "((0, 0), (0, 0), (0, 2 * padding), (0, 2 * padding))"},
-            ONE_SIDED,
+            ONE_SIDED.meaning,
         ),
         Mistake(
             "pads pictures and channels, too",
             {f", {PAD}": ", padding", "_, K": "N, K", _READ: "padded[padding : padding + N, :C, rows, cols]"},
-            EVERY_AXIS,
+            EVERY_AXIS.meaning,
         ),
-        Mistake("repeats the edge where zeros should be", {PAD: f'{PAD}, "edge"'}, EDGE),
+        EDGE,
         Mistake(
             "ignores the stride",
             {_ROWS: "slice(r, r + P)", _COLS: "slice(s, s + Q)"},
