@@ -6,8 +6,6 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 from __future__ import annotations
 
 import json
-import os
-import reprlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +13,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from convlab.commands import interview
+from convlab.commands.options import Work, number
 from convlab.errors import ConvError, ParameterError
 
 
@@ -38,9 +38,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Work = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Your folder; by default work/ beside notebooks/.")
-]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser window.")]
 Port = Annotated[
     str | None, typer.Option(metavar="INTEGER", help="Port, 1 to 65535; by default the first free one.")
@@ -63,7 +60,7 @@ def lab(
     """Open the course in JupyterLab, on your own copies of the notebooks."""
     from convlab.workspace import copies, folders, notebooks
 
-    number = _port(port, ip)
+    at = _port(port, ip)
     for word in more or ():
         if not word.startswith("-"):
             raise ParameterError(f"argument={word!r}; expected options for JupyterLab")
@@ -71,7 +68,7 @@ def lab(
     folder = folders.work_folder(work)
     made = copies.update(course, folder)
     _report(made)
-    _open(folder, made[0].path.name, browser, number, ip, tuple(more or ()))
+    _open(folder, made[0].path.name, browser, at, ip, tuple(more or ()))
 
 
 @app.command()
@@ -91,7 +88,7 @@ def start(
     """Open one notebook, as your own copy."""
     from convlab.workspace import copies, folders, notebooks
 
-    number = _port(port, ip)
+    at = _port(port, ip)
     source = notebooks.find(notebook, notebooks.course_notebooks())
     folder = folders.work_folder(work)
     every = copies.update(notebooks.course_notebooks(), folder)  # it has links to the others
@@ -100,7 +97,7 @@ def start(
     if no_open:
         print(made.path)
     else:
-        _open(folder, made.path.name, browser, number, ip, ())
+        _open(folder, made.path.name, browser, at, ip, ())
 
 
 @app.command()
@@ -122,7 +119,7 @@ def run(
     """Execute notebooks from top to bottom and write them as HTML pages, dark on light."""
     from convlab.workspace import folders, notebooks
 
-    seconds = _number("--timeout", timeout, 1, 86_400)
+    seconds = number("--timeout", timeout, 1, 86_400)
     mine = mine or work is not None
     there = notebooks.own_notebooks(folders.work_folder(work)) if mine else notebooks.course_notebooks()
     chosen = [notebooks.find(name, there) for name in names or ()] or there
@@ -175,37 +172,7 @@ def progress(work: Work = None) -> None:
         print(f"convlab: {trouble}", file=sys.stderr)
 
 
-@app.command()
-def interview(
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Only this kind, e.g. flops; by default what is due.")
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option(metavar="INTEGER", help="The same drills for the same seed; by default new.")
-    ] = None,
-    count: Annotated[str, typer.Option(metavar="INTEGER", help="How many drills, 1 to 1000.")] = "10",
-    work: Work = None,
-) -> None:
-    """Ask drills with fresh numbers, judge what you type, and remember what you missed."""
-    from convlab.interview import KINDS, terminal
-    from convlab.lessons import progress as memory
-    from convlab.support.checks import check_choice
-    from convlab.support.learners_folder import RECORD
-    from convlab.workspace import folders, notebooks
-
-    if kind is not None:
-        check_choice("--kind", kind, KINDS)
-    first = None if seed is None else _number("--seed", seed, 0, terminal.MOST_SEED)
-    drills = _number("--count", count, 1, 1000)
-    kept, usual = memory.here(), notebooks.ROOT / "work"
-    if work:
-        kept = memory.of(folders.work_folder(work))
-    elif kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
-        kept = memory.of(
-            usual
-        )  # called outside of the learner's folder: the one that `convlab lab` would open
-    if status := terminal.run(kept, kind, first, drills):
-        raise typer.Exit(status)
+app.add_typer(interview.app, name="interview")
 
 
 @app.command()
@@ -361,22 +328,13 @@ def bench_roofs() -> None:
 # -- shared by the commands --------------------------------------------------------------------------------
 
 
-def _number(option: str, text: str, least: int, most: int) -> int:
-    """Return a whole number given on the command line, or say which option is wrong, and how."""
-    # The length first: Python refuses to read a number of thousands of digits.
-    if not text.isdecimal() or len(text) > len(str(most)) or not least <= int(text) <= most:
-        shown = reprlib.repr(text)
-        raise ParameterError(f"{option}={shown}; expected a whole number from {least} to {most}")
-    return int(text)
-
-
 def _port(port: str | None, ip: str | None) -> int | None:
     """Return the port as a number, if one is given; refuse a port or an address that cannot be."""
     from convlab.workspace import server
 
     if ip is not None:
         server.check_address(ip)
-    return None if port is None else _number("--port", port, 1, 65535)
+    return None if port is None else number("--port", port, 1, 65535)
 
 
 def _report(made) -> None:

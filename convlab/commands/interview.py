@@ -1,0 +1,63 @@
+"""``convlab interview``: the whole interview in a terminal; by itself, drills.
+
+Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from convlab.commands.options import Work, number
+
+if TYPE_CHECKING:
+    from convlab.lessons.progress_file import ProgressFile
+
+app = typer.Typer(
+    help="Ask drills with fresh numbers, judge what you type, and remember what you missed.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def drills(
+    context: typer.Context,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Only this kind, e.g. flops; by default what is due.")
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(metavar="INTEGER", help="The same drills for the same seed; by default new.")
+    ] = None,
+    count: Annotated[str, typer.Option(metavar="INTEGER", help="How many drills, 1 to 1000.")] = "10",
+    work: Work = None,
+) -> None:
+    """Ask drills with fresh numbers, judge what you type, and remember what you missed."""
+    if context.invoked_subcommand is not None:
+        return
+    from convlab.interview import KINDS, terminal
+    from convlab.support.checks import check_choice
+
+    if kind is not None:
+        check_choice("--kind", kind, KINDS)
+    first = None if seed is None else number("--seed", seed, 0, terminal.MOST_SEED)
+    many = number("--count", count, 1, 1000)
+    if status := terminal.run(memory_of(work), kind, first, many):
+        raise typer.Exit(status)
+
+
+def memory_of(work: Path | None) -> ProgressFile:
+    """Return where answers are kept: the folder that is named, this one, or the one of `convlab lab`."""
+    from convlab.lessons import progress as memory
+    from convlab.support.learners_folder import RECORD
+    from convlab.workspace import folders, notebooks
+
+    kept, usual = memory.here(), notebooks.ROOT / "work"
+    if work:
+        return memory.of(folders.work_folder(work))
+    if kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
+        return memory.of(usual)  # called outside of the learner's folder
+    return kept
