@@ -3,7 +3,9 @@
 import { LIMITS } from "python";
 import { guessAxis } from "./guess_axis.js";
 import { judge, misconception, readNumber } from "./guess_verdict.js";
+import { memoryOf } from "./shared/memory.js";
 import { OWN_KEYS, html, live, segments } from "./shared/page.js";
+import { marked, prose } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
 
 const NAMES = ["name", "question", "unit", "sealed", "guesses", "sure", "trouble"];
@@ -96,38 +98,18 @@ function drawn(figure) {
   return place;
 }
 
-/** Text with its `code` and *emphasis*. */
-function marked(text) {
-  const mark = (part) =>
-    part.length > 2 && part.startsWith("`") ? html("code", {}, part.slice(1, -1))
-      : part.length > 2 && part.startsWith("*") ? html("em", {}, part.slice(1, -1)) : part;
-  return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map(mark);
-}
-
-/** Paragraphs of it. */
-const prose = (text) =>
-  text.split(/\n\s*\n/).filter((one) => one.trim()).map((one) => html("p", {}, marked(one.trim())));
-
 const unsealed = (sealed) =>
   JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(sealed), (one) => one.charCodeAt(0))));
 
-/** With Python guesses are kept there. A page that is alone keeps them in its browser, where it may. */
-function memoryOf(model) {
-  const [key, name] = [`convlab guess: ${model.get("name")}`, model.get("name")];
-  const attempt = (action) => {
-    try {
-      return model.alone && name ? action() : null;
-    } catch {
-      return null; // a browser that keeps nothing
-    }
-  };
+/** Guesses that have no name are not kept. */
+function guessesOf(model) {
+  const name = model.get("name");
+  const memory = memoryOf(model, `convlab guess: ${name}`);
   const isGuess = (one) => Number.isFinite(one?.guess) && Number.isFinite(one?.sure);
-  return {
-    keep: (guesses) => attempt(() => localStorage.setItem(key, JSON.stringify(guesses))),
-    kept: () => (attempt(() => JSON.parse(localStorage.getItem(key)).filter(isGuess)) ?? []),
-  };
+  const list = (kept) => (Array.isArray(kept) ? kept.filter(isGuess) : []);
+  return { keep: (guesses) => name && memory.keep(guesses), kept: () => (name ? list(memory.kept()) : []) };
 }
 
 export default {
-  render: (context) => live(context, { kind: "guess", names: NAMES, build: (page) => build(page, memoryOf(context.model)) }),
+  render: (context) => live(context, { kind: "guess", names: NAMES, build: (page) => build(page, guessesOf(context.model)) }),
 };

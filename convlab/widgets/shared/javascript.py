@@ -36,6 +36,11 @@ def parts_of(name: str) -> list[str]:
     return list(found)
 
 
+def alone() -> str:
+    """Return what starts a figure on a page that has no kernel."""
+    return read("shared/alone.js").replace("export ", "") + read("shared/standalone.js")
+
+
 def stylesheet() -> str:
     """Return the CSS of all widgets: the colours of `convlab.figures.style`, then the rules."""
     return style.css() + read("shared/widgets.css")

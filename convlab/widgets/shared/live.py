@@ -152,5 +152,5 @@ class Live(anywidget.AnyWidget):
             f"<style>{javascript.stylesheet()}</style>\n"
             f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
-            f"{javascript.read('shared/standalone.js')}</script>"
+            f"{javascript.alone()}</script>"
         )

@@ -1,18 +1,5 @@
-// The end of an exported page: a stand-in for the kernel's model, so that the figure moves with no kernel at all.
-const heard = {};
-const model = {
-  alone: true,
-  get: (key) => state[key],
-  set(key, value) {
-    state[key] = value;
-    for (const listener of heard[`change:${key}`] ?? []) listener();
-  },
-  on: (event, listener) => (heard[event] ??= []).push(listener),
-  off(event, listener) {
-    heard[event] = (heard[event] ?? []).filter((one) => one !== listener);
-  },
-  save_changes() {},
-};
+// The end of an exported page: the figure in its place, with a model that stands in for the kernel's.
+const model = standIn(state);
 const place = document.getElementById(name);
 const picture = [...place.childNodes];
 try {
