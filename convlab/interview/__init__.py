@@ -9,7 +9,7 @@
     task.submit(7, "y[p] += x[h] * w[r]")       line 7 is the one, and so it should be
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
-    walk_through("gpu")                         a question for the whiteboard: try it, tick it, walk through it
+    walk_through("gpu")                         a question for the whiteboard: try it, then walk through it
 
 The tasks are in `coding`, the questions in `walks`. Of the drills read in this order:
 
@@ -42,5 +42,4 @@ def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to 
 
 
 _with_widgets, __getattr__ = door(__name__, _offer)
-__all__ = ["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up"]
-__all__ += _with_widgets
+__all__ = sorted(["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up", *_with_widgets])

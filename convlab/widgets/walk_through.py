@@ -1,4 +1,4 @@
-"""A walk-through: a question for the whiteboard, answered aloud, ticked, and then walked through in pictures."""
+"""A walk-through: a question that is answered aloud, ticked, and then walked through in pictures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVELS = ("borderline", "hire", "strong")
 MOST_POINTS = 15
 COLOURS = 64  # of a chart
 SENTENCES = {
-    "try": "Answer aloud, as you would at a whiteboard, before you look. {minutes} minutes are what it may take.",
+    "try": "Answer aloud, as you would at a whiteboard, before you look. It may take {minutes} minutes.",
     "made": "{made} of {points} points made",
 }
 

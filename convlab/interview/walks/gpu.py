@@ -92,8 +92,8 @@ def walk() -> Walk:
         ),
         Point(
             "Index arithmetic says which pixel stands in cell (m, k).",
-            "m is an output: n, p, q. k is a tap and a channel: r, s, c. The pixel is p·stride + r − padding, "
-            "and the same for q and s; outside of the picture it is a zero. The divisions stay out of the "
+            "m is an output: n, p, q. k is a tap and a channel: r, s, c. The row is p·stride + r − padding, "
+            "the column is alike, and outside of the picture it is a zero. The divisions stay out of the "
             "inner loop: r, s and c move on by carries.",
             "tiles",
             {"step": 1},

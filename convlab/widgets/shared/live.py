@@ -149,9 +149,9 @@ class Live(anywidget.AnyWidget):
     def page(self) -> str:
         """Return HTML that shows what stands in, and, where scripts run, the moving figure."""
         name = f"convlab-{uuid.uuid4().hex[:12]}"
-        code = base64.b64encode(self.module().encode()).decode()
+        code, before = base64.b64encode(self.module().encode()).decode(), self.without_scripts()
         return (
-            f'<div id="{name}" class="convlab-still" data-figure="{self.key}">{self.without_scripts()}</div>\n'
+            f'<div id="{name}" class="convlab-still" data-figure="{self.key}">{before}</div>\n'
             f"<style>{javascript.stylesheet()}</style>\n"
             f'<script type="module">\nconst name = "{name}", state = {as_script(self.state())};\n'
             f'const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
