@@ -109,14 +109,14 @@ def _intensities() -> Picture:
         f"3 x 3, {WIDE.C} channels, {WIDE.H} x {WIDE.W}": WIDE,
     }
     values = {name: intensity(half(one)) for name, one in shown.items()}
+    told = "; ".join(f"{name} {value:.1f}" for name, value in values.items())
     asked = f"{ASKED} % of the float16 peak", ASKS["float16"]
     thin = sum(value < ASKS["float16"] for value in values.values())
     return figures.bars(
         values,
         title=f"{thin} of these {len(values)} layers cannot reach {ASKED} % of a float16 peak",
         axis=f"FLOPs a byte in float16, every number moved once; {SHEET.name}",
-        alt=f"Bars: {'; '.join(f'{name} {value:.1f}' for name, value in values.items())} FLOPs a byte. A dashed "
-        f"line, {asked[0]} of the {SHEET.name}, at {asked[1]:.1f}.",
+        alt=f"Bars: {told} FLOPs a byte. A dashed line, {asked[0]} of the {SHEET.name}, at {asked[1]:.1f}.",
         text="{:.1f}".format,
         roles="input",
         log=True,

@@ -132,8 +132,8 @@ def _halo() -> Picture:
     return figures.counts(
         {f"{tall} x {wide} pixels, each wanted": wanted},
         title=f"A block of {down} x {across} outputs fetches {tall} x {wide} pixels, once each",
-        alt=f"A picture of {tall} x {wide} pixels: those in the middle are wanted by {wanted.max()} outputs of "
-        f"the block, those at the corners by {wanted.min()}.",
+        alt=f"A picture of {tall} x {wide} pixels: those in the middle are wanted by {wanted.max()} "
+        f"outputs of the block, those at the corners by {wanted.min()}.",
     )
 
 

@@ -141,9 +141,10 @@ def _gains_chart() -> Picture:
     """Draw how many times as fast the layers of ResNet-18 became with all cores of the saved run."""
     gains = {layer: one / many for layer, (one, many) in _gains().items()}
     threads = _run().header["roofs"]["threads"]
+    least, most = (ratio_2(pick(gains.values())) for pick in (min, max))
     return figures.bars(
         gains,
-        title=f"{threads} threads: {ratio_2(min(gains.values()))} to {ratio_2(max(gains.values()))} the speed",
+        title=f"{threads} threads: from {least} to {most} the speed of one",
         axis=f"times as fast as one thread, best of each; {_whose()}",
         alt="Bars: " + ", ".join(f"{layer} {ratio_2(gain)}" for layer, gain in gains.items()),
         text=ratio_2,
