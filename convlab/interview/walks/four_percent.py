@@ -16,7 +16,7 @@ from convlab.support.units import bytes_text
 from convlab.widgets import RooflineExplorer
 
 ASKED = 4  # percent of the peak, in the question
-GPU = "nvidia_h200"
+GPU, CPU = "nvidia_h200", "amd_epyc_9654"
 SHEET = datasheets.load(GPU)
 L2 = datasheets.load("nvidia_h100").chip.l2  # the H200 is built from the same chip
 
@@ -32,9 +32,10 @@ def intensity(problem: ConvProblem, moved: int = 0) -> float:
     return problem.flops / (moved or compulsory_bytes(problem))
 
 
-def ridge(dtype: str) -> float:
-    """Return the FLOPs a byte from which on the GPU could be busy."""
-    return SHEET.flops[dtype] / SHEET.memory
+def ridge(dtype: str, name: str = GPU) -> float:
+    """Return the FLOPs a byte from which on a machine could be busy, by its datasheet."""
+    sheet = datasheets.load(name)
+    return sheet.flops[dtype] / sheet.memory
 
 
 def half(problem: ConvProblem) -> ConvProblem:
@@ -110,13 +111,13 @@ def _intensities() -> Picture:
     }
     values = {name: intensity(half(one)) for name, one in shown.items()}
     told = "; ".join(f"{name} {value:.1f}" for name, value in values.items())
-    asked = f"{ASKED} % of the float16 peak", ASKS["float16"]
+    asked = f"{ASKED} % of the peak of an {SHEET.name}", ASKS["float16"]
     thin = sum(value < ASKS["float16"] for value in values.values())
     return figures.bars(
         values,
         title=f"{thin} of these {len(values)} layers cannot reach {ASKED} % of a float16 peak",
-        axis=f"FLOPs a byte in float16, every number moved once; {SHEET.name}",
-        alt=f"Bars: {told} FLOPs a byte. A dashed line, {asked[0]} of the {SHEET.name}, at {asked[1]:.1f}.",
+        axis="FLOPs a byte in float16",
+        alt=f"Bars: {told} FLOPs a byte, every number moved once. A dashed line, {asked[0]}: {asked[1]:.1f}.",
         text="{:.1f}".format,
         roles="input",
         log=True,
@@ -308,15 +309,10 @@ def _follow_ups() -> tuple[FollowUp, ...]:
             "the tile, and fewer blocks run at once.",
         ),
         FollowUp(
-            "What is the ridge of a processor core against that of a GPU?",
-            f"By their datasheets an EPYC 9654 has {_ridge_of('amd_epyc_9654'):.0f} FLOPs a byte as a "
-            f"whole, an A100 {_ridge_of('nvidia_a100'):.1f} and an H100 {_ridge_of('nvidia_h100'):.0f} in "
-            f"float32, an H100 {_ridge_of('nvidia_h100', 'float16'):.0f} in float16. The further right, the "
-            "more layers wait.",
+            "Where does the ridge of a processor lie, and where that of a GPU?",
+            f"By the datasheets an {datasheets.load(CPU).name}, has {ridge('float32', CPU):.0f} FLOPs a byte "
+            f"with all cores, an A100 {ridge('float32', 'nvidia_a100'):.1f}, an H100 "
+            f"{ridge('float32', 'nvidia_h100'):.0f}, all in float32; an H100 in float16 "
+            f"{ridge('float16', 'nvidia_h100'):.0f}. The further right, the more layers wait.",
         ),
     )
-
-
-def _ridge_of(name: str, dtype: str = "float32") -> float:
-    sheet = datasheets.load(name)
-    return sheet.flops[dtype] / sheet.memory

@@ -15,6 +15,7 @@ from convlab.cpu.threads import partition
 from convlab.cpu.tile_model import LATENCY, TileBounds
 from convlab.figures.picture import Picture
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
+from convlab.support.aligned import CACHE_LINE
 from convlab.support.files import data_path
 from convlab.support.units import bytes_text, ratio_2, time_text
 from convlab.widgets import RegisterTile
@@ -25,7 +26,6 @@ BOUNDS, LANES = TileBounds(7, 2), 16  # the library's tile where vectors hold 16
 ROWS, COLS = BOUNDS.rows, BOUNDS.vectors * LANES
 ALONE, LARGE = TileBounds(1, 1), TileBounds(7, 4)
 THREADS = 16
-LINE = 64  # bytes of a cache line
 
 
 def busy(tiles: int, threads: int) -> float:
@@ -234,9 +234,9 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Keep threads out of each other's cache lines, and data near its core.",
-            f"A line is {LINE} bytes, {LINE // EARLY.itemsize} float32: parts that begin at whole tiles, "
-            "aligned, share none. On two sockets the thread that uses a page touches it first; pin threads. "
-            "Two threads of one core share its multiply-add units.",
+            f"A line is {CACHE_LINE} bytes, {CACHE_LINE // EARLY.itemsize} float32: parts that begin at whole "
+            "tiles, aligned, share none. On two sockets the thread that uses a page touches it first; pin "
+            "threads. Two threads of one core share its multiply-add units.",
         ),
         Point(
             "Small layers: starting threads and the barrier take time, too.",
