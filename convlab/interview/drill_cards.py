@@ -16,6 +16,7 @@ from convlab.lessons import progress
 from convlab.lessons.progress_file import is_number
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice, check_filled, check_whole
+from convlab.widgets.drill_card import DrillCard
 
 PER_KIND = 6  # drills of each kind in a page without Python: it stays below 300 KB
 MOST_SEED = 1 << 31  # of a fresh drill: JavaScript knows each whole number below it
@@ -27,7 +28,7 @@ def cards(
     kinds: Name | Annotated[Sequence[Name], check_filled] | None = None,
     *,
     per_kind: Annotated[int, partial(check_whole, least=1, most=50)] = PER_KIND,
-) -> Any:
+) -> DrillCard:
     """Return a card that asks drills for as long as you like.
 
     Which kind comes next is settled by what you missed, and by how long ago it was. Answers are kept with the
@@ -51,15 +52,13 @@ def cards(
     >>> card.answered
     []
     """
-    from convlab.widgets.drill_card import DrillCard  # here: widgets take their time to import
-
     chosen = (kinds,) if isinstance(kinds, str) else KINDS if kinds is None else kinds
     names = tuple(dict.fromkeys(chosen))
     bank = [plain(drill(name, seed)) for seed in range(per_kind) for name in names]
     return DrillCard(rules(names), bank, desk=Drawer(names))
 
 
-def asked_once(drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = ()) -> Any:
+def asked_once(drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = ()) -> DrillCard:
     """Return a card that asks some drills one after the other, each once, with no second try.
 
     Parameters
@@ -68,8 +67,6 @@ def asked_once(drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = 
     answered : sequence of mapping
         What was answered before, as `DrillCard.answered` says it: the card goes on behind it.
     """
-    from convlab.widgets.drill_card import DrillCard
-
     names = tuple(dict.fromkeys(one.kind for one in drills))
     asked = [plain(one) for one in drills]
     return DrillCard(rules(names), asked, desk=Drawer(names), fixed=True, answered=answered)
