@@ -9,6 +9,8 @@
     task.submit(7, "y[p] += x[h] * w[r]")       line 7 is the one, and so it should be
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
+    cheat_sheet().save("sheet.pdf")             all of it on one page, with numbers that were computed now
+
 The tasks are in `coding`. Of the drills read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
@@ -26,5 +28,6 @@ from convlab.interview.coding.timed import give_up
 from convlab.interview.drills import drill
 from convlab.interview.history import answer
 from convlab.interview.kinds import KINDS
+from convlab.interview.sheet import cheat_sheet
 
-__all__ = ["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up"]
+__all__ = ["KINDS", "TASKS", "answer", "begin", "cheat_sheet", "drill", "find_the_bug", "give_up"]
