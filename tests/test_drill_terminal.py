@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from convlab.cli import app
 from convlab.interview import KINDS, drill, summary, terminal
+from convlab.interview.console import INTERRUPTED
 from convlab.lessons import progress, progress_file
 from convlab.lessons.course import chapters
 from convlab.lessons.progress_file import ProgressFile
@@ -136,7 +137,7 @@ class Typed:
 def test_ctrl_c_loses_nothing_wherever_it_comes(tmp_path, monkeypatch, capsys, typed):
     monkeypatch.setattr("sys.stdin", Typed(*typed))
     status = terminal.run(ProgressFile(tmp_path / progress.NAME), kind="flops")
-    assert status == terminal.INTERRUPTED
+    assert status == INTERRUPTED
     assert "Interrupted." in capsys.readouterr().out
     answered = [event.detail for event in kept(tmp_path)]
     assert [f"{one['guess']:g}\n" for one in answered] == list(typed[::2])
@@ -158,7 +159,7 @@ def test_ctrl_c_ends_the_command_in_words(tmp_path):
                 break
         process.send_signal(signal.SIGINT)
         told, errors = process.communicate(timeout=60)
-    assert process.returncode == terminal.INTERRUPTED
+    assert process.returncode == INTERRUPTED
     assert errors == ""
     assert "Interrupted." in told
     assert "1 drill: 0 right, 1 wrong." in told

@@ -19,7 +19,7 @@ The tasks are in `coding`. Of the drills read in this order:
     reading         a number as people type it
     drills, judge   a question, and what is said of an answer
     history         what was answered, and which kind comes next
-    terminal        `convlab interview`, and its `summary`
+    terminal        `convlab interview`, its lines (`console`) and its `summary`
 """
 
 from convlab.interview.coding.begin import begin, find_the_bug

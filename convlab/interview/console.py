@@ -1,0 +1,51 @@
+"""Lines that are said in a terminal, and those that are typed there or come from a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from io import TextIOWrapper
+
+WIDTH = 88  # letters of a line, at most
+INTERRUPTED = 130  # the exit status of what Ctrl-C ended
+
+
+def to_the_end(asking: Callable[[], object]) -> int:
+    """Ask until all is asked, or the input ends, or Ctrl-C is pressed; say which, and return the exit status."""
+    if isinstance(sys.stdin, TextIOWrapper):  # bytes that are no text are no answer, and no end of it either
+        sys.stdin.reconfigure(errors="replace")
+    try:
+        asking()
+    except EOFError:
+        say("\nThe input ended.")
+    except KeyboardInterrupt:
+        say("\nInterrupted.")
+        return INTERRUPTED
+    return 0
+
+
+def typed_lines(prompt: str) -> Iterator[str]:
+    """Yield the lines that are typed.
+
+    Raises
+    ------
+    EOFError
+        At the end of the input.
+    """
+    while True:
+        print(prompt, end="", flush=True)
+        if not (line := sys.stdin.readline()):
+            raise EOFError
+        if not sys.stdin.isatty():  # a terminal shows what was typed; a pipe does not
+            print(line[:WIDTH].rstrip("\n"))
+        yield line
+
+
+def say(text: str, indent: str = "") -> None:
+    """Print words in lines that are not too long; what stands around a × stays together."""
+    width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns - 1, 20))
+    for line in text.replace(" × ", "\u00a0×\u00a0").split("\n"):
+        wrapped = textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent)
+        print(wrapped.replace("\u00a0", " "))
