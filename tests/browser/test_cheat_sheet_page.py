@@ -1,4 +1,4 @@
-"""The cheat sheet in a browser: printed it is one page of A4; it reads well in light, dark and on a telephone."""
+"""The cheat sheet in a browser: it prints on one page, and reads well in light, dark and on a telephone."""
 
 from __future__ import annotations
 
