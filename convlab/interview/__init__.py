@@ -12,8 +12,9 @@
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
     walk_through("gpu")                         a question for the whiteboard: try it, then walk through it
+    cheat_sheet().save("sheet.pdf")             all of it on one page, with numbers that were computed now
 
-The tasks are in `coding`, the questions in `walks`. Of the drills read in this order:
+The tasks are in `coding`, the questions in `walks`, the page in `sheet`. Of the drills read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
     shapes, slips   layers of real networks in words, and what people forget of them
@@ -40,6 +41,7 @@ from convlab.support.lazy import door
 
 def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to import
     from convlab.interview.drill_cards import cards
+    from convlab.interview.sheet import cheat_sheet
     from convlab.interview.walks.show import WALKS, walk_through
 
     return locals()

@@ -234,9 +234,9 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Keep threads out of each other's cache lines, and data near its core.",
-            f"A line is {CACHE_LINE} bytes, {CACHE_LINE // EARLY.itemsize} float32: parts that begin at whole "
-            "tiles, aligned, share none. On two sockets the thread that uses a page touches it first; pin "
-            "threads. Two threads of one core share its multiply-add units.",
+            f"A line is {CACHE_LINE} bytes, {CACHE_LINE // EARLY.itemsize} float32: parts that begin at "
+            "whole tiles, aligned, share none. On two sockets the thread that uses a page touches it first; "
+            "pin threads. Two threads of one core share its multiply-add units.",
         ),
         Point(
             "Small layers: starting threads and the barrier take time, too.",
