@@ -1,0 +1,220 @@
+"""The report of a mock interview: as a page that can be printed, and as text. Both show the same blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from convlab.errors import ParameterError
+from convlab.figures.style import LIGHT, ROLES
+from convlab.interview.coding.bug_rounds import round_of
+from convlab.interview.coding.clock import clock_text
+from convlab.interview.kinds import KINDS
+from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE
+from convlab.interview.mocks.rating import LEVELS, RULES, SURE, Rating, rated, whole
+from convlab.interview.mocks.record import Came, Standing
+from convlab.interview.places import Place, of_cell, of_heading
+from convlab.interview.summary import Answered, sureness
+from convlab.lessons.exercises import EXERCISES
+from convlab.lessons.map_of_course import LINK
+from convlab.support.checked import checked
+from convlab.support.files import why_kept, write_atomically
+from convlab.support.tables import NOTHING, lines
+
+MARK = "<!-- a mock interview, by convlab -->"  # in each page that is saved
+NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
+
+
+class Block(NamedTuple):
+    """A piece of a report.
+
+    Attributes
+    ----------
+    title : str
+    table : tuple of tuple of str
+        Its first row names the columns.
+    said : tuple of str
+        Lines below it.
+    places : tuple of (str, Place)
+        What to read again, and where the course has it.
+    """
+
+    title: str
+    table: tuple[tuple[str, ...], ...] = ()
+    said: tuple[str, ...] = ()
+    places: tuple[tuple[str, Place], ...] = ()
+
+
+class Report:
+    """How a mock interview went: shown in a cell, as text by `str`, and saved as a page by `save`.
+
+    Parameters
+    ----------
+    now : Standing
+
+    Attributes
+    ----------
+    word : str
+        An interviewer's word for the whole; "" as long as it is not over.
+    words : dict of str to str
+        That of each part that is over, by its title.
+    """
+
+    def __init__(self, now: Standing):
+        came = now.came()
+        self.title = f"Mock interview {now.seed}"
+        self._came = [one for one in came if one.part.kind != WELCOME]
+        self._rated = [(one, rated(one)) for one in self._came if one.left]
+        self._used = sum(one.clock.used for one in came)
+        self._trouble = next((one.clock.trouble for one in came if one.clock.trouble), "")
+        self._whole = whole(self._rated) if now.present is None else Rating(0, NOT_OVER)
+        self.word = self._whole.word if now.present is None else ""
+        self.words = {one.part.title: each.word for one, each in self._rated}
+
+    @property
+    def headline(self) -> str:
+        """The word, or that it is not over."""
+        return f"{self.title}: {self.word or 'not over yet'}"
+
+    @property
+    def sentence(self) -> str:
+        """What holds it back, and how long it took."""
+        took = f"{clock_text(self._used)} of {WHOLE} minutes were used."
+        return " ".join(filter(None, (self._whole.sentence, took, self._trouble)))
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the report shows, in order."""
+        yield Block("In sum", tuple(self._sum()))
+        for one, _ in self._rated:
+            yield from _details(one)
+        if places := tuple(self._again()):
+            yield Block("To read again", places=places)
+        names = {DRILLS: "Drills", CODE: "Code", WALK: "Whiteboard", "": "The whole"}
+        yield Block("The rule", said=tuple(f"{names[kind]}: {rule}" for kind, rule in RULES.items()))
+
+    def _sum(self) -> Iterator[tuple[str, ...]]:
+        yield "part", "", "why"
+        words = {one.part: each for one, each in self._rated}
+        for one in self._came:
+            if each := words.get(one.part):
+                yield one.part.title, each.word, each.sentence
+            else:
+                yield one.part.title, NOTHING, "Not over yet."
+
+    def _again(self) -> Iterator[tuple[str, Place]]:
+        for one, each in self._rated:
+            if one.part.kind == DRILLS:
+                missed = dict.fromkeys(answer.drill.kind for answer in one.answers if not answer.right)
+                for kind in missed:
+                    yield from ((KINDS[kind].title, of_cell(*place)) for place in KINDS[kind].read)
+            elif one.part.kind == BUG and each.level < len(LEVELS) - 1:
+                name, _ = round_of(int(one.part.what))
+                yield one.part.title, of_cell(EXERCISES[name].notebook, name)
+            elif one.part.kind == WALK and _missed(one):
+                yield from ((one.part.title, of_heading(*place)) for place in _walk(one).read)
+
+    def __str__(self) -> str:
+        said = [self.headline, self.sentence]
+        for block in self.blocks():
+            said += ["", block.title, *lines(block.table)] if block.table else ["", block.title]
+            said += [*block.said, *(f"{about}: {place}" for about, place in block.places)]
+        return "\n".join(said)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return _page("report.html.j2", report=self)
+
+    @checked
+    def save(self, path: str | Path = "report.html") -> Path:
+        """Write it as a page of its own, which can be printed; return where it is.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        ConvError
+            If something else is there, or nothing can be written there.
+        """
+        file = Path(path)
+        if reason := why_kept(file, is_ours):
+            raise ParameterError(
+                f"path={str(file)!r} {reason}; expected a file that is not there yet, or a report"
+            )
+        try:
+            write_atomically(file, _page("saved.html.j2", report=self, mark=MARK))
+        except OSError as error:
+            raise ParameterError(
+                f"path={str(file)!r} cannot be written: {error.strerror}; expected a file in a folder of yours"
+            ) from None
+        return file
+
+
+def is_ours(text: str) -> bool:
+    """Say if a file that begins with this text is a report that was saved."""
+    return MARK in text
+
+
+def _details(one: Came) -> Iterator[Block]:
+    """Yield what came of a part, in full."""
+    title = one.part.title
+    if one.part.kind == DRILLS and one.answers:
+        said = [sureness(one.answers)]
+        if wrong := sum(not each.right and (each.sure or 0) >= SURE for each in one.answers):
+            said.append(f"Sure and wrong: {wrong}. Say how you know a number, or that you would check it.")
+        head = ("drill", "you said", "it is", "time", "sure", "")
+        yield Block(title, (head, *map(_answer, one.answers)), tuple(filter(None, said)))
+    elif one.tries:
+        yield Block(title, (("after", "", "what was said"), *_tries(one)))
+    elif one.part.kind == WALK and (missed := _missed(one)):
+        yield Block("Points that were missed, by your own ticks", said=tuple(missed))
+
+
+def _answer(one: Answered) -> tuple[str, ...]:
+    text = one.drill.about.unit.text
+    said = NOTHING if one.said is None or one.said.value is None else text(one.said.value)
+    sure = NOTHING if one.sure is None else f"{one.sure:g} %"
+    return one.drill.about.title, said, text(one.drill.value), clock_text(one.seconds), sure, one.outcome
+
+
+def _tries(one: Came) -> Iterator[tuple[str, ...]]:
+    for each in one.tries:
+        said = " ".join(
+            filter(None, (each.title, f"Hidden c{each.case[1:]}." * bool(each.case), each.diagnosis))
+        )
+        yield clock_text(each.used), "right" if each.good else "wrong", said
+
+
+def _walk(one: Came):
+    from convlab.interview.walks.show import WALKS
+
+    return WALKS[one.part.what]()
+
+
+def _missed(one: Came) -> list[str]:
+    ticked = one.said.ticked if one.said else ()
+    return [point.title for point in _walk(one).points if point.title not in ticked]
+
+
+def _page(template: str, **values: object) -> str:
+    return (
+        _templates()
+        .get_template(template)
+        .render(light=LIGHT, roles=ROLES, levels=LEVELS, link=LINK, **values)
+    )
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("convlab.interview.mocks", "templates"),
+        autoescape=select_autoescape(["html.j2"], default=True),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
