@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from convlab.commands import interview
-from convlab.commands.options import Work, number
+from convlab.commands import bench, interview
+from convlab.commands.options import Work, number, print_table
 from convlab.errors import ConvError, ParameterError
 
 
@@ -173,6 +173,7 @@ def progress(work: Work = None) -> None:
 
 
 app.add_typer(interview.app, name="interview")
+app.add_typer(bench.app, name="bench")
 
 
 @app.command()
@@ -180,7 +181,7 @@ def algorithms() -> None:
     """List the algorithms and the backends that run them."""
     from convlab.algorithms import ALGORITHMS
 
-    _table(
+    print_table(
         ("algorithm", "backends", "what it does"),
         [(name, ", ".join(one.backends), one.summary) for name, one in ALGORITHMS.items()],
     )
@@ -197,132 +198,14 @@ def networks(
     if name is None:
         loaded = [table.load(each) for each in table.names()]
         rows = [(each.name, str(len(each)), f"{count_text(each.macs)}MAC", each.title) for each in loaded]
-        _table(("network", "layers", "work", "from"), rows)
+        print_table(("network", "layers", "work", "from"), rows)
         return
     rows = []
     for layer in table.load(name):
         p = layer.problem
         sizes = f"{p.H}×{p.W}×{p.C}", f"{p.K}×{p.R}×{p.S}", f"{p.P}×{p.Q}×{p.K}"
         rows.append((layer.name, *sizes, f"{count_text(p.macs)}MAC"))
-    _table(("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"), rows)
-
-
-bench = typer.Typer(help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(bench, name="bench")
-
-
-@bench.command("cpu")
-def bench_cpu(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One layer of each class: a minute instead of ten.")
-    ] = False,
-    layers: Annotated[
-        str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")
-    ] = "",
-    part: Annotated[
-        str, typer.Option(metavar="PART", help="Only this part; passes: forwards and backwards.")
-    ] = "",
-    baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Measure NumPy, SciPy, PyTorch too.")
-    ] = True,
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
-    ] = None,
-) -> None:
-    """Run every algorithm on the layers of real networks, beside NumPy, SciPy and PyTorch; save the times."""
-    from datetime import datetime
-
-    from convlab.benchmark import bench, report, saved
-    from convlab.benchmark.layers import check_words
-    from convlab.benchmark.pass_baselines import EVERY
-    from convlab.benchmark.suite import Suite
-    from convlab.support.progress import Steps
-    from convlab.support.tables import as_text
-    from convlab.workspace import folders, notebooks
-
-    if layers:
-        check_words(layers)
-    Suite.check_part(part)
-    name = f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
-    save = save or notebooks.ROOT / "work" / "measurements" / name
-    path = folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
-    with Steps() as steps:
-        measurement, stopped = bench.bench_cpu(
-            path,
-            quick=quick,
-            words=layers,
-            part=part,
-            baselines=EVERY if baselines else (),
-            on_start=steps.expect,
-            on_task=lambda task: steps.begin(f"{task.part}: {task.label}"),
-        )
-    for table in report.tables(measurement):
-        print(as_text(table))
-    print("\n".join([*report.notes(measurement), saved.what_is_kept(measurement, path)]))
-    if stopped:
-        print(f"convlab: {stopped}", file=sys.stderr)
-        raise typer.Exit(130 if stopped == bench.INTERRUPTED else 1)
-
-
-@bench.command("gpu", add_help_option=False, context_settings={"ignore_unknown_options": True})
-def bench_gpu(
-    options: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS]...")] = None,
-) -> None:
-    """Measure the NVIDIA GPU: its roofs, ladders of kernels, every algorithm beside cuDNN; save the times."""
-    import subprocess
-
-    from convlab.support import another_python
-    from convlab.workspace import notebooks
-
-    if not (notebooks.ROOT / "tools" / "bench_gpu").is_dir():
-        raise ParameterError(f"no tools in {notebooks.ROOT}; expected a checkout of the course, with tools/")
-    command = [sys.executable, *another_python.module("tools.bench_gpu"), *(options or ())]
-    try:
-        raise typer.Exit(subprocess.call(command))
-    except KeyboardInterrupt:  # it has said so
-        raise typer.Exit(130) from None
-
-
-@bench.command("speeds")
-def bench_speeds(
-    forget_tuned: Annotated[
-        bool, typer.Option("--forget-tuned", help="Also forget what convlab.autotune has measured.")
-    ] = False,
-    if_unknown: Annotated[
-        bool, typer.Option("--if-unknown", help="Only if this machine was not measured yet.")
-    ] = False,
-) -> None:
-    """Measure the speeds by which "auto" chooses, and keep them; shown beside those it went by before."""
-    from convlab.auto import machine_file, measure
-    from convlab.auto.disturbance import AGAIN, watched
-    from convlab.support.progress import Steps
-
-    if if_unknown and (at := machine_file.measured_at()):
-        print(f"The speeds of this machine are known; they were measured {at}.")
-        return
-    with Steps() as steps, watched() as watch:
-        steps.expect(measure.steps())
-        before, now = measure.renew(forget_tuned=forget_tuned, on_step=steps.begin)
-    then = measure.in_words(before) if before else {}
-    _table(
-        ("speed", (before and before.model) or "known before", "now"),
-        [(name, then.get(name, ""), text) for name, text in measure.in_words(now).items()],
-    )
-    if not watch.quiet:
-        print(f"{watch} {AGAIN}")
-    print(machine_file.trouble() or f'"auto" goes by these from now on; kept in {machine_file.folder()}')
-
-
-@bench.command("roofs")
-def bench_roofs() -> None:
-    """Measure the roofs of this machine: how fast it multiplies and copies at most."""
-    from convlab.auto.disturbance import AGAIN, watched
-    from convlab.auto.roofs import Roofs
-
-    with watched() as watch:
-        print(Roofs.here().describe())
-    if not watch.quiet:
-        print(f"{watch} {AGAIN}")
+    print_table(("layer", "input H×W×C", "filter K×R×S", "output P×Q×K", "work"), rows)
 
 
 # -- shared by the commands --------------------------------------------------------------------------------
@@ -371,12 +254,6 @@ def _open(
             server.check_port(port, ip)
         print("Starting JupyterLab; Ctrl-C here stops it.", file=sys.stderr)
         server.serve(folder, notebook, browser=browser, port=port, ip=ip, more=more)
-
-
-def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    from convlab.support.tables import lines
-
-    print("\n".join(lines([titles, *rows])))
 
 
 def main() -> None:

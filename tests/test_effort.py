@@ -10,6 +10,8 @@ from pathlib import Path
 import effort
 import pytest
 
+pytestmark = pytest.mark.workshop
+
 CONFTEST = """
 import effort
 

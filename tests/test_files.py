@@ -570,9 +570,9 @@ def test_markdown_has_every_mark_as_itself(name):
 
 
 def test_names_are_no_markup_in_a_table_on_the_terminal(capsys):
-    from convlab.cli import _table
+    from convlab.commands.options import print_table
 
-    _table(("name", "what"), [(name, name) for name in ("[red]x", "a [/blue] b", ":smile:")])
+    print_table(("name", "what"), [(name, name) for name in ("[red]x", "a [/blue] b", ":smile:")])
     told = capsys.readouterr().out
     assert all(name in told for name in ("[red]x", "a [/blue] b", ":smile:"))
 

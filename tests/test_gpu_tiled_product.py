@@ -456,6 +456,7 @@ def test_the_tuned_rung_multiplies(arch):
 
 @assembly
 @archs
+@sampled(9)
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
 def test_no_shipped_tile_spills(arch, dtype, width, tile):
     made = built(tile, arch, width=width, dtype=dtype)

@@ -1,4 +1,9 @@
-"""No number, and no word for one, in the README or in a notebook's prose comes from nowhere."""
+"""No number, and no word for one, comes from nowhere: in the README, in notebooks, in what an interview says.
+
+Of a notebook its cells must show the number. A walk-through and the cheat sheet are Python files: there an
+f-string puts it in, from the library: f"{problem.flops / 1e6:.0f} MFLOP". Where that cannot be, the passage
+stands in `prose_sources.py` under the file's name, "walks/kernel.py", with "□" for what is computed.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,18 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 from notebook_tools import NOTEBOOKS, notebook
+from prose_in_code import prose_in
 from prose_numbers import shown_by, stale, unaccounted, unproven
 from prose_sources import SOURCES, Told
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-WHAT_TO_DO = "let a cell say it, or account for it in tests/prose_sources.py"
+ROOT = Path(__file__).resolve().parents[1]
+INTERVIEW = ROOT / "convlab/interview"
+SPOKEN = [  # files of the library that are mostly prose
+    path.relative_to(INTERVIEW).as_posix()
+    for folder in ("walks", "sheet")
+    for path in sorted((INTERVIEW / folder).glob("*.py"))
+]
+WHAT_TO_DO = "let a cell say it, or an f-string, or account for it in tests/prose_sources.py"
 
 
 def markdown(nb) -> str:
@@ -21,15 +33,18 @@ def markdown(nb) -> str:
 
 
 def text_of(page: str) -> str:
-    """Return the prose of the README, or of the notebook with this number."""
+    """Return the prose of the README, of a file of the interview, or of the notebook with this number."""
     if page == "README":
-        return README.read_text(encoding="utf-8")
+        return (ROOT / "README.md").read_text(encoding="utf-8")
+    if page.endswith(".py"):
+        return prose_in((INTERVIEW / page).read_text(encoding="utf-8"))
     (path,) = (path for path in NOTEBOOKS if path.name.startswith(page))
     return markdown(nbformat.read(path, as_version=4))
 
 
-def test_numbers_of_the_readme():
-    assert list(unaccounted(text_of("README"), "", SOURCES["README"])) == [], WHAT_TO_DO
+@pytest.mark.parametrize("page", ["README", *SPOKEN])
+def test_numbers_of_a_page(page):
+    assert list(unaccounted(text_of(page), "", SOURCES.get(page, ()))) == [], WHAT_TO_DO
 
 
 @pytest.mark.notebooks
@@ -39,7 +54,7 @@ def test_numbers_of_a_notebook(path, executed):
     assert list(unaccounted(markdown(nb), shown_by(nb), SOURCES.get(path.name[:2], ()))) == [], WHAT_TO_DO
 
 
-@pytest.mark.parametrize("page", ["README", *(path.name[:2] for path in NOTEBOOKS)])
+@pytest.mark.parametrize("page", ["README", *SPOKEN, *(path.name[:2] for path in NOTEBOOKS)])
 def test_words_that_weigh(page):
     assert list(unproven(text_of(page), SOURCES.get(page, ()))) == [], WHAT_TO_DO
 
@@ -164,3 +179,40 @@ def test_a_source_covers_its_own_passage_only():
         "eight times",
         "The copy",
     ]
+
+
+TYPED = """
+'A docstring: it takes 3.7 ms.'
+from somewhere import LAYER
+SAVING: float = 2.25
+SHARE = SAVING / 100
+LENGTH = LAYER.W
+def walk(time):
+    'Another one: 3.7 ms.'
+    LENGTH = 4
+    taps = LAYER.R
+    return {said}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "claims"),
+    [
+        ('"It takes 3.7 ms."', ["3.7 ms"]),
+        ('Point("Its title", words="It " "takes 9 times " f"the {time}.")', ["9 times"]),
+        ('f"{SAVING} times, {time:.1f} ms, {1 + 1} bytes"', ["2.25 times", "2 bytes"]),
+        ('f"{SHARE:.0%} or {SHARE + 1}"', ["2%", "1.0225"]),
+        ('["It is " + f"{time:.1f} of {\'3.7 ms\'}"]', ["3.7 ms"]),
+        ('f"{time}00 ms in all"', ["00 ms"]),
+        ('f"{LENGTH} bytes, {time * 4} ms, {taps} times, {LAYER.flops} FLOP, {time:.2f} times"', []),
+        ('f"{taps} x 3 taps and `2.25`, {dict(a=3.7)}"', []),
+    ],
+)
+def test_numbers_in_the_strings_of_a_file(said, claims):
+    found = unaccounted(prose_in(TYPED.format(said=said)), "", ())
+    assert [one.split("'")[1] for one in found] == claims
+
+
+def test_words_that_weigh_in_the_strings_of_a_file():
+    (found,) = unproven(prose_in(TYPED.format(said='f"It is {time} and hardly slower."')), ())
+    assert found == "'hardly' in ... It is □ and hardly slower. ..."

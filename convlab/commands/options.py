@@ -1,4 +1,4 @@
-"""What commands share: options, and how a number among them is read."""
+"""What commands share: options, how a number among them is read, and tables."""
 
 from __future__ import annotations
 
@@ -22,3 +22,10 @@ def number(option: str, text: str, least: int, most: int) -> int:
         shown = reprlib.repr(text)
         raise ParameterError(f"{option}={shown}; expected a whole number from {least} to {most}")
     return int(text)
+
+
+def print_table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print rows below their titles."""
+    from convlab.support.tables import lines
+
+    print("\n".join(lines([titles, *rows])))
