@@ -1,4 +1,4 @@
-"""The interview: drills with fresh numbers, tasks against the clock, and rounds of finding a bug.
+"""The interview: drills with fresh numbers, tasks against the clock, bug rounds, and walk-throughs.
 
     one = drill("flops", 7)                     a question; one.judge("1.2 GFLOP") says whether that is right
     answer(one, "1.2 GFLOP", 70)                the same, remembered: 70 % sure; what was missed comes again
@@ -9,7 +9,9 @@
     task.submit(7, "y[p] += x[h] * w[r]")       line 7 is the one, and so it should be
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
-The tasks are in `coding`. Of the drills read in this order:
+    walk_through("gpu")                         a question for the whiteboard: try it, then walk through it
+
+The tasks are in `coding`, the questions in `walks`. Of the drills read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
     shapes, slips   layers of real networks in words, and what people forget of them
@@ -20,11 +22,24 @@ The tasks are in `coding`. Of the drills read in this order:
     terminal        `convlab interview`, its lines (`console`) and its `summary`
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from convlab.interview.coding.begin import begin, find_the_bug
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import give_up
 from convlab.interview.drills import drill
 from convlab.interview.history import answer
 from convlab.interview.kinds import KINDS
+from convlab.support.lazy import door
 
-__all__ = ["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up"]
+
+def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to import
+    from convlab.interview.walks.show import WALKS, walk_through
+
+    return locals()
+
+
+_with_widgets, __getattr__ = door(__name__, _offer)
+__all__ = sorted(["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up", *_with_widgets])
