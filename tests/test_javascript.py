@@ -20,7 +20,7 @@ def files_of(kind):
     return parts_of(f"{kind.file_name()}.js")
 
 
-def tables(kind):
+def tables_of(kind):
     return GIVEN.get(kind, kind)().tables()
 
 
@@ -34,14 +34,14 @@ def declared(text, *, exported=False):
 def test_no_name_is_declared_twice(kind):
     """All files of a widget become one module, where a second `const count` is an error of the whole."""
     names = [name for file in files_of(kind) for name in declared(read(file))]
-    names += [*declared(tables(kind)), "SENTENCES"]
+    names += [*declared(tables_of(kind)), "SENTENCES"]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
     assert len(names) > 30
 
 
 def test_what_is_imported_is_there():
     for kind in WIDGETS:
-        tables = [*declared(tables(kind)), "SENTENCES"]
+        tables = [*declared(tables_of(kind)), "SENTENCES"]
         for file in files_of(kind):
             for names, source in IMPORT.findall(read(file)):
                 there = tables

@@ -9,7 +9,7 @@ from convlab import ALGORITHMS, networks
 from convlab.benchmark import datasheets
 from convlab.cost.layers import cost_of
 from convlab.figures import mma_layout
-from convlab.gpu.occupancy import GPUS, WARP
+from convlab.gpu.occupancy import GPUS, MOST_REGISTERS, WARP
 from convlab.inspect.tiling import Tiling, blocks, tile_traffic, untiled
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.support.units import bytes_text, count_text, ratio_text
@@ -167,7 +167,7 @@ def walk() -> Walk:
             borderline="A convolution slides a filter over a picture, and at each place it multiplies and "
             "adds. On a GPU that is done with im2col: each window is unrolled to a column, the filters are "
             "the rows of another matrix, and then it is one matrix multiplication.\n\n"
-            "GPUs are good at that, because they have thousands of cores, and with tensor cores it is "
+            "GPUs are good at that, because they have so many cores, and with tensor cores it is "
             "faster still. In practice one calls cuDNN, and it picks the right algorithm.",
             hire="A convolution is a matrix product. The filters are K × C·R·S, the windows are C·R·S × "
             "N·P·Q, and the result is the output. im2col builds the second matrix, and a GEMM library does "
@@ -210,8 +210,8 @@ def walk() -> Walk:
             ),
             Pitfall(
                 "Calling it a convolution and drawing a flipped filter.",
-                "Deep learning computes a cross-correlation: no flip. The weights are learned, so it makes "
-                "no difference, but say that you know.",
+                "Deep learning computes a cross-correlation: no flip. The weights are learned, so a network "
+                "would learn them flipped as well. But say that you know.",
             ),
             Pitfall(
                 "Mixing up depthwise and pointwise.",
@@ -219,7 +219,7 @@ def walk() -> Walk:
                 "filter for each channel: it mixes none, and there is nothing for a GEMM to use again.",
             ),
             Pitfall(
-                "“GPUs have thousands of cores” as the reason.",
+                "“A GPU has so many cores” as the reason.",
                 "The reason is reuse: a number that was fetched serves a row or a column of products. "
                 "Without a tile the cores wait for memory.",
             ),
@@ -227,8 +227,8 @@ def walk() -> Walk:
         follow_ups=(
             FollowUp(
                 "Why not 16 × 16 outputs for each thread?",
-                "A sum is a register, and a thread has 255 of them at most: it would spill. Long before "
-                "that so many registers leave room for too few warps to hide what they wait for.",
+                f"A sum is a register, and a thread has {MOST_REGISTERS} of them at most: it would spill. "
+                "Long before that so many registers leave room for too few warps to hide what they wait for.",
             ),
             FollowUp(
                 "Which layout do you want, and why?",
