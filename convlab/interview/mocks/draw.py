@@ -23,6 +23,7 @@ MINUTES = {WELCOME: 3, DRILLS: 10, CODE: 20, BUG: 10, WALK: 12}  # two rounds ha
 WHOLE = MINUTES[WELCOME] + MINUTES[DRILLS] + MINUTES[CODE] + MINUTES[WALK]
 MANY = 5  # drills
 ROUNDS = MINUTES[CODE] // MINUTES[BUG]
+SEEDS = 10_000  # of rounds
 ONE_IN = 4  # mocks in which bugs are looked for
 
 
@@ -106,7 +107,8 @@ def draw(seed: int, events: Iterable[Event] = ()) -> Draw:
     kinds.sort(key=lambda kind: kind not in known or not known[kind].missed)
     asked = tuple((kind, random.randrange(LARGEST)) for kind in kinds[:MANY])
     task = _unsolved(random.choice([name for name in TASKS if fits(name)]), solved(events))
-    rounds = [Part(BUG, str(random.randrange(LARGEST))) for _ in range(ROUNDS)]
+    first = random.randrange(SEEDS)  # neighbours: no two of them are of one exercise
+    rounds = [Part(BUG, str(first + number)) for number in range(ROUNDS)]
     bugs = random.randrange(ONE_IN) == 0 or not task
     walk = random.choice(list(WALKS))
     code = rounds if bugs else [Part(CODE, task)]

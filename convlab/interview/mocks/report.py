@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from textwrap import fill
+from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
@@ -13,6 +14,7 @@ from convlab.errors import ParameterError
 from convlab.figures.style import LIGHT, ROLES
 from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.clock import clock_text
+from convlab.interview.console import WIDTH
 from convlab.interview.kinds import KINDS
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE
 from convlab.interview.mocks.rating import LEVELS, RULES, SURE, Rating, rated, whole
@@ -24,6 +26,9 @@ from convlab.lessons.map_of_course import LINK
 from convlab.support.checked import checked
 from convlab.support.files import why_kept, write_atomically
 from convlab.support.tables import NOTHING, lines
+
+if TYPE_CHECKING:
+    from convlab.interview.walks.walk import Walk
 
 MARK = "<!-- a mock interview, by convlab -->"  # in each page that is saved
 NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
@@ -118,10 +123,11 @@ class Report:
                 yield from ((one.part.title, of_heading(*place)) for place in _walk(one).read)
 
     def __str__(self) -> str:
-        said = [self.headline, self.sentence]
+        said = [self.headline, fill(self.sentence, WIDTH)]
         for block in self.blocks():
-            said += ["", block.title, *lines(block.table)] if block.table else ["", block.title]
-            said += [*block.said, *(f"{about}: {place}" for about, place in block.places)]
+            said += ["", block.title, *_rows(block.table)]
+            said += [fill(line, WIDTH) for line in block.said]
+            said += [fill(f"{about}: {place}", WIDTH) for about, place in block.places]
         return "\n".join(said)
 
     __repr__ = __str__
@@ -151,7 +157,7 @@ class Report:
             write_atomically(file, _page("saved.html.j2", report=self, mark=MARK))
         except OSError as error:
             raise ParameterError(
-                f"path={str(file)!r} cannot be written: {error.strerror}; expected a file in a folder of yours"
+                f"path={str(file)!r} cannot be written: {error.strerror}; expected one that can be"
             ) from None
         return file
 
@@ -191,7 +197,15 @@ def _tries(one: Came) -> Iterator[tuple[str, ...]]:
         yield clock_text(each.used), "right" if each.good else "wrong", said
 
 
-def _walk(one: Came):
+def _rows(table: tuple[tuple[str, ...], ...]) -> Iterator[str]:
+    """Yield the rows of a table as text; what is long stands in its last column."""
+    begins = lines([row[:-1] for row in table])
+    wide = max(map(len, begins), default=0) + 2
+    for begin, row in zip(begins, table, strict=True):
+        yield fill(row[-1], WIDTH, initial_indent=f"{begin:<{wide}}", subsequent_indent=" " * wide) or begin
+
+
+def _walk(one: Came) -> Walk:
     from convlab.interview.walks.show import WALKS
 
     return WALKS[one.part.what]()

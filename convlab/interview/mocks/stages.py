@@ -62,7 +62,7 @@ class Stage:
 class Welcome(Stage):
     """What comes, said before it begins."""
 
-    how = f"When you are ready, `{NEXT}` begins."
+    how = f"`{NEXT}` begins with the drills."
 
     def shown(self) -> Note:
         """Return what an interviewer says first."""
@@ -92,7 +92,9 @@ class Drills(Stage):
         if one is None:
             return Note(None, f"All {MANY} drills are answered.", f"`{NEXT}` goes on.")
         number = 1 + len(self.now.of(self.part).answers)
-        return Note(None, f"Drill {number} of {MANY}: {one.about.title}", one.question)
+        note = Note(None, f"Drill {number} of {MANY}: {one.about.title}", one.question)
+        note.aside = self.how
+        return note
 
     @checked
     def submit(self, text: str, sure: Percent) -> Note:
@@ -159,10 +161,10 @@ class Board(Stage):
         return widget
 
     def text(self) -> str:
-        """Return the question alone."""
+        """Return the question alone, and how it is answered."""
         from convlab.interview.walks.show import WALKS
 
-        return WALKS[self.part.what]().question
+        return f"{WALKS[self.part.what]().question}\n{self.how}"
 
     @checked
     def submit(self, *points: Number) -> Note:

@@ -177,7 +177,7 @@ class MockInterview:
         else:
             read = now.clock(present).read()
             waits = "The clock stands; `talk.resume()` lets it run again." if read.state == "paused" else ""
-            how = f"{_stage(now, present).how} `{NEXT}` goes on."
+            how = f"`{NEXT}` goes on."
             again = (
                 f"From the start once more: `interview.mock({self.seed}, anew=True)`."
                 if _late(present, read)
