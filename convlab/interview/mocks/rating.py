@@ -21,19 +21,20 @@ POINTS = {STRONG: 80, HIRE: 60, BORDERLINE: 40}  # percent of a walk-through's
 
 
 def _limits(limits: dict[int, int], unit: str = "") -> str:
-    return ", ".join(f"{least}{unit} {LEVELS[level]}" for level, least in limits.items())
+    steps = [f"{least}{unit}: {LEVELS[level]}" for level, least in limits.items()]
+    return ", ".join([*steps, f"less: {LEVELS[NO]}"])
 
 
 RULES = {
-    DRILLS: f"Right of {MANY}: {_limits(RIGHT)}. A wrong answer that was given as {SURE} % sure takes one "
-    "of the right ones away. Over the minutes: one level lower.",
-    CODE: f"Solved within the minutes: at the first try {LEVELS[STRONG]}, within {TRIES[HIRE]} tries "
+    DRILLS: f"How many of {MANY} are right ({_limits(RIGHT)}). A wrong answer that was given as {SURE} % sure "
+    "takes one of the right ones away. Over the minutes: one level lower.",
+    CODE: f"Solved within the minutes at the first try: {LEVELS[STRONG]}; within {TRIES[HIRE]} tries: "
     f"{LEVELS[HIRE]}. Solved later, or with more tries: {LEVELS[BORDERLINE]}. Not solved: {LEVELS[NO]}. "
     f"Of {ROUNDS} rounds of finding a bug each is judged so, and their mean counts, rounded down.",
-    WALK: f"Points that were made, of all: {_limits(POINTS, ' %')}. They are ticked by yourself: nobody "
-    "heard you. Over the minutes: one level lower.",
-    "": "The whole is the middle one of drills, code and whiteboard, and at most one level above the "
-    f"weakest. What is passed over counts as {LEVELS[NO]}.",
+    WALK: f"How many of the points were made ({_limits(POINTS, ' %')}). You tick them yourself: nobody heard "
+    "you. Over the minutes: one level lower.",
+    "": "The middle one of drills, code and whiteboard, and at most one level above the weakest. What is "
+    f"passed over counts as {LEVELS[NO]}.",
 }
 
 

@@ -15,10 +15,9 @@ from convlab.figures.style import LIGHT, ROLES
 from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.clock import clock_text
 from convlab.interview.console import WIDTH
-from convlab.interview.kinds import KINDS
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE
-from convlab.interview.mocks.rating import LEVELS, RULES, SURE, Rating, rated, whole
-from convlab.interview.mocks.record import Came, Standing
+from convlab.interview.mocks.rating import LEVELS, RULES, STRONG, SURE, Rating, rated, whole
+from convlab.interview.mocks.record import Came, Standing, Try
 from convlab.interview.places import Place, of_cell, of_heading
 from convlab.interview.summary import Answered, sureness
 from convlab.lessons.exercises import EXERCISES
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from convlab.interview.walks.walk import Walk
 
 MARK = "<!-- a mock interview, by convlab -->"  # in each page that is saved
+_INDENTED = {"initial_indent": "    ", "subsequent_indent": "    "}
 NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
 
 
@@ -43,15 +43,18 @@ class Block(NamedTuple):
     table : tuple of tuple of str
         Its first row names the columns.
     said : tuple of str
-        Lines below it.
-    places : tuple of (str, Place)
+        Sentences below it.
+    points : tuple of str
+        A list of short ones.
+    places : tuple of (str, tuple of Place)
         What to read again, and where the course has it.
     """
 
     title: str
     table: tuple[tuple[str, ...], ...] = ()
     said: tuple[str, ...] = ()
-    places: tuple[tuple[str, Place], ...] = ()
+    points: tuple[str, ...] = ()
+    places: tuple[tuple[str, tuple[Place, ...]], ...] = ()
 
 
 class Report:
@@ -94,15 +97,15 @@ class Report:
     def blocks(self) -> Iterator[Block]:
         """Yield what the report shows, in order."""
         yield Block("In sum", tuple(self._sum()))
-        for one, _ in self._rated:
-            yield from _details(one)
+        for one, each in self._rated:
+            yield from _details(one, each)
         if places := tuple(self._again()):
             yield Block("To read again", places=places)
         names = {DRILLS: "Drills", CODE: "Code", WALK: "Whiteboard", "": "The whole"}
         yield Block("The rule", said=tuple(f"{names[kind]}: {rule}" for kind, rule in RULES.items()))
 
     def _sum(self) -> Iterator[tuple[str, ...]]:
-        yield "part", "", "why"
+        yield "part", "verdict", "why"
         words = {one.part: each for one, each in self._rated}
         for one in self._came:
             if each := words.get(one.part):
@@ -110,24 +113,24 @@ class Report:
             else:
                 yield one.part.title, NOTHING, "Not over yet."
 
-    def _again(self) -> Iterator[tuple[str, Place]]:
+    def _again(self) -> Iterator[tuple[str, tuple[Place, ...]]]:
         for one, each in self._rated:
             if one.part.kind == DRILLS:
-                missed = dict.fromkeys(answer.drill.kind for answer in one.answers if not answer.right)
-                for kind in missed:
-                    yield from ((KINDS[kind].title, of_cell(*place)) for place in KINDS[kind].read)
-            elif one.part.kind == BUG and each.level < len(LEVELS) - 1:
+                missed = [answer.drill.about for answer in one.answers if not answer.right]
+                yield from ((kind.title, tuple(of_cell(*place) for place in kind.read)) for kind in missed)
+            elif one.part.kind == BUG and each.level < STRONG:
                 name, _ = round_of(int(one.part.what))
-                yield one.part.title, of_cell(EXERCISES[name].notebook, name)
-            elif one.part.kind == WALK and _missed(one):
-                yield from ((one.part.title, of_heading(*place)) for place in _walk(one).read)
+                yield one.part.title, (of_cell(EXERCISES[name].notebook, name),)
+            elif one.part.kind == WALK and each.level < STRONG:
+                yield one.part.title, tuple(of_heading(*place) for place in _walk(one).read)
 
     def __str__(self) -> str:
         said = [self.headline, fill(self.sentence, WIDTH)]
         for block in self.blocks():
             said += ["", block.title, *_rows(block.table)]
-            said += [fill(line, WIDTH) for line in block.said]
-            said += [fill(f"{about}: {place}", WIDTH) for about, place in block.places]
+            said += [fill(line, WIDTH) for line in (*block.said, *block.points)]
+            for about, places in block.places:
+                said += [f"{about}:", *(fill(str(place), WIDTH, **_INDENTED) for place in places)]
         return "\n".join(said)
 
     __repr__ = __str__
@@ -167,34 +170,38 @@ def is_ours(text: str) -> bool:
     return MARK in text
 
 
-def _details(one: Came) -> Iterator[Block]:
+def _details(one: Came, each: Rating) -> Iterator[Block]:
     """Yield what came of a part, in full."""
     title = one.part.title
-    if one.part.kind == DRILLS and one.answers:
+    if one.part.kind == DRILLS:
         said = [sureness(one.answers)]
         if wrong := sum(not each.right and (each.sure or 0) >= SURE for each in one.answers):
             said.append(f"Sure and wrong: {wrong}. Say how you know a number, or that you would check it.")
-        head = ("drill", "you said", "it is", "time", "sure", "")
+        head = ("drill", "you said", "it is", "time", "sure", "result")
         yield Block(title, (head, *map(_answer, one.answers)), tuple(filter(None, said)))
-    elif one.tries:
-        yield Block(title, (("after", "", "what was said"), *_tries(one)))
-    elif one.part.kind == WALK and (missed := _missed(one)):
-        yield Block("Points that were missed, by your own ticks", said=tuple(missed))
+    elif one.part.kind == WALK:
+        if missed := _missed(one):
+            yield Block("Points that were missed, by your own ticks", points=tuple(missed))
+    else:
+        call = f'begin("{one.part.what}")' if one.part.kind == CODE else f"find_the_bug({one.part.what})"
+        again = (f"Once more, and with help: interview.{call}",) if each.level < STRONG else ()
+        yield Block(
+            title, (("after", "result", "what was said"), *map(_try, one.tries)) if one.tries else (), again
+        )
 
 
 def _answer(one: Answered) -> tuple[str, ...]:
     text = one.drill.about.unit.text
     said = NOTHING if one.said is None or one.said.value is None else text(one.said.value)
     sure = NOTHING if one.sure is None else f"{one.sure:g} %"
-    return one.drill.about.title, said, text(one.drill.value), clock_text(one.seconds), sure, one.outcome
+    time = clock_text(one.seconds) if one.seconds else NOTHING
+    return one.drill.about.title, said, text(one.drill.value), time, sure, one.outcome
 
 
-def _tries(one: Came) -> Iterator[tuple[str, ...]]:
-    for each in one.tries:
-        said = " ".join(
-            filter(None, (each.title, f"Hidden c{each.case[1:]}." * bool(each.case), each.diagnosis))
-        )
-        yield clock_text(each.used), "right" if each.good else "wrong", said
+def _try(one: Try) -> tuple[str, ...]:
+    case = one.case and f"Hidden {one.case.lower()}."
+    said = " ".join(filter(None, (one.title, case, one.diagnosis)))
+    return clock_text(one.used), "right" if one.good else "wrong", said
 
 
 def _rows(table: tuple[tuple[str, ...], ...]) -> Iterator[str]:

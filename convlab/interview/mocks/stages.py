@@ -86,6 +86,14 @@ class Drills(Stage):
 
     how = '`talk.submit("1.2 GFLOP", 70)` answers it, here with 70 % sureness.'
 
+    def end(self, how: str = GIVEN_UP) -> None:
+        """Stop its clock for good; what is not answered is passed over, and comes again in other drills."""
+        answered = {one.drill.name for one in self.now.of(self.part).answers}
+        for one in self.now.draw.drills if how == GIVEN_UP else ():
+            if one.name not in answered:
+                keep(progress.here(), one, None, None)
+        super().end(how)
+
     def shown(self) -> Note:
         """Return the drill that is asked."""
         one = self.now.waiting()
