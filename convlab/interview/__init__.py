@@ -36,6 +36,7 @@ from convlab.interview.coding.timed import give_up
 from convlab.interview.drills import drill
 from convlab.interview.history import answer
 from convlab.interview.kinds import KINDS
+from convlab.interview.mocks.talk import mock
 from convlab.support.lazy import door
 
 
@@ -48,4 +49,6 @@ def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to 
 
 
 _with_widgets, __getattr__ = door(__name__, _offer)
-__all__ = sorted(["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up", *_with_widgets])
+__all__ = sorted(
+    ["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up", "mock", *_with_widgets]
+)
