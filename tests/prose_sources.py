@@ -218,4 +218,5 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
     "sheet/formulas.py": {
         "KiB = 1024 bytes, k = 1000": Given("what the prefixes mean"),
     },
+    "walks/four_percent.py": {"4 %": Given("the interviewer's question")},
 }

@@ -9,7 +9,7 @@ import pytest
 DOORS = ("convlab.benchmark", "convlab.gpu", "convlab.inspect", "convlab.networks")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [*DOORS, "convlab.interview"])
 def test_what_a_door_offers_is_there(door):
     package = importlib.import_module(door)
     assert list(package.__all__) == sorted(package.__all__)

@@ -49,6 +49,24 @@ def drills(
         raise typer.Exit(status)
 
 
+@app.command("walk")
+def walk(
+    name: Annotated[
+        str | None, typer.Argument(help="Which question, e.g. gpu; by default the one you know least of.")
+    ] = None,
+    work: Work = None,
+) -> None:
+    """Ask a question for the whiteboard, and go through its points: which of them did you make?"""
+    from convlab.interview import WALKS
+    from convlab.interview.walks import terminal
+    from convlab.support.checks import check_choice
+
+    if name is not None:
+        check_choice("NAME", name, WALKS)
+    if status := terminal.run(memory_of(work), name):
+        raise typer.Exit(status)
+
+
 def memory_of(work: Path | None) -> ProgressFile:
     """Return where answers are kept: the folder that is named, this one, or the one of `convlab lab`."""
     from convlab.lessons import progress as memory

@@ -13,7 +13,7 @@ INTERRUPTED = 130  # the exit status of what Ctrl-C ended
 
 
 def to_the_end(asking: Callable[[], object]) -> int:
-    """Ask until all is asked, or the input ends, or Ctrl-C is pressed; say which, and return the exit status."""
+    """Ask until all is asked, the input ends or Ctrl-C is pressed; say which, and return the exit status."""
     if isinstance(sys.stdin, TextIOWrapper):  # bytes that are no text are no answer, and no end of it either
         sys.stdin.reconfigure(errors="replace")
     try:

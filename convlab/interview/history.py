@@ -113,7 +113,7 @@ def keep(
         "seed": one.seed,
         "slip": said.slip if said else "",
         "seconds": seconds,
-        "number": 1 + max((event.detail["number"] for event in _answers(memory.events())), default=0),
+        "number": 1 + max((event.detail["number"] for event in answers(memory.events())), default=0),
     }
     memory.record("guess", one.name, detail)
 
@@ -122,7 +122,7 @@ def boxes(events: Iterable[Event]) -> dict[str, Box]:
     """Return where each kind stands that was asked. Of each drill the first answer counts."""
     found: dict[str, Box] = {}
     first: dict[str, Event] = {}
-    for event in _answers(events):
+    for event in answers(events):
         first.setdefault(event.name, event)
     for event in first.values():
         kind, right = event.detail["drill"], event.detail["right"]
@@ -136,7 +136,7 @@ def boxes(events: Iterable[Event]) -> dict[str, Box]:
     return found
 
 
-def _answers(events: Iterable[Event]) -> list[Event]:
+def answers(events: Iterable[Event]) -> list[Event]:
     """Return the answers to drills by their numbers; what another version wrote otherwise is passed over."""
     found = [event for event in events if event.kind == "guess" and _is_answer(event.detail)]
     return sorted(found, key=lambda event: event.detail["number"])

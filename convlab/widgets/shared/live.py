@@ -141,12 +141,15 @@ class Live(anywidget.AnyWidget):
             metadata = metadata | {"image/png": {"alt": words}}
         return bundle, metadata
 
-    def page(self) -> str:
-        """Return HTML that shows the still, or words, and, where scripts run, the moving figure."""
-        name = f"convlab-{uuid.uuid4().hex[:12]}"
-        code = base64.b64encode(self.module().encode()).decode()
+    def without_scripts(self) -> str:
+        """Return HTML that stands where no script runs, or none has run yet: the still, or words."""
         picture = self.still()
-        before = picture._repr_html_() if picture else f"<p>{escape(self.words())}</p>"
+        return picture._repr_html_() if picture else f"<p>{escape(self.words())}</p>"
+
+    def page(self) -> str:
+        """Return HTML that shows what stands in, and, where scripts run, the moving figure."""
+        name = f"convlab-{uuid.uuid4().hex[:12]}"
+        code, before = base64.b64encode(self.module().encode()).decode(), self.without_scripts()
         return (
             f'<div id="{name}" class="convlab-still" data-figure="{self.key}">{before}</div>\n'
             f"<style>{javascript.stylesheet()}</style>\n"

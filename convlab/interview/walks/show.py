@@ -1,0 +1,67 @@
+"""The table of walk-throughs, and one of them as a page shows it; what is ticked there is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
+
+from convlab.interview.walks import (
+    four_percent,
+    gpu,
+    kernel,
+    memory,
+    record,
+    threads,
+)
+from convlab.interview.walks.walk import Walk
+from convlab.lessons import progress
+from convlab.support.checked import checked
+from convlab.support.checks import check_choice
+from convlab.widgets.walk_through import WalkThrough
+
+# In the order in which one learns it; a walk is made when it is asked for.
+WALKS: dict[str, Callable[[], Walk]] = {
+    "gpu": gpu.walk,
+    "kernel": kernel.walk,
+    "threads": threads.walk,
+    "four_percent": four_percent.walk,
+    "memory": memory.walk,
+}
+
+
+@checked
+def walk_through(name: Annotated[str, partial(check_choice, words=WALKS)]) -> WalkThrough:
+    """Show a question for the whiteboard: try it alone, tick what you said, and walk through it in pictures.
+
+    Parameters
+    ----------
+    name : str
+        One of `WALKS`, e.g. "gpu".
+
+    Returns
+    -------
+    WalkThrough
+        A widget, which lives in a page without Python, too. What is ticked is remembered.
+
+    Raises
+    ------
+    ConvError
+        If no walk has this name.
+    """
+    widget = WalkThrough(WALKS[name]())
+    titles = {point["title"] for point in widget.points}
+    widget.rounds = [
+        {"ticked": [title for title in one.ticked if title in titles], "seconds": one.seconds}
+        for one in record.rounds(progress.events(record.KIND), name)
+    ]
+    widget.observe(_remember, "rounds")
+    return widget
+
+
+def _remember(change: Any) -> None:
+    """Record the rounds that were just ticked."""
+    widget = change["owner"]
+    for one in change["new"][len(change["old"]) :]:
+        record.keep(progress.here(), widget.name, one["ticked"], len(widget.points), one["seconds"])
+    widget.trouble = progress.trouble()

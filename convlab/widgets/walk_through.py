@@ -1,0 +1,131 @@
+"""A walk-through: a question that is answered aloud, ticked, and then walked through in pictures."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from convlab.errors import ParameterError
+from convlab.figures.picture import Picture
+from convlab.support.units import plural
+from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.traits import Choice, Whole
+
+if TYPE_CHECKING:
+    from convlab.interview.walks.walk import Walk  # it imports widgets, which must not import it
+
+VIEWS = ("try", "walk", "answers", "pitfalls", "next")
+LEVELS = ("borderline", "hire", "strong")
+MOST_POINTS = 15
+COLOURS = 64  # of a chart
+SENTENCES = {
+    "try": "Answer aloud, as you would at a whiteboard, before you look. It may take {minutes} minutes.",
+    "made": "{made} of {points} points made",
+}
+
+
+class WalkThrough(Live):
+    """A question that is tried alone first, then walked through, point by point, with pictures.
+
+    The figures of the walk are moved as its points say, in the browser; no Python is asked for it.
+
+    Parameters
+    ----------
+    walk : Walk
+        One of `convlab.interview.WALKS`.
+
+    Attributes
+    ----------
+    rounds : list of dict
+        Of every time that it was answered "ticked", the titles of the points that were made, and "seconds",
+        None where no stopwatch ran.
+    """
+
+    sentences = SENTENCES
+    measured_here = None  # its look is the reader's own: no photograph
+
+    name, question = traitlets.Unicode().tag(sync=True), traitlets.Unicode().tag(sync=True)
+    minutes = traitlets.Int().tag(sync=True)
+    points, pitfalls, follow_ups, read = (traitlets.List().tag(sync=True) for _ in range(4))
+    answers = traitlets.Dict().tag(sync=True)
+    packed = traitlets.Unicode().tag(sync=True)  # the figures: their modules and how they open
+    rounds = traitlets.List().tag(sync=True)
+    trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
+    view, level, point = Choice(VIEWS), Choice(LEVELS, "hire"), Whole(0, MOST_POINTS - 1, 0)
+
+    def __init__(self, walk: Walk):
+        super().__init__(
+            **{"name": walk.name, "question": walk.question, "minutes": walk.minutes},
+            **{"points": [asdict(point) for point in walk.points], "answers": asdict(walk.answers)},
+            **{"pitfalls": [asdict(one) for one in walk.pitfalls], "read": [list(one) for one in walk.read]},
+            follow_ups=[asdict(one) for one in walk.follow_ups],
+            packed=_packed(walk.figures),
+        )
+
+    @traitlets.validate("rounds")
+    def _check_rounds(self, proposal):
+        titles = [point["title"] for point in self.points]
+        for one in proposal["value"]:
+            known = isinstance(one, dict) and isinstance(one.get("ticked"), list)
+            if not known or not all(title in titles for title in one["ticked"]):
+                raise ParameterError(f"rounds has {one!r}; expected dicts with the titles that were ticked")
+            if not isinstance(one.get("seconds"), int | float | None):
+                raise ParameterError(f"rounds has seconds={one.get('seconds')!r}; expected a number, or None")
+        return proposal["value"]
+
+    def known_by(self) -> dict[str, Any]:
+        """Return what tells it from other walks: its name."""
+        return {"name": self.name}
+
+    def describe(self) -> str:
+        """Return the question, what came of it last, and the points with their words."""
+        said = [self.question, self._say("try", minutes=self.minutes)]
+        if self.rounds:
+            said.append(self._say("made", made=len(self.rounds[-1]["ticked"]), points=len(self.points)) + ".")
+        points = enumerate(self.points, 1)
+        return " ".join([*said, *(f"{i}. {one['title']} {one['words']}" for i, one in points)])
+
+    def without_scripts(self) -> str:
+        """Return the question and the points, as they can be read and printed."""
+        points = "".join(
+            f"<li><b>{escape(one['title'])}</b> {escape(one['words'])}</li>" for one in self.points
+        )
+        return f"<p><b>{escape(self.question)}</b> ({plural(self.minutes, 'minute')})</p><ol>{points}</ol>"
+
+
+def _packed(figures: Mapping[str, Live | Picture]) -> str:
+    """Return figures as the page unpacks them: each kind's module once, each figure's state or its HTML.
+
+    None of them is a figure of the notebook, so they have no name there, and no widget of the kernel stays.
+    """
+    modules, shown = {}, {}
+    for name, figure in figures.items():
+        if isinstance(figure, Picture):
+            shown[name] = {"html": _smaller(figure)._repr_html_()}
+        else:
+            kind = type(figure).__name__
+            modules[kind] = figure.module()
+            shown[name] = {"kind": kind, "state": figure.state() | {"key": "", "guide": []}}
+            figure.close()
+    text = json.dumps({"modules": modules, "figures": shown})
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _smaller(picture: Picture) -> Picture:
+    """Return a chart in few colours: a third of the bytes, and nothing that one could see is lost."""
+    from PIL import Image
+
+    if picture.photo:
+        return picture
+    file = io.BytesIO()
+    image = Image.open(io.BytesIO(picture.png)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    image.save(file, "png", optimize=True)
+    return Picture(file.getvalue(), picture.alt, picture.width)
