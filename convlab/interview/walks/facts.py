@@ -14,20 +14,20 @@ from convlab.support.files import data_path
 
 
 @cache
-def _last_run() -> Measurement:
+def last_run() -> Measurement:
     """Return the last of the saved runs that has layers of all networks."""
     return [run for run in runs(data_path("measurements"), CPU).values() if run.part("networks")][-1]
 
 
 def whose() -> str:
     """Return the processor on which it was measured, and the day."""
-    header = _last_run().header
+    header = last_run().header
     return f"{header['machine']['processor']}, one core, {header['date'][:10]}"
 
 
 def measured(part: str, network: str) -> list[Row]:
     """Return what ours took on the layers of a network: a row for each algorithm and each shape."""
-    return _last_run().part(part, network=network, ours=True, threads=1, cache="warm")
+    return last_run().part(part, network=network, ours=True, threads=1, cache="warm")
 
 
 def by_name(rows: list[Row], problem: ConvProblem) -> dict[str, Row]:
