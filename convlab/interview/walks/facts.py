@@ -15,8 +15,9 @@ from convlab.support.files import data_path
 
 @cache
 def _last_run() -> Measurement:
-    """Return the last of the saved runs that has layers of all networks."""
-    return [run for run in runs(data_path("measurements"), CPU).values() if run.part("networks")][-1]
+    """Return the newest of the saved runs that has layers of all networks."""
+    whole = [run for run in runs(data_path("measurements"), CPU).values() if run.part("networks")]
+    return max(whole, key=lambda run: run.header["date"])
 
 
 def whose() -> str:
