@@ -6,11 +6,14 @@ from functools import cache
 
 import numpy as np
 
+from convlab import figures
 from convlab.benchmark.datasheets import Datasheet
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.saved_runs import CPU, runs
+from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
+from convlab.support.units import time_text
 
 
 @cache
@@ -39,6 +42,17 @@ def by_name(rows: list[Row], problem: ConvProblem) -> dict[str, Row]:
 def least_seconds(sheet: Datasheet, dtype: str, flops: float, moved: float) -> float:
     """Return the time of so many operations and bytes at a machine's roofs: no kernel takes less."""
     return max(flops / sheet.flops[dtype], moved / sheet.memory)
+
+
+def least_times(seconds: dict[str, float], title: str) -> Picture:
+    """Draw such times."""
+    return figures.bars(
+        seconds,
+        title=title,
+        axis="time at least, by its datasheet",
+        alt="Bars of time: " + ", ".join(f"{name} {time_text(value)}" for name, value in seconds.items()),
+        text=time_text,
+    )
 
 
 def digits(dtype: str) -> str:

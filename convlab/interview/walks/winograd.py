@@ -19,7 +19,7 @@ from convlab.benchmark import datasheets
 from convlab.cost.layers import cost_of
 from convlab.figures.picture import Picture
 from convlab.interview.units import RATIO
-from convlab.interview.walks.facts import by_name, digits, least_seconds, measured, whose
+from convlab.interview.walks.facts import by_name, digits, least_seconds, least_times, measured, whose
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, time_text
@@ -63,16 +63,6 @@ def _savings(layers: tuple[ConvProblem, ...]) -> Picture:
         + ", ".join(f"{name} {RATIO.text(value)}" for name, value in bars.items()),
         text=RATIO.text,
         roles="filter",
-    )
-
-
-def _on_gpu(seconds: dict[str, float], title: str) -> Picture:
-    return figures.bars(
-        seconds,
-        title=title,
-        axis="time at least, by its datasheet",
-        alt="Bars of time: " + ", ".join(f"{name} {time_text(value)}" for name, value in seconds.items()),
-        text=time_text,
     )
 
 
@@ -121,7 +111,7 @@ def walk() -> Walk:
             "tile": WinogradTile(2, 1, step=0),
             "saved": _savings((thin, early, late)),
             "spectra": Spectra("blur", taps=3, zeros=2),
-            "gpu": _on_gpu(
+            "gpu": least_times(
                 roofs, f"{batch.N} pictures on an {gpu.name}: with tensor cores the bytes of tiles stay"
             ),
         },
