@@ -216,4 +216,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "where C · K is at most 2048": Told("oneDNN"),
     },
     "walks/four_percent.py": {"4 %": Given("the interviewer's question")},
+    "sheet/formulas.py": {
+        "KiB = 1024 bytes, k = 1000": Given("what the prefixes mean"),
+    },
 }
