@@ -7,7 +7,7 @@ import { marked, prose } from "./shared/prose.js";
 import { figureStage } from "./walk_figures.js";
 import { button, tryPanel } from "./walk_try.js";
 
-const VIEWS = [["try", "Try it"], ["walk", "The walk"], ["answers", "Answers"], ["pitfalls", "Pitfalls"], ["next", "Next"]];
+const VIEWS = [["try", "Try it"], ["walk", "The walk"], ["answers", "Answers"], ["pitfalls", "Pitfalls"], ["next", "Follow-ups"]];
 const LEVELS = [["borderline", "Borderline"], ["hire", "Hire"], ["strong", "Strong hire"]];
 
 function build(page, memory) {
@@ -57,7 +57,7 @@ function walkPanel(page) {
   const back = button(page, "Back", () => go(page.state().point - 1));
   const next = button(page, "", () => (page.state().point < last ? go(page.state().point + 1) : page.set({ view: "answers" })), { class: "cl-button cl-walk-main" });
   const words = html("div", { class: "cl-walk-words", "aria-live": "polite" });
-  let applied = -1;
+  let [applied, before] = [-1, -1];
 
   return {
     node: html("div", { class: "cl-walk-panel" },
@@ -82,8 +82,9 @@ function walkPanel(page) {
         ...(said ? [html("div", { class: "cl-walk-said" }, made(at) ? "✓ You said this." : "Not said yet.")] : []));
       const shows = points.findLastIndex(({ figure }, i) => i <= at && figure); // "" leaves what is there
       stage.node.hidden = shows < 0;
-      if (shows >= 0 && shows !== applied) stage.show(points[shows].figure, points[shows].state);
-      applied = shows;
+      const wants = shows === at ? at !== before : shows !== applied; // not at each redraw: it may be turned by hand
+      if (shows >= 0 && wants) stage.show(points[shows].figure, points[shows].state);
+      [applied, before] = [shows, at];
     },
   };
 }
