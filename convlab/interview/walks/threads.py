@@ -34,8 +34,8 @@ def busy(tiles: int, threads: int) -> float:
 
 
 def percent(share: float) -> str:
-    """Return a share as it is said: "12.5 %", "88 %"."""
-    return f"{100 * share:.{1 if share < 0.2 else 0}f} %"
+    """Return a share as it is said."""
+    return f"{100 * share:.0f} %"
 
 
 def tiles_of(problem: ConvProblem) -> tuple[int, int]:
