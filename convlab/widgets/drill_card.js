@@ -6,6 +6,7 @@ import { answerOf, judged } from "./drill_judge.js";
 import { memoryOf } from "./shared/memory.js";
 import { clockText } from "./shared/numbers.js";
 import { OWN_KEYS, html, live, segments } from "./shared/page.js";
+import { placeLink } from "./shared/place_link.js";
 import { marked } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
 
@@ -149,15 +150,9 @@ function arithmetic(drill, known) {
   ];
 }
 
-/** Where to read: in JupyterLab the notebook opens beside this one, in the book it is a page. */
-function linked({ notebook, title, cell, file }) {
-  const words = say(title ? "place" : "place alone", { notebook, title, cell });
-  if (!file) return words;
-  const lab = document.getElementById("jupyter-config-data");
-  const folder = lab && !location.pathname.includes("/tree/") ? `${location.pathname.replace(/\/$/, "")}/tree/` : "";
-  const href = lab ? folder + file : file.replace(/\.ipynb$/, ".html");
-  return html("a", { href, target: lab ? "_blank" : null, rel: lab ? "noopener" : null }, words);
-}
+/** Where to read. */
+const linked = ({ notebook, title, cell, file }) =>
+  placeLink(file, say(title ? "place" : "place alone", { notebook, title, cell }));
 
 /** How many were right, and how sure against how right. */
 function tally(found) {

@@ -3,6 +3,7 @@
 import { memoryOf } from "./shared/memory.js";
 import { clamp, html, live, OWN_KEYS, segments } from "./shared/page.js";
 import { plural } from "./shared/numbers.js";
+import { placeLink } from "./shared/place_link.js";
 import { marked, prose } from "./shared/prose.js";
 import { figureStage } from "./walk_figures.js";
 import { button, tryPanel } from "./walk_try.js";
@@ -105,7 +106,7 @@ const pitfalls = (all) => all.map(({ mistake, better }) => html("div", { class: 
 const whatComes = (followUps, read) => [
   ...followUps.map(({ question, answer }) => html("details", { class: "cl-walk-follow" }, html("summary", OWN_KEYS, marked(question)), prose(answer))),
   html("div", { class: "cl-head" }, "Where the course has it"),
-  html("ul", { class: "cl-walk-read" }, read.map(([notebook, heading]) => html("li", {}, `Notebook ${notebook}, “`, marked(heading), "”"))),
+  html("ul", { class: "cl-walk-read" }, read.map(({ words, file }) => html("li", {}, placeLink(file, marked(words))))),
 ];
 
 /** The rounds that a browser keeps where there is no Python; another tab may have added some. */

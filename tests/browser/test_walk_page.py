@@ -181,6 +181,16 @@ def test_one_can_go_on_faster_than_the_figures_start(opened):
     assert page.locator(".cl-walk-figure:visible img").count() == 1
 
 
+def test_it_leads_to_the_pages_of_the_book(opened):
+    page, (notebook, heading) = opened().page, WALKS["gpu"]().read[0]
+    view(page, "Follow-ups")
+    link = page.locator(".cl-walk-read a").first
+    assert heading in link.inner_text()
+    href = link.get_attribute("href")
+    assert href.startswith(f"{notebook}_")
+    assert href.endswith(f".html#{heading.lower().replace(' ', '-')}")
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(854, "light"), (400, "dark")])
 def test_it_is_open_to_all(opened, width, scheme):
     """In each of its parts, and with each of its figures."""
