@@ -55,3 +55,6 @@ export function numberText(value, digits = 4) {
   }
   return rounded.toLocaleString("en-US", { maximumFractionDigits: 20 }).replace("-", "−");
 }
+
+/** A duration as a stopwatch shows it: "7:05". */
+export const clockText = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
