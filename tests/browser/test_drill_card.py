@@ -1,5 +1,6 @@
 """The card of drills in a page that has no Python, and its talk with Python where there is one."""
 
+import base64
 import json
 import re
 
@@ -9,6 +10,10 @@ from browser_tools import barriers
 from convlab.interview import KINDS, cards, drill
 from convlab.interview.drill_cards import asked_once
 from convlab.interview.history import OTHERS
+from convlab.lessons import progress
+from convlab.support.markup import as_script
+from convlab.widgets.shared.javascript import stylesheet
+from convlab.widgets.shared.live import Live
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +73,7 @@ def typed(one, wrong=False):
 
 
 def lock(figure, text, sure=70):
+    figure.page.bring_to_front()
     figure.get_by_role("textbox").fill(text)
     if sure:
         figure.get_by_role("radio", name=f"{sure} %").check()
@@ -79,6 +85,7 @@ def kept(figure):
 
 
 def go_on(figure):
+    figure.page.bring_to_front()
     figure.get_by_role("button", name="Next card").click()
 
 
@@ -187,6 +194,7 @@ def test_two_tabs_lose_nothing(context, tmp_path):
     one = asked_of(first, bank(names))
     assert asked_of(second, bank(names)) == one
     lock(first, typed(one))
+    second.page.bring_to_front()
     second.get_by_text("1 of 1 right", exact=True).wait_for()
     assert asked_of(second, bank(names)).kind == names[1]  # what the other tab answered is not asked here
     lock(second, typed(asked_of(second, bank(names))), 50)
@@ -279,3 +287,155 @@ def test_given_drills_are_asked_once_and_in_order(context, tmp_path):
     assert "That was the last card." in figure.inner_text()
     assert "2 of 3 right" in figure.inner_text()
     assert not figure.get_by_role("textbox").is_visible()
+
+
+# -- with Python ---------------------------------------------------------------------------------------------
+
+# A model as Jupyter has it: what the page sets waits in `outbox`, until it is delivered to the kernel.
+MODEL = """
+const heard = {}, changed = new Set();
+window.outbox = [];
+const tell = (name) => (heard[`change:${name}`] ?? []).forEach((one) => one());
+const model = {
+  get: (name) => state[name],
+  set(name, value) { state[name] = value; changed.add(name); tell(name); },
+  on: (event, listener) => (heard[event] ??= []).push(listener),
+  off() {},
+  save_changes() {
+    outbox.push(Object.fromEntries([...changed].map((name) => [name, state[name]])));
+    changed.clear();
+  },
+};
+window.receive = (news) => { Object.assign(state, news); Object.keys(news).forEach(tell); };
+(await import(code)).default.render({ model, el: document.querySelector("main") });
+"""
+
+
+class Kernel:
+    """A card that lives in Python, and the tabs that show it."""
+
+    def __init__(self, context, folder, card):
+        self.context, self.file, self.card, self.tabs = context, folder / "live.html", card, []
+
+    def tab(self):
+        """Open a tab, and return the card there."""
+        code = base64.b64encode(self.card.module().encode()).decode()
+        self.file.write_text(
+            f'<!doctype html><meta charset="utf-8"><style>{stylesheet()}</style><main></main>'
+            f'<script type="module">const code = "data:text/javascript;charset=utf-8;base64,{code}";\n'
+            f"const state = {as_script(Live.state(self.card))};\n{MODEL}</script>",
+            encoding="utf-8",
+        )
+        page = self.context.new_page()
+        page.goto(self.file.as_uri())
+        page.locator(".convlab.cl-drill").wait_for()
+        self.tabs.append(page)
+        return page.locator(".convlab.cl-drill")
+
+    def run(self):
+        """Take what the tabs have sent, in their order, and tell all of them how it stands."""
+        for page in self.tabs:
+            for news in page.evaluate("outbox.splice(0)"):
+                for name, value in news.items():
+                    setattr(self.card, name, value)
+        news = {name: getattr(self.card, name) for name in ("card", "answered", "tally", "trouble")}
+        for page in self.tabs:
+            page.evaluate("(news) => receive(news)", news)
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    """The memory of a learner's folder, empty."""
+    monkeypatch.setenv(progress.NAMED, str(tmp_path / "kept"))
+    progress.here.cache_clear()
+    yield progress.here()
+    progress.here.cache_clear()
+
+
+def laid_out(card):
+    """Return the drill that Python has laid out last."""
+    one = json.loads(base64.b64decode(card.card))["drills"][0]
+    return drill(one["kind"], one["seed"])
+
+
+def test_python_keeps_the_answer_and_lays_out_the_next(context, tmp_path, memory):
+    kernel = Kernel(context, tmp_path, cards())
+    figure, first = kernel.tab(), laid_out(kernel.card)
+    assert asked_of(figure, [first]) == first
+    lock(figure, typed(first), 90)
+    assert "exactly" in figure.locator(".cl-verdict").inner_text()  # at once: the page judges, too
+    go_on(figure)
+    assert "Python lays out the next card." in figure.inner_text()
+    kernel.run()
+    second = laid_out(kernel.card)
+    figure.locator(".cl-title", has_text=second.question[:40]).wait_for()
+    assert second.kind != first.kind
+    assert "1 of 1 right" in figure.inner_text()
+    (event,) = memory.events()
+    assert (event.name, event.detail["right"], event.detail["sure"]) == (first.name, True, 90)
+    assert figure.page.evaluate("localStorage.getItem('convlab drills, not handed in')") == "[]"
+
+
+def test_two_tabs_of_a_kernel_keep_one_answer_to_each_drill(context, tmp_path, memory):
+    kernel = Kernel(context, tmp_path, cards())
+    one, other, one_drill = kernel.tab(), kernel.tab(), laid_out(kernel.card)
+    lock(one, typed(one_drill))
+    lock(other, typed(one_drill, wrong=True))
+    kernel.run()
+    assert [event.detail["right"] for event in memory.events()] == [True]  # the first is the one that counts
+    for figure in (one, other):
+        figure.get_by_text("1 of 1 right", exact=True).wait_for()
+    go_on(one)
+    kernel.run()
+    second = laid_out(kernel.card)
+    lock(one, typed(second), 10)
+    kernel.run()
+    other.page.bring_to_front()
+    other.get_by_role("button", name="Show the arithmetic").click()
+    go_on(other)
+    third = laid_out(kernel.card)
+    other.locator(".cl-title", has_text=third.question[:40]).wait_for()
+    assert [event.name for event in memory.events()] == [one_drill.name, second.name]
+
+
+def test_what_a_kernel_did_not_hear_is_handed_in_to_the_next(context, tmp_path, memory):
+    context.clock.install()
+    lost = Kernel(context, tmp_path, cards())
+    figure, one = lost.tab(), laid_out(lost.card)
+    lock(figure, typed(one), 50)
+    assert "Python has not answered yet" not in figure.inner_text()
+    context.clock.fast_forward(5000)
+    figure.get_by_text("Python has not answered yet").wait_for()
+    assert memory.events() == []
+    figure.page.close()
+    anew = Kernel(context, tmp_path, cards())
+    again = anew.tab()
+    anew.run()
+    again.get_by_text("1 of 1 right", exact=True).wait_for()
+    (event,) = memory.events()
+    assert (event.name, event.detail["sure"]) == (one.name, 50)
+    assert again.page.evaluate("localStorage.getItem('convlab drills, not handed in')") == "[]"
+    again.page.reload()
+    again.wait_for()
+    assert again.page.evaluate("outbox") == []
+
+
+def test_given_drills_go_on_where_they_were(context, tmp_path, memory):
+    given = [drill("flops", 3), drill("output_size", 4), drill("ridge_side", 5)]
+    begun = asked_once(given)
+    begun.typed = [{"kind": "flops", "seed": 3, "text": typed(given[0]), "sure": 70, "seconds": 9.5}]
+    kernel = Kernel(context, tmp_path, asked_once(given, begun.answered))
+    figure = kernel.tab()
+    assert asked_of(figure, given) == given[1]
+    lock(figure, typed(given[1]))
+    go_on(figure)
+    figure.get_by_role("button", name="Pass over").click()
+    go_on(figure)
+    assert "That was the last card." in figure.inner_text()
+    kernel.run()
+    assert [(one["kind"], one["right"], one["sure"]) for one in kernel.card.answered] == [
+        ("flops", True, 70),
+        ("output_size", True, 70),
+        ("ridge_side", False, None),
+    ]
+    assert "2 of 3 right" in figure.inner_text()
