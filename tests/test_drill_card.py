@@ -4,6 +4,7 @@ import base64
 import json
 
 import pytest
+from effort import sampled
 
 from convlab import ConvError
 from convlab.interview import KINDS, cards, drill
@@ -93,6 +94,7 @@ MALFORMED = [
 ]
 
 
+@sampled(8)
 @pytest.mark.parametrize("change", MALFORMED, ids=str)
 def test_a_malformed_message_changes_nothing(memory, change):
     card = cards("flops", per_kind=1)
@@ -104,7 +106,7 @@ def test_a_malformed_message_changes_nothing(memory, change):
 @pytest.mark.parametrize("message", [3, None, {}, {"kind": "flops"}, [ONE]])
 def test_what_is_no_message_is_refused(memory, message):
     card = cards("flops", per_kind=1)
-    with pytest.raises(ConvError, match="typed has .* expected dicts with kind, seed, text, sure, seconds"):
+    with pytest.raises(ConvError, match=r"typed has .* expected dicts with kind, seed, text, sure, seconds"):
         card.typed = [message]
     assert (card.typed, memory.events()) == ([], [])
 
@@ -146,27 +148,23 @@ def test_given_drills_are_asked_once(memory):
 
 def test_the_page_has_a_bank_and_gives_nothing_away(memory):
     card = cards()
-    page = card.page()
+    page, state = card.page(), card.state()
     assert len(page) < LARGEST
-    assert page == cards().page().replace("", "") or len(page) == len(
-        cards().page()
-    )  # nothing is drawn for it
-    state = card.state()
+    assert state == cards().state()  # nothing is drawn for it
     assert sorted({kind for kind, _ in opened(state["bank"])}) == sorted(NAMES)
-    assert (card.bank, state["card"]) == ("", "")
+    assert (card.bank, state["card"]) == ("", "")  # a kernel need not send what it draws itself
     first = drill(NAMES[0], 0)
     assert first.question in card.words()
     assert not any(step in page for step in first.steps)
 
 
 def test_of_some_kinds_only_those_are_asked(memory):
-    card = cards(["halo_rows", "flops", "halo_rows"], per_kind=2)
-    assert opened(card.state()["bank"]) == [
-        (kind, seed) for seed in (0, 1) for kind in ("halo_rows", "flops")
-    ]
+    names = ("halo_rows", "flops")
+    card = cards([*names, "halo_rows"], per_kind=2)
+    assert opened(card.state()["bank"]) == [(kind, seed) for seed in (0, 1) for kind in names]
     for _ in range(4):
         one = laid_out(card)
-        assert one.kind in ("halo_rows", "flops")
+        assert one.kind in names
         card.typed = [typed(one)]
 
 
