@@ -19,7 +19,7 @@ function build(page, model) {
   const parts = { head: html("span", {}), question: html("div", { class: "cl-title", id: `${page.root.id}-question` }) };
   parts.request = html("p", { class: "cl-drill-request", id: `${page.root.id}-request` });
   const form = entry(page, (text) => lock(text), () => passOver());
-  const [said, below] = [html("div", { "aria-live": "polite" }), html("div", { class: "cl-bar cl-drill-next" })];
+  const [said, below] = [html("div", {}), html("div", { class: "cl-bar cl-drill-next" })];
   const [note, score] = [html("p", { class: "cl-drill-note", role: "status" }), html("div", { class: "cl-drill-tally" })];
   page.root.append(
     html("div", { class: "cl-bar cl-drill-head" }, html("div", { class: "cl-head" }, parts.head), watch.node),
@@ -84,12 +84,11 @@ function build(page, model) {
     if (drill) queueMicrotask(form.focus);
   }
 
-  return function draw({ trouble, typed }) {
+  return function draw({ trouble }) {
     const elsewhere = drill && !drill.answered && desk.has(drill); // in another tab
     if (wanted || elsewhere) lay(desk.next());
-    const waiting = desk.waiting();
-    const done = !drill && (once || page.data("bank")) && !typed.length;
-    note.textContent = [waiting ? say("waiting") : !drill ? say(done || once ? "all done" : "laid out") : "", trouble].filter(Boolean).join(" ");
+    const stands = desk.waiting() ? say("waiting") : drill ? "" : say(once ? "all done" : "laid out");
+    note.textContent = [stands, trouble].filter(Boolean).join(" ");
     score.replaceChildren(...tally(desk.tally()));
   };
 }
