@@ -14,6 +14,7 @@
     walk_through("gpu")                         a question for the whiteboard: try it, then walk through it
 
     cheat_sheet().save("sheet.pdf")             all of it on one page, with numbers that were computed now
+    two_days()                                  a plan in hours for the two days before; what was missed first
 
 The tasks are in `coding`, the questions in `walks`. Of the drills read in this order:
 
@@ -37,6 +38,7 @@ from convlab.interview.coding.timed import give_up
 from convlab.interview.drills import drill
 from convlab.interview.history import answer
 from convlab.interview.kinds import KINDS
+from convlab.interview.plan import two_days
 from convlab.interview.sheet import cheat_sheet
 from convlab.support.lazy import door
 
@@ -50,5 +52,8 @@ def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to 
 
 _with_widgets, __getattr__ = door(__name__, _offer)
 __all__ = sorted(
-    ["KINDS", "TASKS", "answer", "begin", "cheat_sheet", "drill", "find_the_bug", "give_up", *_with_widgets]
+    [
+        *("KINDS", "TASKS", "answer", "begin", "cheat_sheet", "drill", "find_the_bug", "give_up", "two_days"),
+        *_with_widgets,
+    ]
 )
