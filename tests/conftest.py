@@ -105,3 +105,24 @@ def kept(tmp_path_factory):
         machine_file.forget()
         machine_file.keep_speeds(SPEEDS)
         yield folder
+
+
+@pytest.fixture
+def hands(tmp_path, monkeypatch):
+    """A folder of a learner's, and a clock to set: returns what moves both hands on, and says the folder."""
+    from convlab.interview.coding import clock
+    from convlab.lessons import progress
+
+    monkeypatch.setenv(progress.NAMED, str(tmp_path))
+    progress.here.cache_clear()
+    moment = {"wall": 1e9, "steady": 500.0, "start": "one"}
+
+    def move(seconds=0.0, wall=0.0, start=None):
+        moment["wall"] += seconds + wall
+        moment["steady"] += seconds
+        moment["start"] = start or moment["start"]
+        return tmp_path
+
+    monkeypatch.setattr(clock, "now", lambda: clock.Moment(**moment))
+    yield move
+    progress.here.cache_clear()

@@ -248,24 +248,6 @@ def test_a_clocks_text():
     ]
 
 
-@pytest.fixture
-def hands(tmp_path, monkeypatch):
-    """A folder of a learner's, and a clock to set: returns what moves both hands on, and says the folder."""
-    monkeypatch.setenv(progress.NAMED, str(tmp_path))
-    progress.here.cache_clear()
-    moment = {"wall": 1e9, "steady": 500.0, "start": "one"}
-
-    def move(seconds=0.0, wall=0.0, start=None):
-        moment["wall"] += seconds + wall
-        moment["steady"] += seconds
-        moment["start"] = start or moment["start"]
-        return tmp_path
-
-    monkeypatch.setattr(clock, "now", lambda: Moment(**moment))
-    yield move
-    progress.here.cache_clear()
-
-
 def restarted():
     """Forget all that a process holds in memory."""
     progress.here.cache_clear()

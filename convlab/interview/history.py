@@ -113,7 +113,7 @@ def keep(
         "seed": one.seed,
         "slip": said.slip if said else "",
         "seconds": seconds,
-        "number": 1 + max((event.detail["number"] for event in answers(memory.events())), default=0),
+        "number": 1 + last_number(memory.events()),
     }
     memory.record("guess", one.name, detail)
 
@@ -134,6 +134,11 @@ def boxes(events: Iterable[Event]) -> dict[str, Box]:
             level = min(before.level + 1, len(WAITS)) if right else 1
             found[kind] = Box(kind, level, not right, event.time, number)
     return found
+
+
+def last_number(events: Iterable[Event]) -> int:
+    """Return the number of the answer that was given last; 0 if there is none."""
+    return max((int(event.detail["number"]) for event in answers(events)), default=0)
 
 
 def answers(events: Iterable[Event]) -> list[Event]:

@@ -10,7 +10,7 @@ from convlab.interview.drills import Drill
 from convlab.interview.history import OTHERS, WAITS, boxes
 from convlab.interview.judge import Judged
 from convlab.interview.kinds import KINDS
-from convlab.lessons.course import chapters
+from convlab.interview.places import of_cell
 from convlab.lessons.progress_file import ProgressFile
 from convlab.support.tables import lines
 from convlab.support.units import plural
@@ -45,17 +45,12 @@ def summary(done: Sequence[Answered], memory: ProgressFile) -> list[str]:
     if not done:
         return ["No drill was answered.", *filter(None, [memory.trouble()])]
     said = [_in_sum(done), "", *lines([("drill", "time", "sure", ""), *map(_row, done)])]
-    if sure := _sureness(done):
+    if sure := sureness(done):
         said += ["", sure]
     missed = list(dict.fromkeys(one.drill.kind for one in done if not one.right))
     if missed:
-        titles = {chapter.number: chapter.title for chapter in chapters()}
         said += ["", "To read again:"]
-        said += [
-            f"  {KINDS[kind].title}: {_place(*place, titles)}"
-            for kind in missed
-            for place in KINDS[kind].read
-        ]
+        said += [f"  {KINDS[kind].title}: {of_cell(*place)}" for kind in missed for place in KINDS[kind].read]
     said += ["", _again(done, memory)]
     if memory.path is None:
         said.append("There is no folder of yours here, so this is forgotten now; `convlab lab` makes one.")
@@ -77,17 +72,12 @@ def _row(one: Answered) -> tuple[str, str, str, str]:
     return one.drill.about.title, _clock(one.seconds), sure, one.outcome
 
 
-def _sureness(done: Sequence[Answered]) -> str:
+def sureness(done: Sequence[Answered]) -> str:
     """Return how often "so sure" was right."""
     levels = sorted({one.sure for one in done if one.sure is not None})
     rows = {sure: [one.right for one in done if one.sure == sure] for sure in levels}
     parts = [f"{sure:g} % sure: {sum(each)} of {len(each)} right" for sure, each in rows.items()]
     return f"How sure: {'; '.join(parts)}." if parts else ""
-
-
-def _place(notebook: str, name: str, titles: dict[str, str]) -> str:
-    title = f" ({titles[notebook]})" if notebook in titles else ""
-    return f'notebook {notebook}{title}, the cell of "{name}"'
 
 
 def _again(done: Sequence[Answered], memory: ProgressFile) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import CodingTask
@@ -65,5 +64,5 @@ def find_the_bug(
     ConvError
         If the seed is no such number.
     """
-    exercise, mistake = round_of(int(seed))
-    return BugRound(int(seed), exercise, mistake, anew=anew)
+    number, call = int(seed), "interview.find_the_bug({})".format
+    return BugRound(f"find_the_bug {number}", number, call=call(number), then=call(number + 1), anew=anew)

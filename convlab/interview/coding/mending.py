@@ -7,10 +7,9 @@ from itertools import count
 from textwrap import dedent, indent
 from typing import Annotated, Any
 
-from convlab.interview.coding.bug_rounds import plain, wrong_line
+from convlab.interview.coding.bug_rounds import plain, round_of, wrong_line
 from convlab.interview.coding.timed import TimedTask
 from convlab.lessons.checks import judge
-from convlab.lessons.exercise import Mistake
 from convlab.lessons.exercises import EXERCISES
 from convlab.lessons.note import Note
 from convlab.support.checked import checked
@@ -25,14 +24,14 @@ class BugRound(TimedTask):
 
     Parameters
     ----------
+    name : str
+        What it is remembered by.
     seed : int
         The round's number.
-    exercise : str
-        Whose solution it is.
-    mistake : Mistake
-        What is wrong with it.
-    anew : bool
-        Begin the clock once more, with all the time.
+    minutes : float
+        How long one has.
+    call, then, anew
+        As of every `TimedTask`.
     """
 
     hand_in = (
@@ -40,13 +39,11 @@ class BugRound(TimedTask):
         "stands there instead; text of several lines is fine."
     )
 
-    def __init__(self, seed: int, exercise: str, mistake: Mistake, *, anew: bool = False):
-        call = "interview.find_the_bug({})".format
-        name, task = f"find_the_bug {seed}", EXERCISES[exercise]
-        super().__init__(name, task, MINUTES, call=call(seed), then=call(seed + 1), anew=anew)
-        self._mistake = mistake
-        self._lines = plain(self.exercise, mistake)
-        self._line = wrong_line(self.exercise, mistake)
+    def __init__(self, name: str, seed: int, minutes: float = MINUTES, **rest: Any):
+        exercise, self._mistake = round_of(seed)
+        super().__init__(name, EXERCISES[exercise], minutes, **rest)
+        self._lines = plain(self.exercise, self._mistake)
+        self._line = wrong_line(self.exercise, self._mistake)
 
     @checked
     def submit(self, line: Annotated[int, partial(check_whole, least=1)], text: str) -> Note:

@@ -37,10 +37,12 @@ class TwoDays:
         for day in self.days:
             said += ["", day.title]
             for start, item in day.rows:
-                call = item.command if in_terminal else item.call
-                what = ". ".join(filter(None, (item.what.rstrip("."), item.why, call)))
+                what = f"{item.what} ({item.why})" if item.why else item.what
                 when = f"{clock(start):>5} {ceil(item.minutes):>3} min  "
-                said.append(fill(what, WIDTH, initial_indent=when, subsequent_indent=" " * len(when)))
+                then = " " * len(when)
+                said.append(fill(what, WIDTH, initial_indent=when, subsequent_indent=then))
+                if item.door:
+                    said.append(then + (item.command if in_terminal else item.call))
             said.append(day.evening)
         return "\n".join([*said, *(f"\n{fill(line, WIDTH)}" for line in self._after())])
 

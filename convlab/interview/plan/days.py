@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
+from convlab.interview.mocks.draw import WHOLE
 from convlab.interview.plan.needs import Item, drills
 from convlab.lessons.progress_file import Event
 
 READ, CODE, WALK, DRILL = "read", "code", "walk", "drill"
 START, PAUSE, LUNCH, SLEEP = 9 * 60, 15, 60, 8 * 60  # minutes; the first since midnight
-MOCK = 45
 
-_MOCK = Item(MOCK, "A mock interview, as it will be: aloud, no notes", "", "mock")
+_MOCK = Item(WHOLE, "A mock interview, as it will be: aloud, no notes", "", "mock")
 _REPORT = Item(15, "Its report: what to say otherwise")
 _AGAIN = Item(30, "What the report says to read again")
 _SHEET = Item(20, "The cheat sheet: read it, put it away, write it down", "", "cheat_sheet")

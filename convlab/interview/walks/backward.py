@@ -24,7 +24,7 @@ PIECES = (2, 3, 4, 6, 8)  # nodes of the network between two cuts
 
 def _sums(layers: dict[str, ConvProblem]) -> Picture:
     """Draw how long the sums of each pass are."""
-    lengths = {}
+    lengths: dict[str, int] = {}
     for name, p in layers.items():
         (M, K, taps), inputs = p.gemm, p.N * p.H * p.W * p.C
         lengths |= {
@@ -187,7 +187,7 @@ def walk() -> Walk:
                 "Checkpoints trade that memory for work.",
                 f"Keep what crosses a cut, run the piece forwards again on the way back. Every {best} "
                 f"nodes: {bytes_text(cut[best].kept_bytes)}, for {again} of fprop once more. Of n equal "
-                "layers √n cuts keep least.",
+                "layers about √n pieces keep least.",
                 "kept",
             ),
             Point(

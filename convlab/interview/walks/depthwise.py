@@ -94,8 +94,8 @@ def walk() -> Walk:
                     "pointwise": mix,
                     "depthwise by indirect": generic,
                 },
-                f"{RATIO.text(saving)} fewer FLOPs: {gain['indirect']} over indirect, "
-                f"{gain['winograd_4x4']} over 4x4 tiles",
+                f"{RATIO.text(saving)} fewer FLOPs; in time {gain['indirect']} against indirect, "
+                f"{gain['winograd_4x4']} against 4x4 tiles",
             ),
         },
         points=(

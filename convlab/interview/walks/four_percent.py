@@ -45,8 +45,9 @@ def half(problem: ConvProblem) -> ConvProblem:
 
 ASKS = {dtype: ASKED / 100 * ridge(dtype) for dtype in ("float32", "float16")}  # FLOPs a byte
 OF_FLOAT32 = ASKED * SHEET.flops["float16"] / SHEET.flops["float32"]  # percent
-THROUGH_MATRIX = ALGORITHMS["im2row"].cost(WIDE, "numpy").bytes_moved
-UNTILED = sum(untiled(WIDE).values())
+FEW = replace(WIDE, K=16)
+THROUGH_MATRIX = ALGORITHMS["im2row"].cost(FEW, "gpu").bytes_moved
+UNTILED = sum(untiled(FEW).values())
 IN_VAIN = SECTOR // WIDE.itemsize
 APART = compulsory_bytes(THIN) + compulsory_bytes(NEXT)
 FUSED = APART - THIN.y_bytes - NEXT.x_bytes
@@ -178,11 +179,12 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Much below that: the kernel moves bytes that nobody needs.",
-            f"The 3 x 3 layer through an im2row matrix: {intensity(WIDE, THROUGH_MATRIX):.0f} FLOPs a byte. "
-            f"With no tile at all, where each thread asks for all it needs: {intensity(WIDE, UNTILED):.2f}. "
-            "Then tiles, implicit GEMM and reuse on the chip are the cure.",
+            f"That layer with {FEW.K} filters could do {intensity(FEW):.0f} FLOPs a byte; through an im2row "
+            f"matrix it does {intensity(FEW, THROUGH_MATRIX):.1f}, and with no tile, where each thread asks "
+            f"for all it needs, {intensity(FEW, UNTILED):.2f}. Tiles, implicit GEMM, reuse on the chip are "
+            "the cure.",
             "roofline",
-            {"network": "resnet18", "layer": WIDE_AT, "algorithm": "im2row"},
+            {"network": "resnet18", "layer": WIDE_AT, "algorithm": "im2row", "K": FEW.K},
         ),
         Point(
             "Look at sectors: is what is fetched also used?",
@@ -194,7 +196,7 @@ def _points() -> tuple[Point, ...]:
             "At that bound already: the layer itself is thin.",
             "Depthwise layers, 1 x 1 with few channels, a fully connected layer with a small batch. No "
             f"kernel makes more of them: at {intensity(THIN):.2f} FLOPs a byte an H200 allows "
-            f"{intensity(THIN) / ridge('float32'):.0%} of its float32 peak.",
+            f"{100 * intensity(THIN) / ridge('float32'):.0f} % of its float32 peak.",
             "roofline",
         ),
         Point(
@@ -274,10 +276,11 @@ for float16 with tensor cores. Against the layer with every number moved once. A
 channels in float16 {intensity(half(NARROW)):.0f}, a 3 x 3 layer with {WIDE.C} channels
 {intensity(WIDE):.0f}.
 
-If I am far below the layer's bound, bytes are wasted, and I count which: through an im2row matrix the wide
-layer falls to {intensity(WIDE, THROUGH_MATRIX):.0f}; with lanes along pixels in NHWC each sector of
-{SECTOR} bytes gives one number, {IN_VAIN} times the bytes; halos and tiles that are too small fetch
-pixels again. The cures are implicit GEMM, channels along the lanes, larger tiles.
+If I am far below the layer's bound, bytes are wasted, and I count which: a 3 x 3 layer with {FEW.K} filters
+falls from {intensity(FEW):.0f} to {intensity(FEW, THROUGH_MATRIX):.1f} through an im2row matrix; with
+lanes along pixels in NHWC each sector of {SECTOR} bytes gives one number, {IN_VAIN} times the bytes;
+halos and tiles that are too small fetch pixels again. The cures are implicit GEMM, channels along the
+lanes, larger tiles.
 
 If I am at the bound, the kernel is done and the graph is not. Fusing depthwise with pointwise moves
 {bytes_text(FUSED)} instead of {bytes_text(APART)} on a layer of MobileNet; bias, batch norm and ReLU go
@@ -310,8 +313,8 @@ def _follow_ups() -> tuple[FollowUp, ...]:
         ),
         FollowUp(
             "Where does the ridge of a processor lie, and where that of a GPU?",
-            f"By the datasheets an {datasheets.load(CPU).name}, has {ridge('float32', CPU):.0f} FLOPs a byte "
-            f"with all cores, an A100 {ridge('float32', 'nvidia_a100'):.1f}, an H100 "
+            f"By the datasheets an {datasheets.load(CPU).name}, has {ridge('float32', CPU):.0f} FLOPs a "
+            f"byte with all cores, an A100 {ridge('float32', 'nvidia_a100'):.1f}, an H100 "
             f"{ridge('float32', 'nvidia_h100'):.0f}, all in float32; an H100 in float16 "
             f"{ridge('float16', 'nvidia_h100'):.0f}. The further right, the more layers wait.",
         ),

@@ -81,6 +81,7 @@ def walk() -> Walk:
             "halo": _halo(),
             "tiles": TilingExplorer(),
             "buffers": figures.pipeline(),
+            "fragments": figures.mma_layout(),
         },
         points=_points(shown),
         answers=_answers(),
@@ -160,9 +161,9 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
             "Index arithmetic, a tail guard, and a test for the border.",
             "Take the thread's number apart by divisions. `if (i < N*P*Q*K)`, as blocks come whole. Then `h "
             "= p*stride + r*dilation - top`, and skip the tap unless `0 <= h < H` and `0 <= w < W`: no "
-            "padded copy. As unsigned numbers that is one comparison each.",
+            "padded copy. In the picture lane 0 has nothing to do: its tap lies on padding.",
             "lanes",
-            shown[NAIVE.name] | {"step": 5},
+            shown[NAIVE.name],
         ),
         Point(
             "Ask which index is innermost: neighbouring lanes, neighbouring addresses.",
@@ -249,6 +250,7 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
             f"By its datasheet an {GPU} does {tensor['tf32']:.1f} times float32's FLOP/s in tf32, "
             f"{tensor['float16']:.1f} times in float16. `mma.sync` with `ldmatrix`; on Hopper `wgmma` fed "
             "by TMA. Sums stay in float32; say what the inputs lose.",
+            "fragments",
         ),
         Point(
             "Check before you time, and time against the roof.",
@@ -290,22 +292,20 @@ sizes, as the yardstick for everything after: one thread an output, tail guard, 
 border.
 
 Lanes along filters, not pixels: with pixels {SMALL.C} channels apart a request for x touches
-{per_request(NAIVE.name, "x")} sectors, with filters
-{per_request(COALESCED.name, "x")}, and w and y lie side by side.
+{per_request(NAIVE.name, "x")} sectors, with filters {per_request(COALESCED.name, "x")}, and w and y lie
+side by side.
 
-Then intensity. Naive: {intensity()} FLOPs a byte. Implicit GEMM with {STEP.block_m} x
-{STEP.block_n} blocks asks for {intensity(STEP)}, with {TILE.block_m} x
-{TILE.block_n} for {intensity(TILE)}. The same rule a level down: {TILE.thread_m} x
-{TILE.thread_n} sums a thread read {reads(TILE):g} numbers from shared memory for a multiply-add, not
-{reads(Tiling(16, 16, 16, 1, 1)):g}. Rows of the map are
-divided once; r, s, c advance with carries. x is stored turned, the gap a multiple of four so that loads
-of four stay aligned.
+Then intensity. Naive: {intensity()} FLOPs a byte. Implicit GEMM with {STEP.block_m} x {STEP.block_n} blocks
+asks for {intensity(STEP)}, with {TILE.block_m} x {TILE.block_n} for {intensity(TILE)}. The same rule a
+level down: {TILE.thread_m} x {TILE.thread_n} sums a thread read {reads(TILE):g} numbers from shared
+memory for a multiply-add, not {reads(Tiling(16, 16, 16, 1, 1)):g}. Rows of the map are divided once; r,
+s, c advance with carries. x is stored turned, the gap a multiple of four so that loads of four stay
+aligned.
 
-What it costs: about {TILE.registers} registers, so {held.warps} of {WARPS} warps on an
-{GPU}. That is fine, as {TILE.thread_m * TILE.thread_n}
-independent sums and two buffers hide the latency; I would not trade reuse for occupancy. But a late layer
-with one image makes {few} blocks for {PROCESSORS} multiprocessors, so there smaller
-tiles, or split-K with a second kernel that adds the parts in order.
+What it costs: about {TILE.registers} registers, so {held.warps} of {WARPS} warps on an {GPU}. That is fine,
+as {TILE.thread_m * TILE.thread_n} independent sums and two buffers hide the latency; I would not trade
+reuse for occupancy. But a late layer with one image makes {few} blocks for {PROCESSORS} multiprocessors,
+so there smaller tiles, or split-K with a second kernel that adds the parts in order.
 
 Beyond that the inner product goes to tensor cores, in tf32 or float16, with `cp.async` or TMA feeding it, and
 I say what that does to the error.

@@ -14,6 +14,7 @@ from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, time_text
 from convlab.widgets import Im2colFills, MemoryBlowup, TileByTile
+from convlab.widgets.memory_data import workspace_of
 
 _RESNET = networks.load("resnet18")
 LAYER = _RESNET["layer1.0.conv1"].problem  # 3 x 3, stride 1
@@ -24,8 +25,8 @@ KNOWN = ("direct", "im2row", "im2col", "implicit_gemm", "precomputed_gemm", "ind
 
 
 def _workspace(name: str, problem: ConvProblem = LAYER) -> int:
-    """Return what an algorithm's short form allocates: no register tile of this machine rounds it up."""
-    return ALGORITHMS[name].workspace_bytes(problem, "numpy")
+    """Return the bytes that the explorer shows."""
+    return workspace_of(ALGORITHMS[name], problem)
 
 
 def _times_input(problem: ConvProblem) -> str:
@@ -153,7 +154,7 @@ def _points() -> tuple[Point, ...]:
             "Make the rows of one image, or of one block, multiply them, and use the buffer again. The peak "
             "falls to the block; the copying stays, but it stays in a cache.",
             "blocks",
-            {"block_m": 20, "block_k": 18, "step": 0},
+            {"block_m": 5, "block_k": 18, "step": 2},
         ),
         Point(
             "Implicit GEMM: gather a block just where it is multiplied.",
@@ -179,9 +180,9 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Or another algorithm: look at what that allocates.",
-            "Direct convolution needs nothing beside x, w and y. Winograd has a matrix of its own: its "
-            f"tiles for 4 x 4 outputs overlap and hold {LARGER} numbers for each pixel, if all are kept at "
-            "once.",
+            "Direct convolution needs nothing beside x, w and y. Winograd's tiles for 4 x 4 outputs "
+            f"overlap, too: {LARGER} numbers for each pixel, where all are kept at once, as on a GPU. Ours "
+            "on a CPU keeps a few tiles for each thread.",
             "network",
             {"algorithm": "winograd_4x4"},
         ),

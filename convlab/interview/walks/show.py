@@ -7,12 +7,15 @@ from functools import partial
 from typing import Annotated, Any
 
 from convlab.interview.walks import (
+    backward,
+    depthwise,
     four_percent,
     gpu,
     kernel,
     memory,
     record,
     threads,
+    winograd,
 )
 from convlab.interview.walks.walk import Walk
 from convlab.lessons import progress
@@ -27,6 +30,9 @@ WALKS: dict[str, Callable[[], Walk]] = {
     "threads": threads.walk,
     "four_percent": four_percent.walk,
     "memory": memory.walk,
+    "winograd": winograd.walk,
+    "depthwise": depthwise.walk,
+    "backward": backward.walk,
 }
 
 

@@ -34,8 +34,8 @@ def busy(tiles: int, threads: int) -> float:
 
 
 def percent(share: float) -> str:
-    """Return a share as it is said: "12.5 %", "88 %"."""
-    return f"{100 * share:.{1 if share < 0.2 else 0}f} %"
+    """Return a share as it is said."""
+    return f"{100 * share:.0f} %"
 
 
 def tiles_of(problem: ConvProblem) -> tuple[int, int]:
@@ -234,9 +234,9 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Keep threads out of each other's cache lines, and data near its core.",
-            f"A line is {CACHE_LINE} bytes, {CACHE_LINE // EARLY.itemsize} float32: parts that begin at whole "
-            "tiles, aligned, share none. On two sockets the thread that uses a page touches it first; pin "
-            "threads. Two threads of one core share its multiply-add units.",
+            f"A line is {CACHE_LINE} bytes, {CACHE_LINE // EARLY.itemsize} float32: parts that begin at "
+            "whole tiles, aligned, share none. On two sockets the thread that uses a page touches it first; "
+            "pin threads. Two threads of one core share its multiply-add units.",
         ),
         Point(
             "Small layers: starting threads and the barrier take time, too.",

@@ -56,7 +56,8 @@ def _savings(layers: tuple[ConvProblem, ...]) -> Picture:
     }
     return figures.bars(
         bars,
-        title=f"{RATIO.text(min(bars.values()))} to {RATIO.text(max(bars.values()))} fewer operations",
+        title=f"{RATIO.text(min(bars.values()))} to {RATIO.text(max(bars.values()))} fewer operations: "
+        "layer and tile decide",
         axis="operations of the definition / operations in tiles, transforms included",
         alt="Bars of the operations that tiles save: "
         + ", ".join(f"{name} {RATIO.text(value)}" for name, value in bars.items()),
@@ -70,7 +71,7 @@ def walk() -> Walk:
     """Return the walk-through."""
     network, gpu = networks.load("resnet18"), datasheets.load("nvidia_h100")
     early, late = (network[name].problem for name in ("layer1.0.conv1", "layer4.0.conv2"))
-    thin, large = replace(early, C=8, K=8), replace(early, R=15, S=15, padding=7)
+    thin, large = replace(early, C=8, K=8), replace(early, R=15, S=15, padding=((7, 7), (7, 7)))
     batch = replace(early, N=32)
     half = replace(batch, dtype="float16")
 
@@ -192,9 +193,9 @@ def walk() -> Walk:
             Point(
                 "It wants stride 1, no dilation, a real window, and channels to sum over.",
                 f"Stride 2 must be folded (space to depth): {folding(network['conv1'].problem)} fewer "
-                f"products for 7x7, {folding(replace(early, stride=2))} for 3x3, with a copy on top. F(2x2, "
-                f"5x5) saves {fewer(2, 5)} with the points, and the rounding, of F(4x4, 3x3). 1x1 has no "
-                "overlap; a depthwise layer has no sum over channels to spread a transform over.",
+                f"products for 7x7, {folding(replace(early, stride=(2, 2)))} for 3x3, with a copy on top. "
+                f"F(2x2, 5x5) saves {fewer(2, 5)} with the points, and the rounding, of F(4x4, 3x3). 1x1 "
+                "has no overlap; a depthwise layer has no sum over channels to spread a transform over.",
             ),
             Point(
                 "FFT is the same idea with better points.",

@@ -1,0 +1,543 @@
+"""The mock interview: drawn, taken, closed and gone on with; and reports that tell candidates apart."""
+
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from effort import sampled
+from right_answers.coding import ANSWERS
+
+from convlab import ConvError, interview
+from convlab.interview.coding.bug_rounds import plain, round_of, wrong_line
+from convlab.interview.coding.clock import SOLVED, Reading
+from convlab.interview.coding.tasks import TASKS
+from convlab.interview.drills import drill
+from convlab.interview.history import keep
+from convlab.interview.mocks import rating, record
+from convlab.interview.mocks.draw import (
+    BUG,
+    CODE,
+    DRILLS,
+    MANY,
+    ROUNDS,
+    WALK,
+    WELCOME,
+    WHOLE,
+    Part,
+    draw,
+    fits,
+    understood,
+)
+from convlab.interview.mocks.rating import BORDERLINE, HIRE, LEVELS, NO, STRONG
+from convlab.interview.mocks.record import Came
+from convlab.interview.summary import Answered
+from convlab.interview.walks import record as walks
+from convlab.interview.walks.show import WALKS
+from convlab.lessons import EXERCISES, progress
+from convlab.lessons.note import Note
+
+TASK = "conv2d_grouped"  # its cases are quick
+WITH_CODE = next(seed for seed in itertools.count() if Part(CODE, TASK) in draw(seed).parts)
+WITH_BUGS = next(seed for seed in itertools.count() if draw(seed).parts[2].kind == BUG)
+
+
+def restarted():
+    """Forget all that a process holds in memory."""
+    progress.here.cache_clear()
+
+
+# -- what is drawn -----------------------------------------------------------------------------------------
+
+
+def test_a_mock_has_45_minutes_of_all_kinds():
+    assert WHOLE == 45
+    kinds = set()
+    for seed in range(200):
+        drawn = draw(seed)
+        assert sum(part.minutes for part in drawn.parts) == WHOLE
+        assert len({kind for kind, _ in drawn.asked}) == len(drawn.asked) == MANY
+        order = [part.kind for part in drawn.parts]
+        assert order in ([WELCOME, DRILLS, CODE, WALK], [WELCOME, DRILLS, *[BUG] * ROUNDS, WALK])
+        assert drawn.parts[-1].what in WALKS
+        assert all(fits(part.what) for part in drawn.parts if part.kind == CODE)
+        kinds |= {part for part in drawn.parts if part.kind != BUG}
+    assert {part.what for part in kinds if part.kind == CODE} == {name for name in TASKS if fits(name)}
+    assert {part.what for part in kinds if part.kind == WALK} == set(WALKS)
+
+
+def test_the_rounds_of_a_mock_are_of_two_exercises():
+    for seed in range(50):
+        rounds = [int(part.what) for part in draw(seed).parts if part.kind == BUG]
+        assert len({round_of(one)[0] for one in rounds}) == len(rounds)
+
+
+def test_the_same_seed_draws_the_same_and_is_kept_so():
+    assert draw(3) == draw(3) != draw(4)
+    assert understood(json.loads(json.dumps(draw(3).detail()))) == draw(3)
+
+
+def test_what_was_missed_comes_first_and_what_was_solved_never(hands):
+    missed = "wire_bytes" if "wire_bytes" in interview.KINDS else list(interview.KINDS)[-1]
+    keep(progress.here(), drill(missed, 5), None, None)
+    assert all(draw(seed, progress.events()).asked[0][0] == missed for seed in range(20))
+    progress.record("try", TASK, good=True)
+    following = {part.what for seed in range(60) for part in draw(seed, progress.events()).parts}
+    assert TASK not in following
+    assert TASKS[TASK].then in following
+    for name in TASKS:
+        progress.record("try", f"mock 1-1 code {name}", good=True)
+    assert all(draw(seed, progress.events()).parts[2].kind == BUG for seed in range(20))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"drills": []},
+        {"parts": []},
+        {"drills": [["sung", 1]]},
+        {"drills": [["flops", "1"]]},
+        {"drills": [["flops", -1]]},
+        {"drills": [["flops"]]},
+        {"drills": 3},
+        {"parts": [["code", "conv3d"]]},
+        {"parts": [["bug", "9" * 5000]]},
+        {"parts": [["bug", "²"]]},
+        {"parts": [["walk", "home"]]},
+        {"parts": [["drills", "flops"]]},
+        {"parts": [["lunch", ""]]},
+        {"parts": None},
+    ],
+)
+def test_what_another_version_drew_is_not_asked(broken):
+    assert understood((draw(1).detail() if broken else {}) | broken) is None
+
+
+# -- taken, from begin to end ------------------------------------------------------------------------------
+
+
+def slipped(one):
+    """Return the answer of somebody who makes the first of the slips that a drill knows."""
+    unit = one.about.unit
+    value = one.slips[0].value if one.slips else one.value * 3
+    return unit.text(value) if unit.choices else repr(value)
+
+
+def right(one):
+    return one.about.unit.text(one.value) if one.about.unit.choices else repr(one.value)
+
+
+def wrong_code(number):
+    return TASKS[TASK].exercise.wrong(TASKS[TASK].exercise.mistakes[number])
+
+
+def warm_up(talk, hands, *answers, seconds=60):
+    """Answer the drills, each by (what is typed, how sure)."""
+    notes = []
+    for one, (typed, sure) in zip(draw(talk.seed).drills, answers, strict=False):
+        hands(seconds)
+        notes.append(talk.submit(typed(one), sure))
+    return notes
+
+
+def strong(talk, hands):
+    hands(60)
+    talk.next()
+    warm_up(talk, hands, *[(right, 90)] * MANY)
+    talk.next()
+    hands(600)
+    talk.submit(ANSWERS[TASK][0])
+    talk.next()
+    hands(500)
+    talk.submit(*range(2, len(points(talk)) + 1))
+    return talk.next()
+
+
+def weak(talk, hands):
+    hands(60)
+    talk.next()
+    warm_up(talk, hands, (slipped, 50), (slipped, 30), (right, 10), seconds=150)
+    talk.next()
+    for number in range(2):
+        hands(500)
+        talk.submit(wrong_code(number))
+    hands(500)
+    talk.next()
+    hands(100)
+    talk.submit(1, 2)
+    return talk.next()
+
+
+def sure_and_wrong(talk, hands):
+    talk.next()
+    warm_up(talk, hands, *[(right, 90)] * (MANY - 1), (slipped, 90))
+    talk.next()
+    hands(60)
+    talk.submit(wrong_code(0))
+    hands(60)
+    talk.submit(ANSWERS[TASK][1])
+    talk.next()
+    hands(13 * 60)
+    talk.submit(*range(1, len(points(talk)) + 1))
+    return talk.next()
+
+
+def points(talk):
+    return WALKS[draw(talk.seed).parts[-1].what]().points
+
+
+def test_reports_tell_candidates_apart(hands):
+    reports = {}
+    for number, candidate in enumerate((strong, weak, sure_and_wrong)):
+        talk = interview.mock(WITH_CODE, anew=number > 0)
+        reports[candidate] = candidate(talk, hands).report()
+    good, bad, mixed = (" ".join(str(reports[one]).split()) for one in (strong, weak, sure_and_wrong))
+    assert [report.word for report in reports.values()] == [LEVELS[STRONG], LEVELS[NO], LEVELS[HIRE]]
+    assert list(reports[strong].words.values()) == ["strong hire", "strong hire", "strong hire"]
+    assert list(reports[weak].words.values()) == ["no hire", "no hire", "no hire"]
+    assert list(reports[sure_and_wrong].words.values()) == ["borderline", "hire", "hire"]
+
+    drills = draw(WITH_CODE).drills
+    walk = WALKS[draw(WITH_CODE).parts[-1].what]()
+    assert f"{MANY} of {MANY} right in 5:00 of 10:00 minutes." in good
+    assert "Solved with 1 try, in 10:00 of 20:00 minutes." in good
+    assert (
+        f"{len(walk.points) - 1} of {len(walk.points)} points in 8:20 of 12:00 minutes, ticked by you" in good
+    )
+    assert f"90 % sure: {MANY} of {MANY} right." in good
+    assert walk.points[0].title in good
+    assert "24:20 of 45 minutes were used." in good
+    assert "All three say the same: strong hire." in good
+
+    assert f"1 of {MANY} right" in bad
+    for one in drills[:2]:
+        assert f"wrong: {one.slips[0].name}" in bad
+        assert all(f'"{place}"' in bad for _, place in one.about.read)
+        assert all(f'"{place}"' not in good for _, place in one.about.read)
+    assert "10 % sure: 1 of 1 right; 30 % sure: 0 of 1 right; 50 % sure: 0 of 1 right." in bad
+    assert "Not solved, with 2 tries." in bad
+    for mistake in TASKS[TASK].exercise.mistakes[:2]:
+        assert f"Yours behaves like one that {mistake.name}." in bad
+    assert re.search(r"Hidden case \d+ of \d+\.", bad)
+    assert all(point.title in bad for point in walk.points[2:])
+    assert all(heading in bad for _, heading in walk.read)
+
+    assert f"{MANY - 1} of {MANY} right" in mixed
+    assert "1 wrong answer was given as 90 % sure: that is what an interviewer remembers." in mixed
+    assert "Sure and wrong: 1." in mixed
+    assert "Solved with 2 tries" in mixed
+    assert "in 13:00 of 12:00 minutes, ticked by yourself. That is over the time." in mixed
+    assert "What holds it back is the drills: borderline. The best is hire." in mixed
+    for said in good, bad, mixed:
+        assert all(" ".join(rule.split()) in said for rule in rating.RULES.values())
+
+
+def test_bugs_are_found_in_two_rounds(hands):
+    talk = interview.mock(WITH_BUGS)
+    talk.next().next()
+    first, second = (int(part.what) for part in draw(WITH_BUGS).parts if part.kind == BUG)
+    for seed, tries in ((first, 1), (second, 2)):
+        name, mistake = round_of(seed)
+        line = wrong_line(EXERCISES[name], mistake)
+        assert plain(EXERCISES[name], mistake)[line - 1].strip() in repr(talk)
+        for number in range(tries):
+            hands(100)
+            mended = plain(EXERCISES[name])[line - 1].strip()
+            note = talk.submit(line, mended if number == tries - 1 else "no Python")
+        assert note.good
+        assert f"{tries * 100 // 60}:{tries * 100 % 60:02} of 10:00 minutes" in note.aside
+        talk.next()
+    words = talk.next().report().words
+    assert list(words.values()) == ["no hire", "strong hire", "hire", "no hire"]
+    assert "Passed over" in str(talk.report())
+
+
+def test_what_is_handed_in_is_answered_in_words(hands):
+    talk = interview.mock(WITH_CODE)
+    assert "45:00 left of 45 minutes" in repr(talk)
+    assert "Nothing is asked yet." in repr(talk.submit())
+    talk.next()
+    one = draw(WITH_CODE).drills[0]
+    assert one.question in repr(talk)
+    note = talk.submit("<b>many</b>", 50)
+    assert note.good is None
+    assert "<b>" not in note._repr_html_()
+    assert record.standing(WITH_CODE).waiting() == one  # what is not understood is asked again
+    for wrong in ((), ("1",), ("1", 2, 3)):
+        with pytest.raises(ConvError, match="expected another form"):
+            talk.submit(*wrong)
+    for text, sure, word in (
+        (1.5, 50, "text"),
+        ("1", 101, "sure"),
+        ("1", "very", "sure"),
+        ("1", None, "sure"),
+    ):
+        with pytest.raises(ConvError, match=word):
+            talk.submit(text, sure)
+    warm_up(talk, hands, *[(right, 70)] * MANY)
+    note = talk.submit("1", 50)
+    assert f"All {MANY} drills are answered." in note.title
+    assert "5:00 of 10:00 minutes" in note.aside
+    hands(100)  # the clock stands when all is answered
+    assert "5:00 of 10:00 minutes" in repr(talk)
+    talk.next()
+    assert TASKS[TASK].exercise.statement in repr(talk)
+    assert "Hand over the function itself" in talk.submit(3).title
+    hands(1300)
+    assert "21:40 of 20:00 minutes, its time is over: finish, and go on" in repr(talk)
+    assert f"interview.mock({WITH_CODE}, anew=True)" in repr(talk)
+    assert talk.submit(ANSWERS[TASK][2]).good  # and may be finished all the same
+    talk.next()
+    assert WALKS[draw(WITH_CODE).parts[-1].what]().question in repr(talk)
+    assert points(talk)[0].title in talk.submit().code
+    for wrong in (0, len(points(talk)) + 1, "1", 1.5, True):
+        with pytest.raises(ConvError, match="points"):
+            talk.submit(wrong)
+    assert f"2 of {len(points(talk))} points." in talk.submit(1, 3, 3).title
+    assert "ticked already" in talk.submit(1).title
+    talk.next()
+    assert "This interview is over." in talk.submit("1", 50).title
+    assert "Mock interview" in repr(talk.next())
+    assert talk.report().words[f"Code: {TASK}"] == "borderline"
+
+
+# -- closed, gone on with, and disturbed -------------------------------------------------------------------
+
+
+def test_nothing_is_lost_when_all_is_closed(hands):
+    talk = interview.mock(WITH_CODE)
+    hands(30)
+    talk.next()
+    warm_up(talk, hands, (right, 90), (slipped, 70))
+    restarted()
+    talk = interview.mock(WITH_CODE)
+    assert f"Drill 3 of {MANY}" in repr(talk)
+    assert talk.left == 60 * WHOLE - 30 - 120
+    talk.pause()
+    assert "paused" in repr(talk)
+    hands(3600)
+    restarted()
+    talk = interview.mock()  # the last one that is not over
+    assert talk.seed == WITH_CODE
+    assert talk.left == 60 * WHOLE - 150
+    talk.resume()
+    hands(10)
+    assert talk.left == 60 * WHOLE - 160
+    report = talk.report()
+    assert "not over yet" in str(report)
+    assert report.word == ""
+    assert "is not judged" in report.sentence
+    while record.standing(WITH_CODE).present:
+        talk.next()
+    restarted()
+    assert interview.mock(WITH_CODE).report().word == "no hire"  # it stays over
+    again = interview.mock(WITH_CODE, anew=True)
+    assert again.left == 60 * WHOLE
+    assert f"Drill 1 of {MANY}" in repr(again.next())  # what was answered before does not count
+
+
+def test_a_new_one_is_drawn_when_the_last_is_over(hands):
+    talk = interview.mock(WITH_CODE)
+    while record.standing(WITH_CODE).present:
+        talk.next()
+    other = interview.mock()
+    assert other.seed != WITH_CODE
+    assert interview.mock().seed == other.seed
+    assert interview.mock(anew=True).seed != other.seed
+
+
+def test_two_tabs_have_one_interview(hands):
+    one = interview.mock(WITH_CODE)
+    restarted()
+    two = interview.mock(WITH_CODE)
+    hands(60)
+    assert one.left == two.left == 60 * WHOLE - 60
+    one.next()
+    said = repr(two.next())  # it shows what is there now, and leaves nothing
+    assert "Another tab has gone on meanwhile" in said
+    assert "Drill 1 of" in said
+    assert "Another tab" not in repr(two)
+    two.submit(right(draw(WITH_CODE).drills[0]), 90)
+    assert f"Drill 2 of {MANY}" in repr(one)
+    two.pause()
+    assert "paused" in one.pause().body
+
+
+def test_a_clock_that_is_set_back_changes_nothing_and_is_said(hands):
+    talk = interview.mock(WITH_CODE)
+    talk.next()
+    hands(60, wall=-86400)
+    warm_up(talk, hands, (right, 90))
+    talk.next()
+    hands(10, wall=-86400)
+    talk.submit(wrong_code(0))
+    talk.submit(ANSWERS[TASK][0])
+    restarted()
+    talk = interview.mock(WITH_CODE)
+    assert talk.left == 60 * WHOLE - 130
+    assert "set back by 24:00:00" in repr(talk.report())
+    talk.next()
+    assert talk.report().words == {f"{MANY} drills": "no hire", f"Code: {TASK}": "hire"}
+
+
+def test_what_another_version_wrote_is_said_and_kept(hands):
+    progress.record("mock", "mock 5", did="begin", attempt=3, drills=[["sung", 1]], parts=[["lunch", ""]])
+    progress.record("mock", "mock 5", did="danced", attempt="many")
+    progress.record("mock", "mock 5")
+    progress.record("mock", "mock ²", did="begin", attempt=1)
+    before = progress.events()
+    assert interview.mock().seed != 5  # nothing that can be gone on with
+    talk = interview.mock(5)
+    assert "was begun with another version of the course" in repr(talk)
+    assert "another version" not in repr(talk)
+    assert all(event in progress.events() for event in before)
+    progress.record("mock", "mock 5", did="try", attempt=4, part=None, title=["<b>"], used="noon")
+    progress.record("mock", "mock 5", did="left", attempt=4, part=["drills"])
+    progress.record("walk", "gpu", ticked="all", points="many", number=[])
+    talk.next()
+    assert f"Drill 1 of {MANY}" in repr(talk)
+    assert "not over yet" in str(talk.report())
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True, 2**40, [1]])
+def test_a_seed_that_is_none_is_refused(hands, seed):
+    with pytest.raises(ConvError, match="seed"):
+        interview.mock(seed)
+    assert progress.events() == []
+
+
+# -- the rule ----------------------------------------------------------------------------------------------
+
+
+def came(part, used, state=SOLVED, **what):
+    return Came(part, Reading(used, state), True, **what)
+
+
+def answered(right, sure=50):
+    return Answered(drill("flops", 1), record.Judged(1.0, "", Note(right, "")), sure, 1.0)
+
+
+def tries(count, solved=True):
+    return tuple(record.Try(solved and n == count - 1, "", "", "", 0.0) for n in range(count))
+
+
+@pytest.mark.parametrize(
+    ("one", "level"),
+    [
+        *((came(Part(DRILLS), 60, answers=(answered(True),) * n), max(n - 2, 0)) for n in range(6)),
+        (came(Part(DRILLS), 601, answers=(answered(True),) * 5), HIRE),
+        (came(Part(DRILLS), 60, answers=(*[answered(True)] * 4, answered(False, 90))), BORDERLINE),
+        (came(Part(DRILLS), 60, answers=(*[answered(True)] * 4, answered(False, 70))), HIRE),
+        (came(Part(DRILLS), 60, answers=(answered(False, 90),) * 5), NO),
+        (came(Part(CODE, TASK), 60, tries=tries(1)), STRONG),
+        (came(Part(CODE, TASK), 60, tries=tries(3)), HIRE),
+        (came(Part(CODE, TASK), 60, tries=tries(4)), BORDERLINE),
+        (came(Part(CODE, TASK), 1201, tries=tries(1)), BORDERLINE),
+        (came(Part(CODE, TASK), 60, "given up", tries=tries(2, solved=False)), NO),
+        (came(Part(CODE, TASK), 60, "given up"), NO),
+        (came(Part(WALK, "gpu"), 60), NO),
+        *(
+            (came(Part(WALK, "gpu"), used, said=walks.Round("gpu", ("a",) * n, 10, None, 1, 0.0)), level)
+            for n, used, level in ((8, 720, 3), (7, 9, 2), (6, 9, 2), (5, 9, 1), (3, 9, 0), (8, 721, 2))
+        ),
+    ],
+)
+def test_the_rule_of_a_part(one, level):
+    assert rating.rated(one).level == level
+    assert rating.rated(one).sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("drills", "code", "board", "level"),
+    [
+        (3, [3], 3, 3),
+        (2, [3], 2, 2),
+        (3, [3], 1, 2),
+        (3, [3], 0, 1),
+        (0, [0], 3, 0),
+        (1, [2], 3, 2),
+        (3, [3, 0], 3, 2),
+        (3, [3, 2], 3, 3),
+    ],
+)
+def test_the_rule_of_the_whole(drills, code, board, level):
+    kind = CODE if len(code) == 1 else BUG
+    parts = [
+        (Part(DRILLS), drills),
+        *((Part(kind, str(n)), one) for n, one in enumerate(code)),
+        (Part(WALK), board),
+    ]
+    rows = [(came(part, 1), rating.Rating(one, "")) for part, one in parts]
+    assert rating.whole(rows).level == level
+
+
+# -- the report as a page ----------------------------------------------------------------------------------
+
+
+class Tags(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.links = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.links += [value for name, value in attributes if name in ("href", "src")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_a_report_is_a_page_of_its_own(hands, tmp_path):
+    talk = weak(interview.mock(WITH_CODE), hands)
+    file = talk.report().save(tmp_path / "report.html")
+    page = file.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    tags = Tags(page)
+    assert tags.open == []
+    assert tags.links
+    assert all(re.fullmatch(r"\d\d_\w+\.ipynb(#.+)?", link) for link in tags.links)  # and nothing else
+    assert "<script" not in page
+    assert 'class="cl-word" aria-current="true">no hire' in page
+    assert talk.report()._repr_html_() in page
+    assert "Mock interview" in page
+    assert talk.report().save(str(file)) == file  # over its own
+
+
+def test_a_report_writes_over_nobodys_file(hands, tmp_path):
+    report = interview.mock(WITH_CODE).report()
+    (tmp_path / "thesis.html").write_text("<h1>mine</h1>")
+    for name in "thesis.html", "", "no/such/folder.html":
+        with pytest.raises(ConvError, match="path="):
+            report.save(tmp_path / name)
+    with pytest.raises(ConvError, match="path"):
+        report.save(3)
+    assert (tmp_path / "thesis.html").read_text() == "<h1>mine</h1>"
+
+
+def test_all_text_of_a_report_is_escaped(hands):
+    evil = "<script>alert(1)</script>"  # no space in it
+    talk = interview.mock(WITH_CODE).next()
+    now = record.standing(WITH_CODE)
+    one = now.draw.drills[0]
+    keep(progress.here(), one, one.verdict(slipped(one))._replace(slip=evil), 90)
+    for part in now.draw.parts:
+        talk.next()
+        record.tried(now, part, Note(False, evil, f"Case 1 of 2: {evil}", diagnosis=evil))
+    report = talk.report()
+    assert "".join(str(report).split()).count(evil) >= 3  # lines are broken
+    assert "<script" not in report._repr_html_()
+    assert "&lt;script&gt;" in report._repr_html_()
+
+
+@sampled(1)
+def test_a_report_needs_no_course_to_be_shown(hands, monkeypatch):
+    from convlab.interview import places
+
+    monkeypatch.setattr(places, "_notebooks", dict)
+    report = weak(interview.mock(WITH_CODE), hands).report()
+    assert "notebook" in str(report)
+    assert "<a " not in report._repr_html_()
