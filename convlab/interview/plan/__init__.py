@@ -98,9 +98,11 @@ def _table(day: Day) -> str:
         named = f'{LINK}{escape(item.file)}">{escape(item.what)}</a>' if item.file else escape(item.what)
         named += f" <code>{escape(item.call)}</code>" if item.call else ""
         cells = (f"{ceil(item.minutes)} min", named, escape(item.why))
-        rows.append(f'<tr><th scope="row">{clock(start)}</th><td>{"</td><td>".join(cells)}</td></tr>')
+        kind = ' class="cl-pause"' if item.rest else ""
+        rows.append(f'<tr{kind}><th scope="row">{clock(start)}</th><td>{"</td><td>".join(cells)}</td></tr>')
     head = "".join(f'<th scope="col">{name}</th>' for name in ("from", "for", "what", "why"))
-    return f'<table class="cl-map"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<table class="cl-map cl-plan">{body}</table>'
 
 
 def clock(minutes: int) -> str:

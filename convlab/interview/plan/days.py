@@ -68,9 +68,9 @@ def two(events: Sequence[Event], queues: Mapping[str, Sequence[Item]]) -> tuple[
         now = START
         for number, slot in enumerate(slots):
             if number:
-                pause = Item(LUNCH, "Lunch") if number == _LUNCH_AFTER else Item(PAUSE, "Pause: stand up")
-                day.rows.append((now, pause))
-                now += int(pause.minutes)
+                long, name = (LUNCH, "Lunch") if number == _LUNCH_AFTER else (PAUSE, "Pause: stand up")
+                day.rows.append((now, Item(long, name, rest=True)))
+                now += long
             for item in _filled(slot, left, events):
                 day.rows.append((now, item))
                 now += _rounded(item.minutes)

@@ -47,6 +47,8 @@ class Item:
         What that is called with.
     file : str
         The notebook to open.
+    rest : bool
+        Whether it is a pause.
     """
 
     minutes: float
@@ -55,6 +57,7 @@ class Item:
     door: str = ""
     given: str = ""
     file: str = ""
+    rest: bool = False
 
     @property
     def call(self) -> str:
@@ -196,6 +199,6 @@ def _left_out(events: Sequence[Event], walk: Walk) -> int | None:
 def _standing(events: Iterable[Event]) -> Standing:
     """Return what was done; a try within a mock interview counts for the task that its name ends in."""
     return Standing(
-        replace(event, name=event.name.rpartition(" ")[2]) if event.kind == "try" else event
+        event._replace(name=event.name.rpartition(" ")[2]) if event.kind == "try" else event
         for event in events
     )
