@@ -26,8 +26,8 @@ def _limits(limits: dict[int, int], unit: str = "") -> str:
 
 
 RULES = {
-    DRILLS: f"How many of {MANY} are right ({_limits(RIGHT)}). A wrong answer that was given as {SURE} % sure "
-    "takes one of the right ones away. Over the minutes: one level lower.",
+    DRILLS: f"How many of {MANY} are right ({_limits(RIGHT)}). A wrong answer that was given as {SURE} % "
+    "sure takes one of the right ones away. Over the minutes: one level lower.",
     CODE: f"Solved within the minutes at the first try: {LEVELS[STRONG]}; within {TRIES[HIRE]} tries: "
     f"{LEVELS[HIRE]}. Solved later, or with more tries: {LEVELS[BORDERLINE]}. Not solved: {LEVELS[NO]}. "
     f"Of {ROUNDS} rounds of finding a bug each is judged so, and their mean counts, rounded down.",
