@@ -215,4 +215,8 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "(its pull request 1290)": Told("PyTorch"),
         "where C · K is at most 2048": Told("oneDNN"),
     },
+    "walks/four_percent.py": {"4 %": Given("the interviewer's question")},
+    "sheet/formulas.py": {
+        "KiB = 1024 bytes, k = 1000": Given("what the prefixes mean"),
+    },
 }

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convlab.interview.reading import LONGEST, read
+from convlab.interview.sentences import NotUnderstood
 from convlab.interview.units import (
     BYTE,
     FLOP,
@@ -16,7 +17,6 @@ from convlab.interview.units import (
     SIDE,
     count,
 )
-from convlab.interview.words import NotUnderstood
 
 ROW = count("row")
 MIB = 1024**2

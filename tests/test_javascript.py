@@ -5,11 +5,15 @@ import re
 import pytest
 
 from convlab import interview, widgets
+from convlab.widgets.drill_card import DrillCard
 from convlab.widgets.shared.javascript import FROM_PYTHON, IMPORT, module, parts_of, read
 from convlab.widgets.walk_through import WalkThrough
 
 # Widgets that need something to show, which the interview has.
-GIVEN = {WalkThrough: lambda: interview.walk_through("gpu")}
+GIVEN = {
+    WalkThrough: lambda: interview.walk_through("gpu"),
+    DrillCard: lambda: interview.cards("flops"),
+}
 WIDGETS = [*(getattr(widgets, name) for name in widgets.__all__), *GIVEN]
 DECLARED = re.compile(
     r"^(export )?(?:const|let|var|function\*?|class|async function) (\[[^\]]*\]|\{[^}]*\}|\w+)", re.MULTILINE

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from known_machine import SPEEDS
+from widget_kinds import LEADING, WIDGETS
 
 import convlab
 from convlab import ConvError, ConvProblem, networks
@@ -37,6 +38,7 @@ from convlab.widgets import (
     RooflineExplorer,
     SlidingWindow,
     Spectra,
+    TaskClock,
     TileByTile,
     TilingExplorer,
     TransposedWindow,
@@ -48,8 +50,6 @@ from convlab.widgets.channel_mixing import mixing_layer
 from convlab.widgets.roofline_data import shaped
 from convlab.widgets.shared.javascript import stylesheet
 from convlab.widgets.winograd_tile import text, tile_of
-
-WIDGETS = [getattr(convlab.widgets, name) for name in convlab.widgets.__all__]
 
 
 @pytest.fixture(params=WIDGETS, ids=lambda kind: kind.__name__)
@@ -160,7 +160,7 @@ def test_bad_opening_state_is_refused(kind, state, words):
         kind(**state)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in WIDGETS if kind is not Guess], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kind", LEADING, ids=lambda k: k.__name__)
 def test_steps_are_legal_short_and_differ(kind):
     """Each is a state that Python takes, too, and leads somewhere else than the others."""
     opened = kind()
@@ -398,7 +398,7 @@ def test_nothing_is_asked_of_the_network(widget):
 
 def test_page_carries_the_present_state(widget):
     names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k", RooflineExplorer: "K"}
-    names |= {PredictedTimes: "layer", Guess: "sure"}
+    names |= {PredictedTimes: "layer", Guess: "sure", TaskClock: "told"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     value = {"split_k": "4", "sure": "70"}.get(name, 3)
     setattr(widget, name, value)

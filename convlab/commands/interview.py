@@ -79,3 +79,16 @@ def memory_of(work: Path | None) -> ProgressFile:
     if kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
         return memory.of(usual)  # called outside of the learner's folder
     return kept
+
+
+@app.command()
+def sheet(
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write it to FILE, a .pdf or an .html.")
+    ] = None,
+) -> None:
+    """Print the cheat sheet, or write it as a page of A4; every number on it is computed now."""
+    from convlab.interview import cheat_sheet
+
+    made = cheat_sheet()
+    print(made if save is None else f"{made.save(save)} is written; it prints on one page of A4.")

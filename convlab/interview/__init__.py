@@ -3,6 +3,8 @@
     one = drill("flops", 7)                     a question; one.judge("1.2 GFLOP") says whether that is right
     answer(one, "1.2 GFLOP", 70)                the same, remembered: 70 % sure; what was missed comes again
 
+    cards()                                     a card that asks one after the other, for ever
+
     task = begin("conv2d_nchw")                 the clock runs; `task` on a line of its own shows it
     task.submit(my_function)                    is it right? hidden cases try it, as `check` does
     task = find_the_bug(1)                      a function of the course with one line that is wrong
@@ -10,15 +12,17 @@
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
     walk_through("gpu")                         a question for the whiteboard: try it, then walk through it
+    cheat_sheet().save("sheet.pdf")             all of it on one page, with numbers that were computed now
 
-The tasks are in `coding`, the questions in `walks`. Of the drills read in this order:
+The tasks are in `coding`, the questions in `walks`, the page in `sheet`. Of the drills read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
     shapes, slips   layers of real networks in words, and what people forget of them
     units, words    what an answer is counted in, and how people write that
     reading         a number as people type it
-    drills, judge   a question, and what is said of an answer
+    drills, judge   a question, and what is said of an answer; `sentences` has the words
     history         what was answered, and which kind comes next
+    drill_cards     the same on a card; `drill_rules` is what it needs to judge with no Python
     terminal        `convlab interview`, its lines (`console`) and its `summary`
 """
 
@@ -37,6 +41,8 @@ from convlab.support.lazy import door
 
 
 def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to import
+    from convlab.interview.drill_cards import cards
+    from convlab.interview.sheet import cheat_sheet
     from convlab.interview.walks.show import WALKS, walk_through
 
     return locals()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from convlab.interview.kind import near
 from convlab.interview.reading import read
-from convlab.interview.words import NotUnderstood
+from convlab.interview.sentences import SENTENCES, NotUnderstood
 from convlab.lessons.note import Note
 
 if TYPE_CHECKING:
@@ -39,16 +39,17 @@ def judged(drill: Drill, text: str) -> Judged:
         value = read(text, unit)
     except NotUnderstood as error:
         asked = unit.request(drill.tolerance)
-        return Judged(None, "", Note(None, "Not judged.", f"{error} {asked}"))
+        return Judged(None, "", Note(None, SENTENCES["not judged"], f"{error} {asked}"))
     said = unit.text(value)
     if near(value, drill.value, drill.tolerance):
-        exactly = "exactly" if value == drill.value else "near enough"
-        body = f"You said {said}; it is {unit.text(drill.value)}: {exactly}."
-        return Judged(value, "", Note(True, "Right.", body, code="\n".join(drill.steps)))
+        how = SENTENCES["exactly" if value == drill.value else "near enough"]
+        body = SENTENCES["it is"].format(said=said, answer=unit.text(drill.value), how=how)
+        return Judged(value, "", Note(True, SENTENCES["right"], body, code="\n".join(drill.steps)))
     band = min(drill.tolerance, ALIKE)
     slip = next((one for one in drill.slips if near(value, one.value, band)), None)
     if slip is None:
-        too = "much" if value > drill.value else "little"
-        return Judged(value, "", Note(False, "Not that.", f"You said {said}, which is too {too}."))
-    diagnosis = f"You said {said}. So it comes out for one who {slip.name}. {slip.hint}"
-    return Judged(value, slip.name, Note(False, "Not that.", diagnosis=diagnosis))
+        too = SENTENCES["much" if value > drill.value else "little"]
+        body = SENTENCES["too far"].format(said=said, too=too)
+        return Judged(value, "", Note(False, SENTENCES["wrong"], body))
+    diagnosis = SENTENCES["slip"].format(said=said, slip=slip.name, hint=slip.hint)
+    return Judged(value, slip.name, Note(False, SENTENCES["wrong"], diagnosis=diagnosis))

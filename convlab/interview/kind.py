@@ -81,9 +81,12 @@ class Kind:
         return 0.0 if answer < self.exact_below else self.tolerance
 
 
+SLACK = 1e-9  # a tolerance is not missed by a rounding
+
+
 def near(value: float, answer: float, tolerance: float) -> bool:
     """Return whether a value is an answer, as far as a tolerance tells them apart."""
-    return abs(value - answer) <= (tolerance + 1e-9) * abs(answer)
+    return abs(value - answer) <= (tolerance + SLACK) * abs(answer)
 
 
 def told_apart(answer: float, tolerance: float, slips: Iterable[Slip]) -> tuple[Slip, ...]:

@@ -1,37 +1,51 @@
-"""A number as people type it: 1.2e9, 1.2 G, 1,200,000,000, 1.2·10⁹, 9/4, 3,5. The ambiguous is refused."""
+"""A number as people type it: 1.2e9, 1.2 G, 1,200,000,000, 1.2·10⁹, 9/4, 3,5. The ambiguous is refused.
+
+The card on a page reads by the same patterns and tables: `drill_reading.js` has them from here.
+"""
 
 from __future__ import annotations
 
 import re
+from math import prod
 
+from convlab.interview.sentences import NotUnderstood
 from convlab.interview.units import Unit, factor_of
-from convlab.interview.words import NotUnderstood
 
 LONGEST = 80  # characters; a number with its unit has fewer
 LARGEST = 1e24  # in any unit; no answer comes near
-_TOO_LARGE = "That is larger than any number that can be right."
-_ALIKE = str.maketrans(
-    {
-        **dict.fromkeys("−–—", "-"),
-        **dict.fromkeys("\u00a0\u2007\u2009\u202f\t", " "),
-        **dict.fromkeys("·⋅", "*"),
-        **dict.fromkeys("’ʼ", "'"),
-        "⁄": "/",
-        "μ": "µ",
-    }
+SPACES = "\t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
+ALIKE = {
+    **dict.fromkeys("−–—", "-"),
+    **dict.fromkeys([*SPACES, *map(chr, range(0x1C, 0x20)), *map(chr, range(0x2000, 0x200B))], " "),
+    **dict.fromkeys("·⋅", "*"),
+    **dict.fromkeys("’ʼ", "'"),
+    "⁄": "/",
+    "μ": "µ",
+}
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
+
+# Patterns, as JavaScript reads them, too; there `(?P<` is written `(?<`.
+BOUND = "[ -]*(bound|side)?[.!]?$"
+ABOUT = r"^(?:[~≈=]|(?:about|roughly|around|approx\.?|ca\.?|circa|nearly) ) *"
+POWERS = "(?<=[0-9])[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+"
+ENDLESS = "[+-]? *(?:nan|inf|infinity)(?![a-z0-9_])|∞$"
+NEGATIVE = "- *[0-9.]"
+PLAIN = r"[0-9](?:[0-9.,_']| (?=[0-9]{3}(?![0-9])))*|\.[0-9]+"
+NUMBER = (
+    f"(?P<plain>{PLAIN})"
+    "(?:[eE](?P<e>[+-]?[0-9]+)"  # 1.2e9
+    r"| *[xX×*] *10 *(?:\^|\*\*) *(?P<ten>[+-]?[0-9]+)"  # 1.2 x 10^9
+    r"| *(?:\^|\*\*) *(?P<power>[0-9]+)"  # 2^20
+    f"| */ *(?P<below>{PLAIN}))?"  # 9/4
+    " *(?P<word>.*)"
 )
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_ABOUT = re.compile(r"^(?:[~≈=]|(?:about|roughly|around|approx\.?|ca\.?|circa|nearly)\s)\s*", re.IGNORECASE)
-_PLAIN = r"[0-9](?:[0-9.,_']|\s(?=[0-9]{3}(?![0-9])))*|\.[0-9]+"
-_NUMBER = re.compile(
-    rf"""(?P<plain>{_PLAIN})
-         (?: [eE](?P<e>[+-]?[0-9]+)                                 # 1.2e9
-           | \s*[xX×*]\s*10\s*(?:\^|\*\*)\s*(?P<ten>[+-]?[0-9]+)    # 1.2 x 10^9
-           | \s*(?:\^|\*\*)\s*(?P<power>[0-9]+)                     # 2^20
-           | \s*/\s*(?P<below>{_PLAIN}) )?                          # 9/4
-         \s*(?P<word>.*)""",
-    re.VERBOSE | re.DOTALL,
-)
+ONE_NUMBER = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
+THOUSANDS = {  # which mark is the point: digits in threes, with the other between them
+    ".": r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?",
+    ",": r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?",
+}
+TWO_WAYS = "[1-9][0-9]{0,2},[0-9]{3}"
+COMMA = "[0-9]+,[0-9]+"
 
 
 def read(text: str, unit: Unit) -> float:
@@ -42,29 +56,29 @@ def read(text: str, unit: Unit) -> float:
     NotUnderstood
         If it is not one number above or at zero, with a word of that unit or none behind it.
     """
-    text = text.translate(_ALIKE).strip()
+    text = text.translate(str.maketrans(ALIKE)).strip()
     if not text:
-        raise NotUnderstood("Nothing was typed.")
+        raise NotUnderstood("nothing")
     if len(text) > LONGEST:
-        raise NotUnderstood(f"That is a text of {len(text)} characters; a number with its unit is asked for.")
+        raise NotUnderstood("long", letters=len(text))
     if unit.choices:
-        word = re.sub(r"[\s-]*(bound|side)?[.!]?$", "", text.lower())
+        word = re.sub(BOUND, "", text.lower())
         if word not in unit.choices:
-            raise NotUnderstood(f"{_quoted(text)} is none of the words asked for: {unit.name}.")
+            raise NotUnderstood("no choice", text=_quoted(text), words=unit.name)
         return unit.choices[word]
-    text = _ABOUT.sub("", text)
-    text = re.sub(r"(?<=[0-9])([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda raised: "^" + raised[1].translate(_RAISED), text)
-    if re.match(r"[+-]?\s*(?:nan|inf|infinity|∞)\b", text, re.IGNORECASE) or text == "∞":
-        raise NotUnderstood(f"{_quoted(text)} is no number that can be right: a finite one is asked for.")
-    if re.match(r"-\s*[0-9.]", text):
-        raise NotUnderstood("That is below zero, and what is asked for cannot be.")
-    found = _NUMBER.fullmatch(text.removeprefix("+"))
+    text = re.sub(ABOUT, "", text, flags=re.IGNORECASE | re.ASCII)
+    text = re.sub(POWERS, lambda raised: "^" + raised[0].translate(str.maketrans(RAISED)), text)
+    if re.match(ENDLESS, text, re.IGNORECASE | re.ASCII):
+        raise NotUnderstood("not finite", text=_quoted(text))
+    if re.match(NEGATIVE, text):
+        raise NotUnderstood("negative")
+    found = re.fullmatch(NUMBER, text.removeprefix("+"))
     if found is None:
-        raise NotUnderstood(f"{_quoted(text)} does not begin with a number.")
+        raise NotUnderstood("no number", text=_quoted(text))
     number = _value(found)
     value = number * factor_of(found["word"].strip().rstrip(".").rstrip(), number, unit)
     if value > LARGEST:
-        raise NotUnderstood(_TOO_LARGE)
+        raise NotUnderstood("too large")
     return value
 
 
@@ -72,48 +86,38 @@ def _value(found: re.Match[str]) -> float:
     """Return the number, without the word behind it."""
     number = plain(found["plain"])
     if found["below"]:
-        if not (below := plain(found["below"])):
-            raise NotUnderstood("A fraction over zero is no number.")
-        return number / below
-    try:
-        if found["power"]:
-            return number ** _exponent(found["power"])
-        exponent = _exponent(found["e"] or found["ten"] or "0")
-        return number * 10.0**exponent
-    except OverflowError:
-        raise NotUnderstood(_TOO_LARGE) from None
+        if not (below := float(plain(found["below"]))):
+            raise NotUnderstood("over zero")
+        return float(number) / below
+    exponent = found["power"] or found["e"] or found["ten"] or "0"
+    if len(exponent) > 4:
+        raise NotUnderstood("too large")
+    if found["power"]:
+        return prod([float(number)] * int(exponent), start=1.0)  # factor by factor: the same in JavaScript
+    return float(f"{number}e{exponent}")
 
 
-def _exponent(digits: str) -> int:
-    if len(digits) > 4:
-        raise NotUnderstood(_TOO_LARGE)
-    return int(digits)
-
-
-def plain(text: str) -> float:
-    """Return the value of digits with marks between them: 1,200,000 and 1 200 000, 1.25 and 3,5.
+def plain(text: str) -> str:
+    """Return digits with marks between them as Python writes them: 1,200,000 and 1 200 000, 1.25 and 3,5.
 
     Raises
     ------
     NotUnderstood
         If they can be read in two ways, or stand at no place where people write them.
     """
-    text = re.sub(r"[\s_']", "", text.rstrip(".,"))
-    if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text):
-        return float(text)
-    for thousands, point in ((",", "."), (".", ",")):
-        groups = rf"[0-9]{{1,3}}(?:\{thousands}[0-9]{{3}})+"
-        several = text.count(thousands) > 1 or point in text
-        if several and re.fullmatch(rf"{groups}(?:\{point}[0-9]+)?", text):
-            return float(text.replace(thousands, "").replace(point, "."))
-    if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
+    text = re.sub("[ _']", "", text.rstrip(".,"))
+    if re.fullmatch(ONE_NUMBER, text):
+        return text
+    for point, threes in THOUSANDS.items():
+        between = "," if point == "." else "."
+        if (text.count(between) > 1 or point in text) and re.fullmatch(threes, text):
+            return text.replace(between, "").replace(point, ".")
+    if re.fullmatch(TWO_WAYS, text):
         whole, part = text.split(",")
-        raise NotUnderstood(
-            f"`{text}` can be read as {whole}{part} or as {whole}.{part}. Write one of these."
-        )
-    if re.fullmatch(r"[0-9]+,[0-9]+", text):
-        return float(text.replace(",", "."))
-    raise NotUnderstood(f"The marks in {_quoted(text)} stand at no place where numbers have them.")
+        raise NotUnderstood("two numbers", text=text, whole=whole, part=part)
+    if re.fullmatch(COMMA, text):
+        return text.replace(",", ".")
+    raise NotUnderstood("marks", text=_quoted(text))
 
 
 def _quoted(text: str) -> str:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from convlab.interview import words
-from convlab.interview.words import LARGE, NotUnderstood, after_prefix
+from convlab.interview.sentences import NotUnderstood
+from convlab.interview.words import LARGE
 from convlab.support.units import bytes_text, count_text, number_text, time_text
+
+WRITTEN: Mapping[str, Callable[[float], str]] = {
+    "bytes": bytes_text,
+    "count": count_text,
+    "time": time_text,
+    "3 digits": partial(number_text, digits=3),
+    "9 digits": partial(number_text, digits=9),
+}
 
 
 @dataclass(frozen=True)
@@ -24,8 +34,12 @@ class Unit:
         How an answer may be written; "" where that needs no word.
     factor : callable
         A function of `words`, or one like them.
-    text : callable
-        How a value is shown.
+    written : str
+        How a value is shown: a name of `WRITTEN`.
+    after, after_one : str
+        What stands behind it, and behind 1 where that is another; a blank falls away behind a prefix.
+    nouns : tuple of str
+        What whole things are called.
     choices : mapping of str to float
         Where words are asked for: each that is understood, and the number that stands for it.
     how : str
@@ -36,9 +50,20 @@ class Unit:
     measures: str
     example: str
     factor: Callable[[str, float], float | None]
-    text: Callable[[float], str]
+    written: str
+    after: str = ""
+    after_one: str = ""
+    nouns: tuple[str, ...] = ()
     choices: Mapping[str, float] = field(default_factory=dict)
     how: str = ""
+
+    def text(self, value: float) -> str:
+        """Return a value as it is shown."""
+        if self.choices:
+            return next(word for word, number in self.choices.items() if number == value)
+        number = WRITTEN[self.written](value)
+        after = self.after_one if self.after_one and value == 1 else self.after
+        return number + (after.lstrip() if number[-1].isalpha() else after)
 
     def request(self, tolerance: float) -> str:
         """Return how the answer is to be given."""
@@ -49,33 +74,12 @@ class Unit:
         return f"Answer {self.how or 'in ' + self.name}{such_as}; {near}."
 
 
-def _with_noun(prefixed: str, noun: str) -> str:
-    return f"{prefixed}{noun}" if prefixed[-1].isalpha() else f"{prefixed} {noun}"
-
-
-FLOP = Unit(
-    "FLOP", "work", "1.2 GFLOP or 1.2e9", words.flop, lambda value: _with_noun(count_text(value), "FLOP")
-)
-BYTE = Unit("bytes", "memory", "3.5 MiB, 3.5 MB or 3500000", words.byte, bytes_text)
-SECOND = Unit("seconds", "time", "1.2 ms or 0.0012", words.second, time_text)
-INTENSITY = Unit(
-    "FLOP/byte",
-    "work for each byte",
-    "4.5",
-    words.intensity,
-    lambda value: f"{number_text(value, 3)} FLOP/byte",
-)
-RATIO = Unit(
-    "times",
-    "a ratio",
-    "2.5 or 5/2",
-    words.ratio,
-    lambda value: f"{number_text(value, 3)}×",
-    how="as a number of times",
-)
-PERCENT = Unit(
-    "percent", "a share", "40 %, 0.4 or 2/5", words.percent, lambda value: f"{number_text(value, 3)} %"
-)
+FLOP = Unit("FLOP", "work", "1.2 GFLOP or 1.2e9", words.flop, "count", " FLOP")
+BYTE = Unit("bytes", "memory", "3.5 MiB, 3.5 MB or 3500000", words.byte, "bytes")
+SECOND = Unit("seconds", "time", "1.2 ms or 0.0012", words.second, "time")
+INTENSITY = Unit("FLOP/byte", "work for each byte", "4.5", words.intensity, "3 digits", " FLOP/byte")
+RATIO = Unit("times", "a ratio", "2.5 or 5/2", words.ratio, "3 digits", "×", how="as a number of times")
+PERCENT = Unit("percent", "a share", "40 %, 0.4 or 2/5", words.percent, "3 digits", " %")
 
 
 def count(one: str, many: str = "", *others: str) -> Unit:
@@ -90,14 +94,8 @@ def count(one: str, many: str = "", *others: str) -> Unit:
     """
     many = many or f"{one}s"
     nouns = (many, one, *others, "")
-
-    def factor(word: str, number: float) -> float | None:
-        return after_prefix(word.lower(), nouns, LARGE)
-
-    def text(value: float) -> str:
-        return f"{number_text(value, 9)} {one if value == 1 else many}"
-
-    return Unit(many, f"a count of {many}", "", factor, text)
+    factor = partial(words.thing, nouns)
+    return Unit(many, f"a count of {many}", "", factor, "9 digits", f" {many}", f" {one}", nouns)
 
 
 SIDES = {
@@ -111,8 +109,8 @@ SIDE = Unit(
     "the side of the ridge",
     "memory",
     lambda word, number: None,
-    lambda value: "memory" if value < 0 else "arithmetic",
-    SIDES,
+    "",
+    choices=SIDES,
 )
 ALL = (FLOP, BYTE, SECOND, INTENSITY, PERCENT)  # which a word may belong to that was not asked for
 
@@ -128,10 +126,10 @@ def factor_of(word: str, number: float, unit: Unit) -> float:
     if (factor := unit.factor(word, number)) is not None:
         return factor
     if word in ("B", "b"):
-        raise NotUnderstood("B can be read as a billion or as bytes. Write G, or 1.2e9.")
-    if word.lower().endswith(("/s", "per second", "/sec")):
-        raise NotUnderstood(f"`{word}` is a speed; asked is {unit.measures}.")
+        raise NotUnderstood("billion or bytes")
+    if word.lower().endswith(words.SPEED):
+        raise NotUnderstood("speed", word=word, asked=unit.measures)
     for other in ALL if word.lower() not in LARGE else ():
         if other is not unit and other.factor(word, 2.0) is not None:
-            raise NotUnderstood(f"`{word}` measures {other.measures}; asked is {unit.measures}.")
-    raise NotUnderstood(f"`{word}` is no unit that is known here. Asked is {unit.measures}.")
+            raise NotUnderstood("another unit", word=word, other=other.measures, asked=unit.measures)
+    raise NotUnderstood("no unit", word=word, asked=unit.measures)

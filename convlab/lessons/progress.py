@@ -8,7 +8,9 @@ is empty, nothing is kept either. Nothing here raises: what went wrong is said o
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,11 @@ from typing import Any
 from convlab.lessons.progress_file import Event, ProgressFile
 from convlab.support.learners_folder import learners_folder
 
-__all__ = ["Event", "events", "file", "record", "trouble"]
+__all__ = ["Event", "events", "file", "kept_in", "record", "trouble"]
 
 NAMED = "CONVLAB_PROGRESS"  # environment variable: the folder to keep progress in; empty: none
 NAME = ".convlab-progress.sqlite"
+_INSTEAD: ContextVar[ProgressFile | None] = ContextVar("instead", default=None)
 
 
 def record(kind: str, name: str, **detail: Any) -> None:
@@ -34,22 +37,44 @@ def record(kind: str, name: str, **detail: Any) -> None:
     **detail
         What else there is to remember, as JSON knows it.
     """
-    here().record(kind, name, detail)
+    _memory().record(kind, name, detail)
 
 
 def events(kind: str | None = None, name: str | None = None) -> list[Event]:
     """Return what was recorded, oldest first: all, or of one kind, or of one name."""
-    return [event for event in here().events() if kind in (None, event.kind) and name in (None, event.name)]
+    return [
+        event for event in _memory().events() if kind in (None, event.kind) and name in (None, event.name)
+    ]
 
 
 def file() -> Path | None:
     """Return the file that progress is kept in; None if it is kept in memory only."""
-    return here().path
+    return _memory().path
 
 
-def trouble() -> str:
-    """Return what went wrong since this was last asked, in words; nearly always an empty text."""
-    return here().trouble()
+def trouble(*, again: bool = False) -> str:
+    """Return what went wrong since this was last asked, in words; nearly always an empty text.
+
+    Parameters
+    ----------
+    again : bool
+        All that went wrong, also what was said before.
+    """
+    return _memory().trouble(again=again)
+
+
+@contextmanager
+def kept_in(memory: ProgressFile) -> Iterator[None]:
+    """Let what is done inside of a ``with`` be remembered in another file than this process's own."""
+    token = _INSTEAD.set(memory)
+    try:
+        yield
+    finally:
+        _INSTEAD.reset(token)
+
+
+def _memory() -> ProgressFile:
+    return _INSTEAD.get() or here()
 
 
 @cache

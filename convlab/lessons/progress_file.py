@@ -87,9 +87,9 @@ class ProgressFile:
                 self._write()
             return sorted([*self._read(), *self._waiting], key=lambda event: event.time)
 
-    def trouble(self) -> str:
-        """Return what went wrong and has not been said yet, in words; mostly nothing."""
-        news, self._said = self._troubles[self._said :], len(self._troubles)
+    def trouble(self, *, again: bool = False) -> str:
+        """Return what went wrong and has not been said yet, in words, or all of it; mostly nothing."""
+        news, self._said = self._troubles[0 if again else self._said :], len(self._troubles)
         return " ".join(news)
 
     def _write(self) -> None:

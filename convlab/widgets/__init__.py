@@ -15,6 +15,7 @@ from convlab.widgets.register_tile import RegisterTile
 from convlab.widgets.roofline_explorer import RooflineExplorer
 from convlab.widgets.sliding_window import SlidingWindow
 from convlab.widgets.spectra import Spectra
+from convlab.widgets.task_clock import TaskClock
 from convlab.widgets.tile_by_tile import TileByTile
 from convlab.widgets.tiling_explorer import TilingExplorer
 from convlab.widgets.transposed_window import TransposedWindow
@@ -32,6 +33,7 @@ __all__ = [
     "RooflineExplorer",
     "SlidingWindow",
     "Spectra",
+    "TaskClock",
     "TileByTile",
     "TilingExplorer",
     "TransposedWindow",

@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,8 @@ class WalkThrough(Live):
             known = isinstance(one, dict) and isinstance(one.get("ticked"), list)
             if not known or not all(title in titles for title in one["ticked"]):
                 raise ParameterError(f"rounds has {one!r}; expected dicts with the titles that were ticked")
-            if not isinstance(one.get("seconds"), int | float | None):
-                raise ParameterError(f"rounds has seconds={one.get('seconds')!r}; expected a number, or None")
+            if not isinstance(one.get("seconds", "nothing"), int | float | None):
+                raise ParameterError(f"rounds has {one!r}; expected its seconds, or None")
         return proposal["value"]
 
     def known_by(self) -> dict[str, Any]:
@@ -119,6 +120,7 @@ def _packed(figures: Mapping[str, Live | Picture]) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
+@cache
 def _smaller(picture: Picture) -> Picture:
     """Return a chart in few colours: a third of the bytes, and nothing that one could see is lost."""
     from PIL import Image

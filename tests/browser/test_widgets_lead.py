@@ -4,13 +4,12 @@ import re
 
 import pytest
 from browser_tools import barriers
+from widget_kinds import LEADING
 
-from convlab import widgets
 from convlab.widgets import MemoryBlowup, SlidingWindow, WarpMicroscope
 
 pytestmark = pytest.mark.browser
 
-LEADING = [getattr(widgets, name) for name in widgets.__all__ if name != "Guess"]
 MOST_CONTROLS = 9
 SMALLEST = 9  # pixels
 

@@ -9,6 +9,7 @@ import pytest
 from browser_tools import barriers, open_controls
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
+from widget_kinds import LEADING
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, networks
@@ -61,6 +62,7 @@ CELLS = (
     "RooflineExplorer()",
     "PredictedTimes()",
     "Guess()",
+    "TaskClock()",
 )
 
 
@@ -744,11 +746,7 @@ def test_an_error_shows_in_place(browser, tmp_path):
     page.close()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [getattr(convlab.widgets, name) for name in convlab.widgets.__all__ if name != "Guess"],  # has no slider
-    ids=lambda kind: kind.__name__,
-)
+@pytest.mark.parametrize("kind", LEADING, ids=lambda kind: kind.__name__)
 def test_answers_within_a_frame(browser, tmp_path, kind):
     """Not a measurement, an alarm: a redraw must be far from slow; the shortest counts, machines are busy."""
     file = tmp_path / "page.html"

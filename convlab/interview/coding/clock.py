@@ -19,10 +19,12 @@ from uuid import uuid4
 
 from convlab.lessons import progress
 from convlab.lessons.progress_file import is_number
+from convlab.support.clock_words import ENDS, clock_text
 from convlab.support.files import text_if_there
 
 KIND = "clock"  # of the events
-BEGIN, PAUSE, RESUME, SOLVED, GIVEN_UP = "begin", "pause", "resume", "solved", "given up"
+BEGIN, PAUSE, RESUME = "begin", "pause", "resume"
+SOLVED, GIVEN_UP = ENDS
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux: another one at each start
 _SLACK = 5.0  # seconds by which a time server may put the system's clock right unnoticed
 
@@ -88,7 +90,7 @@ class Reading:
     @property
     def ended(self) -> bool:
         """Whether it has come to its end."""
-        return self.state in (SOLVED, GIVEN_UP)
+        return self.state in ENDS
 
     @property
     def trouble(self) -> str:
@@ -159,10 +161,3 @@ def reading(pressed: Iterable[tuple[str, Moment]], moment: Moment) -> Reading:
     if state == "running":
         run_until(moment)
     return Reading(used, state, tuple(set_by))
-
-
-def clock_text(seconds: float) -> str:
-    """Return a duration as a clock shows it: '7:05', '1:00:00'."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from convlab.interview.coding.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading, clock_text
+from convlab.interview.coding import view
+from convlab.interview.coding.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading
 from convlab.lessons import progress
 from convlab.lessons.checks import judge
 from convlab.lessons.exercise import Exercise
@@ -13,6 +15,33 @@ from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
 from convlab.lessons.tutor import next_hint
 from convlab.support.checked import checked
+from convlab.support.clock_words import clock_words
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What is typed to go on with a task: in a notebook, or elsewhere.
+
+    Attributes
+    ----------
+    pause, resume, give_up : str
+    submit : str
+        With an answer that stands for any.
+    anew : str
+        What stands at the end of the call that begins a task, to begin it once more.
+    hand_in : str
+        How an answer is handed over, in sentences; "" is as each kind of task says it.
+    """
+
+    pause: str = "task.pause()"
+    resume: str = "task.resume()"
+    give_up: str = "interview.give_up(task)"
+    submit: str = "task.submit(my_function)"
+    anew: str = ", anew=True)"
+    hand_in: str = ""
+
+
+NOTEBOOK = Ways()
 
 
 class TimedTask:
@@ -32,9 +61,11 @@ class TimedTask:
         The call that begins what an interviewer asks next.
     anew : bool
         Begin the clock once more, with all the time; else it goes on, if it was begun before.
+    ways : Ways
+        How one goes on.
     """
 
-    hand_in = ""  # how an answer is handed over
+    hand_in = ""  # how an answer is handed over, in a notebook
 
     def __init__(
         self,
@@ -45,12 +76,15 @@ class TimedTask:
         call: str,
         then: str = "",
         anew: bool = False,
+        ways: Ways = NOTEBOOK,
     ):
         self.name, self.exercise, self.minutes = name, exercise, minutes
-        self._call, self._then = call, then
+        self.call, self._then, self._ways = call, then, ways
+        self.hand_in = ways.hand_in or self.hand_in
         self._clock = Clock(name)
         if anew or not self._clock.read().state:
             self._clock.press(BEGIN)
+        view.renew(self)
 
     @property
     def left(self) -> float:
@@ -59,11 +93,19 @@ class TimedTask:
 
     def pause(self) -> Note:
         """Stop the clock."""
-        return self._pressed(PAUSE, "running", "The clock stands. `task.resume()` lets it run again.")
+        return self._pressed(PAUSE, "running", f"The clock stands. `{self._ways.resume}` lets it run again.")
 
     def resume(self) -> Note:
         """Let the clock run again."""
-        return self._pressed(RESUME, "paused", "The clock runs. `task.pause()` stops it.")
+        return self._pressed(RESUME, "paused", f"The clock runs. `{self._ways.pause}` stops it.")
+
+    def look(self) -> tuple[Reading, str]:
+        """Return what the clock shows, and what comes next when the time is over, or was wrong with it."""
+        read = self._clock.read()
+        then = f"Next: `{self._then}`." if read.ended and self._then else ""
+        over = read.ended or read.used > 60 * self.minutes
+        again = f"{self.call.removesuffix(')')}{self._ways.anew}"
+        return read, _joined(then, f"From the start once more: `{again}`." * over, read.trouble)
 
     def _give_up(self) -> Note:
         """Show the solution; a clock that runs has come to its end."""
@@ -77,10 +119,10 @@ class TimedTask:
         return Note(None, "One way to do it", self.exercise.why, code=self.exercise.solved)
 
     def _shown(self) -> Note:
-        """Return the task and its clock, as a cell shows them."""
-        read = self._clock.read()
-        note = Note(None, f"{self.name}: {_said(read, self.minutes)}", self.exercise.statement)
-        note.aside = f"{self.hand_in} {self._after(read)}".strip()
+        """Return the task and its clock at this moment."""
+        read, after = self.look()
+        note = Note(None, f"{self.name}: {self._said(read)}", self.exercise.statement)
+        note.aside = _joined(self.hand_in, after, progress.trouble())
         return note
 
     def __repr__(self) -> str:
@@ -88,6 +130,10 @@ class TimedTask:
 
     def _repr_html_(self) -> str:
         return self._shown()._repr_html_()
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the clock as it ticks, and in words where nothing does."""
+        return view.bundle(self, self._shown())
 
     def _noted(self, note: Note) -> Note:
         """Remember a try, stop the clock if it was right, and say with the note what the clock shows."""
@@ -103,22 +149,21 @@ class TimedTask:
     def _pressed(self, what: str, where: str, said: str) -> Note:
         if self._clock.read().state == where:
             self._clock.press(what)
-        read = self._clock.read()
-        note = Note(None, _said(read, self.minutes), "" if read.ended else said)
-        note.aside = " ".join(filter(None, (read.trouble, progress.trouble())))
+        read, _ = self.look()
+        note = Note(None, self._said(read), "" if read.ended else said)
+        note.aside = _joined(read.trouble, progress.trouble())
+        view.renew(self)
         return note
+
+    def _said(self, read: Reading) -> str:
+        """Return what the clock shows, in words."""
+        return clock_words(read.used, read.state, self.minutes)
 
     def _aside(self) -> str:
         """Return what the clock shows, and what there is to say of it."""
-        read = self._clock.read()
-        return f"{_said(read, self.minutes).capitalize()}. {self._after(read)}".strip()
-
-    def _after(self, read: Reading) -> str:
-        """Return what comes next when the time is over, and what was wrong with it."""
-        then = f"Next: `{self._then}`." if read.ended and self._then else ""
-        over = read.ended or read.used > 60 * self.minutes
-        again = f"From the start once more: `{self._call[:-1]}, anew=True)`." if over else ""
-        return " ".join(filter(None, (then, again, read.trouble, progress.trouble())))
+        read, after = self.look()
+        view.renew(self)
+        return _joined(f"{self._said(read).capitalize()}.", after, progress.trouble())
 
 
 class CodingTask(TimedTask):
@@ -142,12 +187,12 @@ class CodingTask(TimedTask):
         Note
             What `check` says of it; in `aside` what the clock shows. A right answer ends it.
         """
-        return self._noted(judge(self.exercise, answer, "task.submit(my_function)"))
+        return self._noted(judge(self.exercise, answer, self._ways.submit))
 
     def hint(self) -> Note:
         """Give the next of three hints: each gives away more than the one before."""
-        note = next_hint(self.name, self.exercise.hints, "interview.give_up(task)")
-        note.aside = f"{self._aside()} {note.aside}".strip()
+        note = next_hint(self.name, self.exercise.hints, self._ways.give_up)
+        note.aside = _joined(self._aside(), note.aside)
         return note
 
 
@@ -168,11 +213,5 @@ def give_up(task: TimedTask) -> Note:
     return task._give_up()
 
 
-def _said(read: Reading, minutes: float) -> str:
-    """Return what a clock shows, in words."""
-    whole = f"{clock_text(60 * minutes)} minutes"
-    if read.ended:
-        return f"{read.state} after {clock_text(read.used)} of {whole}"
-    left = 60 * minutes - read.used
-    shown = f"{clock_text(left)} of {whole} left" if left >= 0 else f"{clock_text(-left)} over {whole}"
-    return f"{shown}, paused" if read.state == "paused" else shown
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

@@ -156,7 +156,7 @@ def walk() -> Walk:
         minutes=8,
         figures={
             "matrix": small,
-            "memory": MemoryBlowup(),
+            "memory": MemoryBlowup(known=("im2row", "direct", "implicit_gemm")),
             "tiles": TileByTile(step=0),
             "block": TilingExplorer(LAYER, batch=BATCH, gpu=GPU, tiling=NO_TILE),
             "mma": mma_layout(lane=9),

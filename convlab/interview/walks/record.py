@@ -60,10 +60,9 @@ def ticked(events: Iterable[Event], name: str) -> Round | None:
 
 
 def _round(event: Event) -> Round | None:
-    said, points, seconds, number = (
-        event.detail.get(key) for key in ("ticked", "points", "seconds", "number")
-    )
-    known = isinstance(said, list) and all(isinstance(title, str) for title in said)
-    if not (known and is_number(points) and is_number(number) and (seconds is None or is_number(seconds))):
+    ticked, points, seconds, number = map(event.detail.get, ("ticked", "points", "seconds", "number"))
+    if not (isinstance(ticked, list) and all(isinstance(title, str) for title in ticked)):
         return None
-    return Round(event.name, tuple(said), int(points), seconds, int(number), event.time)
+    if not (is_number(points) and is_number(number) and (seconds is None or is_number(seconds))):
+        return None
+    return Round(event.name, tuple(ticked), int(points), seconds, int(number), event.time)

@@ -7,8 +7,15 @@ from functools import partial
 from typing import Annotated, Any
 
 from convlab.interview.walks import (
+    backward,
+    depthwise,
+    four_percent,
     gpu,
+    kernel,
+    memory,
     record,
+    threads,
+    winograd,
 )
 from convlab.interview.walks.walk import Walk
 from convlab.lessons import progress
@@ -19,6 +26,13 @@ from convlab.widgets.walk_through import WalkThrough
 # In the order in which one learns it; a walk is made when it is asked for.
 WALKS: dict[str, Callable[[], Walk]] = {
     "gpu": gpu.walk,
+    "kernel": kernel.walk,
+    "threads": threads.walk,
+    "four_percent": four_percent.walk,
+    "memory": memory.walk,
+    "winograd": winograd.walk,
+    "depthwise": depthwise.walk,
+    "backward": backward.walk,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from convlab.interview.coding.clock import clock_text
 from convlab.interview.console import say, to_the_end, typed_lines
@@ -30,7 +31,7 @@ def run(memory: ProgressFile, name: str | None = None) -> int:
     """
     walk = WALKS[name or _next_name(memory)]()
     before = record.ticked(memory.events(), walk.name)
-    status = to_the_end(lambda: (ask(memory, walk), _read_on(walk)))
+    status = to_the_end(partial(_ask_and_read_on, memory, walk))
     if record.ticked(memory.events(), walk.name) == before:
         say("It was not ticked to its end, so nothing is kept of it.")
     elif memory.path is None:
@@ -38,6 +39,11 @@ def run(memory: ProgressFile, name: str | None = None) -> int:
     if trouble := memory.trouble():
         say(trouble)
     return status
+
+
+def _ask_and_read_on(memory: ProgressFile, walk: Walk) -> None:
+    ask(memory, walk)
+    _read_on(walk)
 
 
 def ask(memory: ProgressFile, walk: Walk) -> None:

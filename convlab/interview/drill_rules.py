@@ -1,0 +1,76 @@
+"""All that the card needs to judge as we do, as plain data: tables, patterns, sentences, kinds."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from convlab.interview import history, reading, words
+from convlab.interview.drills import Drill
+from convlab.interview.judge import ALIKE
+from convlab.interview.kind import SLACK, Kind
+from convlab.interview.kinds import KINDS
+from convlab.interview.sentences import SENTENCES
+from convlab.interview.units import ALL, Unit
+from convlab.lessons.course import chapters
+
+
+def rules(kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Return the rules by which drills of some kinds are judged, and by which they come again."""
+    return {
+        "sentences": SENTENCES,
+        "reading": _constants(reading),
+        "words": _constants(words),
+        "judge": {"ALIKE": ALIKE, "SLACK": SLACK},
+        "history": {"WAITS": history.WAITS, "DAY": history.DAY, "OTHERS": history.OTHERS},
+        "units": [_unit(unit) for unit in ALL],
+        "known": list(KINDS),
+        "kinds": {name: _kind(KINDS[name]) for name in kinds},
+    }
+
+
+def plain(one: Drill) -> dict[str, Any]:
+    """Return a drill as the card is given it."""
+    request = one.about.unit.request(one.tolerance)
+    return {
+        "kind": one.kind,
+        "seed": one.seed,
+        "question": one.question.removesuffix(request).rstrip(),
+        "request": request,
+        "value": one.value,
+        "tolerance": one.tolerance,
+        "steps": list(one.steps),
+        "slips": [[slip.name, slip.value, slip.hint] for slip in one.slips],
+    }
+
+
+def _constants(module: ModuleType) -> dict[str, Any]:
+    """Return what a module names in capital letters: its tables, patterns and limits."""
+    return {name: value for name, value in vars(module).items() if name.isupper()}
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    taken = ("name", "measures", "written", "after", "after_one", "nouns")
+    factor = getattr(unit.factor, "func", unit.factor)  # of things, that function with their nouns
+    return {name: getattr(unit, name) for name in taken} | {
+        "factor": factor.__name__,
+        "choices": dict(unit.choices),
+    }
+
+
+def _kind(kind: Kind) -> dict[str, Any]:
+    there = _notebooks()
+    read = [
+        {"notebook": number, "cell": cell, "title": there[number][0], "file": there[number][1]}
+        if number in there
+        else {"notebook": number, "cell": cell, "title": "", "file": ""}
+        for number, cell in kind.read
+    ]
+    return {"title": kind.title, "unit": _unit(kind.unit), "read": read}
+
+
+@cache
+def _notebooks() -> dict[str, tuple[str, str]]:
+    """Return the title and the file of each notebook, by its number; none, where the course is not here."""
+    return {chapter.number: (chapter.title, chapter.file) for chapter in chapters()}

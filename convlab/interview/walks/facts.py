@@ -1,0 +1,45 @@
+"""Numbers that several walks name: what the run that came with the course measured, what a GPU could do."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from convlab.benchmark.datasheets import Datasheet
+from convlab.benchmark.saved import Measurement, Row
+from convlab.benchmark.saved_runs import CPU, runs
+from convlab.problem import ConvProblem
+from convlab.support.files import data_path
+
+
+@cache
+def _last_run() -> Measurement:
+    """Return the last of the saved runs that has layers of all networks."""
+    return [run for run in runs(data_path("measurements"), CPU).values() if run.part("networks")][-1]
+
+
+def whose() -> str:
+    """Return the processor on which it was measured, and the day."""
+    header = _last_run().header
+    return f"{header['machine']['processor']}, one core, {header['date'][:10]}"
+
+
+def measured(part: str, network: str) -> list[Row]:
+    """Return what ours took on the layers of a network: a row for each algorithm and each shape."""
+    return _last_run().part(part, network=network, ours=True, threads=1, cache="warm")
+
+
+def by_name(rows: list[Row], problem: ConvProblem) -> dict[str, Row]:
+    """Return the rows of one shape, by the names of the algorithms."""
+    return {row.candidate: row for row in rows if row.problem == problem}
+
+
+def least_seconds(sheet: Datasheet, dtype: str, flops: float, moved: float) -> float:
+    """Return the time of so many operations and bytes at a machine's roofs: no kernel takes less."""
+    return max(flops / sheet.flops[dtype], moved / sheet.memory)
+
+
+def digits(dtype: str) -> str:
+    """Return how many decimal digits a type of number keeps."""
+    return f"{-np.log10(np.finfo(dtype).eps):.0f}"

@@ -1,0 +1,124 @@
+// Where the card takes its drills from, and where its answers go: to Python, or, on a page that has none, to the browser.
+
+import { RULES } from "python";
+import { firstOf, nextKind, answersOf } from "./drill_boxes.js";
+import { memoryOf } from "./shared/memory.js";
+
+const KEPT = "convlab drills 1"; // the number is that of what is kept: another version has a key of its own
+const HERE = { alone: true }; // kept in this browser, with Python or without
+const PATIENCE = 4000; // milliseconds until it is said that Python does not answer
+
+/** The drills that Python sealed. */
+function unsealed(text) {
+  if (!text) return [];
+  const { texts, drills } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text), (one) => one.charCodeAt(0))));
+  return drills.map((one) => ({
+    ...one,
+    request: texts[one.request],
+    slips: one.slips.map(([name, value, hint]) => [texts[name], value, texts[hint]]),
+  }));
+}
+
+const same = (one, other) => one.kind === other.kind && one.seed === other.seed;
+
+/** How many were right, and of how many, by how sure. */
+function tallyOf(answers) {
+  const found = {};
+  for (const { sure, right } of answers) {
+    const both = (found[sure ?? ""] ??= [0, 0]);
+    both[0] += right;
+    both[1] += 1;
+  }
+  return found;
+}
+
+/**
+ * A desk: `next()` is the drill that comes next, or null; `take` hands in { kind, seed, text, sure, seconds } with what
+ * was judged; `has` whether a drill was answered already; `tally`, and whether Python is `waiting` to be heard of.
+ */
+export const deskOf = (page, model) => (model.alone ? browserDesk(model) : pythonDesk(page));
+
+/** Python draws the drills, judges once more, and remembers. What it has not heard of yet is kept in the browser. */
+function pythonDesk(page) {
+  const room = memoryOf(HERE, "convlab drills, not handed in");
+  const isTyped = (one) => RULES.known.includes(one?.kind) && Number.isInteger(one.seed) && "text" in one && "sure" in one && "seconds" in one;
+  const list = (kept) => (Array.isArray(kept) ? kept.filter(isTyped) : []);
+  const heard = (one) => page.state().answered.some((other) => same(one, other));
+  const { bank, fixed: once } = page.state();
+  const drills = unsealed(bank);
+  let [asked, timer] = [performance.now(), 0];
+  page.onEnd(() => clearTimeout(timer));
+
+  /** Hand in what Python has not heard of, and keep it until it has. */
+  function handIn(more) {
+    const waiting = [...page.state().typed, ...more].filter((one) => !heard(one));
+    room.keep([...list(room.kept()).filter((one) => !waiting.some((other) => same(one, other))), ...waiting]);
+    page.set({ typed: waiting });
+    asked = performance.now();
+    timer = setTimeout(page.refresh, PATIENCE + 50);
+  }
+  const left = list(room.kept()).filter((one) => !heard(one) && (!once || drills.some((drill) => same(drill, one))));
+  if (left.length) handIn(left);
+
+  const answered = (one) => heard(one) || page.state().typed.some((other) => same(one, other));
+  return {
+    next: () => (once ? drills : unsealed(page.state().card)).find((one) => !answered(one)) ?? null,
+    has: answered,
+    take: (typed) => handIn([typed]),
+    tally: () => (once ? tallyOf(page.state().answered) : page.state().tally),
+    waiting() {
+      const waiting = page.state().typed.some((one) => !heard(one));
+      const kept = list(room.kept());
+      if (kept.some(heard)) room.keep(kept.filter((one) => !heard(one)));
+      return waiting && performance.now() - asked > PATIENCE;
+    },
+  };
+}
+
+/** The bank of the page, and the browser's memory, which other tabs have, too: it is read before each answer is added. */
+function browserDesk(model) {
+  const [memory, aside] = [memoryOf(model, KEPT), memoryOf(model, `${KEPT}, set aside`)];
+  const drills = unsealed(model.get("bank"));
+  const once = model.get("fixed");
+  const kinds = [...new Set(drills.map((one) => one.kind))];
+  const mine = [];
+
+  function events() {
+    const kept = memory.kept() ?? [];
+    if (!Array.isArray(kept)) aside.keep(kept); // not ours: nothing is lost
+    const there = Array.isArray(kept) ? kept : [];
+    const known = new Set(there.map((one) => one?.name));
+    return [...there, ...mine.filter((one) => !known.has(one.name))];
+  }
+
+  const now = () => Date.now() / 1000; // as Python has it
+  const ofDrill = (list, drill) => list.filter(({ detail }) => detail.drill === drill.kind && detail.seed === drill.seed);
+  const here = (drill) => mine.some(({ detail }) => same(drill, { kind: detail.drill, seed: detail.seed }));
+
+  function next() {
+    if (once) return drills.find((one) => !here(one)) ?? null;
+    const known = answersOf(events());
+    const ofKind = drills.filter((one) => one.kind === nextKind(known, kinds, now()));
+    const times = ofKind.map((drill) => ofDrill(known, drill).length);
+    const fewest = Math.min(...times);
+    const drill = ofKind[times.indexOf(fewest)];
+    return { ...drill, name: `drill ${drill.kind} ${drill.seed} ${fewest}` }; // asked once more it counts once more
+  }
+
+  function take({ kind, seed, sure, seconds }, { value, slip, right }, name = `drill ${kind} ${seed} ${now()}`) {
+    const all = events();
+    const number = 1 + Math.max(0, ...answersOf(all).map(({ detail }) => detail.number));
+    const detail = { guess: value, sure, right, drill: kind, seed, slip, seconds, number };
+    const event = { time: now(), kind: "guess", name, detail };
+    mine.push(event);
+    memory.keep([...all, event]);
+  }
+
+  return {
+    next,
+    take,
+    has: (drill) => Boolean(drill.name) && events().some((one) => one?.name === drill.name),
+    tally: () => tallyOf((once ? mine : firstOf(events())).map(({ detail }) => detail)),
+    waiting: () => false,
+  };
+}

@@ -1,0 +1,39 @@
+"""The cheat sheet in a browser: it prints on one page, and reads well in light, dark and on a telephone."""
+
+from __future__ import annotations
+
+import pytest
+from browser_tools import barriers
+
+from convlab.interview import cheat_sheet
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return cheat_sheet().save(tmp_path_factory.mktemp("sheet") / "sheet.html")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1120, "light"), (780, "dark"), (400, "light")])
+def test_it_is_read_by_everybody(width, scheme, file, watched):
+    one = watched(width=width, scheme=scheme)
+    one.page.goto(file.as_uri())
+    one.screenshot(f"cheat_sheet_{width}_{scheme}")
+    assert barriers(one.page, colours=True) == []
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert one.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_prints_on_one_page_in_dark_ink(scheme, file, watched):
+    page = watched(scheme=scheme).page
+    page.goto(file.as_uri())
+    assert page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") == 1
+    page.emulate_media(media="print")
+    sizes = page.locator(".cl-sheet :is(h2, h3, p, li, th, td)").evaluate_all(
+        "all => all.map((one) => parseFloat(getComputedStyle(one).fontSize) * 0.75)"
+    )
+    assert min(sizes) >= 6.5  # points
+    ink, paper = page.locator(".cl-sheet").evaluate(
+        "one => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]"
+    )
+    assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
