@@ -1,8 +1,7 @@
-"""The interview: drills with fresh numbers, tasks against the clock, bug rounds, and walk-throughs.
+"""The interview: drills with fresh numbers, code against the clock, questions at the whiteboard, all of it.
 
     one = drill("flops", 7)                     a question; one.judge("1.2 GFLOP") says whether that is right
     answer(one, "1.2 GFLOP", 70)                the same, remembered: 70 % sure; what was missed comes again
-
     cards()                                     a card that asks one after the other, for ever
 
     task = begin("conv2d_nchw")                 the clock runs; `task` on a line of its own shows it
@@ -12,9 +11,14 @@
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
     walk_through("gpu")                         a question for the whiteboard: try it, then walk through it
+
+    talk = mock(1)                              45 minutes drawn from all of it; `talk` shows where you are
+    talk.next(), talk.report()                  the next part; how it went, as a page to print
+
     cheat_sheet().save("sheet.pdf")             all of it on one page, with numbers that were computed now
 
-The tasks are in `coding`, the questions in `walks`, the page in `sheet`. Of the drills read in this order:
+The tasks are in `coding`, the questions in `walks`, the 45 minutes in `mocks`, the page in `sheet`. Of the
+drills read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
     shapes, slips   layers of real networks in words, and what people forget of them
@@ -37,18 +41,17 @@ from convlab.interview.drills import drill
 from convlab.interview.history import answer
 from convlab.interview.kinds import KINDS
 from convlab.interview.mocks.talk import mock
+from convlab.interview.sheet import cheat_sheet
 from convlab.support.lazy import door
 
 
 def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to import
     from convlab.interview.drill_cards import cards
-    from convlab.interview.sheet import cheat_sheet
     from convlab.interview.walks.show import WALKS, walk_through
 
     return locals()
 
 
+_HERE = ("KINDS", "TASKS", "answer", "begin", "cheat_sheet", "drill", "find_the_bug", "give_up", "mock")
 _with_widgets, __getattr__ = door(__name__, _offer)
-__all__ = sorted(
-    ["KINDS", "TASKS", "answer", "begin", "drill", "find_the_bug", "give_up", "mock", *_with_widgets]
-)
+__all__ = sorted([*_HERE, *_with_widgets])
