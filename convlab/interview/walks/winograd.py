@@ -94,7 +94,7 @@ def walk() -> Walk:
     plain = {p.dtype: cost_of(p) for p in (batch, half)}
     least = {p.dtype: least_seconds(gpu, p.dtype, p.flops, plain[p.dtype].bytes) for p in (batch, half)}
     moving = {p.dtype: TILES[4].cost(p, "gpu").bytes_moved / gpu.memory for p in (batch, half)}
-    roofs = {}
+    roofs: dict[str, float] = {}
     for dtype in least:
         roofs |= {f"{dtype}, as it is": least[dtype], f"{dtype}, bytes of 4x4 tiles": moving[dtype]}
     plain32, tiles32, plain16, tiles16 = map(time_text, roofs.values())
