@@ -85,8 +85,8 @@ function build(page, model) {
   }
 
   return function draw({ trouble }) {
-    const elsewhere = drill && !drill.answered && desk.has(drill); // in another tab
-    if (wanted || elsewhere) lay(desk.next());
+    const gone = drill && !drill.answered && desk.gone(drill);
+    if (wanted || gone) lay(desk.next());
     const stands = desk.waiting() ? say("waiting") : drill ? "" : say(once ? "all done" : "laid out");
     note.textContent = [stands, trouble].filter(Boolean).join(" ");
     score.replaceChildren(...tally(desk.tally()));
