@@ -273,7 +273,8 @@ def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(l
     assert "hidden cases" in first.inner_text()
     before = first.get_by_role("timer").inner_text()
     one.page.wait_for_function(
-        "([node, before]) => node.innerText !== before", arg=[first.get_by_role("timer").element_handle(), before]
+        "([node, before]) => node.innerText !== before",
+        arg=[first.get_by_role("timer").element_handle(), before],
     )
     second.get_by_role("button", name="Pause").click()
     for clock in first, second:

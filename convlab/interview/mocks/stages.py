@@ -32,13 +32,16 @@ class Stage:
     now : Standing
         Of the whole interview.
     part : Part
+    how : str
+        How an answer is handed in, if not by the calls of a notebook.
     """
 
-    how = ""  # an answer is handed in, in words
+    how = ""  # in a notebook
     submit: Callable[..., Note]  # takes an answer, and says what there is to say of it
 
-    def __init__(self, now: Standing, part: Part):
+    def __init__(self, now: Standing, part: Part, how: str = ""):
         self.now, self.part, self.clock = now, part, now.clock(part)
+        self.how = how or self.how
 
     def begin(self) -> None:
         """Let its clock run, unless it was begun before."""
@@ -141,8 +144,8 @@ class Code(Stage):
 
     how = "Write it in an empty cell. `talk.submit(name)`, with its name, tries it on hidden cases."
 
-    def __init__(self, now: Standing, part: Part):
-        super().__init__(now, part)
+    def __init__(self, now: Standing, part: Part, how: str = ""):
+        super().__init__(now, part, how)
         ways = Ways("talk.pause()", "talk.resume()", submit="talk.submit(my_function)", hand_in=self.how)
         self._task = self._made(call=f"interview.mock({now.seed})", then=NEXT, ways=ways)
 
@@ -211,7 +214,7 @@ class Board(Stage):
         return Note(None, f"{len(set(points))} of {len(titles)} points.", f"`{NEXT}` goes on.")
 
 
-STAGES: dict[str, Callable[[Standing, Part], Stage]] = {
+STAGES: dict[str, type[Stage]] = {
     WELCOME: Welcome,
     DRILLS: Drills,
     CODE: Code,
