@@ -1012,6 +1012,7 @@ def rows() -> dict[str, Call]:
         baselines=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
+    row("interview.drill_cards.cards", kinds="flops", per_kind=1)
     row("interview.drills.drill", kind="flops", seed=1, right={"seed": WHOLE})
     row(
         "interview.history.answer",

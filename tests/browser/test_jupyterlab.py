@@ -271,15 +271,13 @@ def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(l
     clocks = one.page.locator(".jp-OutputArea .cl-task")
     first, second = clocks.nth(0), clocks.nth(1)
     assert "hidden cases" in first.inner_text()
-    before = first.get_by_role("timer").inner_text()
-    one.page.wait_for_function(
-        "([node, before]) => node.innerText !== before",
-        arg=[first.get_by_role("timer").element_handle(), before],
-    )
+    face = first.get_by_role("timer")
+    moves_on = "([face, before]) => face.innerText !== before"
+    one.page.wait_for_function(moves_on, arg=[face.element_handle(), face.inner_text()])
     second.get_by_role("button", name="Pause").click()
     for clock in first, second:
         clock.get_by_role("timer").get_by_text("minutes left, paused").wait_for()
-    assert first.get_by_role("timer").inner_text() == second.get_by_role("timer").inner_text()
+    assert face.inner_text() == second.get_by_role("timer").inner_text()
     one.page.locator(".jp-CodeCell .cm-content").last.click()
     one.page.keyboard.press("Control+Enter")
     one.page.get_by_text("Python has paused").wait_for(timeout=30_000)
@@ -292,7 +290,7 @@ def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(l
     first.get_by_role("button", name="Pause").click()
     first.get_by_text("Python does not answer").wait_for(timeout=30_000)
     assert first.get_by_role("button", name="Pause").is_disabled()
-    stale = first.get_by_role("timer").inner_text()
+    stale = face.inner_text()
     one.page.wait_for_timeout(1200)
-    assert first.get_by_role("timer").inner_text() == stale
+    assert face.inner_text() == stale
     one.screenshot("lab-clock-gone")
