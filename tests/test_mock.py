@@ -289,6 +289,8 @@ def test_what_is_handed_in_is_answered_in_words(hands):
     talk.next()
     assert TASKS[TASK].exercise.statement in repr(talk)
     assert "Hand over the function itself" in talk.submit(3).title
+    with pytest.raises(ConvError, match="expected another form"):
+        talk.submit("1.2 GFLOP", 70)
     hands(1300)
     assert "21:40 of 20:00 minutes, its time is over: finish, and go on" in repr(talk)
     assert f"interview.mock({WITH_CODE}, anew=True)" in repr(talk)
@@ -431,6 +433,10 @@ def test_what_another_version_wrote_is_said_and_kept(hands):
     talk.next()
     assert f"Drill 1 of {MANY}" in repr(talk)
     assert "not over yet" in str(talk.report())
+    progress.record("mock", "mock 5", did="begin", attempt=9)
+    for call in talk.next, talk.pause, talk.report, lambda: talk.submit("1", 50), lambda: repr(talk):
+        with pytest.raises(ConvError, match="another version of the course has begun this interview anew"):
+            call()
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True, 2**40, [1]])

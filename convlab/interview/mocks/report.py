@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, indent
 from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from convlab.interview.walks.walk import Walk
 
 MARK = "<!-- a mock interview, by convlab -->"  # in each page that is saved
-_INDENTED = {"initial_indent": "    ", "subsequent_indent": "    "}
 NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
 
 
@@ -130,7 +129,7 @@ class Report:
             said += ["", block.title, *_rows(block.table)]
             said += [fill(line, WIDTH) for line in (*block.said, *block.points)]
             for about, places in block.places:
-                said += [f"{about}:", *(fill(str(place), WIDTH, **_INDENTED) for place in places)]
+                said += [f"{about}:", *(indent(fill(str(place), WIDTH - 4), " " * 4) for place in places)]
         return "\n".join(said)
 
     __repr__ = __str__
