@@ -141,17 +141,13 @@ function verdict(drill, tries) {
 
 /** The steps, a line each, and where the course has it. */
 function arithmetic(drill, known) {
-  const places = RULES.kinds[drill.kind].read.map((place) => html("li", {}, linked(place)));
+  const places = RULES.kinds[drill.kind].read.map(({ words, file }) => html("li", {}, placeLink(file, words)));
   return [
     html("div", { class: "cl-head" }, "The arithmetic"),
     html("ol", { class: "cl-drill-steps" }, drill.steps.map((step) => html("li", {}, step))),
     ...(known ? [] : [html("div", { class: "cl-head" }, "Read again"), html("ul", { class: "cl-drill-places" }, places)]),
   ];
 }
-
-/** Where to read. */
-const linked = ({ notebook, title, cell, file }) =>
-  placeLink(file, say(title ? "place" : "place alone", { notebook, title, cell }));
 
 /** How many were right, and how sure against how right. */
 function tally(found) {
