@@ -193,3 +193,11 @@ def sheet(
 
     made = cheat_sheet()
     print(made if save is None else f"{made.save(save)} is written; it prints on one page of A4.")
+
+
+@app.command()
+def plan(work: Work = None) -> None:
+    """Print a plan for the two days before an interview; what you missed comes first."""
+    from convlab.interview.plan import plan_of
+
+    print(plan_of(memory_of(work)).text(in_terminal=True))

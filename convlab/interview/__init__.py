@@ -16,9 +16,10 @@
     talk.next(), talk.report()                  the next part; how it went, as a page to print
 
     cheat_sheet().save("sheet.pdf")             all of it on one page, with numbers that were computed now
+    two_days()                                  a plan in hours for the two days before; what was missed first
 
-The tasks are in `coding`, the questions in `walks`, the 45 minutes in `mocks`, the page in `sheet`. Of the
-drills read in this order:
+The tasks are in `coding`, the questions in `walks`, the 45 minutes in `mocks`, the page in `sheet`, the
+two days in `plan`. Of the drills read in this order:
 
     kind            what a kind of drill asks; `kinds` has a file for each theme
     shapes, slips   layers of real networks in words, and what people forget of them
@@ -41,6 +42,7 @@ from convlab.interview.drills import drill
 from convlab.interview.history import answer
 from convlab.interview.kinds import KINDS
 from convlab.interview.mocks.talk import mock
+from convlab.interview.plan import two_days
 from convlab.interview.sheet import cheat_sheet
 from convlab.support.lazy import door
 
@@ -52,6 +54,17 @@ def _offer() -> dict[str, Any]:  # what needs widgets, which take their time to 
     return locals()
 
 
-_HERE = ("KINDS", "TASKS", "answer", "begin", "cheat_sheet", "drill", "find_the_bug", "give_up", "mock")
+_HERE = (
+    "KINDS",
+    "TASKS",
+    "answer",
+    "begin",
+    "cheat_sheet",
+    "drill",
+    "find_the_bug",
+    "give_up",
+    "mock",
+    "two_days",
+)
 _with_widgets, __getattr__ = door(__name__, _offer)
 __all__ = sorted([*_HERE, *_with_widgets])

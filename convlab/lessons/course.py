@@ -8,23 +8,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from convlab.lessons.length import calls, is_prediction, length, name_of
+from convlab.lessons.length import Length, calls, is_prediction, length, name_of
 from convlab.lessons.progress_file import Event, is_number
 from convlab.support.files import data_path
 from convlab.support.units import factor_between
 
+QUESTIONS = "## What an interviewer asks here"  # the heading at the end of a notebook
 STATES = {"done": "●", "tried": "◐", "not seen": "○"}
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook: its title, the names of what it asks, in order, and how long it takes, in minutes."""
+    """A notebook: its title, the names of what it asks, in order, and how long it takes, in minutes.
+
+    `again` are the minutes of reading it once more, `questions` those of what an interviewer asks at its end.
+    """
 
     file: str
     title: str
     exercises: tuple[str, ...]
     predictions: tuple[str, ...]
     minutes: float
+    again: float = 0.0
+    questions: float = 0.0
 
     @property
     def number(self) -> str:
@@ -157,12 +163,16 @@ def _chapter(path: Path) -> Chapter:
     except (OSError, ValueError, KeyError, TypeError):  # a notebook that is not one: the others count
         return Chapter(path.name, path.stem[3:], (), (), 0)
     made = [call for code in codes for call in calls(code)]
+    whole = length(cells)
+    end = next((i for i, text in enumerate(texts) if text.startswith(QUESTIONS)), len(cells))
     return Chapter(
         path.name,
         texts[0].partition("\n")[0].lstrip("# ").strip() if texts else path.stem[3:],
         _names(call for call in made if name_of(call) == "check"),
         _names(call for call in made if is_prediction(call)),
-        length(cells).minutes,
+        whole.minutes,
+        Length(whole.words, whole.lines).minutes,
+        length(cells[end:]).minutes,
     )
 
 

@@ -55,14 +55,10 @@ class CourseMap:
         drilled = any(guess.drill for guess in guesses)
         what = "answers were right" if drilled else "predictions were within a factor of two"
         chart = calibration(guesses, what)._repr_html_() if guesses else ""
-        rules = files("convlab.lessons").joinpath("map_of_course.css").read_text(encoding="utf-8")
-        colours = style.css().replace(".convlab", ".cl-course")
-        return (
-            f'<style>{colours}{rules}</style><div class="cl-course">'
+        return framed(
             f'<table class="cl-map"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
             f'<p class="cl-key">{key}</p><p>{escape(said)}</p>{chart}'
             + (f"<p>{escape(self.trouble)}</p>" if self.trouble else "")
-            + "</div>"
         )
 
     def _row(self, chapter: Chapter) -> str:
@@ -78,6 +74,13 @@ class CourseMap:
 def course_map() -> CourseMap:
     """Return the map of the course: what you did in each notebook, and how good your predictions were."""
     return CourseMap(chapters(), Standing(progress.events()), progress.trouble())
+
+
+def framed(page: str) -> str:
+    """Return HTML in the frame that is the map's, with its style."""
+    rules = files("convlab.lessons").joinpath("map_of_course.css").read_text(encoding="utf-8")
+    colours = style.css().replace(".convlab", ".cl-course")
+    return f'<style>{colours}{rules}</style><div class="cl-course">{page}</div>'
 
 
 def _mark(name: str, state: str) -> str:
