@@ -11,26 +11,14 @@ from effort import sampled
 from typer.testing import CliRunner
 
 from convlab.cli import app
-from convlab.interview import KINDS, drill, summary, terminal
+from convlab.interview import KINDS, drill, terminal
 from convlab.interview.console import INTERRUPTED
 from convlab.lessons import progress, progress_file
-from convlab.lessons.course import chapters
 from convlab.lessons.progress_file import ProgressFile
 from convlab.support.learners_folder import RECORD
 from convlab.workspace import notebooks
 
 NAMES = list(KINDS)
-
-
-@pytest.fixture(scope="module")
-def all_chapters():
-    return chapters()
-
-
-@pytest.fixture(autouse=True)
-def known_chapters(monkeypatch, all_chapters):
-    """Read the notebooks once: their titles are wanted at the end of every interview."""
-    monkeypatch.setattr(summary, "chapters", lambda: all_chapters)
 
 
 def interview(*arguments, typed=""):

@@ -8,8 +8,10 @@ from html.parser import HTMLParser
 import pytest
 from effort import sampled
 from right_answers.coding import ANSWERS
+from typer.testing import CliRunner
 
 from convlab import ConvError, interview
+from convlab.cli import app
 from convlab.interview.coding.bug_rounds import plain, round_of, wrong_line
 from convlab.interview.coding.clock import SOLVED, Reading
 from convlab.interview.coding.tasks import TASKS
@@ -32,6 +34,7 @@ from convlab.interview.mocks.draw import (
 )
 from convlab.interview.mocks.rating import BORDERLINE, HIRE, LEVELS, NO, STRONG
 from convlab.interview.mocks.record import Came
+from convlab.interview.mocks.stages import STAGES
 from convlab.interview.summary import Answered
 from convlab.interview.walks import record as walks
 from convlab.interview.walks.show import WALKS
@@ -68,7 +71,7 @@ def test_a_mock_has_45_minutes_of_all_kinds():
 
 
 def test_the_rounds_of_a_mock_are_of_two_exercises():
-    for seed in range(50):
+    for seed in range(30):
         rounds = [int(part.what) for part in draw(seed).parts if part.kind == BUG]
         assert len({round_of(one)[0] for one in rounds}) == len(rounds)
 
@@ -234,6 +237,7 @@ def test_reports_tell_candidates_apart(hands):
         assert all(" ".join(rule.split()) in said for rule in rating.RULES.values())
 
 
+@sampled(0)  # in a terminal bugs are looked for in the short form, too
 def test_bugs_are_found_in_two_rounds(hands):
     talk = interview.mock(WITH_BUGS)
     talk.next().next()
@@ -285,6 +289,8 @@ def test_what_is_handed_in_is_answered_in_words(hands):
     talk.next()
     assert TASKS[TASK].exercise.statement in repr(talk)
     assert "Hand over the function itself" in talk.submit(3).title
+    with pytest.raises(ConvError, match="expected another form"):
+        talk.submit("1.2 GFLOP", 70)
     hands(1300)
     assert "21:40 of 20:00 minutes, its time is over: finish, and go on" in repr(talk)
     assert f"interview.mock({WITH_CODE}, anew=True)" in repr(talk)
@@ -336,6 +342,34 @@ def test_nothing_is_lost_when_all_is_closed(hands):
     again = interview.mock(WITH_CODE, anew=True)
     assert again.left == 60 * WHOLE
     assert f"Drill 1 of {MANY}" in repr(again.next())  # what was answered before does not count
+
+
+def shown(talk):
+    """Return what stands below the head in a cell."""
+    now = record.standing(talk.seed)
+    return STAGES[now.present.kind](now, now.present).shown()
+
+
+def test_what_is_pressed_in_a_page_counts_and_ends_a_part(hands):
+    for anew in False, True:  # the second time the same drills are answered once more
+        talk = interview.mock(WITH_CODE, anew=anew).next()
+        for number, one in enumerate(draw(WITH_CODE).drills):
+            hands(30)
+            card = shown(talk)  # as a tab does that is opened now
+            assert len(card.answered) == number
+            text = None if number == 3 else right(one)
+            card.typed = [{"kind": one.kind, "seed": one.seed, "text": text, "sure": 50, "seconds": 30}]
+        hands(500)
+        came = record.standing(WITH_CODE).of(Part(DRILLS))
+        assert [answer.outcome for answer in came.answers] == ["right"] * 3 + ["passed over", "right"]
+        assert (came.clock.used, came.clock.state) == (150, SOLVED)
+        talk.next().next()
+        walk, titles = shown(talk), [point.title for point in points(talk)]
+        hands(60)
+        walk.rounds = [*walk.rounds, {"ticked": titles[:3], "seconds": 50}]
+        hands(500)
+        assert "3 of" in str(talk.next().report())
+        assert "in 1:00 of 12:00 minutes" in str(talk.report())
 
 
 def test_a_new_one_is_drawn_when_the_last_is_over(hands):
@@ -399,6 +433,10 @@ def test_what_another_version_wrote_is_said_and_kept(hands):
     talk.next()
     assert f"Drill 1 of {MANY}" in repr(talk)
     assert "not over yet" in str(talk.report())
+    progress.record("mock", "mock 5", did="begin", attempt=9)
+    for call in talk.next, talk.pause, talk.report, lambda: talk.submit("1", 50), lambda: repr(talk):
+        with pytest.raises(ConvError, match="another version of the course has begun this interview anew"):
+            call()
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True, 2**40, [1]])
@@ -541,3 +579,72 @@ def test_a_report_needs_no_course_to_be_shown(hands, monkeypatch):
     report = weak(interview.mock(WITH_CODE), hands).report()
     assert "notebook" in str(report)
     assert "<a " not in report._repr_html_()
+
+
+# -- in a terminal -----------------------------------------------------------------------------------------
+
+
+def terminal(folder, *options, typed):
+    command = ["interview", "mock", "--work", str(folder), *map(str, options)]
+    return CliRunner().invoke(app, command, input="".join(f"{line}\n" for line in typed))
+
+
+def drilled(seed):
+    """Return what somebody types who knows all drills, and is sure."""
+    return [line for one in draw(seed).drills for line in (right(one), "90")]
+
+
+def test_a_mock_in_a_terminal(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        TASKS[TASK].exercise.source.replace("def ", "import numpy as np\n\ndef ", 1)
+    )
+    (tmp_path / "broken.py").write_text("def conv2d(:")
+    (tmp_path / "other.py").write_text("x = 1")
+    walk = WALKS[draw(WITH_CODE).parts[-1].what]()
+    files = [tmp_path / "broken.py", tmp_path / "other.py", tmp_path / "none.py", tmp_path / "mine.py"]
+    typed = ["", *drilled(WITH_CODE), *files, "", *["y"] * len(walk.points)]
+    done = terminal(tmp_path, "--seed", WITH_CODE, "--report", tmp_path / "report.html", typed=typed)
+    said = " ".join(done.stdout.split())
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert f"Mock interview {WITH_CODE}: strong hire" in said
+    assert "cannot be run: SyntaxError" in said
+    assert f"other.py' has no `{TASKS[TASK].exercise.solution.__name__}`" in said
+    assert "none.py': No such file or directory" in said
+    assert "Right, in all" in said
+    assert "strong hire" in (tmp_path / "report.html").read_text()
+    again = terminal(tmp_path, "--seed", WITH_CODE, typed=[])
+    assert f"Mock interview {WITH_CODE}: strong hire" in again.stdout  # it is over, and stays so
+    assert "not over yet" in terminal(tmp_path, "--seed", WITH_CODE, "--anew", typed=[]).stdout
+
+
+def test_a_mock_in_a_terminal_that_ends_early_goes_on(tmp_path):
+    done = terminal(
+        tmp_path, "--seed", WITH_BUGS, typed=["", *drilled(WITH_BUGS), "many", "99", "x", "3", "("]
+    )
+    said = " ".join(done.stdout.split())
+    assert done.exit_code == 0
+    assert "That is no number of a line." in said
+    assert "line=99" in said
+    assert "it is no Python" in said
+    assert f"`convlab interview mock --seed {WITH_BUGS}` goes on." in said
+    assert "is not judged" in said
+    with progress.kept_in(progress.of(tmp_path)):
+        now = record.standing(WITH_BUGS)
+        assert now.clock(now.present).read().state == "paused"
+        assert now.present.kind == BUG
+    seed = int(now.present.what)
+    name, mistake = round_of(seed)
+    line = wrong_line(EXERCISES[name], mistake)
+    done = terminal(tmp_path, typed=[line, plain(EXERCISES[name])[line - 1], "", ""])
+    assert "Mended." in done.stdout
+    words = " ".join(done.stdout.split())
+    assert f"Find the bug: {seed} hire Solved with 2 tries" in words
+    assert f"Find the bug: {seed + 1} no hire Passed over" in words
+
+
+def test_a_report_is_refused_before_anything_is_asked(tmp_path):
+    (tmp_path / "thesis.html").write_text("<h1>mine</h1>")
+    done = terminal(tmp_path / "work", "--report", tmp_path / "thesis.html", typed=[])
+    assert done.exit_code == 2
+    assert "holds something else" in done.stderr
+    assert not list((tmp_path / "work").glob("*.sqlite"))

@@ -183,6 +183,27 @@ def memory_of(work: Path | None) -> ProgressFile:
 
 
 @app.command()
+def mock(
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="INTEGER", help="The same interview for the same seed; by default new."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the report to FILE, an .html.")
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Begin it once more, with all the time.")] = False,
+    work: Work = None,
+) -> None:
+    """Take an interview of 45 minutes: drills, code, a question for the whiteboard; and read the report."""
+    from convlab.interview.mocks import terminal
+    from convlab.support.checks import LARGEST
+
+    number_of = None if seed is None else number("--seed", seed, 0, LARGEST)
+    if status := terminal.run(memory_of(work), number_of, report, anew=anew):
+        raise typer.Exit(status)
+
+
+@app.command()
 def sheet(
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Write it to FILE, a .pdf or an .html.")

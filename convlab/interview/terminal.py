@@ -51,7 +51,7 @@ def _ask_all(
         one = _draw(memory, kind, seed, number)
         say(f"\nDrill {number + 1} of {count}: {one.about.title} ({one.kind}, seed {one.seed})\n")
         say(one.question)
-        _ask(memory, one, done)
+        ask(memory, one, done)
 
 
 def _draw(memory: ProgressFile, kind: str | None, seed: int | None, number: int) -> Drill:
@@ -61,7 +61,7 @@ def _draw(memory: ProgressFile, kind: str | None, seed: int | None, number: int)
     return drill(kind or names[(seed + number) % len(names)], seed + number)
 
 
-def _ask(memory: ProgressFile, one: Drill, done: list[Answered]) -> None:
+def ask(memory: ProgressFile, one: Drill, done: list[Answered]) -> None:
     """Ask until an answer is understood; judge it, and keep it, even if the input ends before all is said."""
     begun = time.monotonic()  # no clock that is set while we wait changes it
     said: Judged | None = None

@@ -73,7 +73,8 @@ def report(tmp_path):
     with progress.kept_in(progress.of(tmp_path)):
         talk = interview.mock(SEED).next()
         for _ in range(MANY):
-            talk.submit("1e30" if record.standing(SEED).waiting().tolerance else "memory", 90)
+            words = record.standing(SEED).waiting().about.unit.choices
+            talk.submit("memory" if words else "123", 90)
         talk.next()
         for _ in range(6):
             talk.submit(lambda *arguments: arguments)

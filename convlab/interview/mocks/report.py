@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, indent
 from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from convlab.interview.walks.walk import Walk
 
 MARK = "<!-- a mock interview, by convlab -->"  # in each page that is saved
-_INDENTED = {"initial_indent": "    ", "subsequent_indent": "    "}
 NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
 
 
@@ -130,7 +129,7 @@ class Report:
             said += ["", block.title, *_rows(block.table)]
             said += [fill(line, WIDTH) for line in (*block.said, *block.points)]
             for about, places in block.places:
-                said += [f"{about}:", *(fill(str(place), WIDTH, **_INDENTED) for place in places)]
+                said += [f"{about}:", *(indent(fill(str(place), WIDTH - 4), " " * 4) for place in places)]
         return "\n".join(said)
 
     __repr__ = __str__
@@ -152,10 +151,8 @@ class Report:
             If something else is there, or nothing can be written there.
         """
         file = Path(path)
-        if reason := why_kept(file, is_ours):
-            raise ParameterError(
-                f"path={str(file)!r} {reason}; expected a file that is not there yet, or a report"
-            )
+        if reason := why_not(file):
+            raise ParameterError(f"path={reason}")
         try:
             write_atomically(file, _page("saved.html.j2", report=self, mark=MARK))
         except OSError as error:
@@ -163,6 +160,12 @@ class Report:
                 f"path={str(file)!r} cannot be written: {error.strerror}; expected one that can be"
             ) from None
         return file
+
+
+def why_not(file: Path) -> str:
+    """Return why a report cannot be written to a file; "" if it can, as far as can be seen."""
+    reason = why_kept(file, is_ours)
+    return f"{str(file)!r} {reason}; expected a file that is not there yet, or a report" if reason else ""
 
 
 def is_ours(text: str) -> bool:

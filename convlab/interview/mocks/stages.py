@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
+from convlab.errors import ParameterError
 from convlab.interview.coding.clock import BEGIN, GIVEN_UP, SOLVED
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
@@ -17,7 +19,7 @@ from convlab.interview.walks import record as rounds
 from convlab.lessons import progress
 from convlab.lessons.note import Note
 from convlab.support.checked import checked
-from convlab.support.checks import check_number, check_whole
+from convlab.support.checks import check_number, check_whole, said
 
 NEXT = "talk.next()"
 Percent = Annotated[float, partial(check_number, least=0, most=100)]
@@ -32,13 +34,16 @@ class Stage:
     now : Standing
         Of the whole interview.
     part : Part
+    how : str
+        How an answer is handed in, if not by the calls of a notebook.
     """
 
-    how = ""  # an answer is handed in, in words
+    how = ""  # in a notebook
     submit: Callable[..., Note]  # takes an answer, and says what there is to say of it
 
-    def __init__(self, now: Standing, part: Part):
+    def __init__(self, now: Standing, part: Part, how: str = ""):
         self.now, self.part, self.clock = now, part, now.clock(part)
+        self.how = how or self.how
 
     def begin(self) -> None:
         """Let its clock run, unless it was begun before."""
@@ -49,6 +54,25 @@ class Stage:
         """Stop its clock for good."""
         if not self.clock.read().ended:
             self.clock.press(how)
+
+    def take(self, answer: tuple[Any, ...]) -> Note:
+        """Take what was handed in, if that is an answer to this part.
+
+        Raises
+        ------
+        ConvError
+            If it is none.
+        """
+        try:
+            inspect.signature(self.takes).bind(*answer)
+        except TypeError:
+            raise ParameterError(f"answer={said(answer)}; expected another form: {self.how}") from None
+        return self.submit(*answer)
+
+    @property
+    def takes(self) -> Callable[..., Note]:
+        """What is called with an answer."""
+        return self.submit
 
     def shown(self) -> Any:
         """Return what a cell shows of it."""
@@ -103,7 +127,12 @@ class Drills(Stage):
             for one in self.now.of(self.part).answers
         ]
         card = asked_once(self.now.draw.drills, answered, self.now.after["answers"])
-        card.observe(lambda change: len(change["new"]) == MANY and self.end(SOLVED), "answered")
+
+        def end_at_the_last(change: Any) -> None:
+            if len(change["new"]) == MANY:
+                self.end(SOLVED)
+
+        card.observe(end_at_the_last, "answered")
         return card
 
     def asked(self) -> Note:
@@ -141,14 +170,19 @@ class Code(Stage):
 
     how = "Write it in an empty cell. `talk.submit(name)`, with its name, tries it on hidden cases."
 
-    def __init__(self, now: Standing, part: Part):
-        super().__init__(now, part)
+    def __init__(self, now: Standing, part: Part, how: str = ""):
+        super().__init__(now, part, how)
         ways = Ways("talk.pause()", "talk.resume()", submit="talk.submit(my_function)", hand_in=self.how)
         self._task = self._made(call=f"interview.mock({now.seed})", then=NEXT, ways=ways)
 
     def _made(self, **rest: Any) -> CodingTask | BugRound:
         exercise = TASKS[self.part.what].exercise
         return CodingTask(self.clock.name, exercise, self.part.minutes, **rest)
+
+    @property
+    def takes(self) -> Callable[..., Note]:
+        """What is called with an answer."""
+        return self._task.submit
 
     def shown(self) -> CodingTask | BugRound:
         """Return the task with its clock."""
@@ -211,7 +245,7 @@ class Board(Stage):
         return Note(None, f"{len(set(points))} of {len(titles)} points.", f"`{NEXT}` goes on.")
 
 
-STAGES: dict[str, Callable[[Standing, Part], Stage]] = {
+STAGES: dict[str, type[Stage]] = {
     WELCOME: Welcome,
     DRILLS: Drills,
     CODE: Code,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,7 @@ from convlab.interview.mocks.stages import NEXT, STAGES, Stage
 from convlab.lessons import progress
 from convlab.lessons.note import Note
 from convlab.support.checked import checked
-from convlab.support.checks import LARGEST, check_whole, said
+from convlab.support.checks import LARGEST, check_whole
 from convlab.support.tables import lines
 
 if TYPE_CHECKING:
@@ -57,8 +56,12 @@ def mock(
     """
     if seed is not None:
         return MockInterview(int(seed), anew=anew)
-    last = None if anew else record.going_on()
-    return MockInterview(secrets.randbelow(SEEDS) if last is None else last, for_me=True)
+    if not anew and (last := record.going_on()) is not None:
+        return MockInterview(last)
+    events, fresh = progress.events(), secrets.randbelow(SEEDS)
+    while record.attempts(fresh, events):
+        fresh = secrets.randbelow(SEEDS)
+    return MockInterview(fresh, for_me=True)
 
 
 class MockInterview:
@@ -122,11 +125,7 @@ class MockInterview:
             return Note(None, "This interview is over.", "`talk.report()` says how it went.")
         self._seen = self._entered()
         stage = _stage(now, now.present)
-        try:
-            inspect.signature(stage.submit).bind(*answer)
-        except TypeError:
-            raise ParameterError(f"answer={said(answer)}; expected another form: {stage.how}") from None
-        note = stage.submit(*answer)
+        note = stage.take(answer)
         read = stage.clock.read()
         note.aside = " ".join(filter(None, (_time(now.present, read), read.trouble, progress.trouble())))
         return note
@@ -146,9 +145,12 @@ class MockInterview:
         return Report(self._standing())
 
     def _standing(self) -> Standing:
-        now = record.standing(self.seed)
-        assert now is not None, "it was begun"
-        return now
+        if now := record.standing(self.seed):
+            return now
+        raise ParameterError(
+            f"seed={self.seed}: another version of the course has begun this interview anew meanwhile; "
+            f"expected interview.mock({self.seed}, anew=True), which begins it once more"
+        )
 
     def _entered(self) -> Part | None:
         """Let the clock of the present part run, if it does not yet; return the part."""
@@ -177,12 +179,8 @@ class MockInterview:
         else:
             read = now.clock(present).read()
             waits = "The clock stands; `talk.resume()` lets it run again." if read.state == "paused" else ""
+            again = f"From the start: `interview.mock({self.seed}, anew=True)`." * _late(present, read)
             how = f"`{NEXT}` goes on."
-            again = (
-                f"From the start once more: `interview.mock({self.seed}, anew=True)`."
-                if _late(present, read)
-                else ""
-            )
             note.aside = " ".join(filter(None, (self._news, waits, how, again, read.trouble)))
         note.aside = " ".join(filter(None, (note.aside, progress.trouble())))
         self._news = ""

@@ -1,0 +1,152 @@
+"""`convlab interview mock`: the same interview in a terminal, with its report at the end."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from convlab.errors import ConvError, ParameterError
+from convlab.interview import terminal
+from convlab.interview.coding.clock import SOLVED
+from convlab.interview.coding.tasks import TASKS
+from convlab.interview.console import say, to_the_end, typed_lines
+from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
+from convlab.interview.mocks.record import leave, standing
+from convlab.interview.mocks.report import why_not
+from convlab.interview.mocks.stages import STAGES, Stage
+from convlab.interview.mocks.talk import mock
+from convlab.lessons.note import Note
+from convlab.lessons.progress import kept_in
+from convlab.lessons.progress_file import ProgressFile
+from convlab.support.units import plural
+
+HOW = {
+    CODE: "Write it into a file, with its imports. The file's name hands it in; an empty line leaves.",
+    BUG: "Say which line is wrong, and what should stand there. An empty line leaves.",
+}
+
+
+def run(memory: ProgressFile, seed: int | None = None, report: Path | None = None, anew: bool = False) -> int:
+    """Begin a mock, or go on with it, and show the report if it comes to its end; return the exit status.
+
+    Parameters
+    ----------
+    memory : ProgressFile
+    seed : int, optional
+        As `mock` takes it.
+    report : Path, optional
+        Where to write the report as a page.
+    anew : bool
+    """
+    if report is not None and (reason := why_not(report)):
+        raise ParameterError(f"--report={reason}")
+    with kept_in(memory):
+        talk = mock(seed, anew=anew)
+        talk.resume()
+        say(f"Mock interview {talk.seed}. Ctrl-D or Ctrl-C stops the clock, and nothing is lost.")
+        status = to_the_end(partial(_take, talk.seed, memory))
+        now = standing(talk.seed)
+        if now and now.present:
+            talk.pause()
+            say(f"\nThe clock stands. `convlab interview mock --seed {talk.seed}` goes on.")
+        print(f"\n{talk.report()}")
+        if report is not None:
+            say(f"\n{talk.report().save(report)} is written; it can be printed.")
+    return status
+
+
+def _take(seed: int, memory: ProgressFile) -> None:
+    """Go through what is left of a mock."""
+    while (now := standing(seed)) and (part := now.present):
+        stage = STAGES[part.kind](now, part, HOW.get(part.kind, ""))
+        stage.begin()
+        say(f"\n{part.title}, {plural(part.minutes, 'minute')}\n")
+        _ASK[part.kind](stage, memory)
+        if now := standing(seed):
+            STAGES[part.kind](now, part).end()
+            leave(now, part)
+
+
+def _welcome(stage: Stage, memory: ProgressFile) -> None:
+    say(stage.shown().body)
+    next(typed_lines("Enter, when you are ready "))
+
+
+def _drills(stage: Stage, memory: ProgressFile) -> None:
+    while (now := standing(stage.now.seed)) and (one := now.waiting()):
+        say(f"\nDrill {len(now.of(stage.part).answers) + 1} of {MANY}: {one.about.title}\n")
+        say(one.question)
+        terminal.ask(memory, one, [])
+    stage.end(SOLVED)
+
+
+def _code(stage: Stage, memory: ProgressFile) -> None:
+    say(stage.text())
+    for typed in typed_lines("file> "):
+        if not (name := typed.strip()):
+            return
+        try:
+            answer = _function_in(Path(name).expanduser(), TASKS[stage.part.what].exercise.solution.__name__)
+        except ConvError as error:
+            say(str(error))
+            continue
+        if _told(stage.submit(answer)):
+            return
+
+
+def _function_in(file: Path, name: str) -> Any:
+    """Return what has a name in a file of Python."""
+    try:
+        made = runpy.run_path(str(file))
+    except OSError as error:
+        raise ParameterError(f"file={str(file)!r}: {error.strerror}; expected a file of Python") from None
+    except (Exception, SystemExit) as error:  # whatever a file does that is not finished
+        raise ParameterError(f"file={str(file)!r} cannot be run: {type(error).__name__}: {error}") from None
+    if name not in made:
+        raise ParameterError(f"file={str(file)!r} has no `{name}`; expected a function of this name")
+    return made[name]
+
+
+def _bug(stage: Stage, memory: ProgressFile) -> None:
+    print(stage.text())  # its lines stand as they are
+    for typed in typed_lines("line> "):
+        if not (number := typed.strip()):
+            return
+        if not number.isdecimal():
+            say("That is no number of a line.")
+            continue
+        text = next(typed_lines("what should stand there> "))
+        try:
+            if _told(stage.submit(int(number), text.rstrip("\n"))):
+                return
+        except ConvError as error:
+            say(str(error))
+
+
+def _board(stage: Stage, memory: ProgressFile) -> None:
+    from convlab.interview.walks import terminal as walks
+    from convlab.interview.walks.show import WALKS
+
+    walks.ask(memory, WALKS[stage.part.what]())
+    stage.end(SOLVED)
+
+
+def _told(note: Note) -> bool:
+    """Say what a note says, and return whether it was right."""
+    for words in filter(None, (note.title, note.diagnosis)):
+        say(words)
+    if note.body:
+        print(note.body)  # a case, whose columns stand below each other
+    return note.good is True
+
+
+_ASK: dict[str, Callable[[Stage, ProgressFile], None]] = {
+    WELCOME: _welcome,
+    DRILLS: _drills,
+    CODE: _code,
+    BUG: _bug,
+    WALK: _board,
+}
