@@ -637,6 +637,7 @@ def rows() -> dict[str, Call]:
     row("interview.coding.begin.begin", name="conv2d_nchw")
     row("interview.coding.begin.find_the_bug", seed=1, right={"seed": {"0"}})
     row("interview.walks.show.walk_through", name="gpu")
+    row("interview.mocks.talk.mock", seed=1, right={"seed": {"0"}})
     row("interview.coding.timed.give_up", task=Made(lambda: begin("conv2d_nchw")))
     prediction = {
         "name": "a prediction",
@@ -1011,6 +1012,7 @@ def rows() -> dict[str, Call]:
         baselines=None,
         right=rows_right | {name: {*ANY_LIST, "None", "a dict", "texts"} for name in ("ours", "baselines")},
     )
+    row("interview.drill_cards.cards", kinds="flops", per_kind=1)
     row("interview.drills.drill", kind="flops", seed=1, right={"seed": WHOLE})
     row(
         "interview.history.answer",

@@ -58,7 +58,9 @@ def cards(
     return DrillCard(rules(names), bank, desk=Drawer(names))
 
 
-def asked_once(drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = ()) -> DrillCard:
+def asked_once(
+    drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = (), after: int = 0
+) -> DrillCard:
     """Return a card that asks some drills one after the other, each once, with no second try.
 
     Parameters
@@ -66,10 +68,12 @@ def asked_once(drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = 
     drills : sequence of Drill
     answered : sequence of mapping
         What was answered before, as `DrillCard.answered` says it: the card goes on behind it.
+    after : int
+        The number of an answer (`history`): one that was given before it is given once more.
     """
     names = tuple(dict.fromkeys(one.kind for one in drills))
     asked = [plain(one) for one in drills]
-    return DrillCard(rules(names), asked, desk=Drawer(names), fixed=True, answered=answered)
+    return DrillCard(rules(names), asked, desk=Drawer(names, after), fixed=True, answered=answered)
 
 
 class Drawer:
@@ -79,10 +83,12 @@ class Drawer:
     ----------
     names : tuple of str
         The kinds that are drawn.
+    after : int
+        Of the answers up to this number none keeps a drill from being answered.
     """
 
-    def __init__(self, names: tuple[str, ...]):
-        self._kinds = {name: KINDS[name] for name in names}
+    def __init__(self, names: tuple[str, ...], after: int = 0):
+        self._kinds, self._after = {name: KINDS[name] for name in names}, after
 
     def draw(self) -> dict[str, Any]:
         """Return a fresh drill of the kind that comes next."""
@@ -105,7 +111,8 @@ class Drawer:
         if not understood or not is_number(seconds) or seconds < 0:
             return None
         memory = progress.here()
-        if all(event.name != one.name for event in answers(memory.events())):
+        new = [event for event in answers(memory.events()) if event.detail["number"] > self._after]
+        if all(event.name != one.name for event in new):
             keep(memory, one, verdict, sure if verdict else None, seconds)
         return {
             "kind": one.kind,

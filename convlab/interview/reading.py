@@ -6,6 +6,7 @@ The card on a page reads by the same patterns and tables: `drill_reading.js` has
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import prod
 
 from convlab.interview.sentences import NotUnderstood
@@ -56,7 +57,7 @@ def read(text: str, unit: Unit) -> float:
     NotUnderstood
         If it is not one number above or at zero, with a word of that unit or none behind it.
     """
-    text = text.translate(str.maketrans(ALIKE)).strip()
+    text = _translated(text, ALIKE).strip()
     if not text:
         raise NotUnderstood("nothing")
     if len(text) > LONGEST:
@@ -67,7 +68,7 @@ def read(text: str, unit: Unit) -> float:
             raise NotUnderstood("no choice", text=_quoted(text), words=unit.name)
         return unit.choices[word]
     text = re.sub(ABOUT, "", text, flags=re.IGNORECASE | re.ASCII)
-    text = re.sub(POWERS, lambda raised: "^" + raised[0].translate(str.maketrans(RAISED)), text)
+    text = re.sub(POWERS, lambda raised: "^" + _translated(raised[0], RAISED), text)
     if re.match(ENDLESS, text, re.IGNORECASE | re.ASCII):
         raise NotUnderstood("not finite", text=_quoted(text))
     if re.match(NEGATIVE, text):
@@ -80,6 +81,10 @@ def read(text: str, unit: Unit) -> float:
     if value > LARGEST:
         raise NotUnderstood("too large")
     return value
+
+
+def _translated(text: str, table: Mapping[str, str]) -> str:
+    return "".join(table.get(letter, letter) for letter in text)
 
 
 def _value(found: re.Match[str]) -> float:

@@ -18,7 +18,7 @@ from typing import Any
 from convlab.lessons.progress_file import Event, ProgressFile
 from convlab.support.learners_folder import learners_folder
 
-__all__ = ["Event", "events", "file", "kept_in", "record", "trouble"]
+__all__ = ["Event", "events", "file", "kept_in", "memory", "record", "trouble"]
 
 NAMED = "CONVLAB_PROGRESS"  # environment variable: the folder to keep progress in; empty: none
 NAME = ".convlab-progress.sqlite"
@@ -37,19 +37,17 @@ def record(kind: str, name: str, **detail: Any) -> None:
     **detail
         What else there is to remember, as JSON knows it.
     """
-    _memory().record(kind, name, detail)
+    memory().record(kind, name, detail)
 
 
 def events(kind: str | None = None, name: str | None = None) -> list[Event]:
     """Return what was recorded, oldest first: all, or of one kind, or of one name."""
-    return [
-        event for event in _memory().events() if kind in (None, event.kind) and name in (None, event.name)
-    ]
+    return [event for event in memory().events() if kind in (None, event.kind) and name in (None, event.name)]
 
 
 def file() -> Path | None:
     """Return the file that progress is kept in; None if it is kept in memory only."""
-    return _memory().path
+    return memory().path
 
 
 def trouble(*, again: bool = False) -> str:
@@ -60,20 +58,21 @@ def trouble(*, again: bool = False) -> str:
     again : bool
         All that went wrong, also what was said before.
     """
-    return _memory().trouble(again=again)
+    return memory().trouble(again=again)
 
 
 @contextmanager
-def kept_in(memory: ProgressFile) -> Iterator[None]:
+def kept_in(other: ProgressFile) -> Iterator[None]:
     """Let what is done inside of a ``with`` be remembered in another file than this process's own."""
-    token = _INSTEAD.set(memory)
+    token = _INSTEAD.set(other)
     try:
         yield
     finally:
         _INSTEAD.reset(token)
 
 
-def _memory() -> ProgressFile:
+def memory() -> ProgressFile:
+    """Return where all this is kept: of this process, or of the ``with`` around it."""
     return _INSTEAD.get() or here()
 
 

@@ -4,7 +4,9 @@ import { RULES, SURE } from "python";
 import { deskOf } from "./drill_desk.js";
 import { answerOf, judged } from "./drill_judge.js";
 import { memoryOf } from "./shared/memory.js";
+import { clockText } from "./shared/numbers.js";
 import { OWN_KEYS, html, live, segments } from "./shared/page.js";
+import { placeLink } from "./shared/place_link.js";
 import { marked } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
 
@@ -17,7 +19,7 @@ function build(page, model) {
   const parts = { head: html("span", {}), question: html("div", { class: "cl-title", id: `${page.root.id}-question` }) };
   parts.request = html("p", { class: "cl-drill-request", id: `${page.root.id}-request` });
   const form = entry(page, (text) => lock(text), () => passOver());
-  const [said, below] = [html("div", { "aria-live": "polite" }), html("div", { class: "cl-bar cl-drill-next" })];
+  const [said, below] = [html("div", {}), html("div", { class: "cl-bar cl-drill-next" })];
   const [note, score] = [html("p", { class: "cl-drill-note", role: "status" }), html("div", { class: "cl-drill-tally" })];
   page.root.append(
     html("div", { class: "cl-bar cl-drill-head" }, html("div", { class: "cl-head" }, parts.head), watch.node),
@@ -82,12 +84,11 @@ function build(page, model) {
     if (drill) queueMicrotask(form.focus);
   }
 
-  return function draw({ trouble, typed }) {
+  return function draw({ trouble }) {
     const elsewhere = drill && !drill.answered && desk.has(drill); // in another tab
     if (wanted || elsewhere) lay(desk.next());
-    const waiting = desk.waiting();
-    const done = !drill && (once || page.data("bank")) && !typed.length;
-    note.textContent = [waiting ? say("waiting") : !drill ? say(done || once ? "all done" : "laid out") : "", trouble].filter(Boolean).join(" ");
+    const stands = desk.waiting() ? say("waiting") : drill ? "" : say(once ? "all done" : "laid out");
+    note.textContent = [stands, trouble].filter(Boolean).join(" ");
     score.replaceChildren(...tally(desk.tally()));
   };
 }
@@ -135,7 +136,7 @@ function verdict(drill, tries) {
   const { sure, seconds } = drill.answered;
   if (!tries.length) return [html("div", { class: "cl-verdict", tabindex: -1 }, say("passed", { answer: answerOf(drill) }))];
   return tries.map(({ good, title, words }, i) => html("div", { class: `cl-verdict ${good ? "cl-right" : "cl-wrong"}`, tabindex: -1 },
-    html("b", {}, title), " ", marked(words), i ? [] : html("span", { class: "cl-drill-sure" }, ` ${say("was sure", { sure, time: clock(seconds) })}`)));
+    html("b", {}, title), " ", marked(words), i ? [] : html("span", { class: "cl-drill-sure" }, ` ${say("was sure", { sure, time: clockText(seconds) })}`)));
 }
 
 /** The steps, a line each, and where the course has it. */
@@ -148,15 +149,9 @@ function arithmetic(drill, known) {
   ];
 }
 
-/** Where to read: in JupyterLab the notebook opens beside this one, in the book it is a page. */
-function linked({ notebook, title, cell, file }) {
-  const words = say(title ? "place" : "place alone", { notebook, title, cell });
-  if (!file) return words;
-  const lab = document.getElementById("jupyter-config-data");
-  const folder = lab && !location.pathname.includes("/tree/") ? `${location.pathname.replace(/\/$/, "")}/tree/` : "";
-  const href = lab ? folder + file : file.replace(/\.ipynb$/, ".html");
-  return html("a", { href, target: lab ? "_blank" : null, rel: lab ? "noopener" : null }, words);
-}
+/** Where to read. */
+const linked = ({ notebook, title, cell, file }) =>
+  placeLink(file, say(title ? "place" : "place alone", { notebook, title, cell }));
 
 /** How many were right, and how sure against how right. */
 function tally(found) {
@@ -168,8 +163,6 @@ function tally(found) {
   });
   return [html("b", {}, say("tally", { right, of })), ...levels];
 }
-
-const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 /** The seconds on this card since it was first in sight, by a clock that nobody sets. Who wants to hides them. */
 function stopwatch(page) {
@@ -184,7 +177,7 @@ function stopwatch(page) {
   let [since, stopped, seen] = [null, null, false];
   const seconds = () => (since === null ? 0 : ((stopped ?? performance.now()) - since) / 1000);
   function tick() {
-    time.textContent = clock(seconds());
+    time.textContent = clockText(seconds());
     button.textContent = time.hidden ? "Show the time" : "Hide the time";
   }
   const sight = new IntersectionObserver((all) => {

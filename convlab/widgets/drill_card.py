@@ -112,6 +112,8 @@ class DrillCard(Live):
         check_names("rules", rules, RULES)
         for i, one in enumerate(drills):
             check_names(f"drills[{i}]", one, DRILL)
+        for i, one in enumerate(answered):
+            check_names(f"answered[{i}]", one, ("kind", "seed"))
         self._rules, self._drills, self._desk = rules, list(drills), desk
         self.sentences = SENTENCES | rules["sentences"]
         self._bank = sealed(drills)

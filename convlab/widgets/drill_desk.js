@@ -36,7 +36,7 @@ function tallyOf(answers) {
  * A desk: `next()` is the drill that comes next, or null; `take` hands in { kind, seed, text, sure, seconds } with what
  * was judged; `has` whether a drill was answered already; `tally`, and whether Python is `waiting` to be heard of.
  */
-export const deskOf = (page, model) => (model.alone ? browserDesk(model) : pythonDesk(page));
+export const deskOf = (page, model) => (model.alone ? browserDesk(page, model) : pythonDesk(page));
 
 /** Python draws the drills, judges once more, and remembers. What it has not heard of yet is kept in the browser. */
 function pythonDesk(page) {
@@ -76,12 +76,14 @@ function pythonDesk(page) {
 }
 
 /** The bank of the page, and the browser's memory, which other tabs have, too: it is read before each answer is added. */
-function browserDesk(model) {
+function browserDesk(page, model) {
   const [memory, aside] = [memoryOf(model, KEPT), memoryOf(model, `${KEPT}, set aside`)];
   const drills = unsealed(model.get("bank"));
   const once = model.get("fixed");
   const kinds = [...new Set(drills.map((one) => one.kind))];
-  const mine = [];
+  const [mine, before] = [[], model.get("answered")];
+  window.addEventListener("storage", page.refresh);
+  page.onEnd(() => window.removeEventListener("storage", page.refresh));
 
   function events() {
     const kept = memory.kept() ?? [];
@@ -93,10 +95,10 @@ function browserDesk(model) {
 
   const now = () => Date.now() / 1000; // as Python has it
   const ofDrill = (list, drill) => list.filter(({ detail }) => detail.drill === drill.kind && detail.seed === drill.seed);
-  const here = (drill) => mine.some(({ detail }) => same(drill, { kind: detail.drill, seed: detail.seed }));
+  const here = () => [...before, ...mine.map(({ detail }) => ({ ...detail, kind: detail.drill }))];
 
   function next() {
-    if (once) return drills.find((one) => !here(one)) ?? null;
+    if (once) return drills.find((drill) => !here().some((one) => same(drill, one))) ?? null;
     const known = answersOf(events());
     const ofKind = drills.filter((one) => one.kind === nextKind(known, kinds, now()));
     const times = ofKind.map((drill) => ofDrill(known, drill).length);
@@ -118,7 +120,7 @@ function browserDesk(model) {
     next,
     take,
     has: (drill) => Boolean(drill.name) && events().some((one) => one?.name === drill.name),
-    tally: () => tallyOf((once ? mine : firstOf(events())).map(({ detail }) => detail)),
+    tally: () => tallyOf(once ? here() : firstOf(events()).map(({ detail }) => detail)),
     waiting: () => false,
   };
 }

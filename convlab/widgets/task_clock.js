@@ -89,7 +89,8 @@ function readerIn(place, minutes) {
     else if (before && stands === "running" && fives < before.fives) {
       place.textContent = fives ? say("minutes", { minutes: (fives * FIVE) / 60 }) : say("is over");
     }
-    before = { stands, fives };
+    const anew = !before || used < before.used - 60; // put right by less, it does not say a minute twice
+    before = { stands, used, fives: anew ? fives : Math.min(fives, before.fives) };
   };
 }
 

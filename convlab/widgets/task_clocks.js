@@ -3,8 +3,8 @@
 import { ENDS, STOPPED } from "python";
 import { say } from "./shared/sentences.js";
 
-const EVERY = 20000; // milliseconds until Python is asked again, while the clock is in sight
-const PATIENCE = 8000; // milliseconds that it may take to answer
+const EVERY = 10000; // milliseconds until Python is asked again, while the clock is in sight
+const PATIENCE = 6000; // milliseconds that it may take to answer
 
 /** A duration as a clock shows it: 7:05, 1:00:00. */
 export function clockText(seconds) {
@@ -38,8 +38,7 @@ export function clockOfPython(page) {
     if (state.told === told) return;
     [told, at, waits] = [state.told, performance.now(), null];
   }
-  const gone = () => page.root.closest(".jupyter-widgets-disconnected") !== null;
-  const silent = () => gone() || (waits !== null && performance.now() - waits > PATIENCE);
+  const silent = () => waits !== null && performance.now() - waits > PATIENCE;
   return {
     read(state) {
       listen(state);

@@ -2,6 +2,7 @@
 
 import { standIn } from "./shared/alone.js";
 import { html } from "./shared/page.js";
+import { scrollBox } from "./shared/scroll.js";
 
 /** What Python packed: the modules' text by kind, and the figures by name. */
 async function unpacked(text) {
@@ -25,8 +26,10 @@ export function figureStage(page) {
     const host = html("div", { class: "cl-walk-figure" });
     node.append(host);
     if (picture !== undefined) {
-      host.innerHTML = picture; // Python wrote it, with its words for those who cannot see it
-      return { host, set: () => {} };
+      const drawn = html("div", { class: "cl-walk-picture" });
+      drawn.innerHTML = picture; // Python wrote it, with its words for those who cannot see it
+      host.append(scrollBox(page, drawn));
+      return { host, set: page.refresh };
     }
     const { default: widget } = await (modules[kind] ??= imported(texts[kind]));
     const model = standIn(state);
@@ -37,11 +40,14 @@ export function figureStage(page) {
 
   async function show(name, changes) {
     wanted = name;
+    node.setAttribute("aria-busy", "true");
     try {
       const { host, set } = await (started[name] ??= start(name));
       set(changes);
       host.hidden = wanted !== name; // the reader may have gone on meanwhile
-      if (!host.hidden) for (const one of node.children) one.hidden = one !== host;
+      if (host.hidden) return;
+      for (const one of node.children) one.hidden = one !== host;
+      node.removeAttribute("aria-busy");
     } catch (error) {
       node.replaceChildren(html("p", { role: "alert" }, `The picture did not start: ${error.message}`));
     }

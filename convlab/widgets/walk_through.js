@@ -3,11 +3,12 @@
 import { memoryOf } from "./shared/memory.js";
 import { clamp, html, live, OWN_KEYS, segments } from "./shared/page.js";
 import { plural } from "./shared/numbers.js";
+import { placeLink } from "./shared/place_link.js";
 import { marked, prose } from "./shared/prose.js";
 import { figureStage } from "./walk_figures.js";
 import { button, tryPanel } from "./walk_try.js";
 
-const VIEWS = [["try", "Try it"], ["walk", "The walk"], ["answers", "Answers"], ["pitfalls", "Pitfalls"], ["next", "Next"]];
+const VIEWS = [["try", "Try it"], ["walk", "The walk"], ["answers", "Answers"], ["pitfalls", "Pitfalls"], ["next", "Follow-ups"]];
 const LEVELS = [["borderline", "Borderline"], ["hire", "Hire"], ["strong", "Strong hire"]];
 
 function build(page, memory) {
@@ -57,7 +58,7 @@ function walkPanel(page) {
   const back = button(page, "Back", () => go(page.state().point - 1));
   const next = button(page, "", () => (page.state().point < last ? go(page.state().point + 1) : page.set({ view: "answers" })), { class: "cl-button cl-walk-main" });
   const words = html("div", { class: "cl-walk-words", "aria-live": "polite" });
-  let applied = -1;
+  let [applied, before] = [-1, -1];
 
   return {
     node: html("div", { class: "cl-walk-panel" },
@@ -82,8 +83,9 @@ function walkPanel(page) {
         ...(said ? [html("div", { class: "cl-walk-said" }, made(at) ? "✓ You said this." : "Not said yet.")] : []));
       const shows = points.findLastIndex(({ figure }, i) => i <= at && figure); // "" leaves what is there
       stage.node.hidden = shows < 0;
-      if (shows >= 0 && shows !== applied) stage.show(points[shows].figure, points[shows].state);
-      applied = shows;
+      const wants = shows === at ? at !== before : shows !== applied; // not at each redraw: it may be turned by hand
+      if (shows >= 0 && wants) stage.show(points[shows].figure, points[shows].state);
+      [applied, before] = [shows, at];
     },
   };
 }
@@ -104,7 +106,7 @@ const pitfalls = (all) => all.map(({ mistake, better }) => html("div", { class: 
 const whatComes = (followUps, read) => [
   ...followUps.map(({ question, answer }) => html("details", { class: "cl-walk-follow" }, html("summary", OWN_KEYS, marked(question)), prose(answer))),
   html("div", { class: "cl-head" }, "Where the course has it"),
-  html("ul", { class: "cl-walk-read" }, read.map(([notebook, heading]) => html("li", {}, `Notebook ${notebook}, “`, marked(heading), "”"))),
+  html("ul", { class: "cl-walk-read" }, read.map(({ words, file }) => html("li", {}, placeLink(file, marked(words))))),
 ];
 
 /** The rounds that a browser keeps where there is no Python; another tab may have added some. */

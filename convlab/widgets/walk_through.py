@@ -6,7 +6,7 @@ import base64
 import gzip
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from html import escape
@@ -42,6 +42,8 @@ class WalkThrough(Live):
     ----------
     walk : Walk
         One of `convlab.interview.WALKS`.
+    read : sequence of dict
+        Where the course has it: "words", and "file", a notebook's; "" if it is not here.
 
     Attributes
     ----------
@@ -62,11 +64,11 @@ class WalkThrough(Live):
     trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
     view, level, point = Choice(VIEWS), Choice(LEVELS, "hire"), Whole(0, MOST_POINTS - 1, 0)
 
-    def __init__(self, walk: Walk):
+    def __init__(self, walk: Walk, read: Sequence[dict[str, str]] = ()):
         super().__init__(
             **{"name": walk.name, "question": walk.question, "minutes": walk.minutes},
             **{"points": [asdict(point) for point in walk.points], "answers": asdict(walk.answers)},
-            **{"pitfalls": [asdict(one) for one in walk.pitfalls], "read": [list(one) for one in walk.read]},
+            **{"pitfalls": [asdict(one) for one in walk.pitfalls], "read": list(read)},
             follow_ups=[asdict(one) for one in walk.follow_ups],
             packed=_packed(walk.figures),
         )

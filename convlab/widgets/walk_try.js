@@ -1,10 +1,8 @@
 // The reader's own try: a stopwatch, then a list of points to tick, then what was said and what was not.
 
 import { html, OWN_KEYS } from "./shared/page.js";
-import { plural } from "./shared/numbers.js";
+import { clockText, plural } from "./shared/numbers.js";
 import { say } from "./shared/sentences.js";
-
-export const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 export const button = (page, text, onclick, more = {}) =>
   html("button", { type: "button", class: "cl-button", ...OWN_KEYS, onclick: page.guard(onclick), ...more }, text);
@@ -63,7 +61,7 @@ function stopwatch(page) {
   const seconds = () => (performance.now() - begun) / 1000; // no clock that is set changes it
   const tick = () => {
     const over = seconds() - whole;
-    time.textContent = clock(seconds());
+    time.textContent = clockText(seconds());
     length.style.width = `${Math.min(100, (100 * seconds()) / whole)}%`;
     words.textContent = over < 0 ? `of ${plural(page.data("minutes"), "minute")}` : `${plural(page.data("minutes"), "minute")} are over: come to the end`;
   };
@@ -102,7 +100,7 @@ function outcome(page, rounds, { again, goTo }) {
   const titles = page.data("points").map(({ title }) => title);
   const [{ ticked, seconds }, earlier] = [rounds.at(-1), rounds.slice(0, -1)];
   const missed = titles.flatMap((title, i) => (ticked.includes(title) ? [] : [[title, i]]));
-  const sum = (one) => `${say("made", { made: one.ticked.length, points: titles.length })}${one.seconds === null ? "" : ` in ${clock(one.seconds)}`}`;
+  const sum = (one) => `${say("made", { made: one.ticked.length, points: titles.length })}${one.seconds === null ? "" : ` in ${clockText(one.seconds)}`}`;
   return [
     html("div", { class: `cl-verdict ${missed.length ? "" : "cl-right"}`, tabindex: -1 },
       html("b", {}, sum(rounds.at(-1))), seconds === null ? "." : `, of ${plural(page.data("minutes"), "minute")}.`,

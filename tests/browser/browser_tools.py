@@ -9,6 +9,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
 
 SLIDERS = ".convlab input[type=range]"
+# How a page is light or dark: what stands in its body's tag.
+SCHEMES = {"light": "", "dark": ' data-jp-theme-light="false" style="background: #111"'}
+
 # What a page may ask for: files, what it carries itself, and servers on this machine.
 _INSIDE = ("file:", "data:", "blob:", "about:", "http://127.0.0.1", "ws://127.0.0.1", "http://localhost")
 
@@ -18,6 +21,15 @@ _SHOWN = """figure => [
     [...figure.querySelectorAll("canvas")].map((part) => part.toDataURL()).join("\\n"),
   figure.innerText + [...figure.querySelectorAll("[aria-label]")].map((part) => part.ariaLabel).join("\\n"),
 ]"""
+
+
+def document(*widgets, scheme: str = "light") -> str:
+    """Return a page with widgets and nothing else, and without Python."""
+    body = "".join(widget.page() for widget in widgets)
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title>'
+        f"<body{SCHEMES[scheme]}><main>{body}</main></body></html>"
+    )
 
 
 def open_controls(page: Page) -> None:

@@ -253,3 +253,44 @@ def test_a_locked_guess_is_remembered_by_the_next_kernel(lab, watched):
     assert "0 of 1 within a factor of two" in two.page.locator(".cl-course").inner_text()
     two.screenshot("the-map-in-jupyterlab")
     assert one.errors == two.errors == []
+
+
+TASK = (
+    "from convlab import interview\ntask = interview.begin('conv2d_nchw')\ntask",
+    "again = interview.begin('conv2d_nchw')\nagain",
+    "print('Python has', task.look()[0].state)",
+)
+
+
+def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(lab, watched):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in TASK])
+    notebook.metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # names the kernel
+    nbformat.write(notebook, lab.settings.with_name("work") / "task.ipynb")
+    one = watched()
+    lab.run_all(one.page, "task.ipynb")
+    clocks = one.page.locator(".jp-OutputArea .cl-task")
+    first, second = clocks.nth(0), clocks.nth(1)
+    assert "hidden cases" in first.inner_text()
+    face = first.get_by_role("timer")
+    moves_on = "([face, before]) => face.innerText !== before"
+    one.page.wait_for_function(moves_on, arg=[face.element_handle(), face.inner_text()])
+    second.get_by_role("button", name="Pause").click()
+    for clock in first, second:
+        clock.get_by_role("timer").get_by_text("minutes left, paused").wait_for()
+    assert face.inner_text() == second.get_by_role("timer").inner_text()
+    one.page.locator(".jp-CodeCell .cm-content").last.click()
+    one.page.keyboard.press("Control+Enter")
+    one.page.get_by_text("Python has paused").wait_for(timeout=30_000)
+    one.screenshot("lab-clock")
+    first.get_by_role("button", name="Resume").click()
+    second.get_by_role("button", name="Pause").wait_for()
+    one.page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    one.page.get_by_role("menuitem", name="Restart Kernel").first.click()
+    one.page.locator(".jp-Dialog .jp-mod-accept").click()
+    first.get_by_role("button", name="Pause").click()
+    first.get_by_text("Python does not answer").wait_for(timeout=30_000)
+    assert first.get_by_role("button", name="Pause").is_disabled()
+    stale = face.inner_text()
+    one.page.wait_for_timeout(1200)
+    assert face.inner_text() == stale
+    one.screenshot("lab-clock-gone")

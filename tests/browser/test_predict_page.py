@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from browser_tools import barriers
+from browser_tools import SCHEMES, barriers, document
 
 from convlab import ConvProblem, figures
 from convlab.support.measured import Measured
@@ -19,7 +19,6 @@ SAID = {
     "because": "Because of the `stride`.\n\nAnd *that* is all.",
     "misconceptions": {49: "You forgot the stride.", 48.5: "Nearer, but not it.", 12: "Nearly right."},
 }
-SCHEMES = {"light": "", "dark": ' data-jp-theme-light="false" style="background: #111"'}
 
 
 @pytest.fixture
@@ -38,12 +37,7 @@ def page(browser):
 def opened(page, folder, *widgets, scheme="light"):
     """Open a page with widgets, and return the figure of the first."""
     file = folder / "page.html"
-    body = "".join(widget.page() for widget in widgets)
-    file.write_text(
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title>'
-        f"<body{SCHEMES[scheme]}><main>{body}</main></body></html>",
-        encoding="utf-8",
-    )
+    file.write_text(document(*widgets, scheme=scheme), encoding="utf-8")
     page.goto(file.as_uri())
     figure = page.locator(".convlab.cl-guess").first
     figure.wait_for()

@@ -26,6 +26,14 @@ ROUNDS = MINUTES[CODE] // MINUTES[BUG]
 SEEDS = 10_000  # of rounds
 ONE_IN = 4  # mocks in which bugs are looked for
 
+_ABOUT = {
+    WELCOME: "What comes",
+    DRILLS: f"{MANY} drills",
+    CODE: "Code",
+    BUG: "Find the bug",
+    WALK: "At the whiteboard",
+}
+
 
 class Part(NamedTuple):
     """A part of a mock.
@@ -52,16 +60,14 @@ class Part(NamedTuple):
         return f"{self.kind} {self.what}".strip()
 
     @property
+    def about(self) -> str:
+        """What it is, in a few words that give nothing away."""
+        return _ABOUT[self.kind]
+
+    @property
     def title(self) -> str:
-        """What it is, in a few words."""
-        titles = {
-            WELCOME: "What comes",
-            DRILLS: f"{MANY} drills",
-            CODE: f"Code: {self.what}",
-            BUG: f"Find the bug: round {self.what}",
-            WALK: f"At the whiteboard: {self.what}",
-        }
-        return titles[self.kind]
+        """The same with what is asked."""
+        return f"{self.about}: {self.what}" if self.what else self.about
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,16 @@ class Standing:
         By which it was begun.
     events : list of Event
         All that was remembered.
+
+    Attributes
+    ----------
+    after : dict of str to int
+        The numbers of the last answer to a drill, and of the last round of its walk-through, before it began.
     """
 
     def __init__(self, seed: int, attempt: int, draw: Draw, began: Event, events: list[Event]):
         self.seed, self.attempt, self.draw = seed, attempt, draw
-        self._after = {key: _whole(began.detail.get(key)) for key in ("answers", "rounds")}
+        self.after = {key: _whole(began.detail.get(key)) for key in ("answers", "rounds")}
         self._events = events
         self._own = [event.detail for event in events if _is_of(event, seed, attempt)]
         left = {str(detail.get("part")) for detail in self._own if detail.get("did") == LEFT}
@@ -122,13 +127,13 @@ class Standing:
         """Return the first answer to each drill since this was begun, in the order of the drills."""
         first: dict[str, Event] = {}
         for event in answers(self._events):
-            if event.detail["number"] > self._after["answers"]:
+            if event.detail["number"] > self.after["answers"]:
                 first.setdefault(event.name, event)
         return [_answer(one, first[one.name].detail) for one in self.draw.drills if one.name in first]
 
     def _round(self, walk: str) -> Round | None:
         """Return the first round of a walk-through since this was begun."""
-        new = (one for one in rounds(self._events, walk) if one.number > self._after["rounds"])
+        new = (one for one in rounds(self._events, walk) if one.number > self.after["rounds"])
         return next(new, None)
 
     def _tries(self, part: Part) -> list[Try]:

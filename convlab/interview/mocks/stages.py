@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from convlab.interview.coding.clock import BEGIN, GIVEN_UP, SOLVED
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
-from convlab.interview.coding.timed import CodingTask
+from convlab.interview.coding.timed import CodingTask, Ways
 from convlab.interview.history import keep
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, MINUTES, WALK, WELCOME, WHOLE, Part
 from convlab.interview.mocks.record import Standing, tried
@@ -91,11 +91,23 @@ class Drills(Stage):
         answered = {one.drill.name for one in self.now.of(self.part).answers}
         for one in self.now.draw.drills if how == GIVEN_UP else ():
             if one.name not in answered:
-                keep(progress.here(), one, None, None)
+                keep(progress.memory(), one, None, None)
         super().end(how)
 
-    def shown(self) -> Note:
-        """Return the drill that is asked."""
+    def shown(self) -> Any:
+        """Return the card that asks them; the last answer ends the part."""
+        from convlab.interview.drill_cards import asked_once
+
+        answered = [
+            {"kind": one.drill.kind, "seed": one.drill.seed, "right": one.right, "sure": one.sure}
+            for one in self.now.of(self.part).answers
+        ]
+        card = asked_once(self.now.draw.drills, answered, self.now.after["answers"])
+        card.observe(lambda change: len(change["new"]) == MANY and self.end(SOLVED), "answered")
+        return card
+
+    def asked(self) -> Note:
+        """Return the drill that is asked, in words."""
         one = self.now.waiting()
         if one is None:
             return Note(None, f"All {MANY} drills are answered.", f"`{NEXT}` goes on.")
@@ -104,16 +116,20 @@ class Drills(Stage):
         note.aside = self.how
         return note
 
+    def text(self) -> str:
+        """Return the same for a terminal."""
+        return repr(self.asked())
+
     @checked
     def submit(self, text: str, sure: Percent) -> Note:
         """Judge an answer to the drill that is asked; what is not understood is asked again."""
         one = self.now.waiting()
         if one is None:
-            return self.shown()
+            return self.asked()
         verdict, came = one.verdict(text), self.now.of(self.part)
         if verdict.value is not None:
             seconds = came.clock.used - sum(each.seconds for each in came.answers)
-            keep(progress.here(), one, verdict, float(sure), round(max(seconds, 0.0), 1))
+            keep(progress.memory(), one, verdict, float(sure), round(max(seconds, 0.0), 1))
             verdict.note.code = "\n".join(one.steps)
             if len(came.answers) == MANY - 1:
                 self.end(SOLVED)
@@ -127,12 +143,12 @@ class Code(Stage):
 
     def __init__(self, now: Standing, part: Part):
         super().__init__(now, part)
-        self._task = self._made(call=f"interview.mock({now.seed})", then=NEXT)
-        self._task.hand_in = self.how
+        ways = Ways("talk.pause()", "talk.resume()", submit="talk.submit(my_function)", hand_in=self.how)
+        self._task = self._made(call=f"interview.mock({now.seed})", then=NEXT, ways=ways)
 
-    def _made(self, **calls: str) -> CodingTask | BugRound:
+    def _made(self, **rest: Any) -> CodingTask | BugRound:
         exercise = TASKS[self.part.what].exercise
-        return CodingTask(self.clock.name, exercise, self.part.minutes, **calls)
+        return CodingTask(self.clock.name, exercise, self.part.minutes, **rest)
 
     def shown(self) -> CodingTask | BugRound:
         """Return the task with its clock."""
@@ -151,8 +167,8 @@ class Bug(Code):
 
     how = "One line is wrong. `talk.submit(line, text)` says which, and what should stand there."
 
-    def _made(self, **calls: str) -> BugRound:
-        return BugRound(self.clock.name, int(self.part.what), self.part.minutes, **calls)
+    def _made(self, **rest: Any) -> BugRound:
+        return BugRound(self.clock.name, int(self.part.what), self.part.minutes, **rest)
 
 
 class Board(Stage):
@@ -190,7 +206,7 @@ class Board(Stage):
         if self.now.of(self.part).said is not None:
             return Note(None, "That is ticked already.", f"`{NEXT}` goes on.")
         ticked = [title for number, title in enumerate(titles, 1) if number in points]
-        rounds.keep(progress.here(), self.part.what, ticked, len(titles), self.clock.read().used)
+        rounds.keep(progress.memory(), self.part.what, ticked, len(titles), self.clock.read().used)
         self.end(SOLVED)
         return Note(None, f"{len(set(points))} of {len(titles)} points.", f"`{NEXT}` goes on.")
 

@@ -170,7 +170,7 @@ class MockInterview:
         left = clock_text(abs(60 * WHOLE - _used(came)))
         over = "over" if _used(came) > 60 * WHOLE else "left of"
         title = f"Mock interview {self.seed}: {left} {over} {WHOLE} minutes"
-        rows = [(_state(one, present), one.part.title, _time(one.part, one.clock)) for one in came]
+        rows = [(_state(one, present), _named(one), _time(one.part, one.clock)) for one in came]
         note = Note(None, title, "\n".join(lines(rows)))
         if present is None:
             note.aside = "It is over. `talk.report()` says how it went."
@@ -211,6 +211,11 @@ def _used(came: list[Came]) -> float:
 
 def _state(one: Came, present: Part | None) -> str:
     return "done" if one.left else "now" if one.part == present else ""
+
+
+def _named(one: Came) -> str:
+    """Return what a part is called; of one that is still to come not what is asked."""
+    return one.part.title if one.clock.state else one.part.about
 
 
 def _late(part: Part, read: Reading) -> bool:

@@ -94,7 +94,7 @@ def walk() -> Walk:
             Point(
                 "Three gradients: of the input, the weights and the bias.",
                 "dy comes from the layer behind. *dgrad* makes dx of dy and w, *wgrad* makes dw of x and "
-                "dy, *bgrad* sums dy. In the figure the small picture is dy, and what is made is dx.",
+                "dy, *bgrad* sums dy. The figure runs dgrad: what it calls x is dy here, and its y is dx.",
                 "window",
                 {"step": 0},
             ),

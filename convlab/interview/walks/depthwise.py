@@ -14,7 +14,7 @@ from convlab.benchmark.summary import by_layer, fastest
 from convlab.cost.layers import cost_of
 from convlab.figures.picture import Picture
 from convlab.interview.units import RATIO
-from convlab.interview.walks.facts import by_name, least_seconds, measured, whose
+from convlab.interview.walks.facts import by_name, least_seconds, least_times, measured, whose
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.support.units import bytes_text, count_text, time_text
 from convlab.widgets import ChannelMixing, RooflineExplorer
@@ -96,6 +96,15 @@ def walk() -> Walk:
                 },
                 f"{RATIO.text(saving)} fewer FLOPs; in time {gain['indirect']} against indirect, "
                 f"{gain['winograd_4x4']} against 4x4 tiles",
+            ),
+            "gpu": least_times(
+                {
+                    "full": least[full],
+                    "depthwise": least[deep],
+                    "pointwise": least[point],
+                    "both, fused": one,
+                },
+                f"{batch[full].N} pictures in float16 on an {gpu.name}: {on_gpu} at best",
             ),
         },
         points=(
@@ -190,8 +199,7 @@ def walk() -> Walk:
                 f"{time_text(least[full])} for the full layer, {time_text(least[deep])} and "
                 f"{time_text(least[point])} for the halves, by its datasheet: {on_gpu} at best, of "
                 f"{RATIO.text(saving)} fewer FLOPs.",
-                "roof",
-                {"machine": "nvidia_h100", "batch": batch[full].N},
+                "gpu",
             ),
             Point(
                 "Then move less: fuse the halves, and all that is between.",

@@ -46,7 +46,9 @@ def half(problem: ConvProblem) -> ConvProblem:
 ASKS = {dtype: ASKED / 100 * ridge(dtype) for dtype in ("float32", "float16")}  # FLOPs a byte
 OF_FLOAT32 = ASKED * SHEET.flops["float16"] / SHEET.flops["float32"]  # percent
 FEW = replace(WIDE, K=16)
-THROUGH_MATRIX = ALGORITHMS["im2row"].cost(FEW, "gpu").bytes_moved
+THROUGH_MATRIX, TRANSFORMED = (
+    ALGORITHMS[name].cost(FEW, "gpu").bytes_moved for name in ("im2row", "winograd_4x4")
+)
 UNTILED = sum(untiled(FEW).values())
 IN_VAIN = SECTOR // WIDE.itemsize
 APART = compulsory_bytes(THIN) + compulsory_bytes(NEXT)
@@ -231,9 +233,10 @@ def _points() -> tuple[Point, ...]:
         Point(
             "Say what does not help.",
             "Faster arithmetic, fewer multiplications, higher occupancy for its own sake: the memory is "
-            "full. Winograd with its transforms stored even moves more.",
+            f"full. Winograd with its transforms stored takes the layer of {FEW.K} filters to "
+            f"{intensity(FEW, TRANSFORMED):.0f} FLOPs a byte: fewer operations, more bytes.",
             "roofline",
-            {"network": "resnet18", "layer": WIDE_AT, "algorithm": "winograd_4x4"},
+            {"network": "resnet18", "layer": WIDE_AT, "algorithm": "winograd_4x4", "K": FEW.K},
         ),
         Point(
             "Measure, change one thing, and know when it is done.",

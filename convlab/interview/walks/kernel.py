@@ -38,7 +38,7 @@ WARPS = MULTIPROCESSORS[ARCH].threads // WARP
 
 @cache
 def _traces() -> dict[str, Trace]:
-    """Return what a block of the first two kernels asks for, and what four small ones do."""
+    """Return what a block of the first two kernels asks for, and what three small ones do."""
     found = {rung.name: trace(rung.algorithm("direct"), SMALL, FirstBlock)[-1] for rung in (NAIVE, COALESCED)}
     small = {one.name: one for one in ACCESS_PATTERNS}
     names = "four at once", "turned in shared memory", "turned in shared memory, padded"
@@ -87,7 +87,7 @@ def walk() -> Walk:
         answers=_answers(),
         pitfalls=(
             Pitfall(
-                "“`int row, col = cuda.grid(2)`, or `threadIdx.x` for the row.”",
+                "“`row, col = cuda.grid(2)`, or `threadIdx.x` for the row.”",
                 "`threadIdx.x` counts the neighbours of a warp, so it belongs into the index that lies "
                 "innermost in memory. The other way round every request is scattered.",
             ),
@@ -176,8 +176,8 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
         Point(
             "Let lanes be filters: one pixel serves the warp, weights lie side by side.",
             f"Now a request for x takes {per_request(COALESCED.name, 'x')} sector, for w "
-            f"{per_request(COALESCED.name, 'w')}, for y {per_request(COALESCED.name, 'y', 'st')}: each "
-            "full. Pack w once with the filters innermost. In NCHW lanes would be pixels.",
+            f"{per_request(COALESCED.name, 'w')}, for y {per_request(COALESCED.name, 'y', 'st')}, and these "
+            "are full. Pack w once with the filters innermost. In NCHW lanes would be pixels.",
             "lanes",
             shown[COALESCED.name] | {"access": 1},
         ),
@@ -254,9 +254,9 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
         ),
         Point(
             "Check before you time, and time against the roof.",
-            "Against float64, on pictures that are not square, odd channels, stride, padding wider than a "
-            "tile's edge; memcheck and racecheck. Then events, warm clocks, L2 flushed; FLOP/s over the "
-            "roof, and cuDNN in the same precision beside it.",
+            "Against float64, on pictures that are not square, odd channels, stride, padding as wide as the "
+            "filter; memcheck and racecheck. Then events, warm clocks, L2 flushed; FLOP/s over the roof, "
+            "and cuDNN in the same precision beside it.",
             "tiles",
         ),
     )
@@ -288,8 +288,7 @@ conflicts; loads are four numbers wide; two buffers hide the latency.
 I test odd shapes against a reference, run racecheck, and compare the time with cuDNN.""",
         strong=f"""First the contract: NHWC, float32, zeros as padding, and the shapes, since one channel
 wants a stencil with a halo and many channels want a matrix product. Then a naive kernel, right on odd
-sizes, as the yardstick for everything after: one thread an output, tail guard, one unsigned comparison a
-border.
+sizes, as the yardstick for everything after: one thread an output, tail guard, a test for each tap.
 
 Lanes along filters, not pixels: with pixels {SMALL.C} channels apart a request for x touches
 {per_request(NAIVE.name, "x")} sectors, with filters {per_request(COALESCED.name, "x")}, and w and y lie
@@ -325,15 +324,15 @@ def _follow_ups() -> tuple[FollowUp, ...]:
         ),
         FollowUp(
             "Stride 2. Does anything break?",
-            "Not the naive kernel. Lanes along pixels use half of each sector; lanes along channels do not "
-            "care. A staged patch grows: the block's outputs times the stride, plus the halo. Implicit GEMM "
-            "changes one factor in its index map.",
+            "Not the naive kernel. In NCHW, lanes along pixels use half of each sector; lanes along "
+            "channels do not care. A staged patch grows: the block's outputs times the stride, plus the "
+            "halo. Implicit GEMM changes one factor in its index map.",
         ),
         FollowUp(
             f"Why not {2 * TILE.thread_m} x {2 * TILE.thread_n} sums in a thread?",
             f"These would be {4 * TILE.thread_m * TILE.thread_n} registers for sums alone, and a thread may "
-            f"have {MOST_REGISTERS}: it spills. Long before that too few warps fit. Tensor cores go "
-            "further, as a warp's tile lies across its lanes.",
+            f"have {MOST_REGISTERS}: it spills. Long before that too few warps fit. The tensor cores of "
+            "Blackwell's large GPUs keep their sums in a memory of their own.",
         ),
         FollowUp(
             "How large may the tile in shared memory be?",

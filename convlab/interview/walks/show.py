@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
+from convlab.interview.places import of_heading
 from convlab.interview.walks import (
     backward,
     depthwise,
@@ -55,7 +56,9 @@ def walk_through(name: Annotated[str, partial(check_choice, words=WALKS)]) -> Wa
     ConvError
         If no walk has this name.
     """
-    widget = WalkThrough(WALKS[name]())
+    walk = WALKS[name]()
+    places = [of_heading(*place) for place in walk.read]
+    widget = WalkThrough(walk, [{"words": str(place), "file": place.file} for place in places])
     titles = {point["title"] for point in widget.points}
     widget.rounds = [
         {"ticked": [title for title in one.ticked if title in titles], "seconds": one.seconds}

@@ -8,15 +8,13 @@ from math import ceil
 import numpy as np
 
 from convlab import ConvProblem, figures, networks
-from convlab.benchmark.saved import Measurement
-from convlab.benchmark.saved_runs import CPU, runs
 from convlab.benchmark.summary import by_layer, fastest
 from convlab.cpu.threads import partition
 from convlab.cpu.tile_model import LATENCY, TileBounds
 from convlab.figures.picture import Picture
+from convlab.interview.walks.facts import last_run
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.support.aligned import CACHE_LINE
-from convlab.support.files import data_path
 from convlab.support.units import bytes_text, ratio_2, time_text
 from convlab.widgets import RegisterTile
 
@@ -45,17 +43,11 @@ def tiles_of(problem: ConvProblem) -> tuple[int, int]:
 
 
 @cache
-def _run() -> Measurement:
-    """Return the newest measurement that came with the course."""
-    return max(runs(data_path("measurements"), CPU).values(), key=lambda run: run.header["date"])
-
-
-@cache
-def _gains() -> dict[str, tuple[float, float]]:
-    """Return for each layer of ResNet-18 that run's best time on one thread, and on all of them."""
+def _times() -> dict[str, tuple[float, float]]:
+    """Return for each layer of ResNet-18 the saved run's best time on one thread, and on all of them."""
     rows = [
         row
-        for row in _run().part("layers") + _run().part("threads")
+        for row in last_run().part("layers") + last_run().part("threads")
         if row.ours and row.network == "resnet18"
     ]
     alone, together = (
@@ -63,6 +55,11 @@ def _gains() -> dict[str, tuple[float, float]]:
         for chosen in ([r for r in rows if r.threads == 1], [r for r in rows if r.threads > 1])
     )
     return {layer: (alone[layer], seconds) for layer, seconds in together.items()}
+
+
+def _gains() -> dict[str, float]:
+    """Return how many times as fast all threads were as one, layer by layer."""
+    return {layer: alone / together for layer, (alone, together) in _times().items()}
 
 
 @cache
@@ -111,23 +108,20 @@ def walk() -> Walk:
     )
 
 
+def _owners(col_step: int) -> np.ndarray:
+    """Return the thread of each tile of the late layer, whose filters are cut so many at a time."""
+    M, N, _ = LATE.gemm
+    owners = np.zeros(tiles_of(LATE))
+    for thread, (top, end, left, right) in enumerate(partition(THREADS, M, ROWS, N, col_step), 1):
+        owners[top // ROWS : ceil(end / ROWS), left // COLS : ceil(right / COLS)] = thread
+    return owners
+
+
 def _shares() -> Picture:
     """Draw which thread gets which tile of a late layer, cut along either side."""
+    owners = {"by pixels": _owners(LATE.K), "by filters": _owners(COLS)}
+    cuts = {f"{name}: {one.max():g} of {THREADS} threads": one for name, one in owners.items()}
     down, across = tiles_of(LATE)
-    M, N, _ = LATE.gemm
-    by_rows = partition(THREADS, M, ROWS)[:, :2] // ROWS
-    by_filters = partition(THREADS, M, ROWS, N, COLS)[:, 2:] // COLS
-    rows, filters = np.zeros((down, across)), np.zeros((down, across))
-    for thread, ((top, end), (left, right)) in enumerate(
-        zip(np.resize(by_rows, (THREADS, 2)), by_filters, strict=True), 1
-    ):
-        filters[:, left:right] = thread
-        if thread <= len(by_rows):
-            rows[top:end] = thread
-    cuts = {
-        f"by pixels: {len(by_rows)} of {THREADS} threads": rows,
-        f"by filters: {len(by_filters)} of {THREADS}": filters,
-    }
     return figures.grids(
         cuts,
         title=f"{LATE.P} x {LATE.Q} pixels: only the filters have tiles for {THREADS} threads",
@@ -139,8 +133,7 @@ def _shares() -> Picture:
 
 def _gains_chart() -> Picture:
     """Draw how many times as fast the layers of ResNet-18 became with all cores of the saved run."""
-    gains = {layer: one / many for layer, (one, many) in _gains().items()}
-    threads = _run().header["roofs"]["threads"]
+    gains, threads = _gains(), last_run().header["roofs"]["threads"]
     least, most = (ratio_2(pick(gains.values())) for pick in (min, max))
     return figures.bars(
         gains,
@@ -154,15 +147,15 @@ def _gains_chart() -> Picture:
 
 
 def _whose() -> str:
-    header = _run().header
+    header = last_run().header
     return f"{header['machine']['processor']}, {header['date'][:10]}"
 
 
 def _points() -> tuple[Point, ...]:
     (down, across), (low, wide) = tiles_of(EARLY), tiles_of(LATE)
     M, N, K = EARLY.gemm
-    gains = [one / many for one, many in _gains().values()]
-    roofs, quickest = _run().header["roofs"], min(many for _, many in _gains().values())
+    roofs, gains = last_run().header["roofs"], _gains().values()
+    shortest = min(together for _, together in _times().values())
     return (
         Point(
             "Ask first: one image soon, or many a second? Which shapes, how many cores?",
@@ -242,7 +235,7 @@ def _points() -> tuple[Point, ...]:
             "Small layers: starting threads and the barrier take time, too.",
             f"Saved by the course on {_whose()}: with {roofs['threads']} threads the layers of ResNet-18 "
             f"ran at {min(gains):.2f} to {max(gains):.2f} times the speed of one, the shortest in "
-            f"{time_text(quickest)}. Below some size one thread, or two layers at once.",
+            f"{time_text(shortest)}. Below some size one thread, or two layers at once.",
             "gains",
         ),
         Point(
@@ -267,8 +260,7 @@ def _points() -> tuple[Point, ...]:
 
 def _answers() -> Levels:
     (down, across), (low, wide) = tiles_of(EARLY), tiles_of(LATE)
-    gains = [one / many for one, many in _gains().values()]
-    roofs = _run().header["roofs"]
+    roofs, gains = last_run().header["roofs"], _gains().values()
     return Levels(
         borderline="""I would parallelise the outer loops, over the batch and the output channels, with
 OpenMP or a thread pool. Each thread computes its own output channels, so they do not write to the same
@@ -308,10 +300,10 @@ by filters {percent(busy(wide, THREADS))}. By pixels every thread reads the weig
 right twice over. With many cores I cut both sides. Parts begin at cache lines; on two sockets pages are
 touched first by who uses them; one thread a core.
 
-Limits. Fork and barrier take microseconds, and so does a small layer: on the course's saved run, {_whose()},
-{roofs["threads"]} threads gave {min(gains):.2f} to {max(gains):.2f} times the speed, layer by layer. The
-memory does not grow with cores, so depthwise layers stop early; there I fuse instead. If whole networks
-run, I keep the threads spinning between layers, or run branches side by side.
+Limits. Starting threads and the barrier take time that a small layer does not have: on the course's saved
+run, {_whose()}, {roofs["threads"]} threads gave {min(gains):.2f} to {max(gains):.2f} times the speed,
+layer by layer. The memory does not grow with cores, so depthwise layers stop early; there I fuse instead.
+If whole networks run, I keep the threads spinning between layers, or run branches side by side.
 
 I would test one thread, all, and more threads than tiles, bit for bit, and plot speed over cores against the
 roofs.""",

@@ -19,7 +19,7 @@ from convlab.benchmark import datasheets
 from convlab.cost.layers import cost_of
 from convlab.figures.picture import Picture
 from convlab.interview.units import RATIO
-from convlab.interview.walks.facts import by_name, digits, least_seconds, measured, whose
+from convlab.interview.walks.facts import by_name, digits, least_seconds, least_times, measured, whose
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, time_text
@@ -91,14 +91,17 @@ def walk() -> Walk:
     }
     tiles_ran = f"tiles of 4x4 ran at {speed[early, 'winograd_4x4']} the speed of indirect"
 
-    plain = {p: cost_of(p) for p in (batch, half)}
-    least = {p: least_seconds(gpu, p.dtype, cost.flops, cost.bytes) for p, cost in plain.items()}
-    tiled = {p: TILES[4].cost(p, "gpu") for p in plain}
-    moving = {p: time_text(cost.bytes_moved / gpu.memory) for p, cost in tiled.items()}
+    plain = {p.dtype: cost_of(p) for p in (batch, half)}
+    least = {p.dtype: least_seconds(gpu, p.dtype, p.flops, plain[p.dtype].bytes) for p in (batch, half)}
+    moving = {p.dtype: TILES[4].cost(p, "gpu").bytes_moved / gpu.memory for p in (batch, half)}
+    roofs = {}
+    for dtype in least:
+        roofs |= {f"{dtype}, as it is": least[dtype], f"{dtype}, bytes of 4x4 tiles": moving[dtype]}
+    plain32, tiles32, plain16, tiles16 = map(time_text, roofs.values())
     on_gpu = (
-        f"In float32 an {gpu.name} needs at least {time_text(least[batch])} for {batch.N} pictures, and "
-        f"{moving[batch]} for the bytes of 4x4 tiles that leave V and M in memory. In float16, on tensor "
-        f"cores, it is {time_text(least[half])} and {moving[half]}"
+        f"In float32 an {gpu.name} needs at least {plain32} for {batch.N} pictures, and {tiles32} for the "
+        f"bytes of 4x4 tiles that leave V and M in memory. In float16, on tensor cores, it is {plain16} and "
+        f"{tiles16}"
     )
     return Walk(
         name="winograd",
@@ -108,6 +111,9 @@ def walk() -> Walk:
             "tile": WinogradTile(2, 1, step=0),
             "saved": _savings((thin, early, late)),
             "spectra": Spectra("blur", taps=3, zeros=2),
+            "gpu": least_times(
+                roofs, f"{batch.N} pictures on an {gpu.name}: with tensor cores the bytes of tiles stay"
+            ),
         },
         points=(
             Point(
@@ -168,7 +174,7 @@ def walk() -> Walk:
                 f"output they are {cancel[2]} times its size in 2x2 tiles, {cancel[4]} in 4x4, {cancel[6]} "
                 "in 6x6. Points are chosen for that: small ones, their negatives and inverses.",
                 "tile",
-                {"dimensions": "2", "m": "6", "step": 3},
+                {"m": "6", "step": 4},
             ),
             Point(
                 "Types with few bits allow small tiles only.",
@@ -209,6 +215,7 @@ def walk() -> Walk:
                 "Tensor cores moved the balance.",
                 "They made multiply-adds abundant, and these are what Winograd saves; transforms and bytes "
                 f"stay. {on_gpu}.",
+                "gpu",
             ),
             Point(
                 "So a library measures, and you check.",
@@ -260,10 +267,10 @@ def walk() -> Walk:
                 float64 with a bound that knows the tile, and look at the network's answers, too.
 
                 On GPUs the question has moved. {on_gpu}. A fused kernel, or chunks that stay in L2, spare
-                those bytes; but the plain layer's own bytes take {time_text(plain[half].bytes / gpu.memory)},
-                so there is nothing left to save. I expect Winograd in float32, on phones and CPUs, though
-                oneDNN removed its x64 form. I would time both on the real shapes and batch, with packing
-                counted if weights change.
+                those bytes; but the plain layer's own bytes take
+                {time_text(plain["float16"].bytes / gpu.memory)}, so there is nothing left to save. I expect
+                Winograd in float32, on phones and CPUs, though oneDNN removed its x64 form. I would time both
+                on the real shapes and batch, with packing counted if weights change.
             """),
         ),
         pitfalls=(

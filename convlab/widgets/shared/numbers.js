@@ -2,6 +2,7 @@
 
 /** Python's f"{value:.{decimals}f}": like toFixed, but a value exactly half way goes to the even digit. */
 export function fixed(value, decimals) {
+  if (Math.abs(value) >= 1e21) return String(BigInt(value)) + (decimals ? `.${"0".repeat(decimals)}` : "");
   const halves = value * 2 ** (decimals + 1); // exact; odd only where the value lies exactly half way
   if (Math.abs(halves) % 2 !== 1) return value.toFixed(decimals);
   const below = Math.floor(value * 10 ** decimals);
@@ -21,13 +22,25 @@ function inUnits(value, step, units, smallest) {
   return `${text} ${units.at(-1)}`;
 }
 
+/** Python's f"{value:g}" of what is very small or large: "2.18e-05". */
+function exponential(value) {
+  const [mantissa, power] = value.toExponential().split("e");
+  return `${mantissa}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+}
+
+/** Python's f"{value:g}" of a count that has no prefix. */
+function general(value) {
+  const rounded = Number(value.toPrecision(6));
+  return rounded && Math.abs(rounded) < 1e-4 ? exponential(rounded) : `${rounded}`;
+}
+
 /** Bytes in binary units with three significant digits: "6.89 MiB". */
 export const bytesText = (count) =>
   inUnits(count, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"], (value) => fixed(value, 0));
 
 /** A count in decimal units with three significant digits: "1.81 G". */
 export const countText = (count) =>
-  inUnits(count, 1000, ["", "k", "M", "G", "T"], (value) => `${Number(value.toPrecision(6))}`);
+  inUnits(count, 1000, ["", "k", "M", "G", "T"], general);
 
 /** A duration with three significant digits: "1.23 ms". */
 export const timeText = (seconds) => inUnits(seconds * 1e9, 1000, ["ns", "µs", "ms", "s"], three);
@@ -50,8 +63,10 @@ export function numberText(value, digits = 4) {
   const rounded = Number(value.toPrecision(digits));
   const size = Math.abs(rounded);
   if (size && (size < 1e-4 || size >= 1e15)) {
-    const [mantissa, power] = rounded.toExponential().split("e");
-    return `${mantissa}e${power[0]}${power.slice(1).padStart(2, "0")}`.replace("-", "−").replace("e-", "e−");
+    return exponential(rounded).replaceAll("-", "−");
   }
   return rounded.toLocaleString("en-US", { maximumFractionDigits: 20 }).replace("-", "−");
 }
+
+/** A duration as a stopwatch shows it: "7:05". */
+export const clockText = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
