@@ -70,6 +70,7 @@ def test_a_mock_has_45_minutes_of_all_kinds():
     assert {part.what for part in kinds if part.kind == WALK} == set(WALKS)
 
 
+@sampled(0)
 def test_the_rounds_of_a_mock_are_of_two_exercises():
     for seed in range(30):
         rounds = [int(part.what) for part in draw(seed).parts if part.kind == BUG]
@@ -237,7 +238,7 @@ def test_reports_tell_candidates_apart(hands):
         assert all(" ".join(rule.split()) in said for rule in rating.RULES.values())
 
 
-@sampled(0)  # in a terminal bugs are looked for in the short form, too
+@sampled(0)  # rounds of finding a bug have tests of their own in the short form
 def test_bugs_are_found_in_two_rounds(hands):
     talk = interview.mock(WITH_BUGS)
     talk.next().next()
@@ -295,6 +296,9 @@ def test_what_is_handed_in_is_answered_in_words(hands):
     assert "21:40 of 20:00 minutes, its time is over: finish, and go on" in repr(talk)
     assert f"interview.mock({WITH_CODE}, anew=True)" in repr(talk)
     assert talk.submit(ANSWERS[TASK][2]).good  # and may be finished all the same
+    hands(60)
+    assert not talk.submit(wrong_code(0)).good
+    assert [one.good for one in record.standing(WITH_CODE).of(Part(CODE, TASK)).tries] == [False, True]
     talk.next()
     assert WALKS[draw(WITH_CODE).parts[-1].what]().question in repr(talk)
     assert points(talk)[0].title in talk.submit().code
@@ -350,6 +354,7 @@ def shown(talk):
     return STAGES[now.present.kind](now, now.present).shown()
 
 
+@sampled(0)
 def test_what_is_pressed_in_a_page_counts_and_ends_a_part(hands):
     for anew in False, True:  # the second time the same drills are answered once more
         talk = interview.mock(WITH_CODE, anew=anew).next()
@@ -571,7 +576,6 @@ def test_all_text_of_a_report_is_escaped(hands):
     assert "&lt;script&gt;" in report._repr_html_()
 
 
-@sampled(1)
 def test_a_report_needs_no_course_to_be_shown(hands, monkeypatch):
     from convlab.interview import places
 
@@ -617,6 +621,7 @@ def test_a_mock_in_a_terminal(tmp_path):
     assert "not over yet" in terminal(tmp_path, "--seed", WITH_CODE, "--anew", typed=[]).stdout
 
 
+@sampled(0)
 def test_a_mock_in_a_terminal_that_ends_early_goes_on(tmp_path):
     done = terminal(
         tmp_path, "--seed", WITH_BUGS, typed=["", *drilled(WITH_BUGS), "many", "99", "x", "3", "("]

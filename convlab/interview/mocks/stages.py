@@ -189,9 +189,10 @@ class Code(Stage):
         return self._task
 
     def submit(self, *answer: Any) -> Note:
-        """Try an answer as the task does, and remember what was said."""
+        """Try an answer as the task does; what was said is remembered, up to the first that is right."""
+        ended = self.clock.read().ended
         note = self._task.submit(*answer)
-        if note.good is not None:
+        if note.good is not None and not ended:
             tried(self.now, self.part, note)
         return note
 
