@@ -89,6 +89,18 @@ def test_what_is_not_understood_is_asked_again(tmp_path):
     assert "1 drill: 1 right, 0 wrong." in said
 
 
+def test_who_does_not_say_how_sure_is_left_out_by_calibration(tmp_path):
+    one = drill("flops", 1)
+    done = interview(
+        "--kind", "flops", "--seed", 1, "--count", 1, "--work", tmp_path, typed=f"{one.value!r}\n%\n\n"
+    )
+    said = " ".join(done.stdout.split())
+    assert said.count("That is none of them") == 1
+    assert "1 drill: 1 right, 0 wrong." in said
+    assert "How sure:" not in said
+    assert [event.detail["sure"] for event in kept(tmp_path)] == [None]
+
+
 def test_bytes_that_are_no_text_are_no_answer(tmp_path):
     typed = b"\xff\xfe\n\n"
     done = CliRunner().invoke(app, ["interview", "--count", "1", "--work", str(tmp_path)], input=typed)

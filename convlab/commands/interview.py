@@ -6,12 +6,15 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from convlab.commands.options import Work, number
+from convlab.commands.options import Work, number, print_table
 
 if TYPE_CHECKING:
     from convlab.lessons.progress_file import ProgressFile
@@ -65,6 +68,104 @@ def walk(
         check_choice("NAME", name, WALKS)
     if status := terminal.run(memory_of(work), name):
         raise typer.Exit(status)
+
+
+Anew = Annotated[bool, typer.Option("--anew", help="Once more from the start, with all the time.")]
+
+
+@app.command()
+def code(
+    name: Annotated[
+        str | None, typer.Argument(help="The task, e.g. conv2d_nchw; by default all are listed.")
+    ] = None,
+    anew: Anew = False,
+    work: Work = None,
+) -> None:
+    """Begin a task against the clock, or go on with it; its file is for you to write in."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work) as memory:
+        if name is None:
+            print_table(("task", "time", "how it stands", "next"), terminal.tasks())
+        else:
+            terminal.begin(name, memory.path and memory.path.parent, anew=anew)
+
+
+@app.command()
+def submit(
+    answer: Annotated[str, typer.Argument(metavar="FILE|NAME", help="A file, or the task whose file it is.")],
+    work: Work = None,
+) -> None:
+    """Try an answer on hidden cases, in a process of its own; the exit status is 0 if it is right."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work) as memory:
+        status = terminal.submit(answer, memory.path.parent if memory.path else Path())
+    raise typer.Exit(status)
+
+
+@app.command()
+def pause(work: Work = None) -> None:
+    """Stop the clock of the task that runs."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work):
+        terminal.press("pause")
+
+
+@app.command()
+def resume(work: Work = None) -> None:
+    """Let the clock run again that was stopped last."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work):
+        terminal.press("resume")
+
+
+@app.command()
+def hint(work: Work = None) -> None:
+    """Help on with the task that runs; each hint gives away more."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work):
+        terminal.press("hint")
+
+
+@app.command()
+def give_up(work: Work = None) -> None:
+    """Show the solution of the task that runs."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work):
+        terminal.press("give up")
+
+
+@app.command()
+def bug(
+    seed: Annotated[
+        str | None, typer.Argument(metavar="[SEED]", help="Which round; by default the next.")
+    ] = None,
+    anew: Anew = False,
+    work: Work = None,
+) -> None:
+    """Show a program with one wrong line, and ask which it is and what should stand there."""
+    from convlab.interview.coding import terminal
+
+    with _memory(work):
+        status = terminal.mend(None if seed is None else number("SEED", seed, 0, 10**9), anew=anew)
+    raise typer.Exit(status)
+
+
+@contextmanager
+def _memory(work: Path | None) -> Iterator[ProgressFile]:
+    """Let all be remembered in the learner's folder, and say what stands in the way of that."""
+    from convlab.lessons import progress
+
+    memory = memory_of(work)
+    with progress.kept_in(memory):
+        yield memory
+    if trouble := memory.trouble():
+        print(f"convlab: {trouble}", file=sys.stderr)
 
 
 def memory_of(work: Path | None) -> ProgressFile:

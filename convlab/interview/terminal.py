@@ -90,12 +90,15 @@ def ask(memory: ProgressFile, one: Drill, done: list[Answered]) -> None:
     return _show_steps(one)
 
 
-def _sureness() -> float:
+def _sureness() -> float | None:
+    """Ask how sure the learner is; who does not say it is left out by calibration."""
     from convlab.widgets.guess import SURE  # here: widgets take their time to import
 
-    asked = f"How sure are you that this is right, in percent: {', '.join(SURE[:-1])} or {SURE[-1]}?"
-    say(asked)
+    levels = f"{', '.join(SURE[:-1])} or {SURE[-1]}"
+    say(f"How sure are you that this is right, in percent: {levels}? With an empty line you do not say.")
     for typed in typed_lines("% "):
+        if not typed.strip():
+            return None
         if (sure := typed.strip().removesuffix("%").strip()) in SURE:
             return float(sure)
         say(f"That is none of them: {', '.join(SURE)}.")

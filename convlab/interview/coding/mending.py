@@ -62,7 +62,7 @@ class BugRound(TimedTask):
             Whether the function is right so; the first case that fails, if not.
         """
         check_whole("line", line, 1, len(self._lines))
-        return self._noted(self._judged(int(line), text))
+        return self.noted(self._judged(int(line), text))
 
     def _judged(self, line: int, text: str) -> Note:
         try:
@@ -86,9 +86,9 @@ class BugRound(TimedTask):
         lines = [*self._lines[: line - 1], indent(dedent(text), margin).strip("\n"), *self._lines[line:]]
         return self.exercise.compiled("\n".join(lines) + "\n", f"{self.name}, try {next(_TRIES)}")
 
-    def _shown(self) -> Note:
+    def shown(self) -> Note:
         """Return the lines, numbered, and the clock."""
-        note = super()._shown()
+        note = super().shown()
         note.code = "\n".join(f"{number:>2}  {line}" for number, line in enumerate(self._lines, 1))
         return note
 

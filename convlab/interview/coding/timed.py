@@ -118,7 +118,7 @@ class TimedTask:
     def _solution(self) -> Note:
         return Note(None, "One way to do it", self.exercise.why, code=self.exercise.solved)
 
-    def _shown(self) -> Note:
+    def shown(self) -> Note:
         """Return the task and its clock at this moment."""
         read, after = self.look()
         note = Note(None, f"{self.name}: {self._said(read)}", self.exercise.statement)
@@ -126,16 +126,16 @@ class TimedTask:
         return note
 
     def __repr__(self) -> str:
-        return repr(self._shown())
+        return repr(self.shown())
 
     def _repr_html_(self) -> str:
-        return self._shown()._repr_html_()
+        return self.shown()._repr_html_()
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the clock as it ticks, and in words where nothing does."""
-        return view.bundle(self, self._shown())
+        return view.bundle(self, self.shown())
 
-    def _noted(self, note: Note) -> Note:
+    def noted(self, note: Note) -> Note:
         """Remember a try, stop the clock if it was right, and say with the note what the clock shows."""
         before = self._clock.read()
         if note.good is not None:
@@ -187,7 +187,7 @@ class CodingTask(TimedTask):
         Note
             What `check` says of it; in `aside` what the clock shows. A right answer ends it.
         """
-        return self._noted(judge(self.exercise, answer, self._ways.submit))
+        return self.noted(judge(self.exercise, answer, self._ways.submit))
 
     def hint(self) -> Note:
         """Give the next of three hints: each gives away more than the one before."""
