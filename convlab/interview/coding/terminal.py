@@ -153,7 +153,7 @@ def _ask_until_mended(task: BugRound) -> None:
 
 
 def press(what: str) -> None:
-    """Do with the task that was pressed last what is said: "pause", "resume", "hint" or "give up"."""
+    """Do with the task that was pressed last what is said: "pause", "resume", "hint" or "give-up"."""
     states = {"pause": (RUNS,), "resume": (STOPPED,)}.get(what, (RUNS, STOPPED))
     task = the_task(states=states, coding=what == "hint")
     done: dict[str, Callable[[], Note]] = {"pause": task.pause, "resume": task.resume}
