@@ -108,13 +108,21 @@ def kept(tmp_path_factory):
 
 
 @pytest.fixture
-def hands(tmp_path, monkeypatch):
-    """A folder of a learner's, and a clock to set: returns what moves both hands on, and says the folder."""
-    from convlab.interview.coding import clock
+def memory(tmp_path, monkeypatch):
+    """The memory of a learner's folder, empty."""
     from convlab.lessons import progress
 
     monkeypatch.setenv(progress.NAMED, str(tmp_path))
     progress.here.cache_clear()
+    yield progress.here()
+    progress.here.cache_clear()
+
+
+@pytest.fixture
+def hands(memory, tmp_path, monkeypatch):
+    """A folder of a learner's, and a clock to set: returns what moves both hands on, and says the folder."""
+    from convlab.interview.coding import clock
+
     moment = {"wall": 1e9, "steady": 500.0, "start": "one"}
 
     def move(seconds=0.0, wall=0.0, start=None):
@@ -124,5 +132,4 @@ def hands(tmp_path, monkeypatch):
         return tmp_path
 
     monkeypatch.setattr(clock, "now", lambda: clock.Moment(**moment))
-    yield move
-    progress.here.cache_clear()
+    return move

@@ -1,6 +1,6 @@
 """For `test_drills.py`: drills answered from the words of their questions, by counting one by one.
 
-Nothing of the library is used: what a question does not say cannot be known here.
+`solve` uses nothing of the library: what a question does not say cannot be known there.
 """
 
 import math
@@ -215,3 +215,9 @@ SOLVERS = {
     "halo_rows": halo_rows,
     "wire_bytes": wire_bytes,
 }
+
+
+def plainly(value, one):
+    """Return a value as plain text in the drill's unit."""
+    unit = one.about.unit
+    return unit.text(value) if unit.choices else f"{value!r} %" if unit.name == "percent" else f"{value!r}"

@@ -87,6 +87,13 @@ def test_a_winner_is_the_fastest_that_was_measured():
         assert float(gain.rstrip("×")) == pytest.approx(speedup(rows, (name,), ("im2row",)).mean, rel=0.05)
 
 
+def test_without_a_measurement_nobody_wins(monkeypatch):
+    monkeypatch.setattr(choices, "_run", lambda: None)
+    assert choices.winners().table is None
+    monkeypatch.setattr(choices, "undisturbed", lambda problem, names: ("", {}))
+    assert choices._of_the_fft().endswith("taps on.")
+
+
 def test_a_machine_without_tensor_cores_or_multiprocessors_says_nothing_of_them():
     t4 = datasheets.load("nvidia_t4")
     bare = replace(t4, flops={"float32": 1e12})

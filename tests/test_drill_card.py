@@ -4,6 +4,7 @@ import base64
 import json
 
 import pytest
+from drill_solver import plainly
 from effort import sampled
 
 from convlab import ConvError
@@ -11,21 +12,11 @@ from convlab.interview import KINDS, cards, drill
 from convlab.interview.drill_cards import asked_once
 from convlab.interview.drill_rules import plain, rules
 from convlab.interview.history import OTHERS
-from convlab.lessons import progress
 from convlab.lessons.course import Standing
 from convlab.widgets.shared.javascript import module
 
 NAMES = list(KINDS)
 LARGEST = 300_000  # bytes of a page
-
-
-@pytest.fixture
-def memory(tmp_path, monkeypatch):
-    """The memory of a learner's folder, empty."""
-    monkeypatch.setenv(progress.NAMED, str(tmp_path))
-    progress.here.cache_clear()
-    yield progress.here()
-    progress.here.cache_clear()
 
 
 def opened(sealed):
@@ -35,13 +26,8 @@ def opened(sealed):
 
 def typed(one, text=None, sure=70, seconds=12.5):
     """Return what a page hands in; by default the right answer."""
-    text = plain_answer(one) if text is None else text
+    text = plainly(one.value, one) if text is None else text
     return {"kind": one.kind, "seed": one.seed, "text": text, "sure": sure, "seconds": seconds}
-
-
-def plain_answer(one):
-    unit = one.about.unit
-    return str(one.answer) if unit.choices else f"{one.value!r}{' %' if unit.name == 'percent' else ''}"
 
 
 def laid_out(card):
@@ -57,7 +43,12 @@ def test_an_answer_is_judged_and_kept_here_and_the_next_card_is_drawn(memory):
     assert (event.name, event.detail["seconds"], event.detail["sure"]) == (first.name, 12.5, 90)
     assert card.answered == [
         {
-            **{"kind": first.kind, "seed": first.seed, "text": plain_answer(first), "value": first.value},
+            **{
+                "kind": first.kind,
+                "seed": first.seed,
+                "text": plainly(first.value, first),
+                "value": first.value,
+            },
             **{"right": True, "slip": "", "sure": 90, "seconds": 12.5},
         }
     ]

@@ -8,21 +8,12 @@ import pytest
 
 from convlab.interview import KINDS, answer, drill
 from convlab.interview.history import DAY, OTHERS, WAITS, boxes, keep, next_kind
-from convlab.lessons import progress, progress_file
+from convlab.lessons import progress_file
 from convlab.lessons.course import Standing
 from convlab.lessons.map_of_course import CourseMap
 from convlab.lessons.progress_file import Event, ProgressFile
 
 NAMES = list(KINDS)
-
-
-@pytest.fixture
-def memory(tmp_path, monkeypatch):
-    """The memory of a learner's folder, empty."""
-    monkeypatch.setenv(progress.NAMED, str(tmp_path))
-    progress.here.cache_clear()
-    yield progress.here()
-    progress.here.cache_clear()
 
 
 def events(*answers, start=1e9):

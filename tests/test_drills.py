@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from drill_solver import solve
+from drill_solver import plainly, solve
 from effort import sampled
 
 from convlab import ConvError
@@ -53,12 +53,6 @@ def notations(one):
         written = f"{value:.6f}".replace(".", ",")
         if near(float(f"{value:.6f}"), value, one.tolerance):
             yield written
-
-
-def plainly(value, one):
-    """Return a value as plain text in the drill's unit."""
-    unit = one.about.unit
-    return unit.text(value) if unit.choices else f"{value!r} %" if unit is PERCENT else f"{value!r}"
 
 
 @sampled(len(KINDS))

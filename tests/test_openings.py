@@ -20,7 +20,8 @@ LARGEST = 90 << 10  # bytes of it
 
 def moves(cell):
     """Say if what a cell shows is one of the figures that move."""
-    return cell.source.rpartition("\n")[2].startswith(tuple(f"{name}(" for name in widgets.__all__))
+    names = (*widgets.__all__, "walk_through")
+    return cell.source.rpartition("\n")[2].startswith(tuple(f"{name}(" for name in names))
 
 
 def before_and_picture(nb):

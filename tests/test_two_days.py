@@ -171,7 +171,7 @@ def test_commands_are_those_of_the_terminal():
     assert Item(1, "", door="cards").command == "convlab interview"
     assert Item(1, "", door="find_the_bug", given="3").call == "interview.find_the_bug(3)"
     assert Item(1, "Lunch").command == Item(1, "Lunch").call == ""
-    for command in filter(None, COMMANDS.values()):
+    for command in (COMMANDS["walk_through"], COMMANDS["cheat_sheet"]):
         assert CliRunner().invoke(app, ["interview", command, "--help"]).exit_code == 0
 
 

@@ -637,7 +637,7 @@ def rows() -> dict[str, Call]:
     row("lessons.tutor.solution", name="output_size", named={"name": "exercise"})
     row("interview.coding.begin.begin", name="conv2d_nchw")
     row("interview.coding.begin.find_the_bug", seed=1, right={"seed": {"0"}})
-    row("interview.walks.show.walk_through", name="gpu")
+    row("interview.walks.show.walk_through", name="gpu", at=None)
     row("interview.mocks.talk.mock", seed=1, right={"seed": {"0"}})
     row("interview.coding.timed.give_up", task=Made(lambda: begin("conv2d_nchw")))
     prediction = {

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from convlab import widgets
+from convlab.lessons.length import name_of
 from convlab.support.files import replacing
 from convlab.widgets.shared import still
 from convlab.widgets.shared.live import Live
@@ -97,6 +98,8 @@ def shown_in(notebook: Path) -> list[Live]:
 def is_shown(node: ast.stmt) -> bool:
     """Say if a line shows a widget that does not depend on a measurement of this machine."""
     call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and name_of(call) == "walk_through":  # one that opens with a picture
+        return any(keyword.arg == "at" for keyword in call.keywords)
     if not (
         isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in widgets.__all__
     ):

@@ -92,7 +92,7 @@ class Drawer:
 
     def draw(self) -> dict[str, Any]:
         """Return a fresh drill of the kind that comes next."""
-        kind = next_kind(progress.here().events(), self._kinds)
+        kind = next_kind(progress.memory().events(), self._kinds)
         return plain(drill(kind, secrets.randbelow(MOST_SEED)))
 
     def take(self, typed: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ class Drawer:
         understood = text is None or (verdict and verdict.value is not None and how_sure)
         if not understood or not is_number(seconds) or seconds < 0:
             return None
-        memory = progress.here()
+        memory = progress.memory()
         new = [event for event in answers(memory.events()) if event.detail["number"] > self._after]
         if all(event.name != one.name for event in new):
             keep(memory, one, verdict, sure if verdict else None, seconds)
@@ -128,7 +128,7 @@ class Drawer:
     def tally(self) -> dict[str, list[int]]:
         """Return how many drills were right, and of how many, by how sure the answer was; "" if not said."""
         found: dict[str, list[int]] = {}
-        first = {event.name: event for event in reversed(answers(progress.here().events()))}
+        first = {event.name: event for event in reversed(answers(progress.memory().events()))}
         for event in first.values():
             sure = event.detail.get("sure")
             both = found.setdefault(f"{sure:g}" if is_number(sure) else "", [0, 0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -11,9 +10,9 @@ from convlab.interview.drills import Drill
 from convlab.interview.judge import ALIKE
 from convlab.interview.kind import SLACK, Kind
 from convlab.interview.kinds import KINDS
+from convlab.interview.places import of_cell
 from convlab.interview.sentences import SENTENCES
 from convlab.interview.units import ALL, Unit
-from convlab.lessons.course import chapters
 
 
 def rules(kinds: tuple[str, ...]) -> dict[str, Any]:
@@ -60,17 +59,6 @@ def _unit(unit: Unit) -> dict[str, Any]:
 
 
 def _kind(kind: Kind) -> dict[str, Any]:
-    there = _notebooks()
-    read = [
-        {"notebook": number, "cell": cell, "title": there[number][0], "file": there[number][1]}
-        if number in there
-        else {"notebook": number, "cell": cell, "title": "", "file": ""}
-        for number, cell in kind.read
-    ]
+    places = [of_cell(*read) for read in kind.read]
+    read = [{"words": str(place), "file": place.file} for place in places]
     return {"title": kind.title, "unit": _unit(kind.unit), "read": read}
-
-
-@cache
-def _notebooks() -> dict[str, tuple[str, str]]:
-    """Return the title and the file of each notebook, by its number; none, where the course is not here."""
-    return {chapter.number: (chapter.title, chapter.file) for chapter in chapters()}

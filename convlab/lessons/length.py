@@ -71,7 +71,7 @@ def calls(code: str) -> Iterator[ast.Call]:
 
 def _widgets(code: str) -> Iterator[str]:
     for node in _nodes(code):
-        if isinstance(node, ast.ImportFrom) and node.module == "convlab.widgets":
+        if isinstance(node, ast.ImportFrom) and node.module in ("convlab.widgets", "convlab.interview"):
             yield from (alias.asname or alias.name for alias in node.names)
 
 

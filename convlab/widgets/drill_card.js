@@ -85,8 +85,8 @@ function build(page, model) {
   }
 
   return function draw({ trouble }) {
-    const elsewhere = drill && !drill.answered && desk.has(drill); // in another tab
-    if (wanted || elsewhere) lay(desk.next());
+    const gone = drill && !drill.answered && desk.gone(drill);
+    if (wanted || gone) lay(desk.next());
     const stands = desk.waiting() ? say("waiting") : drill ? "" : say(once ? "all done" : "laid out");
     note.textContent = [stands, trouble].filter(Boolean).join(" ");
     score.replaceChildren(...tally(desk.tally()));
@@ -141,17 +141,13 @@ function verdict(drill, tries) {
 
 /** The steps, a line each, and where the course has it. */
 function arithmetic(drill, known) {
-  const places = RULES.kinds[drill.kind].read.map((place) => html("li", {}, linked(place)));
+  const places = RULES.kinds[drill.kind].read.map(({ words, file }) => html("li", {}, placeLink(file, words)));
   return [
     html("div", { class: "cl-head" }, "The arithmetic"),
     html("ol", { class: "cl-drill-steps" }, drill.steps.map((step) => html("li", {}, step))),
     ...(known ? [] : [html("div", { class: "cl-head" }, "Read again"), html("ul", { class: "cl-drill-places" }, places)]),
   ];
 }
-
-/** Where to read. */
-const linked = ({ notebook, title, cell, file }) =>
-  placeLink(file, say(title ? "place" : "place alone", { notebook, title, cell }));
 
 /** How many were right, and how sure against how right. */
 function tally(found) {

@@ -34,8 +34,6 @@ SENTENCES = {
     "tally": "{right} of {of} right",
     "level": "{sure} % sure: {right} of {of} right",
     "no answer yet": "No card is answered yet.",
-    "place": "notebook {notebook}, {title}: the cell of “{cell}”",
-    "place alone": "notebook {notebook}: the cell of “{cell}”",
     "laid out": "Python lays out the next card.",
     "waiting": "Python has not answered yet: it is busy, or gone. Your answer is kept in this browser. Run "
     "this cell again, and it is handed in.",

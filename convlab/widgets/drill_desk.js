@@ -34,7 +34,7 @@ function tallyOf(answers) {
 
 /**
  * A desk: `next()` is the drill that comes next, or null; `take` hands in { kind, seed, text, sure, seconds } with what
- * was judged; `has` whether a drill was answered already; `tally`, and whether Python is `waiting` to be heard of.
+ * was judged; `gone`, whether a drill is no longer asked; `tally`, and whether Python is `waiting` to be heard of.
  */
 export const deskOf = (page, model) => (model.alone ? browserDesk(page, model) : pythonDesk(page));
 
@@ -61,9 +61,10 @@ function pythonDesk(page) {
   if (left.length) handIn(left);
 
   const answered = (one) => heard(one) || page.state().typed.some((other) => same(one, other));
+  const next = () => (once ? drills : unsealed(page.state().card)).find((one) => !answered(one)) ?? null;
   return {
-    next: () => (once ? drills : unsealed(page.state().card)).find((one) => !answered(one)) ?? null,
-    has: answered,
+    next,
+    gone: (drill) => !same(next() ?? {}, drill), // answered in another tab, or Python has laid out another one since
     take: (typed) => handIn([typed]),
     tally: () => (once ? tallyOf(page.state().answered) : page.state().tally),
     waiting() {
@@ -119,7 +120,7 @@ function browserDesk(page, model) {
   return {
     next,
     take,
-    has: (drill) => Boolean(drill.name) && events().some((one) => one?.name === drill.name),
+    gone: (drill) => Boolean(drill.name) && events().some((one) => one?.name === drill.name),
     tally: () => tallyOf(once ? here() : firstOf(events()).map(({ detail }) => detail)),
     waiting: () => false,
   };

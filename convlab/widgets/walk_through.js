@@ -13,13 +13,17 @@ const LEVELS = [["borderline", "Borderline"], ["hire", "Hire"], ["strong", "Stro
 
 function build(page, memory) {
   if (memory.kept().length) page.set({ rounds: memory.kept() });
+  const answers = answersPanel(page);
   const panels = {
     try: tryPanel(page, {
       keep: (round) => page.set({ rounds: memory.keep(round, page.state().rounds) }),
-      goTo: (point) => page.set({ view: "walk", point }),
+      goTo(point) {
+        page.set({ view: "walk", point });
+        queueMicrotask(panels.walk.focus);
+      },
     }),
-    walk: walkPanel(page),
-    answers: answersPanel(page),
+    walk: walkPanel(page, answers),
+    answers,
     pitfalls: still(pitfalls(page.data("pitfalls"))),
     next: still(whatComes(page.data("follow_ups"), page.data("read"))),
   };
@@ -40,7 +44,7 @@ function build(page, memory) {
 const still = (parts) => ({ node: html("div", { class: "cl-walk-panel" }, parts), draw: () => {} });
 
 /** One point at a time: what to say, and the picture in the state that the point wants. */
-function walkPanel(page) {
+function walkPanel(page, answers) {
   const points = page.data("points");
   const stage = figureStage(page);
   const last = points.length - 1;
@@ -56,7 +60,12 @@ function walkPanel(page) {
     type: "button", class: "cl-walk-dot", "aria-label": `point ${i + 1}: ${title}`, title, ...OWN_KEYS, onclick: page.guard(() => go(i)),
   }, `${i + 1}`));
   const back = button(page, "Back", () => go(page.state().point - 1));
-  const next = button(page, "", () => (page.state().point < last ? go(page.state().point + 1) : page.set({ view: "answers" })), { class: "cl-button cl-walk-main" });
+  const goOn = () => {
+    if (page.state().point < last) return go(page.state().point + 1);
+    page.set({ view: "answers" });
+    queueMicrotask(answers.focus); // the button is out of sight now
+  };
+  const next = button(page, "", goOn, { class: "cl-button cl-walk-main" });
   const words = html("div", { class: "cl-walk-words", "aria-live": "polite" });
   let [applied, before] = [-1, -1];
 
@@ -65,6 +74,10 @@ function walkPanel(page) {
       html("div", { class: "cl-walk-nav", role: "group", "aria-label": "points; the arrow keys move", onkeydown: press },
         back, html("div", { class: "cl-walk-dots" }, dots), next),
       words, stage.node),
+    focus() {
+      dots[page.state().point].focus({ preventScroll: true });
+      dots[0].scrollIntoView({ block: "nearest" }); // where a long list stood before, it may be far above
+    },
     draw({ point, rounds }) {
       const at = clamp(point, 0, last);
       const said = rounds.at(-1)?.ticked;
@@ -95,6 +108,7 @@ function answersPanel(page) {
   const chosen = segments(page, { name: "level", label: "level of the answer", options: LEVELS });
   return {
     node: html("div", { class: "cl-walk-panel" }, chosen, text),
+    focus: () => chosen.querySelector("input:checked").focus(),
     draw: ({ level }) => text.replaceChildren(...prose(page.data("answers")[level])),
   };
 }

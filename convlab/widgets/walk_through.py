@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import traitlets
 
 from convlab.errors import ParameterError
 from convlab.figures.picture import Picture
 from convlab.support.units import plural
+from convlab.widgets.shared import javascript, still
 from convlab.widgets.shared.live import Live
 from convlab.widgets.shared.traits import Choice, Whole
 
@@ -30,6 +31,7 @@ COLOURS = 64  # of a chart
 SENTENCES = {
     "try": "Answer aloud, as you would at a whiteboard, before you look. It may take {minutes} minutes.",
     "made": "{made} of {points} points made",
+    "at": "Point {at} of {points}: {title} {words}",
 }
 
 
@@ -44,6 +46,8 @@ class WalkThrough(Live):
         One of `convlab.interview.WALKS`.
     read : sequence of dict
         Where the course has it: "words", and "file", a notebook's; "" if it is not here.
+    at : int
+        The point of the walk that it opens at, 1 is the first; 0: it opens where one tries alone.
 
     Attributes
     ----------
@@ -64,14 +68,16 @@ class WalkThrough(Live):
     trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
     view, level, point = Choice(VIEWS), Choice(LEVELS, "hire"), Whole(0, MOST_POINTS - 1, 0)
 
-    def __init__(self, walk: Walk, read: Sequence[dict[str, str]] = ()):
+    def __init__(self, walk: Walk, read: Sequence[dict[str, str]] = (), at: int = 0):
         super().__init__(
+            **{"view": "walk" if at else "try", "point": max(at - 1, 0)},
             **{"name": walk.name, "question": walk.question, "minutes": walk.minutes},
             **{"points": [asdict(point) for point in walk.points], "answers": asdict(walk.answers)},
             **{"pitfalls": [asdict(one) for one in walk.pitfalls], "read": list(read)},
             follow_ups=[asdict(one) for one in walk.follow_ups],
-            packed=_packed(walk.figures),
+            packed=(packed := _packed(walk.figures)).text,
         )
+        self._marks = packed.marks
 
     @traitlets.validate("rounds")
     def _check_rounds(self, proposal):
@@ -84,12 +90,21 @@ class WalkThrough(Live):
                 raise ParameterError(f"rounds has {one!r}; expected its seconds, or None")
         return proposal["value"]
 
+    def photographed(self) -> dict[str, Any]:
+        """Return the state, of its figures without their modules' tables, which depend on this machine."""
+        return self.state() | {"packed": self._marks}
+
     def known_by(self) -> dict[str, Any]:
         """Return what tells it from other walks: its name."""
         return {"name": self.name}
 
     def describe(self) -> str:
-        """Return the question, what came of it last, and the points with their words."""
+        """Return the question, and the point that is shown; else what came of it last, and all points."""
+        if self.view == "walk":
+            shown = self.points[min(self.point, len(self.points) - 1)]
+            at, points = 1 + self.points.index(shown), len(self.points)
+            told = self._say("at", at=at, points=points, title=shown["title"], words=shown["words"])
+            return f"{self.question} {told}"
         said = [self.question, self._say("try", minutes=self.minutes)]
         if self.rounds:
             said.append(self._say("made", made=len(self.rounds[-1]["ticked"]), points=len(self.points)) + ".")
@@ -104,22 +119,32 @@ class WalkThrough(Live):
         return f"<p><b>{escape(self.question)}</b> ({plural(self.minutes, 'minute')})</p><ol>{points}</ol>"
 
 
-def _packed(figures: Mapping[str, Live | Picture]) -> str:
+class _Packed(NamedTuple):
+    """Figures as the page unpacks them, and by their names the marks of what they show."""
+
+    text: str
+    marks: dict[str, str]
+
+
+def _packed(figures: Mapping[str, Live | Picture]) -> _Packed:
     """Return figures as the page unpacks them: each kind's module once, each figure's state or its HTML.
 
     None of them is a figure of the notebook, so they have no name there, and no widget of the kernel stays.
     """
-    modules, shown = {}, {}
+    modules, shown, marks = {}, {}, {}
     for name, figure in figures.items():
         if isinstance(figure, Picture):
             shown[name] = {"html": _smaller(figure)._repr_html_()}
+            marks[name] = figure.alt
         else:
             kind = type(figure).__name__
             modules[kind] = figure.module()
             shown[name] = {"kind": kind, "state": figure.state() | {"key": "", "guide": []}}
+            code = javascript.module(f"{figure.file_name()}.js")
+            marks[name] = still.mark_of(code, figure.sentences, figure.state(), "")
             figure.close()
     text = json.dumps({"modules": modules, "figures": shown})
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return _Packed(base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(), marks)
 
 
 @cache

@@ -1,11 +1,13 @@
-"""The cheat sheet in a browser: it prints on one page, and reads well in light, dark and on a telephone."""
+"""The cheat sheet and the two days in a browser: one page of paper; light, dark, and on a telephone."""
 
 from __future__ import annotations
+
+from functools import cache
 
 import pytest
 from browser_tools import barriers
 
-from convlab.interview import cheat_sheet
+from convlab.interview import cheat_sheet, two_days
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +39,19 @@ def test_it_prints_on_one_page_in_dark_ink(scheme, file, watched):
         "one => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]"
     )
     assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(900, "dark"), (400, "light")])
+def test_the_plan_is_read_by_everybody(width, theme, watched):
+    page = watched(width=width).page
+    page.set_content(
+        f'<!DOCTYPE html><html lang="en" data-theme="{theme}"><title>plan</title><main>{plan()}</main></html>'
+    )
+    assert barriers(page, colours=True) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".cl-plan th[scope=row]").first.bounding_box()["height"] < 40  # a time is one line
+
+
+@cache
+def plan():
+    return two_days()._repr_html_()

@@ -83,6 +83,7 @@ def test_it_is_tried_alone_ticked_and_kept(opened):
     assert kept["ticked"] == [point.title for point in points[:3]]
     press(page, points[5].title)
     page.get_by_text(f"6. {points[5].title}").wait_for()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("point 6: ")
     assert page.locator(".cl-walk-said").inner_text() == "Not said yet."
     assert page.locator(".cl-walk-dot.cl-made").count() == 3
 

@@ -124,7 +124,8 @@ def mend(seed: int | None, *, anew: bool) -> int:
     show(task.shown())
     if task.look()[0].ended:
         return 0
-    status = to_the_end(lambda: _ask_until_mended(task))
+    lines = len(task.shown().code.splitlines())
+    status = to_the_end(lambda: mended(task.submit, lines, GIVES_UP) or show(give_up(task)))
     if not task.look()[0].ended:
         say(f"The clock runs on. `{COMMAND} pause` stops it, `{task.call}` goes on.")
     return status
@@ -137,19 +138,20 @@ def _next_seed() -> int:
     return min(there, default=next(seed for seed in count() if f"find_the_bug {seed}" not in begun))
 
 
-def _ask_until_mended(task: BugRound) -> None:
-    lines = len(task.shown().code.splitlines())
+def mended(submit: Callable[[int, str], Note], lines: int, ends: str) -> bool:
+    """Ask which of some lines is wrong, and hand that in; return whether it was, before a word ended it."""
     for typed in typed_lines("line> "):
         word = typed.strip()
-        if word == GIVES_UP:
-            return show(give_up(task))
+        if word == ends:
+            return False
         if word not in map(str, range(1, lines + 1)):
-            say(f"A number from 1 to {lines}, please, or `{GIVES_UP}`.")
+            say(f"A number from 1 to {lines}, please, or `{ends}`.")
             continue
-        note = task.submit(int(word), next(typed_lines("what should stand there> ")).rstrip("\n"))
+        note = submit(int(word), next(typed_lines("what should stand there> ")).rstrip("\n"))
         show(note)
         if note.good:
-            return None
+            return True
+    return False
 
 
 def press(what: str) -> None:
@@ -174,6 +176,16 @@ def show(note: Note) -> None:
         say(note.aside)
 
 
+def check_there(file: Path, expected: str) -> None:
+    """Refuse the name of a file that is not there."""
+    try:
+        there = file.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        there = False
+    if not there:
+        raise ParameterError(f"{str(file)[:200]!r} is no file that is there; expected {expected}")
+
+
 def submit(what: str, folder: Path) -> int:
     """Try an answer that stands in a file, and remember how it went; return the exit status.
 
@@ -188,13 +200,7 @@ def submit(what: str, folder: Path) -> int:
     file = folder / f"{what}.py" if what in TASKS else Path(what)
     if file.stem in TASKS and not Clock(file.stem).read().state:
         raise ParameterError(f"{file.stem} was not begun; expected `{COMMAND} code {file.stem}` first")
-    try:
-        there = file.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        there = False
-    if not there:
-        words = f"{str(file)[:200]!r} is no file that is there"
-        raise ParameterError(f"{words}; expected a Python file, or one of {', '.join(TASKS)}")
+    check_there(file, f"a Python file, or one of {', '.join(TASKS)}")
     task = coding_task(file.stem) if file.stem in TASKS else the_task(coding=True)
     notes: list[Note] = []
     say(f"{file.name}, as an answer to {task.name}:")

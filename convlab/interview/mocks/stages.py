@@ -189,9 +189,21 @@ class Code(Stage):
         return self._task
 
     def submit(self, *answer: Any) -> Note:
-        """Try an answer as the task does, and remember what was said."""
-        note = self._task.submit(*answer)
-        if note.good is not None:
+        """Try an answer as the task does; what was said is remembered, up to the first that is right."""
+        return self._remembered(lambda: self._task.submit(*answer))
+
+    def noted(self, note: Note) -> Note:
+        """Do the same with what was said of an answer elsewhere."""
+        return self._remembered(lambda: self._task.noted(note))
+
+    def asked(self) -> Note:
+        """Return the task in words."""
+        return self._task.shown()
+
+    def _remembered(self, said_of: Callable[[], Note]) -> Note:
+        ended = self.clock.read().ended
+        note = said_of()
+        if note.good is not None and not ended:
             tried(self.now, self.part, note)
         return note
 

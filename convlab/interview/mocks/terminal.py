@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from convlab.errors import ConvError, ParameterError
+from convlab.errors import ParameterError
 from convlab.interview import terminal
+from convlab.interview.coding import outside
+from convlab.interview.coding import terminal as coding
 from convlab.interview.coding.clock import SOLVED
-from convlab.interview.coding.tasks import TASKS
 from convlab.interview.console import say, to_the_end, typed_lines
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
 from convlab.interview.mocks.record import leave, standing
 from convlab.interview.mocks.report import why_not
-from convlab.interview.mocks.stages import STAGES, Stage
+from convlab.interview.mocks.stages import STAGES, Code, Stage
 from convlab.interview.mocks.talk import mock
-from convlab.lessons.note import Note
 from convlab.lessons.progress import kept_in
 from convlab.lessons.progress_file import ProgressFile
 from convlab.support.units import plural
 
+LEAVES = "leave"
 HOW = {
-    CODE: "Write it into a file, with its imports. The file's name hands it in; an empty line leaves.",
-    BUG: "Say which line is wrong, and what should stand there. An empty line leaves.",
+    CODE: f"Write it into a file, with its imports. The file's name hands it in; `{LEAVES}` goes on.",
+    BUG: f"Say which line is wrong, and what should stand there; `{LEAVES}` goes on.",
 }
 
 
@@ -83,47 +83,27 @@ def _drills(stage: Stage, memory: ProgressFile) -> None:
     stage.end(SOLVED)
 
 
-def _code(stage: Stage, memory: ProgressFile) -> None:
-    say(stage.text())
+def _code(stage: Code, memory: ProgressFile) -> None:
+    coding.show(stage.asked())
     for typed in typed_lines("file> "):
-        if not (name := typed.strip()):
+        if (name := typed.strip()) == LEAVES:
             return
+        file = Path(name).expanduser()
         try:
-            answer = _function_in(Path(name).expanduser(), TASKS[stage.part.what].exercise.solution.__name__)
-        except ConvError as error:
+            coding.check_there(file, f"a Python file, or `{LEAVES}`")
+        except ParameterError as error:
             say(str(error))
             continue
-        if _told(stage.submit(answer)):
+        note = stage.noted(outside.tried(stage.part.what, file.resolve()))
+        coding.show(note)
+        if note.good:
             return
 
 
-def _function_in(file: Path, name: str) -> Any:
-    """Return what has a name in a file of Python."""
-    try:
-        made = runpy.run_path(str(file))
-    except OSError as error:
-        raise ParameterError(f"file={str(file)!r}: {error.strerror}; expected a file of Python") from None
-    except (Exception, SystemExit) as error:  # whatever a file does that is not finished
-        raise ParameterError(f"file={str(file)!r} cannot be run: {type(error).__name__}: {error}") from None
-    if name not in made:
-        raise ParameterError(f"file={str(file)!r} has no `{name}`; expected a function of this name")
-    return made[name]
-
-
-def _bug(stage: Stage, memory: ProgressFile) -> None:
-    print(stage.text())  # its lines stand as they are
-    for typed in typed_lines("line> "):
-        if not (number := typed.strip()):
-            return
-        if not number.isdecimal():
-            say("That is no number of a line.")
-            continue
-        text = next(typed_lines("what should stand there> "))
-        try:
-            if _told(stage.submit(int(number), text.rstrip("\n"))):
-                return
-        except ConvError as error:
-            say(str(error))
+def _bug(stage: Code, memory: ProgressFile) -> None:
+    task = stage.asked()
+    coding.show(task)
+    coding.mended(stage.submit, len(task.code.splitlines()), LEAVES)
 
 
 def _board(stage: Stage, memory: ProgressFile) -> None:
@@ -134,16 +114,7 @@ def _board(stage: Stage, memory: ProgressFile) -> None:
     stage.end(SOLVED)
 
 
-def _told(note: Note) -> bool:
-    """Say what a note says, and return whether it was right."""
-    for words in filter(None, (note.title, note.diagnosis)):
-        say(words)
-    if note.body:
-        print(note.body)  # a case, whose columns stand below each other
-    return note.good is True
-
-
-_ASK: dict[str, Callable[[Stage, ProgressFile], None]] = {
+_ASK: dict[str, Callable[[Any, ProgressFile], None]] = {
     WELCOME: _welcome,
     DRILLS: _drills,
     CODE: _code,

@@ -63,21 +63,26 @@ def workspace() -> Block:
 
 
 @cache
-def _run() -> Measurement:
-    """Return the latest saved run on a processor."""
-    return max(runs(data_path("measurements"), CPU).values(), key=lambda run: run.header["date"])
+def _run() -> Measurement | None:
+    """Return the latest saved run on a processor; None if there is none, or none is whole."""
+    found = runs(data_path("measurements"), CPU).values()
+    return max(found, key=lambda run: run.header["date"], default=None)
 
 
 def winners() -> Block:
     """Return which algorithm was the fastest, by kind of layer, where all were measured."""
-    run = _run()
+    title, run = "Which one wins", _run()
+    if run is None:
+        return Block(
+            title, lines=("No measurement is kept here. `convlab bench cpu` measures your machine.",)
+        )
     rows = [row for part in ("layers", "depthwise") for row in run.part(part)]
     kinds: dict[str, list[Row]] = {}
     for row in rows:
         kinds.setdefault(row.kind.partition(", K")[0], []).append(row)
     machine, date = run.header["machine"], run.header["date"][:10]
     return Block(
-        "Which one wins",
+        title,
         Table(
             ("layers", "first", "on", "im2row"),
             [_winner(kind, group) for kind, group in sorted(kinds.items())],
@@ -112,11 +117,11 @@ def _of_the_fft() -> str:
     """Return what the FFT saves in operations, and what that came to."""
     p, taps = usual().problem, _crossover()
     _, took = undisturbed(p, ("fft_tiled", "winograd_4x4"))
+    saved = f"On pictures as A's the FFT takes fewer FLOPs than the definition from {taps} × {taps} taps on"
+    if len(took) < 2:
+        return f"{saved}."
     later = ratio_text(took["fft_tiled"] / took["winograd_4x4"])
-    return (
-        f"On pictures as A's the FFT takes fewer FLOPs than the definition from {taps} × {taps} taps on; yet "
-        f"at {p.R} × {p.S} fft_tiled took {later} the time of winograd_4x4."
-    )
+    return f"{saved}; at {p.R} × {p.S} fft_tiled took {later} the time of winograd_4x4."
 
 
 def products_saved(m: int, p: ConvProblem) -> float:

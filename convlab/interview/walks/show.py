@@ -21,7 +21,7 @@ from convlab.interview.walks import (
 from convlab.interview.walks.walk import Walk
 from convlab.lessons import progress
 from convlab.support.checked import checked
-from convlab.support.checks import check_choice
+from convlab.support.checks import check_choice, check_whole
 from convlab.widgets.walk_through import WalkThrough
 
 # In the order in which one learns it; a walk is made when it is asked for.
@@ -38,13 +38,19 @@ WALKS: dict[str, Callable[[], Walk]] = {
 
 
 @checked
-def walk_through(name: Annotated[str, partial(check_choice, words=WALKS)]) -> WalkThrough:
+def walk_through(
+    name: Annotated[str, partial(check_choice, words=WALKS)],
+    *,
+    at: Annotated[int, partial(check_whole, least=1)] | None = None,
+) -> WalkThrough:
     """Show a question for the whiteboard: try it alone, tick what you said, and walk through it in pictures.
 
     Parameters
     ----------
     name : str
         One of `WALKS`, e.g. "gpu".
+    at : int, optional
+        The point of the walk to open at, 1 is the first; by default it opens where one tries alone.
 
     Returns
     -------
@@ -54,11 +60,13 @@ def walk_through(name: Annotated[str, partial(check_choice, words=WALKS)]) -> Wa
     Raises
     ------
     ConvError
-        If no walk has this name.
+        If no walk has this name, or this one no such point.
     """
     walk = WALKS[name]()
+    if at is not None:
+        check_whole("at", at, least=1, most=len(walk.points))
     places = [of_heading(*place) for place in walk.read]
-    widget = WalkThrough(walk, [{"words": str(place), "file": place.file} for place in places])
+    widget = WalkThrough(walk, [{"words": str(place), "file": place.file} for place in places], at or 0)
     titles = {point["title"] for point in widget.points}
     widget.rounds = [
         {"ticked": [title for title in one.ticked if title in titles], "seconds": one.seconds}

@@ -94,7 +94,7 @@ def walk() -> Walk:
     plain = {p.dtype: cost_of(p) for p in (batch, half)}
     least = {p.dtype: least_seconds(gpu, p.dtype, p.flops, plain[p.dtype].bytes) for p in (batch, half)}
     moving = {p.dtype: TILES[4].cost(p, "gpu").bytes_moved / gpu.memory for p in (batch, half)}
-    roofs = {}
+    roofs: dict[str, float] = {}
     for dtype in least:
         roofs |= {f"{dtype}, as it is": least[dtype], f"{dtype}, bytes of 4x4 tiles": moving[dtype]}
     plain32, tiles32, plain16, tiles16 = map(time_text, roofs.values())
@@ -200,8 +200,9 @@ def walk() -> Walk:
                 "It wants stride 1, no dilation, a real window, and channels to sum over.",
                 f"Stride 2 must be folded (space to depth): {folding(network['conv1'].problem)} fewer "
                 f"products for 7x7, {folding(replace(early, stride=(2, 2)))} for 3x3, with a copy on top. "
-                f"F(2x2, 5x5) saves {fewer(2, 5)} with the points, and the rounding, of F(4x4, 3x3). 1x1 "
-                "has no overlap; a depthwise layer has no sum over channels to spread a transform over.",
+                f"F(2x2, 5x5) saves {fewer(2, 5)} with the points of F(4x4, 3x3): what cancels is "
+                f"{amplification(2, None, 5):.2g} times the output. 1x1 has no overlap; a depthwise layer "
+                "has no sum over channels to spread a transform over.",
             ),
             Point(
                 "FFT is the same idea with better points.",

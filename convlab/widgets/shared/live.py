@@ -124,7 +124,11 @@ class Live(anywidget.AnyWidget):
     def mark(self) -> str:
         """Return the mark that a photograph of the present state has."""
         code = javascript.module(f"{self.file_name()}.js") + javascript.stylesheet()
-        return still.mark_of(code, self.sentences, self.state(), self.words())
+        return still.mark_of(code, self.sentences, self.photographed(), self.words())
+
+    def photographed(self) -> dict[str, Any]:
+        """Return the state that a photograph shows: all of it."""
+        return self.state()
 
     def still(self) -> Picture | None:
         """Return a photograph of the present state, with its words; None if there is none."""

@@ -6,11 +6,12 @@ import re
 
 import pytest
 from browser_tools import barriers
+from drill_solver import plainly
 
 from convlab.interview import KINDS, cards, drill
 from convlab.interview.drill_cards import asked_once
 from convlab.interview.history import OTHERS
-from convlab.lessons import progress
+from convlab.interview.places import of_cell
 from convlab.support.markup import as_script
 from convlab.widgets.shared.javascript import stylesheet
 from convlab.widgets.shared.live import Live
@@ -67,9 +68,7 @@ def bank(names, per_kind=6):
 
 
 def typed(one, wrong=False):
-    unit = one.about.unit
-    value = next(slip.value for slip in one.slips) if wrong else one.value
-    return unit.text(value) if unit.choices else f"{value!r}{' %' if unit.name == 'percent' else ''}"
+    return plainly(one.slips[0].value if wrong else one.value, one)
 
 
 def lock(figure, text, sure=70):
@@ -108,8 +107,7 @@ def test_a_miss_is_named_tried_again_and_then_worked_out(context, tmp_path):
     assert figure.locator(".cl-drill-steps li").all_inner_texts() == list(one.steps)
     link = figure.get_by_role("link").first
     number, cell = one.about.read[0]
-    assert link.inner_text().startswith(f"notebook {number}, ")
-    assert cell in link.inner_text()
+    assert link.inner_text() == str(of_cell(number, cell))
     assert re.fullmatch(rf"{number}_\w+\.html", link.get_attribute("href"))
     assert figure.locator(".cl-drill-tally").inner_text().startswith("0 of 1 right")
     (event,) = kept(figure)
@@ -341,15 +339,6 @@ class Kernel:
         news = {name: getattr(self.card, name) for name in ("card", "answered", "tally", "trouble")}
         for page in self.tabs:
             page.evaluate("(news) => receive(news)", news)
-
-
-@pytest.fixture
-def memory(tmp_path, monkeypatch):
-    """The memory of a learner's folder, empty."""
-    monkeypatch.setenv(progress.NAMED, str(tmp_path / "kept"))
-    progress.here.cache_clear()
-    yield progress.here()
-    progress.here.cache_clear()
 
 
 def laid_out(card):
