@@ -219,6 +219,7 @@ def rows() -> dict[str, Call]:
     from convlab.networks.graph import Node
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
+    from convlab.widgets import TaskClock
 
     names = public()
     found: dict[str, Call] = {}
@@ -652,6 +653,11 @@ def rows() -> dict[str, Call]:
     taken |= {"name": {"'nonsense'"}, "question": {"'nonsense'"}}
     row("lessons.predictions.predict", **prediction, right=taken)
     row("widgets.guess.Guess", **prediction, right=taken | {"name": TEXT})
+    words = {"name": {"'nonsense'"}, "statement": {"'nonsense'"}}
+    words |= dict.fromkeys(("hand_in", "call", "lines"), TEXT) | {"press": CALLED, "minutes": TIMES}
+    row("widgets.task_clock.TaskClock", minutes=30.0, right=words)
+    told = {"used": {"0", "1.5", "10**30"}, "stands": {"''"}, "aside": TEXT}
+    row("widgets.task_clock.TaskClock.tell", TaskClock().tell, used=60.0, stands="running", right=told)
     launch = {"kernel": access_patterns.side_by_side, "grid": 1, "block": 32}
     row(
         "lessons.checks.trial", **launch, arguments=xy(), named={"arguments": "x"}, right={"arguments": TAKEN}

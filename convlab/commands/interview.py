@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,40 +104,23 @@ def submit(
     raise typer.Exit(status)
 
 
-@app.command()
-def pause(work: Work = None) -> None:
-    """Stop the clock of the task that runs."""
-    from convlab.interview.coding import terminal
+def _pressing(what: str) -> Callable[[Path | None], None]:
+    def command(work: Work = None) -> None:
+        from convlab.interview.coding import terminal
 
-    with _memory(work):
-        terminal.press("pause")
+        with _memory(work):
+            terminal.press(what)
 
-
-@app.command()
-def resume(work: Work = None) -> None:
-    """Let the clock run again that was stopped last."""
-    from convlab.interview.coding import terminal
-
-    with _memory(work):
-        terminal.press("resume")
+    return command
 
 
-@app.command()
-def hint(work: Work = None) -> None:
-    """Help on with the task that runs; each hint gives away more."""
-    from convlab.interview.coding import terminal
-
-    with _memory(work):
-        terminal.press("hint")
-
-
-@app.command()
-def give_up(work: Work = None) -> None:
-    """Show the solution of the task that runs."""
-    from convlab.interview.coding import terminal
-
-    with _memory(work):
-        terminal.press("give up")
+for _what, _does in {
+    "pause": "Stop the clock of the task that runs.",
+    "resume": "Let the clock run again that was stopped last.",
+    "hint": "Help on with the task that runs; each hint gives away more.",
+    "give-up": "Show the solution of the task that runs.",
+}.items():
+    app.command(_what, help=_does)(_pressing(_what))
 
 
 @app.command()

@@ -8,8 +8,8 @@ SENTENCES = {
     "paused": "{said}, paused",
     "ended": "{stands} after {time} of {whole} minutes",
 }
-STOPPED = "paused"
-ENDS = ("solved", "given up")  # how a clock may stand that runs no more
+RUNS, STOPPED = "running", "paused"
+ENDS = ("solved", "given up")  # how it may stand for good
 
 
 def clock_text(seconds: float) -> str:

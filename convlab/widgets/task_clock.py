@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import traitlets
 
 from convlab.figures.style import Words
 from convlab.support import clock_words
-from convlab.support.checked import Positive, checked
+from convlab.support.checked import NotNegative, Positive, checked
+from convlab.support.checks import check_choice
 from convlab.widgets.shared.live import Live
 
 PRESSED = ("look", "pause", "resume")  # what a page may ask for
+Stands = Annotated[
+    str, partial(check_choice, words=("", clock_words.RUNS, clock_words.STOPPED, *clock_words.ENDS))
+]
 SENTENCES = {
     **clock_words.SENTENCES,
     "is over": "The time is over.",
@@ -91,9 +97,11 @@ class TaskClock(Live):
 
     def tables(self) -> str:
         """Return how a clock may stand."""
-        return f"const STOPPED = {clock_words.STOPPED!r}, ENDS = {[*clock_words.ENDS]!r};\n"
+        stopped, ends = json.dumps(clock_words.STOPPED), json.dumps(clock_words.ENDS)
+        return f"const STOPPED = {stopped};\nconst ENDS = {ends};\n"
 
-    def tell(self, used: float, stands: str, aside: str = "") -> None:
+    @checked
+    def tell(self, used: NotNegative, stands: Stands, aside: str = "") -> None:
         """Say to all pages what the clock shows now.
 
         Parameters
@@ -101,7 +109,7 @@ class TaskClock(Live):
         used : float
             Seconds that have passed on it.
         stands : str
-            "running", "paused", "solved" or "given up".
+            "running", "paused", "solved" or "given up"; "" where it was never begun.
         aside : str
             What comes next, and what was wrong.
         """

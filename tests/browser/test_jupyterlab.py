@@ -61,6 +61,13 @@ def one_of_each_kind():
             yield from with_figures(path, new)
 
 
+def put(lab, name, *cells) -> None:
+    """Put a notebook of these cells among the learner's."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook.metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # names the kernel
+    nbformat.write(notebook, lab.settings.with_name("work") / name)
+
+
 WRONG_KERNEL = """from convlab.gpu import cuda
 from convlab.lessons import check
 
@@ -73,9 +80,7 @@ check("copy", my_copy)"""
 
 
 def test_a_wrong_kernel_opens_the_microscope_below_the_words(lab, watched):
-    notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
-    notebook.cells = [nbformat.v4.new_code_cell(WRONG_KERNEL)]
-    nbformat.write(notebook, lab.settings.with_name("work") / "wrong_kernel.ipynb")
+    put(lab, "wrong_kernel.ipynb", WRONG_KERNEL)
     one = watched()
     lab.run_all(one.page, "wrong_kernel.ipynb")
     figure = one.page.locator(".jp-OutputArea .cl-microscope")
@@ -123,9 +128,7 @@ CELLS = (
 
 
 def test_a_moved_slider_reaches_python(lab, watched):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    notebook.metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # names the kernel
-    nbformat.write(notebook, lab.settings.with_name("work") / "moved.ipynb")
+    put(lab, "moved.ipynb", *CELLS)
     one = watched()
     lab.run_all(one.page, "moved.ipynb")
     told = one.page.get_by_text("the kernel has step")
@@ -263,9 +266,7 @@ TASK = (
 
 
 def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(lab, watched):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in TASK])
-    notebook.metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # names the kernel
-    nbformat.write(notebook, lab.settings.with_name("work") / "task.ipynb")
+    put(lab, "task.ipynb", *TASK)
     one = watched()
     lab.run_all(one.page, "task.ipynb")
     clocks = one.page.locator(".jp-OutputArea .cl-task")

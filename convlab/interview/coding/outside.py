@@ -34,9 +34,16 @@ def tried(name: str, file: Path, longest: float = LONGEST) -> Note:
         Seconds after which the process is stopped from outside.
     """
     command = [sys.executable, *another_python.module(__name__), name, str(file)]
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        done = subprocess.run(command, **pipes, timeout=longest, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=longest,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         said = f"{file.name} was still at work after {longest:g} s, where Python cannot be stopped."
         return Note(False, "It takes too long, and was stopped.", said)

@@ -20,7 +20,7 @@ from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
 from convlab.support.checks import check_choice
-from convlab.support.clock_words import clock_words
+from convlab.support.clock_words import RUNS, STOPPED, clock_words
 
 COMMAND = "convlab interview"
 BUG = re.compile(r"find_the_bug (\d{1,9})")
@@ -36,16 +36,16 @@ def coding_task(name: str, *, anew: bool = False) -> CodingTask:
         f"on, `{COMMAND} pause` stops the clock."
     )
     then = f"{COMMAND} code {one.then}" if one.then else ""
-    begins = {"call": f"{COMMAND} code {name}", "then": then, "anew": anew, "ways": _ways(hand_in)}
-    return CodingTask(name, one.exercise, one.minutes, **begins)
+    call, ways = f"{COMMAND} code {name}", _ways(hand_in)
+    return CodingTask(name, one.exercise, one.minutes, call=call, then=then, anew=anew, ways=ways)
 
 
 def bug_round(seed: int, *, anew: bool = False) -> BugRound:
     """Begin a round of finding a bug, or go on with it, with what is typed in a terminal."""
     call = f"{COMMAND} bug {{}}".format
     hand_in = f"One line is wrong, or wastes what it need not. `{GIVES_UP}` in place of its number shows it."
-    rest = {"call": call(seed), "then": call(seed + 1), "anew": anew, "ways": _ways(hand_in)}
-    return BugRound(f"find_the_bug {seed}", seed, **rest)
+    name, ways = f"find_the_bug {seed}", _ways(hand_in)
+    return BugRound(name, seed, call=call(seed), then=call(seed + 1), anew=anew, ways=ways)
 
 
 def _ways(hand_in: str) -> Ways:
@@ -63,7 +63,7 @@ def _stands(name: str) -> str:
     return clock_words(read.used, read.state, TASKS[name].minutes) if read.state else "not begun"
 
 
-def the_task(*, states: tuple[str, ...] = ("running", "paused"), coding: bool = False) -> TimedTask:
+def the_task(*, states: tuple[str, ...] = (RUNS, STOPPED), coding: bool = False) -> TimedTask:
     """Return the task that was pressed last, of those that stand so.
 
     Parameters
@@ -159,12 +159,14 @@ def mended(submit: Callable[[int, str], Note], lines: int, ends: str) -> bool:
 
 
 def press(what: str) -> None:
-    """Pause the task that was pressed last, resume it, give the next hint for it, or give it up."""
-    states = {"pause": ("running",), "resume": ("paused",)}.get(what, ("running", "paused"))
+    """Do with the task that was pressed last what is said: "pause", "resume", "hint" or "give-up"."""
+    states = {"pause": (RUNS,), "resume": (STOPPED,)}.get(what, (RUNS, STOPPED))
     task = the_task(states=states, coding=what == "hint")
-    done = {"pause": task.pause, "resume": task.resume, "give up": partial(give_up, task)}
+    done: dict[str, Callable[[], Note]] = {"pause": task.pause, "resume": task.resume}
+    if isinstance(task, CodingTask):
+        done["hint"] = task.hint
     say(f"{task.name}:")
-    show(task.hint() if isinstance(task, CodingTask) and what == "hint" else done[what]())
+    show(done.get(what, partial(give_up, task))())
 
 
 def show(note: Note) -> None:
