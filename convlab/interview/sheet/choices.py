@@ -90,7 +90,8 @@ def winners() -> Block:
         ),
         note=(
             f"One core of {machine['processor']}, {machine['instruction_set']}, measured {date}, one "
-            f"picture. im2row: how many times as long it takes, a geometric mean. {_of_the_fft()}"
+            "picture, kernels of convlab. im2row: how many times as long it takes, a geometric mean. "
+            f"{_of_the_fft()}"
         ),
     )
 

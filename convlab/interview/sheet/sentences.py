@@ -44,8 +44,8 @@ def sentences() -> Block:
             f"“Depthwise does {number_text(thinner.intensity, 3)} FLOP/B, so at full bandwidth {gpu} can "
             f"give {share:.0f} % of its float32 peak. I move fewer bytes: fuse it with its neighbour, or use "
             "shorter numbers.”",
-            f"“Winograd wants stride 1 and {p.R} × {p.S} taps. Tiles of 4 × 4 save "
-            f"{ratio_2(products_saved(4, p))} of the products at {p.P} × {p.Q}, "
+            f"“Winograd wants stride 1 and {p.R} × {p.S} taps. Tiles of 4 × 4 take "
+            f"{ratio_2(products_saved(4, p))} fewer products at {p.P} × {p.Q}, "
             f"{ratio_2(products_saved(4, late))} at {late.P} × {late.Q}, and err "
             f"{ratio_text(error_beside_sum(4))} as much: in float16 I test that first.”",
             "“Occupancy hides waiting; it is no aim. Sums in registers get by with few warps, if each has "
