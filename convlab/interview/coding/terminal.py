@@ -72,10 +72,10 @@ def the_task(*, states: tuple[str, ...] = (RUNS, STOPPED), coding: bool = False)
     coding : bool
         No round of finding a bug.
     """
-    for event in reversed(progress.events(KIND)):
-        bug = BUG.fullmatch(event.name)
-        if Clock(event.name).read().state in states and (event.name in TASKS or (bug and not coding)):
-            return bug_round(int(bug[1])) if bug else coding_task(event.name)
+    for name in dict.fromkeys(event.name for event in reversed(progress.events(KIND))):
+        bug = None if coding else BUG.fullmatch(name)
+        if (bug or name in TASKS) and Clock(name).read().state in states:
+            return bug_round(int(bug[1])) if bug else coding_task(name)
     raise ParameterError(f"no task is {' or '.join(states)}; expected one: {COMMAND} code NAME begins it")
 
 
