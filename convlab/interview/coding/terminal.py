@@ -14,7 +14,8 @@ from convlab.interview.coding import outside
 from convlab.interview.coding.clock import KIND, Clock
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
-from convlab.interview.coding.timed import CodingTask, TimedTask, Ways, give_up
+from convlab.interview.coding.timed import CodingTask, TimedTask, give_up
+from convlab.interview.coding.ways import Ways
 from convlab.interview.console import WIDTH, say, to_the_end, typed_lines
 from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
