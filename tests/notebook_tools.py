@@ -81,6 +81,9 @@ def _complaints_about_markdown(text: str) -> Iterator[str]:
                 yield from _complaints_about_images(part.content)
 
 
+_SHEET = '<article class="cl-sheet'  # a page to print, which is set as one
+
+
 def complaints_about_outputs(nb: NotebookNode) -> Iterator[str]:
     """Yield what is wrong with what a notebook shows after it was run."""
     for cell in nb.cells:
@@ -92,7 +95,8 @@ def complaints_about_outputs(nb: NotebookNode) -> Iterator[str]:
                     yield f"{first_line(cell)} writes to stderr: {output.text.splitlines()[0]}"
                 lines += len(output.text.splitlines())
             page = data.get("text/html", "")
-            lines += page.count("<tr") if page else len(data.get("text/plain", "").splitlines())
+            if _SHEET not in page:
+                lines += page.count("<tr") if page else len(data.get("text/plain", "").splitlines())
             if _WIDGET in data and not page:
                 yield f"{first_line(cell)} shows a widget that leaves no picture on a page without a kernel"
             if not page and any(kind.startswith("image/") for kind in data):

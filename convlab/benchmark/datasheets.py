@@ -127,6 +127,20 @@ def load(name: str) -> Datasheet:
     return read(data_path("machines", f"{name}.toml"))
 
 
+def chip_of(name: str) -> Chip:
+    """Return how the GPU of a datasheet is built.
+
+    Raises
+    ------
+    ParameterError
+        As `load`, or if the datasheet does not say.
+    """
+    chip = load(name).chip
+    if chip is None:
+        raise ParameterError(f"datasheet={name!r} says nothing of its chip; expected one with [chip]")
+    return chip
+
+
 def read(path: Path) -> Datasheet:
     """Read a file; for its form look into any of `data/machines/`.
 

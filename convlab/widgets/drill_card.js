@@ -75,7 +75,7 @@ function build(page, model) {
     below.replaceChildren(over
       ? html("button", { type: "button", class: "cl-button cl-lock", ...OWN_KEYS, onclick: page.guard(() => go()) }, "Next card")
       : html("button", { type: "button", class: "cl-button", ...OWN_KEYS, onclick: page.guard(passOver) }, "Show the arithmetic"));
-    queueMicrotask(() => said.querySelector(".cl-verdict")?.focus({ preventScroll: true }));
+    queueMicrotask(() => [...said.querySelectorAll(".cl-verdict")].at(-1).focus({ preventScroll: true }));
   }
 
   function go() {

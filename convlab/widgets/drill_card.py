@@ -18,7 +18,7 @@ from convlab.support.checked import checked
 from convlab.support.checks import check_filled, check_names, said
 from convlab.widgets.guess import SURE
 from convlab.widgets.shared.live import Live
-from convlab.widgets.shared.traits import Choice, Switch
+from convlab.widgets.shared.traits import Choice
 
 RULES = ("sentences", "reading", "words", "judge", "history", "units", "known", "kinds")
 DRILL = ("kind", "seed", "question", "request", "value", "tolerance", "steps", "slips")
@@ -90,7 +90,7 @@ class DrillCard(Live):
     sentences = SENTENCES
     measured_here = None  # its look is the reader's own: no photograph
 
-    fixed = Switch()
+    fixed = traitlets.Bool().tag(sync=True)
     bank, card = (traitlets.Unicode().tag(sync=True) for _ in range(2))  # drills, sealed
     typed = traitlets.List().tag(sync=True)  # what the page hands in
     answered = traitlets.List().tag(sync=True)

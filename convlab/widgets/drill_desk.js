@@ -46,6 +46,7 @@ function pythonDesk(page) {
   const heard = (one) => page.state().answered.some((other) => same(one, other));
   const { bank, fixed: once } = page.state();
   const drills = unsealed(bank);
+  const mine = [];
   let [asked, timer] = [performance.now(), 0];
   page.onEnd(() => clearTimeout(timer));
 
@@ -65,13 +66,15 @@ function pythonDesk(page) {
   return {
     next,
     gone: (drill) => !same(next() ?? {}, drill), // answered in another tab, or Python has laid out another one since
-    take: (typed) => handIn([typed]),
+    take(typed) {
+      mine.push(typed);
+      handIn([typed]);
+    },
     tally: () => (once ? tallyOf(page.state().answered) : page.state().tally),
     waiting() {
-      const waiting = page.state().typed.some((one) => !heard(one));
       const kept = list(room.kept());
       if (kept.some(heard)) room.keep(kept.filter((one) => !heard(one)));
-      return waiting && performance.now() - asked > PATIENCE;
+      return performance.now() - asked > PATIENCE && mine.some((one) => !heard(one));
     },
   };
 }

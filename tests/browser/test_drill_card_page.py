@@ -409,6 +409,27 @@ def test_what_a_kernel_did_not_hear_is_handed_in_to_the_next(context, tmp_path, 
     assert again.page.evaluate("outbox") == []
 
 
+def test_what_another_version_left_to_hand_in_does_no_harm(context, tmp_path, memory):
+    kernel = Kernel(context, tmp_path, cards())
+    figure = kernel.tab()
+    strange = [3, {"kind": "x"}, {"kind": "flops", "seed": 1, "text": 5, "sure": "x", "seconds": None}]
+    figure.page.evaluate(
+        "(all) => localStorage.setItem('convlab drills, not handed in', JSON.stringify(all))", strange
+    )
+    context.clock.install()
+    figure.page.reload()
+    figure.wait_for()
+    kernel.run()
+    context.clock.fast_forward(5000)
+    lock(figure, typed(laid_out(kernel.card)))
+    kernel.run()
+    figure.get_by_text("1 of 1 right", exact=True).wait_for()
+    assert "Python has not answered yet" not in figure.inner_text()
+    assert [event.name for event in memory.events()] == [
+        f"drill {one['kind']} {one['seed']}" for one in kernel.card.answered
+    ]
+
+
 def test_given_drills_go_on_where_they_were(context, tmp_path, memory):
     given = [drill("flops", 3), drill("output_size", 4), drill("ridge_side", 5)]
     begun = asked_once(given)

@@ -163,7 +163,7 @@ def test_numbers_as_text(javascript):
     counts = [0, 1, 999, 1000, 1023, 1024, 1536, 10_234, 1_048_576, 12.25 * 2**20]
     counts += [rng.randrange(2 ** rng.randint(1, 44)) for _ in range(500)]
     counts += [step**k - 1 for step in (1000, 1024) for k in range(1, 5)]  # they read as the next unit
-    counts += [1023.6, 999.9, 15 * 2**60]
+    counts += [1023.6, 999.9, 15 * 2**60, 2.18e-05, 9.99999e-05, 1.5e-9]
     counts += [n * 2**20 // 8 for n in range(1, 200)]  # values exactly half way between two texts
     for (size, number), count in zip(
         javascript(SlidingWindow(), "[m.bytesText(d), m.countText(d)]", counts), counts, strict=True
@@ -176,7 +176,7 @@ def test_numbers_as_text(javascript):
     ratios = [n / 8 for n in range(1, 1000)] + [
         rng.random() * 10**k for k in range(-3, 4) for _ in range(100)
     ]
-    seconds = [rng.random() * 10**k for k in range(-9, 3) for _ in range(60)]
+    seconds = [rng.random() * 10**k for k in range(-9, 3) for _ in range(60)] + [6.4e20, 1e24]
     assert javascript(SlidingWindow(), "m.timeText(d)", seconds) == [units.time_text(t) for t in seconds]
     assert javascript(SlidingWindow(), "m.ratioText(d)", ratios) == [
         units.ratio_text(value) for value in ratios

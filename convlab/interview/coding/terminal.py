@@ -125,8 +125,12 @@ def mend(seed: int | None, *, anew: bool) -> int:
     show(task.shown())
     if task.look()[0].ended:
         return 0
-    lines = len(task.shown().code.splitlines())
-    status = to_the_end(lambda: mended(task.submit, lines, GIVES_UP) or show(give_up(task)))
+
+    def ask() -> None:
+        if not mended(task.submit, len(task.shown().code.splitlines()), GIVES_UP):
+            show(give_up(task))
+
+    status = to_the_end(ask)
     if not task.look()[0].ended:
         say(f"The clock runs on. `{COMMAND} pause` stops it, `{task.call}` goes on.")
     return status

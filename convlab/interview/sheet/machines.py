@@ -101,9 +101,8 @@ def warp() -> Block:
     threads, registers = 256, 128
     full = MULTIPROCESSORS["sm_90"]
     held = occupancy("sm_90", threads, registers, 0)
-    sheet = datasheets.load("nvidia_h100")
-    chip = sheet.chip
-    flying = sheet.memory * chip.seconds["memory"]
+    chip = datasheets.chip_of("nvidia_h100")
+    flying = datasheets.load("nvidia_h100").memory * chip.seconds["memory"]
     beside, apart, column, padded = map(_strided, (1, SECTOR // WORD, WARP, WARP + 1))
     waits = ", ".join(
         f"{_LEVELS.get(name, name)} {time_text(seconds)}" for name, seconds in chip.seconds.items()

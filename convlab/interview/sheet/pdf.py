@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Any
 
 from convlab.figures.style import LIGHT, ROLES
 from convlab.interview.sheet.setting import HEIGHT, WIDTH, Rule, Setting, font
 
 _INCH = 72  # points
 # TrueType, so that text is text; no second name of a colour: what is grey on the screen must print well.
-_RC = {"pdf.fonttype": 42, "text.parse_math": False, "text.usetex": False, "pdf.compression": 6}
+_RC: dict[Any, Any] = {
+    "pdf.fonttype": 42,
+    "text.parse_math": False,
+    "text.usetex": False,
+    "pdf.compression": 6,
+}
 
 
 def as_pdf(page: Setting, title: str, author: str) -> bytes:

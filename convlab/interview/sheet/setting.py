@@ -108,7 +108,7 @@ def _page(title: str, subtitle: str, blocks: Sequence[Block], size: float) -> Se
     return Setting(tuple(marks), size, bottom)
 
 
-def _end(mark: Mark, x: float) -> dict[str, float]:
+def _end(mark: Mark, x: float) -> dict[str, Any]:
     return {"end": mark.end + x} if isinstance(mark, Rule) else {}
 
 

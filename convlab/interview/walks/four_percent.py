@@ -18,7 +18,7 @@ from convlab.widgets import RooflineExplorer
 ASKED = 4  # percent of the peak, in the question
 GPU, CPU = "nvidia_h200", "amd_epyc_9654"
 SHEET = datasheets.load(GPU)
-L2 = datasheets.load("nvidia_h100").chip.l2  # the H200 is built from the same chip
+L2 = datasheets.chip_of("nvidia_h100").l2  # the H200 is built from the same chip
 
 _MOBILENET, _RESNET = networks.load("mobilenet_v1"), networks.load("resnet18")
 THIN, NEXT = (_MOBILENET[name].problem for name in ("conv_dw_3", "conv_pw_3"))

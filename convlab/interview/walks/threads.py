@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from convlab import ConvProblem, figures, networks
-from convlab.benchmark.summary import by_layer, fastest
+from convlab.benchmark.summary import by_layer
 from convlab.cpu.threads import partition
 from convlab.cpu.tile_model import LATENCY, TileBounds
 from convlab.figures.picture import Picture
@@ -51,7 +51,7 @@ def _times() -> dict[str, tuple[float, float]]:
         if row.ours and row.network == "resnet18"
     ]
     alone, together = (
-        {layer: fastest(group).seconds for (_, layer), group in by_layer(chosen).items()}
+        {layer: min(row.seconds for row in group) for (_, layer), group in by_layer(chosen).items()}
         for chosen in ([r for r in rows if r.threads == 1], [r for r in rows if r.threads > 1])
     )
     return {layer: (alone[layer], seconds) for layer, seconds in together.items()}
