@@ -75,9 +75,10 @@ class Item:
 def readings(events: Sequence[Event], notebooks: Iterable[Chapter], walks: Iterable[Walk]) -> list[Item]:
     """Return what to read: notebooks to which misses lead, those never worked through, others' questions.
 
-    A notebook is worked through if half of what it asks was done.
+    A notebook is worked through if half of what it asks was done. One that asks nothing by `check` and
+    `predict` is no reading: what the interview's own notebook has stands in the plan, piece by piece.
     """
-    notebooks = list(notebooks)
+    notebooks = [chapter for chapter in notebooks if chapter.exercises or chapter.predictions]
     missed, new = _reasons(events, walks)
     standing = _standing(events)
     found: list[tuple[tuple[int, int], Item]] = []
@@ -101,7 +102,7 @@ def readings(events: Sequence[Event], notebooks: Iterable[Chapter], walks: Itera
                     Item(chapter.again, f"{named}: again", ", ".join(reasons), file=chapter.file),
                 )
             )
-        else:
+        elif chapter.questions:
             questions = Item(
                 chapter.questions, f"{named}: its questions, aloud", "worked through", file=chapter.file
             )
