@@ -75,10 +75,9 @@ class Item:
 def readings(events: Sequence[Event], notebooks: Iterable[Chapter], walks: Iterable[Walk]) -> list[Item]:
     """Return what to read: notebooks to which misses lead, those never worked through, others' questions.
 
-    A notebook is worked through if half of what it asks was done. One that asks nothing by `check` and
-    `predict` is no reading: what the interview's own notebook has stands in the plan, piece by piece.
+    A notebook is worked through if half of what it asks was done.
     """
-    notebooks = [chapter for chapter in notebooks if chapter.exercises or chapter.predictions]
+    notebooks = list(notebooks)
     missed, new = _reasons(events, walks)
     standing = _standing(events)
     found: list[tuple[tuple[int, int], Item]] = []
