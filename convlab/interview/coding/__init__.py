@@ -3,7 +3,7 @@
 Read in this order:
 
     clock                   how time is kept, whatever is closed meanwhile
-    timed, view             a task with its clock, and how a page shows it
+    timed, ways, view       a task with its clock, how one goes on with it, and how a page shows it
     tasks/                  the tasks: a file for each
     bug_rounds, mending     which mistakes of the course make a round, and a round
     begin                   how they are begun

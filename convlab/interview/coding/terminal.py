@@ -14,7 +14,8 @@ from convlab.interview.coding import outside
 from convlab.interview.coding.clock import KIND, Clock
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
-from convlab.interview.coding.timed import CodingTask, TimedTask, Ways, give_up
+from convlab.interview.coding.timed import CodingTask, TimedTask, give_up
+from convlab.interview.coding.ways import Ways
 from convlab.interview.console import WIDTH, say, to_the_end, typed_lines
 from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
@@ -72,10 +73,10 @@ def the_task(*, states: tuple[str, ...] = (RUNS, STOPPED), coding: bool = False)
     coding : bool
         No round of finding a bug.
     """
-    for event in reversed(progress.events(KIND)):
-        bug = BUG.fullmatch(event.name)
-        if Clock(event.name).read().state in states and (event.name in TASKS or (bug and not coding)):
-            return bug_round(int(bug[1])) if bug else coding_task(event.name)
+    for name in dict.fromkeys(event.name for event in reversed(progress.events(KIND))):
+        bug = None if coding else BUG.fullmatch(name)
+        if (bug or name in TASKS) and Clock(name).read().state in states:
+            return bug_round(int(bug[1])) if bug else coding_task(name)
     raise ParameterError(f"no task is {' or '.join(states)}; expected one: {COMMAND} code NAME begins it")
 
 

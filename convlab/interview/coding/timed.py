@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from convlab.interview.coding import view
 from convlab.interview.coding.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading
+from convlab.interview.coding.ways import NOTEBOOK, Ways
 from convlab.lessons import progress
 from convlab.lessons.checks import judge
 from convlab.lessons.exercise import Exercise
@@ -16,32 +16,6 @@ from convlab.lessons.note import Note
 from convlab.lessons.tutor import next_hint
 from convlab.support.checked import checked
 from convlab.support.clock_words import clock_words
-
-
-@dataclass(frozen=True)
-class Ways:
-    """What is typed to go on with a task: in a notebook, or elsewhere.
-
-    Attributes
-    ----------
-    pause, resume, give_up : str
-    submit : str
-        With an answer that stands for any.
-    anew : str
-        What stands at the end of the call that begins a task, to begin it once more.
-    hand_in : str
-        How an answer is handed over, in sentences; "" is as each kind of task says it.
-    """
-
-    pause: str = "task.pause()"
-    resume: str = "task.resume()"
-    give_up: str = "interview.give_up(task)"
-    submit: str = "task.submit(my_function)"
-    anew: str = ", anew=True)"
-    hand_in: str = ""
-
-
-NOTEBOOK = Ways()
 
 
 class TimedTask:
