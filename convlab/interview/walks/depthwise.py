@@ -141,8 +141,8 @@ def walk() -> Walk:
                 "Depthwise has little work for each byte.",
                 f"A number of x meets R·S weights, however many channels there are: {intensity[deep]} FLOPs "
                 f"for each byte, where the full layer has {intensity[full]}. On {here.machine}, that lets a "
-                "core do "
-                + ", ".join(f"{share} of its multiply-adds from {name}" for name, share in allowed.items())
+                "core reach, of its peak, "
+                + ", ".join(f"{share} from {name}" for name, share in allowed.items())
                 + ".",
                 "roof",
             ),
