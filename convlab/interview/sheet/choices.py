@@ -56,9 +56,9 @@ def workspace() -> Block:
         ),
         note=(
             f"conv1: {shape_text(layers[1].problem)}; {NOTHING}: not served. T: tiles of the batch. n²: "
-            "pixels of a tile's window. x′: the picture, blocks of 2 × 2 pixels folded into 4·C channels. f, "
-            "f′: numbers of a spectrum, of x and of y. ceil rounds up. NumPy's forms, and of the transforms "
-            "those that keep all; on a CPU, Winograd keeps a block of tiles at a time."
+            "pixels of a tile's window. x′: the picture, blocks of 2 × 2 pixels folded into 4·C channels. "
+            "f, f′: numbers of a spectrum, of x and of y. ceil rounds up. NumPy's forms, and of the "
+            "transforms those that keep all; on a CPU, Winograd keeps a block of tiles at a time."
         ),
     )
 
