@@ -211,3 +211,14 @@ def test_a_drill_that_was_passed_over_comes_again_and_is_no_guess(memory):
     keep(memory, drill("flops", 1), None, None, 3.0)
     assert boxes(memory.events())["flops"].missed
     assert Standing(memory.events()).guesses == {}
+
+
+def test_who_misses_all_sees_all_kinds_soon(memory):
+    """Between two kinds that come again there is a new one; none is put off by what is missed for ever."""
+    kept, asked = ProgressFile(memory.path), []
+    for seed in range(2 * len(KINDS)):
+        kind = next_kind(kept.events())
+        keep(kept, drill(kind, seed), None, None)
+        asked.append(kind)
+    assert set(asked) == set(KINDS)
+    assert asked[:6] == [*NAMES[:4], NAMES[0], NAMES[4]]

@@ -23,6 +23,7 @@ from convlab.interview.mocks.draw import (
     CODE,
     DRILLS,
     MANY,
+    MINUTES,
     ROUNDS,
     WALK,
     WELCOME,
@@ -63,7 +64,7 @@ def test_a_mock_has_45_minutes_of_all_kinds():
         assert len({kind for kind, _ in drawn.asked}) == len(drawn.asked) == MANY
         order = [part.kind for part in drawn.parts]
         assert order in ([WELCOME, DRILLS, CODE, WALK], [WELCOME, DRILLS, *[BUG] * ROUNDS, WALK])
-        assert drawn.parts[-1].what in WALKS
+        assert WALKS[drawn.parts[-1].what]().minutes <= MINUTES[WALK]
         assert all(fits(part.what) for part in drawn.parts if part.kind == CODE)
         kinds |= {part for part in drawn.parts if part.kind != BUG}
     assert {part.what for part in kinds if part.kind == CODE} == {name for name in TASKS if fits(name)}
@@ -462,6 +463,15 @@ def answered(right, sure=50):
     return Answered(drill("flops", 1), record.Judged(1.0, "", Note(right, "")), sure, 1.0)
 
 
+ESSENTIAL = [point.title for point in WALKS["gpu"]().points if point.must]
+
+
+def said(made, essential):
+    """Return a round of "gpu" with so many of 10 points, those first that no strong answer lacks."""
+    ticked = [*essential, *("another",) * made][:made]
+    return walks.Round("gpu", tuple(ticked), 10, None, 1, 0.0)
+
+
 def tries(count, solved=True):
     return tuple(record.Try(solved and n == count - 1, "", "", "", 0.0) for n in range(count))
 
@@ -482,9 +492,11 @@ def tries(count, solved=True):
         (came(Part(CODE, TASK), 60, "given up"), NO),
         (came(Part(WALK, "gpu"), 60), NO),
         *(
-            (came(Part(WALK, "gpu"), used, said=walks.Round("gpu", ("a",) * n, 10, None, 1, 0.0)), level)
+            (came(Part(WALK, "gpu"), used, said=said(n, ESSENTIAL)), level)
             for n, used, level in ((8, 720, 3), (7, 9, 2), (6, 9, 2), (5, 9, 1), (3, 9, 0), (8, 721, 2))
         ),
+        (came(Part(WALK, "gpu"), 60, said=said(10, ESSENTIAL[1:])), HIRE),
+        (came(Part(WALK, "gpu"), 60, said=said(5, ())), BORDERLINE),
     ],
 )
 def test_the_rule_of_a_part(one, level):

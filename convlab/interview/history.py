@@ -4,7 +4,8 @@ An answer is an event "guess" in the learner's file, with how sure they were: so
 are learned as with cards in Leitner's five boxes:
 
     right     the kind goes up a box, if its time had come; else it goes on waiting
-    wrong     it goes back to box 1, and comes again after three other answers
+    wrong     it goes back to box 1, and comes again after three other answers; between two that come again
+              there is one that was due or new, as long as there are any
     boxes     wait 0, 1, 3, 7 and 21 days
 
 Answers are numbered, and it is by their numbers that they are put in order: a clock may be set back. A time
@@ -49,6 +50,8 @@ class Box:
         From when on it waits, in seconds since 1970.
     number : int
         How many answers were given up to its last one, of any kind.
+    times : int
+        How many of them were to this kind.
     """
 
     kind: str
@@ -56,6 +59,7 @@ class Box:
     missed: bool
     time: float
     number: int
+    times: int = 1
 
     def due(self, now: float) -> float:
         """Return how many seconds ago its time came; below 0 if it is still to come."""
@@ -126,13 +130,13 @@ def boxes(events: Iterable[Event]) -> dict[str, Box]:
         first.setdefault(event.name, event)
     for event in first.values():
         kind, right = event.detail["drill"], event.detail["right"]
-        before = found.get(kind) or Box(kind, 1, False, event.time, 0)
-        number = int(event.detail["number"])
+        before = found.get(kind) or Box(kind, 1, False, event.time, 0, 0)
+        number, times = int(event.detail["number"]), before.times + 1
         if right and before.due(event.time) < 0:  # too early to tell: the days go on
-            found[kind] = replace(before, number=number)
+            found[kind] = replace(before, number=number, times=times)
         else:
             level = min(before.level + 1, len(WAITS)) if right else 1
-            found[kind] = Box(kind, level, not right, event.time, number)
+            found[kind] = Box(kind, level, not right, event.time, number, times)
     return found
 
 
@@ -155,8 +159,9 @@ def _is_answer(detail: Mapping[str, Any]) -> bool:
 def next_kind(events: Iterable[Event], kinds: Mapping[str, Kind] = KINDS, now: float | None = None) -> str:
     """Return the kind that comes next.
 
-    First what was missed, once three others were answered; then what is due, the longest first; then what was
-    never asked, in the order of the course; and if nothing else is left, what is due soonest.
+    First what was missed, once three others were answered, but not twice in a row; then what is due, longest
+    first; then what was never asked, in the order of the course; and if nothing else is left, what was
+    missed, or is due soonest.
 
     Parameters
     ----------
@@ -170,11 +175,15 @@ def next_kind(events: Iterable[Event], kinds: Mapping[str, Kind] = KINDS, now: f
     known = boxes(events)
     last = max((box.number for box in known.values()), default=0)
     asked = [known[kind] for kind in kinds if kind in known]
-    if missed := [box for box in asked if box.missed and last - box.number >= OTHERS]:
+    came_again = any(box.number == last and box.times > 1 for box in asked)
+    missed = [box for box in asked if box.missed and last - box.number >= OTHERS]
+    if missed and not came_again:
         return min(missed, key=lambda box: box.number).kind
     if due := [box for box in asked if not box.missed and box.due(now) >= 0]:
         return max(due, key=lambda box: box.due(now)).kind
     if new := [kind for kind in kinds if kind not in known]:
         return new[0]
+    if missed:
+        return min(missed, key=lambda box: box.number).kind
     others = [box for box in asked if box.number < last] or asked
     return max(others, key=lambda box: (box.missed, box.due(now))).kind

@@ -28,10 +28,11 @@ export function firstOf(events) {
 function boxesOf(events) {
   const found = new Map();
   for (const { time, detail: { drill: kind, right, number } } of firstOf(events)) {
-    const before = found.get(kind) ?? { kind, level: 1, missed: false, time, number: 0 };
+    const before = found.get(kind) ?? { kind, level: 1, missed: false, time, number: 0, times: 0 };
     const early = right && due(before, time) < 0; // too early to tell: the days go on
     const level = right ? Math.min(before.level + 1, RULES.history.WAITS.length) : 1;
-    found.set(kind, early ? { ...before, number: Math.trunc(number) } : { kind, level, missed: !right, time, number: Math.trunc(number) });
+    const counted = { number: Math.trunc(number), times: before.times + 1 };
+    found.set(kind, early ? { ...before, ...counted } : { kind, level, missed: !right, time, ...counted });
   }
   return found;
 }
@@ -45,11 +46,13 @@ export function nextKind(events, kinds, now) {
   const last = Math.max(0, ...[...known.values()].map((box) => box.number));
   const asked = kinds.filter((kind) => known.has(kind)).map((kind) => known.get(kind));
   const missed = asked.filter((box) => box.missed && last - box.number >= RULES.history.OTHERS);
-  if (missed.length) return leastBy(missed, (box) => box.number).kind;
+  const cameAgain = asked.some((box) => box.number === last && box.times > 1);
+  if (missed.length && !cameAgain) return leastBy(missed, (box) => box.number).kind;
   const ready = asked.filter((box) => !box.missed && due(box, now) >= 0);
   if (ready.length) return leastBy(ready, (box) => -due(box, now)).kind;
   const fresh = kinds.find((kind) => !known.has(kind));
   if (fresh) return fresh;
+  if (missed.length) return leastBy(missed, (box) => box.number).kind;
   const others = asked.filter((box) => box.number < last);
   const rest = others.length ? others : asked;
   const again = rest.filter((box) => box.missed);

@@ -93,6 +93,7 @@ function walkPanel(page, answers) {
       words.replaceChildren(
         html("div", { class: "cl-walk-title" }, `${at + 1}. `, marked(points[at].title)),
         ...prose(points[at].words),
+        ...(points[at].must ? [html("p", { class: "cl-note" }, "Without this no answer is a strong one.")] : []),
         ...(said ? [html("div", { class: "cl-walk-said" }, made(at) ? "✓ You said this." : "Not said yet.")] : []));
       const shows = points.findLastIndex(({ figure }, i) => i <= at && figure); // "" leaves what is there
       stage.node.hidden = shows < 0;

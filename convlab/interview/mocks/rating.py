@@ -32,7 +32,8 @@ RULES = {
     f"{LEVELS[HIRE]}. Solved later, or with more tries: {LEVELS[BORDERLINE]}. Not solved: {LEVELS[NO]}. "
     f"Of {ROUNDS} rounds of finding a bug each is judged so, and their mean counts, rounded down.",
     WALK: f"How many of the points were made ({_limits(POINTS, ' %')}). You tick them yourself: nobody heard "
-    "you. Over the minutes: one level lower.",
+    f"you. Without one that no strong answer lacks: {LEVELS[HIRE]} at most. Over the minutes: one level "
+    "lower.",
     "": "The middle one of drills, code and whiteboard, and at most one level above the weakest. What is "
     f"passed over counts as {LEVELS[NO]}.",
 }
@@ -79,11 +80,18 @@ def _code(came: Came) -> Rating:
 
 
 def _walk(came: Came) -> Rating:
+    from convlab.interview.walks.show import WALKS  # here: walk-throughs have pictures, which take their time
+
     if came.said is None:
         return Rating(NO, "Passed over: nothing was ticked.")
     made = len(came.said.ticked)
     said = f"{made} of {came.said.points} points {_time(came)}, ticked by yourself."
-    return _late(came, _level(100 * made / max(came.said.points, 1), POINTS), said)
+    level = _level(100 * made / max(came.said.points, 1), POINTS)
+    must = [point.title for point in WALKS[came.part.what]().points if point.must]
+    if missing := [title for title in must if title not in came.said.ticked]:
+        said += f" What no strong answer lacks, and this one did: {' '.join(missing)}"
+        level = min(level, HIRE)
+    return _late(came, level, said)
 
 
 def _level(value: float, limits: dict[int, int]) -> int:

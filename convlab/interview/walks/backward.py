@@ -97,6 +97,7 @@ def walk() -> Walk:
                 "dy, *bgrad* sums dy. The figure runs dgrad: what it calls x is dy here, and its y is dx.",
                 "window",
                 {"step": 0},
+                must=True,
             ),
             Point(
                 "A convolution is linear in x and in w: each gradient is a transpose.",
@@ -135,6 +136,7 @@ def walk() -> Walk:
                 f"{count_text(strided.macs)}; {useless} of them are for nothing.",
                 "window",
                 {"view": "zeros", "step": 31},
+                must=True,
             ),
             Point(
                 "Sub-filters leave the zeros out.",
@@ -159,6 +161,7 @@ def walk() -> Walk:
                 f"{M:,} products each, the matrix of rows never stored. Nothing is packed, as both operands "
                 "are new each time.",
                 "sums",
+                must=True,
             ),
             Point(
                 "So wgrad is parallel along the sum: split-K.",

@@ -129,6 +129,7 @@ def walk() -> Walk:
                 f"{RATIO.text(saving)}; x and y stay, and a picture between the halves is added: for one "
                 f"picture {bytes_text(halves[full].bytes)} in full, {bytes_text(pair.bytes)} in halves, "
                 f"with {bytes_text(full.w_bytes)} and {bytes_text(deep.w_bytes + point.w_bytes)} of weights.",
+                must=True,
             ),
             Point(
                 "Look at the halves apart: pointwise is a matrix product.",
@@ -145,6 +146,7 @@ def walk() -> Walk:
                 + ", ".join(f"{share} from {name}" for name, share in allowed.items())
                 + ".",
                 "roof",
+                must=True,
             ),
             Point(
                 "On a GPU the ridge is further right, so it is bytes that count.",
@@ -209,6 +211,7 @@ def walk() -> Walk:
                 f"shared memory. That spares {spared} of the pair's bytes: {time_text(one)} at least, in "
                 f"place of {time_text(least[deep] + least[point])}. Fold batch norm, add ReLU on the way, "
                 "use smaller types.",
+                must=True,
             ),
         ),
         answers=Levels(

@@ -153,6 +153,7 @@ def _points() -> tuple[Point, ...]:
             "bandwidth is used up and the arithmetic is not, so the point lies on the slope, left of the "
             "ridge.",
             "roofline",
+            must=True,
         ),
         Point(
             "Turn the share into FLOPs a byte: share times ridge.",
@@ -160,6 +161,7 @@ def _points() -> tuple[Point, ...]:
             f"for float32 and at {ridge('float16'):.0f} for float16 on tensor cores. So 4 % means "
             f"{ASKS['float32']:.2f}, or {ASKS['float16']:.1f}.",
             "intensities",
+            must=True,
         ),
         Point(
             "Ask which peak: is it one that this kernel can reach?",
@@ -207,6 +209,7 @@ def _points() -> tuple[Point, ...]:
             f"{bytes_text(FUSED)} instead of {bytes_text(APART)}, for the map between them stays in "
             "registers or shared memory.",
             "fused",
+            must=True,
         ),
         Point(
             "Second: fewer bytes a number.",

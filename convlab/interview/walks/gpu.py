@@ -90,6 +90,7 @@ def walk() -> Walk:
             "filter copies nothing twice.",
             "matrix",
             {"step": windows - 1, "copies": True},
+            must=True,
         ),
         Point(
             "With the batch that decides what fits.",
@@ -104,6 +105,7 @@ def walk() -> Walk:
             "loads that from the image itself.",
             "tiles",
             {"step": 0},
+            must=True,
         ),
         Point(
             "Index arithmetic says which pixel stands in cell (m, k).",
@@ -119,6 +121,7 @@ def walk() -> Walk:
             "So blocks need not talk to each other.",
             "tiles",
             {"step": 2, "block_m": 10},
+            must=True,
         ),
         Point(
             "Each piece goes to shared memory, once for all threads of the block.",

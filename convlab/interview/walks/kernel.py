@@ -75,7 +75,7 @@ def walk() -> Walk:
     return Walk(
         name="kernel",
         question="Write a CUDA kernel for a 2-D convolution with padding. Now make it fast.",
-        minutes=15,
+        minutes=12,
         figures={
             "lanes": WarpMicroscope(_traces()),
             "halo": _halo(),
@@ -164,6 +164,7 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
             "padded copy. In the picture lane 0 has nothing to do: its tap lies on padding.",
             "lanes",
             shown[NAIVE.name],
+            must=True,
         ),
         Point(
             "Ask which index is innermost: neighbouring lanes, neighbouring addresses.",
@@ -172,6 +173,7 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
             f"store of y {per_request(NAIVE.name, 'y', 'st')}.",
             "lanes",
             shown[NAIVE.name] | {"access": 2, "step": 0},
+            must=True,
         ),
         Point(
             "Let lanes be filters: one pixel serves the warp, weights lie side by side.",
@@ -188,6 +190,7 @@ def _points(shown: dict[str, dict[str, int]]) -> tuple[Point, ...]:
             "want the same pixel.",
             "tiles",
             _state(Tiling(16, 16, 16, 1, 1, 1)),
+            must=True,
         ),
         Point(
             "One channel: stage a patch with its halo in shared memory.",

@@ -107,6 +107,7 @@ def _points() -> tuple[Point, ...]:
             "instead.",
             "windows",
             {"copies": True, "step": 19},
+            must=True,
         ),
         Point(
             "Exactly: R·S·P·Q over H·W. The channels cancel, the layout does not matter.",
@@ -162,6 +163,7 @@ def _points() -> tuple[Point, ...]:
             f"the input. On a GPU a block of {TILE.block_m} x {TILE.block_n} outputs keeps "
             f"{bytes_text(TILE.shared_bytes)} in shared memory, whatever the picture.",
             "blocks",
+            must=True,
         ),
         Point(
             "The map's divisions can be done beforehand: row starts, steps, masks.",

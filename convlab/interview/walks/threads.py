@@ -176,6 +176,7 @@ def _points() -> tuple[Point, ...]:
             "no locks, no atomics, no reduction; one barrier at the end.",
             "tile",
             {"step": 5},
+            must=True,
         ),
         Point(
             "Make one core fast first: threads multiply what it does.",
@@ -183,6 +184,7 @@ def _points() -> tuple[Point, ...]:
             f"{IN_TURN} of the peak of a core that begins two multiply-adds a cycle, even on vectors.",
             "tile",
             {"rows": ALONE.rows, "vectors": ALONE.vectors},
+            must=True,
         ),
         Point(
             "A tile of sums in registers, as large as the registers allow.",

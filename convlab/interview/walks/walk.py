@@ -24,12 +24,15 @@ class Point:
         Which of the walk's figures shows it; "" leaves the one that is there, as it is.
     state : mapping
         What of that figure is set, by its traits; all else is as the figure opens.
+    must : bool
+        Whether no answer is a strong one without it.
     """
 
     title: str
     words: str
     figure: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
+    must: bool = False
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,7 @@ def walk() -> Walk:
                 "side by side, their windows overlap by two pixels.",
                 "tile",
                 {"dimensions": "2", "step": 4},
+                must=True,
             ),
             Point(
                 "Over channels it becomes (m + 2)² matrix products.",
@@ -176,6 +177,7 @@ def walk() -> Walk:
                 "in 6x6. Points are chosen for that: small ones, their negatives and inverses.",
                 "tile",
                 {"m": "6", "step": 4},
+                must=True,
             ),
             Point(
                 "Types with few bits allow small tiles only.",
@@ -206,6 +208,7 @@ def walk() -> Walk:
                 f"a copy on top. F(2x2, 5x5) saves {fewer(2, 5)} with the points of F(4x4, 3x3): what "
                 f"cancels is {amplification(2, None, 5):.2g} times the output. 1x1 has no overlap; a "
                 "depthwise layer has no sum over channels to spread a transform over.",
+                must=True,
             ),
             Point(
                 "FFT is the same idea with better points.",
