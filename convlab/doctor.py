@@ -170,10 +170,13 @@ def _library(name: str) -> Finding:
     there = version(name)
     if there:
         return Finding(name, False, there, ADDS[name])
-    extra = next(
-        extra for extra, lines in declared().items() if any(Requirement(line).name == name for line in lines)
-    )
-    return Finding(name, False, None, ADDS[name], install_extra(extra))
+    holding = {
+        extra: len(lines)
+        for extra, lines in declared().items()
+        if any(Requirement(line).name == name for line in lines)
+    }
+    smallest = min(holding, key=holding.__getitem__)  # PyTorch is among the rivals, too
+    return Finding(name, False, None, ADDS[name], install_extra(smallest))
 
 
 # -- what compiles kernels for NVIDIA GPUs, reads their code, and runs them --------------------------------

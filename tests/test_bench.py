@@ -17,7 +17,7 @@ from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.auto import disturbance, roofs
 from convlab.auto.ranking import predicted
 from convlab.auto.timing import Timing, check_output, material, take_turns
-from convlab.benchmark import baselines, bench, dukhan_2019, layers, saved, suite
+from convlab.benchmark import baselines, bench, dukhan_2019, layers, network_comparison, saved, suite
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
@@ -53,6 +53,7 @@ def tiny(monkeypatch):
         "whole_networks": [PICTURE],
     }.items():
         monkeypatch.setattr(layers, name, lambda group=group: group)
+    monkeypatch.setattr(network_comparison, "OURS", ("auto",))
     for efforts in (suite.FULL, suite.QUICK):
         for part in efforts:
             monkeypatch.setitem(efforts, part, BRIEF)

@@ -387,6 +387,7 @@ def test_missing_library_comes_with_the_command_that_installs_it(monkeypatch):
     findings = {finding.name: finding for finding in doctor.examine().findings}
     words = shlex.split(findings["torch"].command)
     assert words[-2:] == ["-e", ".[torch]"]
+    assert shlex.split(findings["openvino"].command)[-1] == ".[rivals]"
     assert Path(words[0]).absolute() == Path(sys.executable) or words[0] == "uv"
     monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
     assert doctor.install_extra("test") == "python3 lab.py setup --test"

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from effort import sampled
 from PIL import Image
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
@@ -80,6 +81,7 @@ def test_shapes_of_feature_maps_are_those_of_the_papers():
 
 # ResNet-18's 11 million weights are packed for some algorithms only; the other network tries them all.
 RUNS = [("resnet18", algorithm) for algorithm in ("auto", "indirect", "winograd_4x4")]
+RUNS += [("mobilenet_v1", "auto")]
 RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
 
 
@@ -98,6 +100,7 @@ def test_every_algorithm_gives_the_same_features(name, algorithm):
     assert all(name in repr(ready) for name in ready.replaced)
 
 
+@sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tolerance_sees_a_mistake_in_any_layer(name):
     model, reference, limit = small(name)

@@ -139,14 +139,18 @@ def row(network, problem, candidate, seconds, count=1, part="layers"):
     return Row(part, network, str(problem.R), count, problem, candidate, ours, 1, 9, timing)
 
 
-def test_whole_networks_are_told_where_pytorch_ran_them():
+def test_whole_networks_are_told_where_others_ran_them():
     photo = convlab.ConvProblem(1, 224, 224, 3, 3, 1, 1)
     ours = [row(name, photo, "auto", 0.01, part="stacks") for name in ("resnet18", "squeezenet1_0")]
-    theirs = row("squeezenet1_0", photo, "torch channels_last", 0.025, part="stacks")
-    assert whole_networks(Measurement({}, ours)) == []
-    empty, line = whole_networks(Measurement({}, [*ours, theirs]))
-    assert empty == ""
-    assert line.endswith("last: SqueezeNet 1.0 10.0 ms, PyTorch 25.0 ms (**2.50×**).")
+    theirs = [row("squeezenet1_0", photo, "torch channels_last", 0.025, part="stacks")]
+    theirs += [row(one.network, photo, "OpenVINO", 0.009, part="stacks") for one in ours]
+    assert whole_networks(Measurement({}, ours)) == whole_networks(Measurement({}, theirs)) == []
+    assert "\n".join(whole_networks(Measurement({}, [*ours, *theirs]))).splitlines()[3:] == [
+        "| | auto | torch channels_last | OpenVINO |",
+        "|---|--:|--:|--:|",
+        "| ResNet-18 | 10.0 ms | – | 0.90× |",
+        "| SqueezeNet 1.0 | 10.0 ms | 2.50× | 0.90× |",
+    ]
 
 
 def test_results_are_told_by_network_and_class():

@@ -30,9 +30,9 @@ class NetworkComparison(Comparison):
         self.expected, self.pixels, self.y_there = self.network.reference(self.x), ..., None
         self.limit = self.network.tolerance(self.expected)
 
-    def enter_ours(self, names: Iterable[str] = OURS) -> None:
-        """Take in our own, one for each algorithm."""
-        for name in names:
+    def enter_ours(self, names: Iterable[str] | None = None) -> None:
+        """Take in our own, one for each algorithm; by default `OURS`."""
+        for name in OURS if names is None else names:
             ready = self.network.prepare(name, backend="cpu", threads=self.clock.threads, progress=False)
             self.enter(name, Call(partial(ready.run, self.x)), ours=True, rounding=ready.rounding)
 

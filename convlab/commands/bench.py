@@ -20,7 +20,7 @@ app = typer.Typer(help="Measure this machine.", no_args_is_help=True, rich_marku
 @app.command("cpu")
 def bench_cpu(
     quick: Annotated[
-        bool, typer.Option("--quick", help="One layer of each class: a minute instead of ten.")
+        bool, typer.Option("--quick", help="One layer of each class: two minutes instead of twelve.")
     ] = False,
     layers: Annotated[
         str, typer.Option(metavar="NAME", help="Only layers whose name or class holds this.")

@@ -7,7 +7,7 @@
 Read in this order:
 
     layers              the tables of layers
-    architectures       how ResNet-18 and SqueezeNet 1.0 are put together
+    architectures       how ResNet-18, SqueezeNet 1.0 and MobileNetV1 are put together
     graph               an architecture as a list of nodes
     model               the front door to a network that runs: its graph, and weights for it
     ops                 what lies between convolutions: bias, ReLU, pooling, sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from urllib.parse import quote
 
@@ -16,9 +17,19 @@ PARTS = ("layers", "depthwise")  # where baselines take part, on one core
 BASELINES = {
     "torch channels_last": ("torch channels_last",),
     "oneDNN prepacked": ("oneDNN prepacked",),
+    "ONNX Runtime": ("ONNX Runtime",),
+    "OpenVINO": ("OpenVINO",),
+    "LiteRT": ("LiteRT",),
     "NumPy": NUMPY,
 }
-ALONE, WHOLE = "indirect", "torch channels_last"
+LIBRARIES = {
+    "torch": "PyTorch",
+    "onnxruntime": "ONNX Runtime",
+    "openvino": "OpenVINO",
+    "ai-edge-litert": "LiteRT",
+    "numpy": "NumPy",
+}
+ALONE, WHOLE = "indirect", "auto"
 
 
 def markdown(run: Measurement, source: str) -> str:
@@ -33,24 +44,30 @@ def markdown(run: Measurement, source: str) -> str:
         kinds = dict.fromkeys(row.kind for row in of_network)
         for kind in sorted(kinds) if len(kinds) > 1 else ():
             lines.append(_line(kind, [row for row in of_network if row.kind == kind], baselines))
-    head = f"| | layers | {' | '.join(baselines)} |\n|---|{'--:|' * (1 + len(baselines))}"
-    table = [head, *(f"| {' | '.join(line)} |" for line in lines)]
+    table = _table(("layers", *baselines), lines)
     return "\n".join([_caption(run, source), "", *table, *whole_networks(run)])
 
 
 def whole_networks(run: Measurement) -> list[str]:
-    """Return a line on the networks as a whole, with an empty one before it; none if PyTorch did not run."""
-    seconds = {(row.network, row.candidate): row.seconds for row in run.part("stacks")}
-    told = []
-    for network in dict.fromkeys(network for network, _ in seconds):
-        ours, theirs = seconds.get((network, "auto")), seconds.get((network, WHOLE))
-        if ours and theirs:
-            times = f"{time_text(ours)}, PyTorch {time_text(theirs)} (**{ratio_2(theirs / ours)}**)"
-            told.append(f"{networks.load(network).title} {times}")
-    if not told:
+    """Return a table of the networks as a whole, and above it what it is; nothing where no one else ran."""
+    rows = run.part("stacks")
+    others = list(dict.fromkeys(row.candidate for row in rows if not row.ours))
+    lines = []
+    for (network, _), group in by_layer(rows).items():
+        seconds = {row.candidate: row.seconds for row in group}
+        if WHOLE in seconds:
+            ours = seconds.pop(WHOLE)
+            ratios = (ratio_2(seconds[name] / ours) if name in seconds else NOTHING for name in others)
+            lines.append((networks.load(network).title, time_text(ours), *ratios))
+    if not (others and lines):
         return []
-    what = 'Whole networks on one core, from a photo to its features, with `algorithm="auto"`'
-    return ["", f"{what}, and with PyTorch, channels last: {'; '.join(told)}."]
+    what = f'Whole networks, from a photo to its features, on one core: the time with `algorithm="{WHOLE}"`'
+    return ["", f"{what}, and how many times as fast that is.", "", *_table((WHOLE, *others), lines)]
+
+
+def _table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+    head = f"| | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}"
+    return [head, *(f"| {' | '.join(line)} |" for line in lines)]
 
 
 def where_and_when(header: dict) -> str:
@@ -77,11 +94,10 @@ def _line(
 def _caption(run: Measurement, source: str) -> str:
     header = run.header
     versions = header["machine"].get("libraries", {})
-    libraries = " and ".join(
-        f"{title} {as_markdown(versions[name])}"
-        for name, title in (("torch", "PyTorch"), ("numpy", "NumPy"))
-        if versions.get(name)
-    )
+    named = [
+        f"{title} {as_markdown(versions[name])}" for name, title in LIBRARIES.items() if versions.get(name)
+    ]
+    libraries = " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
     two = header.get("blas", {}).get("NumPy, other kernel")
     better = ", the faster of two kernels of its BLAS" if two else ""
     return (

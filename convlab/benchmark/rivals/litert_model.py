@@ -107,11 +107,9 @@ class _Writer:
         self._operation(Ops.CONCATENATION, parts, self._made[node.name], options)
 
     def _mean(self, node: Node, x: int) -> None:
-        options = schema.ReducerOptionsT()
+        options, axes = schema.ReducerOptionsT(), self._constant(np.array([1, 2], np.int32))
         options.keepDims = True
-        self._operation(
-            Ops.MEAN, [x, self._constant(np.array([1, 2], np.int32))], self._made[node.name], options
-        )
+        self._operation(Ops.MEAN, [x, axes], self._made[node.name], options)
 
     # -- parts ---------------------------------------------------------------------------------------------
 

@@ -62,11 +62,8 @@ class _Writer:
         self._finish(node, "Conv", [*node.inputs, *arrays], pads=[top, left, bottom, right], **how)
 
     def _max_pool(self, node: Node) -> None:
-        window, steps, pads = (
-            [size] * n for size, n in ((node.window, 2), (node.stride, 2), (node.padding, 4))
-        )
-        how = {"kernel_shape": window, "strides": steps, "pads": pads, "ceil_mode": int(node.round_up)}
-        self._finish(node, "MaxPool", node.inputs, **how)
+        how = {"kernel_shape": [node.window] * 2, "strides": [node.stride] * 2, "pads": [node.padding] * 4}
+        self._finish(node, "MaxPool", node.inputs, ceil_mode=int(node.round_up), **how)
 
     def _add(self, node: Node) -> None:
         self._finish(node, "Add", node.inputs)

@@ -23,7 +23,7 @@ def eager(channels_last: bool, graph: Graph, x: np.ndarray, threads: int) -> Cal
 def inductor(graph: Graph, x: np.ndarray, threads: int) -> Call:
     """Prepare the graph compiled, which takes some seconds; how arrays lie inside is its own choice."""
     network, photo = _ready(graph, x, threads, channels_last=True)
-    with _freezing(threads), load_torch().no_grad():
+    with _freezing(threads), load_torch().inference_mode():
         compiled = load_torch().compile(network, dynamic=False)
         compiled(photo)
     return _call(compiled, photo)
@@ -32,7 +32,7 @@ def inductor(graph: Graph, x: np.ndarray, threads: int) -> Call:
 def compiles() -> object:
     """Compile next to nothing; an error where inductor finds no compiler for C++."""
     torch = load_torch()
-    with _freezing(1), torch.no_grad():
+    with _freezing(1), torch.inference_mode():
         return torch.compile(torch.nn.ReLU())(torch.zeros(8))
 
 
@@ -44,7 +44,7 @@ def _freezing(threads: int):
 
 def _call(network, photo) -> Call:
     def run():
-        with load_torch().no_grad():
+        with load_torch().inference_mode():
             return network(photo)
 
     return Call(run, lambda y: y.permute(0, 2, 3, 1).numpy())
