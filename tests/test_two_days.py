@@ -120,6 +120,15 @@ def test_what_was_missed_is_read_first():
     assert needs.drills(events, 20).why == f"missed: {KINDS['flops'].title}"
 
 
+def test_a_notebook_that_asks_nothing_is_no_reading():
+    interview = Chapter("18_interview.ipynb", "The interview", (), (), 48, 20, 0)
+    missed = [drilled(kind, False, number) for number, kind in enumerate(KINDS, 1)]
+    for events in ([], all_done(), missed):
+        read = needs.readings(events, course(), WALKS)
+        assert needs.readings(events, [*course(), interview], WALKS) == read
+        assert all(one.minutes > 0 for one in read)
+
+
 def test_an_exercise_that_was_begun_leads_back_to_its_notebook():
     first = needs.readings([solved("largest_batch", good=False)], course(), WALKS)[0]
     assert (first.file[:2], first.why) == ("02", "begun: largest_batch")

@@ -164,7 +164,7 @@ def _chapter(path: Path) -> Chapter:
         return Chapter(path.name, path.stem[3:], (), (), 0)
     made = [call for code in codes for call in calls(code)]
     whole = length(cells)
-    end = next((i for i, text in enumerate(texts) if text.startswith(QUESTIONS)), len(cells))
+    _, _, end = "\n\n".join(texts).partition(QUESTIONS)
     return Chapter(
         path.name,
         texts[0].partition("\n")[0].lstrip("# ").strip() if texts else path.stem[3:],
@@ -172,7 +172,7 @@ def _chapter(path: Path) -> Chapter:
         _names(call for call in made if is_prediction(call)),
         whole.minutes,
         Length(whole.words, whole.lines).minutes,
-        length(cells[end:]).minutes,
+        length([{"cell_type": "markdown", "source": end}]).minutes,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from convlab.errors import ParameterError
-from convlab.figures.style import LIGHT, ROLES
+from convlab.figures.style import LIGHT, css
 from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.clock import clock_text
 from convlab.interview.console import WIDTH
@@ -227,11 +227,8 @@ def _missed(one: Came) -> list[str]:
 
 
 def _page(template: str, **values: object) -> str:
-    return (
-        _templates()
-        .get_template(template)
-        .render(light=LIGHT, roles=ROLES, levels=LEVELS, link=LINK, **values)
-    )
+    look = {"light": LIGHT, "colours": css().replace(".convlab", ".cl-mock")}
+    return _templates().get_template(template).render(**look, levels=LEVELS, link=LINK, **values)
 
 
 @cache

@@ -88,6 +88,8 @@ def readings(events: Sequence[Event], notebooks: Iterable[Chapter], walks: Itera
             f"begun: {name}" for name, state in zip(chapter.exercises, asked, strict=True) if state == "tried"
         ]
         asked += [standing.of_prediction(name) for name in chapter.predictions]
+        if not asked:  # the interview itself: what it has to do is in the other rows
+            continue
         if 2 * asked.count("done") < len(asked):
             why = ", ".join(reasons) or "never worked through"
             order = len(reasons), new.get(chapter.number, 0)
@@ -99,7 +101,7 @@ def readings(events: Sequence[Event], notebooks: Iterable[Chapter], walks: Itera
                     Item(chapter.again, f"{named}: again", ", ".join(reasons), file=chapter.file),
                 )
             )
-        else:
+        elif chapter.questions:
             questions = Item(
                 chapter.questions, f"{named}: its questions, aloud", "worked through", file=chapter.file
             )
