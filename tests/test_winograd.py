@@ -102,6 +102,7 @@ def _into(transform, x, outside, inside, y, width):
     write(transform, both_sides(transform, cells), y, 0, m * lanes, lanes, m, m, width)
 
 
+@sampled(1)
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_a_transform_reads_what_lies_in_the_picture_and_no_channel_beyond(lanes):
     """Vectors of 16 bytes, as on ARM, have a path of their own: `lanes` of float64 and of float32."""

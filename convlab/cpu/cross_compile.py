@@ -34,6 +34,9 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.runtime import nrtdynmod
 
+from convlab.errors import UnsupportedError
+from convlab.support.checks import said
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -67,6 +70,11 @@ def listing(machine: Machine, kernel: Dispatcher, signature: tuple) -> str:
         A function decorated by `convlab.cpu.jit.njit`.
     signature : tuple of numba types
         The types of its arguments.
+
+    Raises
+    ------
+    UnsupportedError
+        If LLVM, as it is installed here, has no compiler for that machine.
     """
     with _in_place_of_this_one(_context(machine)):
         fresh = _anew(kernel)
@@ -89,6 +97,16 @@ def _is_kernel(thing) -> bool:
 
 
 # -- what Numba is told ------------------------------------------------------------------------------------
+
+
+def _target(triple: str) -> llvm.Target:
+    """Return LLVM's compiler for an architecture, if this build of LLVM has it."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise UnsupportedError(f"triple={said(triple)}; expected one that this LLVM has ({error})") from None
 
 
 class _Library(codegen.AOTCodeLibrary):
@@ -116,9 +134,7 @@ class _Codegen(codegen.AOTCPUCodegen):
         super().__init__("elsewhere")
 
     def _init(self, module):
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        target = llvm.Target.from_triple(self._machine.triple)
+        target = _target(self._machine.triple)
         self._tm_features = self._machine.features
         self._tm = target.create_target_machine(
             cpu=self._machine.cpu,
