@@ -16,7 +16,9 @@ from convlab.algorithms.winograd.error import amplification, measured_error
 from convlab.algorithms.winograd.tiles import BLOCK, transform_weights
 from convlab.algorithms.winograd.transforms import POINTS, in_steps, operations, transforms
 from convlab.cpu.assembly import loops, uncached
+from convlab.cpu.jit import njit
 from convlab.cpu.register_tile import tile_for
+from convlab.cpu.small_matmul import Transform, both_sides, read, write
 from convlab.oracle import reference
 
 COLS = tile_for().cols
@@ -91,6 +93,32 @@ def test_the_steps_multiply_to_the_matrix_and_save_work(m, name):
         assert column == [row[j] for row in matrix]
     assert operations(steps) <= operations([matrix])
     assert m == 2 or operations(steps) < operations([matrix])
+
+
+@njit(cache=False)
+def _into(transform, x, outside, inside, y, width):
+    n, m, lanes = transform.inputs, transform.outputs, width
+    cells = read(transform, x, 0, n * lanes, lanes, inside, outside, width)
+    write(transform, both_sides(transform, cells), y, 0, m * lanes, lanes, m, m, width)
+
+
+@sampled(1)
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_a_transform_reads_what_lies_in_the_picture_and_no_channel_beyond(lanes):
+    """Vectors of 16 bytes, as on ARM, have a path of their own: `lanes` of float64 and of float32."""
+    BT, rng = transforms(2).BT, np.random.default_rng(0)
+    dtype = "float64" if lanes == 2 else "float32"
+    transform, matrix = Transform(in_steps(BT), lanes, dtype), np.array(BT, dtype)
+    for width in range(1, lanes + 1):
+        x = rng.standard_normal((4, 4, width)).astype(dtype)
+        y = np.full(16 * width + 64, 77, dtype)
+        seen = x.copy()
+        x[0], seen[0] = np.nan, 0  # a line above the picture
+        x[:, 3], seen[:, 3] = np.nan, 0  # a column beside it
+        _into(transform, x.reshape(-1), np.zeros(lanes, dtype), (1, 4, 0, 3), y, width)
+        expected = np.einsum("ia,abc,jb->ijc", matrix, seen, matrix)
+        np.testing.assert_allclose(y[: 16 * width].reshape(4, 4, width), expected, atol=1e-5)
+        assert (y[16 * width :] == 77).all()
 
 
 @size

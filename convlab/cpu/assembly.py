@@ -23,6 +23,7 @@ _MULTIPLY_ADD = re.compile(r"^(?:vf(?:n?m)(?:add|sub)\d*(?P<kind>[ps])[sd]|(?P<a
 _VECTOR = re.compile(r"%[xyz]mm\d|\b[vqds]\d+\b")
 _MEMORY = re.compile(r"\([^)]*%\w+[^)]*\)|(?<!\w)\[[^\]]+\]")
 _STACK = re.compile(r"\(%rsp\b|\[sp\b")
+_CALL = re.compile(r"^(?:callq?|blr?)\s")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,16 @@ class Loop:
         """Vector registers put away on the stack, or fetched from there, for want of room."""
         moved = (line for line in self.lines if _STACK.search(line) and (_reads(line) or _writes(line)))
         return sum(_registers(line) for line in moved)
+
+    @cached_property
+    def calls(self) -> int:
+        """Calls of other functions."""
+        return sum(bool(_CALL.match(line)) for line in self.lines)
+
+    @cached_property
+    def jumps(self) -> int:
+        """Jumps, with the one back to the beginning."""
+        return sum(bool(_JUMP.match(line)) for line in self.lines)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

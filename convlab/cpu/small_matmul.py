@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from fractions import Fraction
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -23,6 +24,8 @@ from numba.extending import intrinsic
 from convlab.cpu import llvm
 from convlab.cpu.llvm import INT, SCALARS, Registers, travels_as_type
 from convlab.cpu.tile_rows import at_most
+
+NO_MASKS = 16  # bytes of the vectors of a processor without masked loads: LLVM asks for each lane by itself
 
 
 class Transform:
@@ -52,6 +55,7 @@ class TransformType(types.Type):
         self.inputs, self.outputs = transform.inputs, transform.outputs
         _, scalar = SCALARS[transform.dtype]
         self.vector = ir.VectorType(scalar, transform.lanes)
+        self.bytes = transform.lanes * np.dtype(transform.dtype).itemsize
         self.before = Registers("cells", self.vector, self.inputs**2)
         self.after = Registers("cells", self.vector, self.outputs**2)
         numbers = hashlib.sha256(repr(self.steps).encode()).hexdigest()[:8]
@@ -79,17 +83,22 @@ def read(typing, transform, x, p, row, col, inside, outside, width):
         top, bottom, left, right = (builder.extract_value(inside_, i) for i in range(4))
         down = [_between(builder, i, top, bottom) for i in range(n)]
         across = [_between(builder, j, left, right) for j in range(n)]
-        mask = llvm.lanes_below(builder, width_, transform.vector, 0)
         nowhere = llvm.address(context, builder, outside, outside_, vector=transform.vector)
-        cells = llvm.empty(transform.before)
-        for i in range(n):
-            for j in range(n):
-                offsets = p_, builder.mul(row_, INT(i)), builder.mul(col_, INT(j))
-                somewhere = llvm.address(context, builder, x, x_, *offsets, vector=transform.vector)
-                pointer = builder.select(builder.and_(down[i], across[j]), somewhere, nowhere)
-                cell = llvm.load_below(builder, pointer, mask, transform.vector)
-                cells = builder.insert_value(cells, cell, i * n + j)
-        return cells
+
+        def each_cell(masks):
+            cells = llvm.empty(transform.before)
+            for i in range(n):
+                for j in range(n):
+                    offsets = p_, builder.mul(row_, INT(i)), builder.mul(col_, INT(j))
+                    somewhere = llvm.address(context, builder, x, x_, *offsets, vector=transform.vector)
+                    pointer = builder.select(builder.and_(down[i], across[j]), somewhere, nowhere)
+                    cell = llvm.load_below(builder, pointer, *masks, transform.vector)
+                    cells = builder.insert_value(cells, cell, i * n + j)
+            return cells
+
+        if transform.bytes <= NO_MASKS:
+            return llvm.whole_or_part(builder, width_, transform.vector, 1, each_cell)
+        return each_cell([llvm.lanes_below(builder, width_, transform.vector, 0)])
 
     four = types.UniTuple(types.intp, 4)
     takes = transform, x, types.intp, types.intp, types.intp, four, outside, types.intp

@@ -1,0 +1,257 @@
+"""The machine code of the CPU engine's hot loops, for AVX-512, AVX2 and ARM: what LLVM gives is guarded here.
+
+A kernel promises on paper how many multiply-adds it does for each load. Whether the sums stay in registers is
+up to LLVM, and a new version of it may see it otherwise. What it is depends on the versions that are locked,
+hardly on the machine these tests run on: the short form takes one product.
+"""
+
+import re
+from contextlib import contextmanager
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+import pytest
+from effort import sampled
+from numba.core.codegen import JITCodeLibrary
+
+from convlab.algorithms.depthwise import cpu as depthwise
+from convlab.algorithms.indirect import cpu as indirect
+from convlab.algorithms.precomputed_gemm import cpu as precomputed
+from convlab.algorithms.winograd import cpu as winograd
+from convlab.algorithms.winograd.transforms import in_steps, transforms
+from convlab.cpu import complex_gemm, cross_compile, gathered_gemm, gemm, tile_size
+from convlab.cpu.assembly import Loop, loops
+from convlab.cpu.cross_compile import HERE, Machine, listing
+from convlab.cpu.sliding_window import Window
+from convlab.cpu.small_matmul import Transform
+from convlab.cpu.tile_model import TileBounds
+from convlab.errors import UnsupportedError
+from convlab.gradients import wgrad_product_cpu as wgrad
+
+LINUX, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+MACHINES = {  # and what LLVM says there of the processor that it runs on
+    "icelake-server": (Machine(LINUX, "icelake-server"), "x86_64", ("avx512f", "avx2", "fma")),
+    "znver4": (Machine(LINUX, "znver4"), "x86_64", ("avx512f", "avx2", "fma")),
+    "haswell": (Machine(LINUX, "haswell"), "x86_64", ("avx2", "fma")),
+    "neoverse-n1": (Machine(ARM, "neoverse-n1"), "aarch64", ("neon",)),
+    "apple-m1": (Machine("arm64-apple-macosx", "apple-m1"), "arm64", ("neon",)),
+}
+ONE_OF_EACH = ("icelake-server", "haswell", "neoverse-n1")
+REGISTERS = {"icelake-server": 32, "znver4": 32, "haswell": 16, "neoverse-n1": 32, "apple-m1": 32}
+WHOLE = {64: r"%zmm\d", 32: r"%ymm\d", 16: r"\bq\d|\.[42][sd]|\.16b"}  # a vector register in full
+PART = re.compile(r"%[xyz]mm\d|\bv\d+\.|\bq\d")
+
+
+@contextmanager
+def tile_model_of(name):
+    """Let the model choose tiles inside a ``with`` as it would on that machine."""
+    _, architecture, features = MACHINES[name]
+    caches = tile_size.vector_bytes, tile_size.heights, tile_size.tile_for
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("platform.machine", lambda: architecture)
+        patch.setattr(llvm, "get_host_cpu_features", lambda: dict.fromkeys(features, True))
+        patch.setattr(numba.config, "CPU_NAME", None)
+        try:
+            _forget(caches)
+            yield
+        finally:
+            _forget(caches)
+
+
+def _forget(caches):
+    for cached in caches:
+        cached.cache_clear()
+
+
+def tile_on(name, dtype="float32"):
+    with tile_model_of(name):
+        return tile_size.tile_for(dtype)
+
+
+def made(name, kernel, arguments) -> list[Loop]:
+    """Return the loops of a kernel as it is compiled for a machine."""
+    try:
+        return loops(listing(MACHINES[name][0], kernel, tuple(map(numba.typeof, arguments))))
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+
+
+def hot_loop(name, kernel, arguments) -> Loop:
+    """Return the loop in which a kernel spends its time: no tests at edges, and most of the multiply-adds.
+
+    Where vectors are not full, or the window leaves the picture, are other loops: longer ones, or with jumps.
+    """
+    straight = [loop for loop in made(name, kernel, arguments) if loop.jumps == 1]
+    return min(straight, key=lambda loop: (-loop.on_vectors, len(loop.lines)))
+
+
+def check_vectors(loop, tile):
+    """All multiply-adds work on full vectors, and nothing is called."""
+    assert loop.multiply_adds == loop.on_vectors
+    assert loop.calls == 0
+    whole = WHOLE[tile.lanes * np.dtype(tile.dtype).itemsize]
+    assert [line for line in loop.lines if PART.search(line) and not re.search(whole, line)] == []
+
+
+# -- the listing is what would run -------------------------------------------------------------------------
+
+
+def _code(binary: bytes) -> bytes:
+    """Return the machine code in an object file: no names in it, no addresses yet."""
+    return b"".join(part.data() for part in llvm.ObjectFileRef.from_data(binary).sections() if part.is_text())
+
+
+@sampled(0)
+def test_for_this_machine_it_yields_the_bytes_that_numba_runs(monkeypatch):
+    kernel, *arguments = products(tile_size.tile_for())["complex_gemm"]
+    signature = tuple(map(numba.typeof, arguments))
+    begin = JITCodeLibrary.__init__
+
+    def keeping(self, *given):
+        begin(self, *given)
+        self.enable_object_caching()
+
+    monkeypatch.setattr(JITCodeLibrary, "__init__", keeping)
+    fresh = cross_compile._anew(kernel)
+    fresh.compile(signature)
+    runs = _code(fresh.overloads[signature].library._get_compiled_object())
+    emit_object = lambda library: library._codegen._tm.emit_object(library._final_module)  # noqa: E731
+    monkeypatch.setattr(cross_compile._Library, "_emit", emit_object)
+    assert _code(listing(HERE, kernel, signature)) == runs != b""
+
+
+@sampled(0)
+def test_what_was_compiled_for_another_machine_does_not_stay():
+    array, total = np.ones(40, np.float32), numba.njit(lambda a: a.sum())
+    tile_on("neoverse-n1")
+    assert sum(loop.calls == 0 for loop in made("neoverse-n1", total, (array,))) > 0
+    assert total(array) == 40
+    assert tile_size.tile_for().lanes == tile_size.vector_bytes() // 4
+
+
+def test_a_machine_that_llvm_does_not_know():
+    with pytest.raises(UnsupportedError, match="triple='nowhere-none'"):
+        listing(Machine("nowhere-none", "8008"), gemm.whole_panels, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "lanes"),
+    [("icelake-server", 7, 16), ("haswell", 6, 8), ("neoverse-n1", 7, 4), ("apple-m1", 7, 4)],
+)
+def test_tile_that_the_model_chooses(name, rows, lanes):
+    """On all of them it fits; four multiply-adds a cycle, as on Apple's cores, want more sums than 7x2."""
+    tile = tile_on(name)
+    assert (tile.rows, tile.vectors, tile.lanes) == (rows, 2, lanes)
+    bounds = TileBounds(tile.rows, tile.vectors, REGISTERS[name])
+    assert (bounds.spilled, bounds.limit) == (0, "units")
+    assert TileBounds(7, 2, 32, units=4).share == 14 / 16
+
+
+# -- products on the register tile -------------------------------------------------------------------------
+
+
+def products(tile):
+    """Return kernel and arguments of every product; only the types matter."""
+    a, panels = np.ones(9, tile.dtype), np.ones((2, 9), tile.dtype)
+    places, masks = np.ones(9, np.int64), np.ones((2, 9), np.uint8)
+    offsets = np.ones((2, 2, 2), np.int32)
+    part, three, six, seven = (0, 1, 0, 1), (1,) * 3, (1,) * 6, (1,) * 7
+    return {
+        "gemm": (gemm._block, *part, tile, a, 1, 1, a, a, *three, 1, None),
+        "gemm, next weights fetched": (gemm._block, *part, tile, a, 1, 1, a, a, *three, 1, 1),  # Winograd's
+        "gathered_gemm": (gathered_gemm._add, *part, 0, 1, tile, a, 1, a, a, 1, None, *three),
+        "complex_gemm": (complex_gemm._real, 0, 1, tile, a, 1, places, a, a, *three),
+        "indirect": (indirect._block, *part, tile, a, offsets, a, panels, a, None, 0, seven),
+        "precomputed_gemm": (precomputed._block, *part, tile, a, places, masks, a, a, a, six, 16, three),
+        "wgrad": (wgrad._add, tile, *part, 1, a, *three, a, 1, 1, a, 1, 1),
+    }
+
+
+CASES = [(name, product) for name in ONE_OF_EACH for product in products(tile_on(name))]
+CASES += [("znver4", "indirect"), ("apple-m1", "indirect")]
+
+
+@sampled(1)
+@pytest.mark.parametrize(("name", "product"), CASES)
+def test_products_keep_their_sums_in_registers(name, product):
+    """As many multiply-adds for each load as the tile promises, in one straight loop."""
+    tile = tile_on(name, "float64" if product == "gemm" else "float32")  # of float32 it is the next one too
+    kernel, *arguments = products(tile)[product]
+    loop, bounds = hot_loop(name, kernel, arguments), TileBounds(tile.rows, tile.vectors)
+    check_vectors(loop, tile)
+    steps, rest = divmod(loop.on_vectors, bounds.multiply_adds)  # LLVM may unroll
+    assert rest == 0 < steps
+    assert (loop.loads, loop.stores, loop.spills) == (steps * bounds.fetched, 0, 0)
+
+
+# -- depthwise ---------------------------------------------------------------------------------------------
+
+SPILLS_ON_16 = pytest.mark.xfail(
+    strict=True,
+    reason="12 sums and the taps' weights, two vectors each, do not fit the 16 registers of AVX2: LLVM loads "
+    "all weights first and puts sums on the stack, 22 moves for 36 multiply-adds",
+)
+
+
+@sampled(0)
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("icelake-server", Window(3, 1)),
+        ("icelake-server", Window(3, 2)),
+        pytest.param("haswell", Window(3, 1), marks=SPILLS_ON_16),
+        ("haswell", Window(1, 1)),
+        ("neoverse-n1", Window(3, 1)),
+        ("neoverse-n1", Window(3, 2)),
+    ],
+    ids=str,
+)
+def test_depthwise_loads_every_pixel_and_weight_once(name, window):
+    tile, (a,) = tile_on(name), np.ones((1, 9), np.float32)
+    sizes = depthwise.Sizes(*[1] * 14)
+    loop = hot_loop(name, depthwise._lines, (0, 1, 0, 1, window, tile, a, a, a, a, sizes))
+    check_vectors(loop, tile)
+    pixels = (tile.rows - 1) * window.stride + window.taps if window.taps > 1 else tile.rows
+    assert loop.on_vectors == tile.rows * window.taps * tile.vectors
+    assert (loop.loads, loop.spills) == ((pixels + window.taps) * tile.vectors, 0)
+
+
+# -- Winograd's transforms ---------------------------------------------------------------------------------
+
+
+MORE_MOVES = pytest.mark.xfail(
+    strict=True,
+    reason="LLVM reads all cells of a window before it transforms the first column, so sums and cells go to "
+    "the stack and back more than once: 106 moves for 36 cells on 16 registers, 196 for 64 cells on 32",
+)
+
+
+@sampled(0)
+@pytest.mark.parametrize(
+    ("name", "m"),
+    [
+        ("icelake-server", 4),
+        pytest.param("icelake-server", 6, marks=MORE_MOVES),
+        ("haswell", 2),
+        pytest.param("haswell", 4, marks=MORE_MOVES),
+        ("neoverse-n1", 2),
+        ("neoverse-n1", 4),
+    ],
+)
+def test_transforms_touch_every_cell_once(name, m):
+    """Each cell is loaded and stored once, in whole vectors; between columns and rows it may wait once."""
+    tile, (a, y) = tile_on(name), np.ones((2, 9), np.float32)
+    AT, _, BT = transforms(m)
+    there, back = (Transform(in_steps(matrix), tile.lanes) for matrix in (BT, AT))
+    sizes = winograd.Sizes(*[1] * 9)
+    windows = winograd._transform_windows, (there, back, 0, 1, 0, 1, a, sizes, y, a)
+    out = winograd._transform_products, (back, tile, 0, 1, 0, 1, a, y, sizes, a)
+    cells = there.inputs**2
+    for (kernel, arguments), written in zip((windows, out), (cells, m**2), strict=True):
+        every = made(name, kernel, arguments)
+        found = [loop for loop in every if (loop.loads, loop.stores) == (cells, written)]
+        loop = min(found, key=lambda loop: len(loop.lines))
+        assert loop.on_vectors == loop.multiply_adds
+        assert loop.calls == 0
+        assert loop.spills <= (2 * cells if cells > REGISTERS[name] / 2 else 0)
