@@ -110,7 +110,7 @@ class Report:
             if each := words.get(one.part):
                 yield one.part.title, each.word, each.sentence
             else:
-                yield one.part.title, NOTHING, "Not over yet."
+                yield one.named, NOTHING, "Not over yet."
 
     def _again(self) -> Iterator[tuple[str, tuple[Place, ...]]]:
         for one, each in self._rated:
@@ -184,7 +184,8 @@ def _details(one: Came, each: Rating) -> Iterator[Block]:
         yield Block(title, (head, *map(_answer, one.answers)), tuple(filter(None, said)))
     elif one.part.kind == WALK:
         if missed := _missed(one):
-            yield Block("Points that were missed, by your own ticks", points=tuple(missed))
+            again = f'Try it again, and walk through it: interview.walk_through("{one.part.what}")'
+            yield Block("Points that were missed, by your own ticks", said=(again,), points=tuple(missed))
     else:
         call = f'begin("{one.part.what}")' if one.part.kind == CODE else f"find_the_bug({one.part.what})"
         again = (f"Once more, and with help: interview.{call}",) if each.level < STRONG else ()
