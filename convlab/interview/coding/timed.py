@@ -150,8 +150,8 @@ class CodingTask(TimedTask):
         "`task.hint()` helps on."
     )
 
-    def __init__(self, *given: Any, **rest: Any):
-        super().__init__(*given, **rest)
+    def __init__(self, name: str, exercise: Exercise | KernelExercise, minutes: float, **rest: Any):
+        super().__init__(name, exercise, minutes, **rest)
         if isinstance(self.exercise, KernelExercise):
             self.hand_in += f" A kernel needs `{IMPORTS[True]}`."
 
