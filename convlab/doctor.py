@@ -19,6 +19,9 @@ from convlab.workspace.notebooks import course_notebooks
 ADDS = {
     "scipy": "a second, independent opinion on every result, in the tests",
     "torch": "PyTorch as a baseline in the benchmarks, and as another opinion on every result",
+    "onnxruntime": "ONNX Runtime as a rival in convlab bench cpu, on layers and on whole networks",
+    "openvino": "OpenVINO, likewise",
+    "ai-edge-litert": "LiteRT, likewise: XNNPACK",
 }
 _COMPILED = "compiles the GPU kernels, and runs them where there is an NVIDIA GPU"
 _ONE_VERSION = "one version of all parts of CUDA: each can read what the one before it writes"

@@ -128,7 +128,7 @@ def test_lab_knows_the_locks(lab):
     assert {path.name for path in lab["LAYERS"].values()} == {
         path.name for path in ROOT.glob("requirements*.txt")
     }
-    assert set(lab["LAYERS"]) - {"course"} == set(LOCKS) - {""} == set(EXTRAS) - {"torch"}
+    assert set(lab["LAYERS"]) - {"course"} == set(LOCKS) - {""} == set(EXTRAS) - {"torch", "rivals"}
 
 
 PLACES = [

@@ -15,9 +15,12 @@ from PIL import Image
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.algorithms.implicit_gemm import blocked
-from convlab.benchmark.baselines import BASELINES, at_hand
+from convlab.auto.timing import check_output
+from convlab.benchmark.baselines import at_hand
 from convlab.benchmark.comparison import Effort
-from convlab.benchmark.layers import Workload
+from convlab.benchmark.layers import Workload, whole_networks
+from convlab.benchmark.network_comparison import NetworkComparison
+from convlab.benchmark.rivals import NETWORK, RIVALS
 from convlab.figures import network_profile, photograph
 from convlab.figures.network_chart import bars_of, finding
 from convlab.networks import ops as ops_numpy
@@ -27,8 +30,6 @@ from convlab.networks.graph import GraphBuilder
 from convlab.networks.memory_plan import alive, last_reads, share, share_workspace
 from convlab.support import progress
 from convlab.support.units import bytes_text, time_text
-from tools.network_times import NetworkComparison, whole_networks
-from tools.torch_network import in_torch
 
 SIZE = (64, 75)  # small, odd and even, and not square
 PHOTO = photograph()[:, 100 : 100 + SIZE[0], 100 : 100 + SIZE[1]].copy()
@@ -110,12 +111,15 @@ def test_the_tolerance_sees_a_mistake_in_any_layer(name):
             assert error > 25 * limit, node.name
 
 
-@pytest.mark.parametrize("channels_last", [False, True])
-@pytest.mark.parametrize("name", NAMES)
-def test_torch_gives_the_same_features(name, channels_last):
-    pytest.importorskip("torch")
-    model, reference, limit = small(name)
-    assert np.abs(in_torch(model, channels_last=channels_last)(PHOTO) - reference).max() <= limit
+@pytest.mark.parametrize("rival", [one for one in RIVALS if one.pass_ == NETWORK], ids=lambda one: one.name)
+def test_rivals_give_the_same_features(rival):
+    if reason := rival.missing() or rival.broken():
+        pytest.skip(reason)
+    for name in NAMES:
+        model, reference, limit = small(name)
+        call = rival.prepare(model, PHOTO, 1)
+        for _ in range(2):  # what the first has written does not lie in the way of the second
+            check_output(f"{rival.name} on {name}", call.array(call.run()), reference, limit)
 
 
 def test_a_batch_in_double_precision():
@@ -139,7 +143,7 @@ def test_waiting_with_bias_and_relu_changes_nothing_but_the_rounding_of_sums(nam
     )
     sums = any(node.op == "add" for node in model.nodes)
     assert np.abs(fused - plain).max() <= limit * sums
-    assert len(fusable(model.nodes)) == {"resnet18": 12, "squeezenet1_0": 17}[name]
+    assert len(fusable(model.nodes)) == {"resnet18": 12, "squeezenet1_0": 17, "mobilenet_v1": 0}[name]
 
 
 # -- between the layers ------------------------------------------------------------------------------------
@@ -433,10 +437,9 @@ def test_mistakes_are_named(says, monkeypatch):
     assert says in str(refused.value)
 
 
-# -- against PyTorch ---------------------------------------------------------------------------------------
+# -- against others ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.workshop
 def test_a_comparison_of_whole_networks():
     assert [(case.network, case.layer, case.problem.H) for case in whole_networks()] == [
         (name, "whole", 224) for name in NAMES
@@ -446,10 +449,10 @@ def test_a_comparison_of_whole_networks():
         Workload("squeezenet1_0", "whole", problem), Effort(rounds=2, budget=0.0, patience=9)
     )
     comparison.enter_ours(("auto", "im2row"))
-    here, _ = at_hand(BASELINES.values())
+    here, _ = at_hand(RIVALS)
     comparison.enter_baselines(here)
     rows = comparison.rows("stacks")
-    there = {"auto", "im2row"} | {one.name for one in here if "torch" in one.name}
+    there = {"auto", "im2row"} | {one.name for one in here}
     assert {row.candidate for row in rows} == there
     assert {row.candidate for row in rows if row.ours} == {"auto", "im2row"}
     assert {(row.network, row.layer, row.problem) for row in rows} == {("squeezenet1_0", "whole", problem)}

@@ -5,7 +5,6 @@
 Besides what every reader can measure it times
 
     autotune              what `convlab.autotune` finds on all five networks, to judge the predictions by
-    stacks                ResNet-18 and SqueezeNet 1.0 as a whole, from the photo to the features
     first                 the first call in a fresh process
     NumPy, other kernel   NumPy's product by the other kernel of its OpenBLAS
 """
@@ -31,21 +30,19 @@ from convlab.benchmark.saved import Row
 from convlab.benchmark.suite import Suite, Task
 from convlab.errors import ConvError
 from convlab.support.progress import Steps
-from convlab.support.tables import TextTable, as_text
-from convlab.support.units import ratio_2, time_text
+from convlab.support.tables import as_text
+from convlab.support.units import time_text
 from convlab.workspace import folders
 from tools import second_blas
 from tools.cold_start import first_call
-from tools.network_times import NetworkComparison, whole_networks
 
-FULL, QUICK = Effort(rounds=9, most=15, budget=4.0), Effort(rounds=5, budget=0.0)  # for whole networks
 _AUTOTUNE = Effort(rounds=7, most=31, budget=0.2, patience=float("inf"))
 
 
 class WholeSuite(Suite):
     """The suite with the parts for authors."""
 
-    PARTS = (*Suite.PARTS, "autotune", "stacks", "first")
+    PARTS = (*Suite.PARTS, "autotune", "first")
 
     def tasks(self) -> list[Task]:
         """Return the tasks, in order."""
@@ -54,18 +51,8 @@ class WholeSuite(Suite):
             Task("autotune", one.name, partial(_autotune, one))
             for one in convolutions + self.chosen(layers.other_networks)
         ]
-        whole = [
-            self.task("stacks", one, self._network) for one in layers.select(whole_networks(), self.words)
-        ]
         first = [Task("first", "a fresh process", partial(_first, one)) for one in convolutions[:1]]
-        return [*super().tasks(), *tuned, *whole, *first]
-
-    def _network(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
-        with alone(1):
-            comparison = NetworkComparison(workload, QUICK if self.quick else FULL)
-            comparison.enter_ours()
-            comparison.enter_baselines(self.baselines)
-            return self.rows_of(comparison, part)
+        return [*super().tasks(), *tuned, *first]
 
 
 def _first(workload: Workload, rows: list[Row]) -> list[Row]:
@@ -101,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ConvError as error:
         print(f"convlab: {error}", file=sys.stderr)
         return 2
-    for table in [*report.tables(measurement), *networks_table(measurement)]:
+    for table in report.tables(measurement):
         print(as_text(table))
     first = [
         f"The first conv2d of a fresh process takes {time_text(row.seconds)}, imports included."
@@ -111,19 +98,6 @@ def main(arguments: list[str] | None = None) -> int:
     if stopped:
         print(f"convlab: {stopped}", file=sys.stderr)
     return 130 if stopped == INTERRUPTED else int(bool(stopped))
-
-
-def networks_table(measurement: saved.Measurement) -> list[TextTable]:
-    """Return the time of every candidate on a whole network, and how many times as fast our "auto" is."""
-    rows = measurement.part("stacks")
-    auto = {row.network: row.seconds for row in rows if row.candidate == "auto"}
-    title = "Whole networks, one photo, one thread: how many times as fast auto is as ..."
-    lines = [
-        (row.network, row.candidate, time_text(row.seconds), ratio_2(row.seconds / auto[row.network]))
-        for row in sorted(rows, key=lambda row: (row.network, row.seconds))
-        if row.network in auto
-    ]
-    return [TextTable(title, ("", "", "time", "auto"), lines)] if lines else []
 
 
 def measure(path: Path, **options) -> tuple[saved.Measurement, str | None]:

@@ -1,10 +1,11 @@
 """Measuring: candidates, checked and timed in turns; what they are held against; what was saved.
 
     comparison       candidates on one layer, checked, then timed in turns
-    baselines        what ours are held against: NumPy, SciPy, PyTorch
+    baselines        what ours are held against: NumPy, SciPy, PyTorch; `rivals`: what runs whole networks
     layers           the layers of real networks, as workloads
     passes           fprop, dgrad and wgrad of a layer, and their answers in float64
     pass_comparison  candidates for a pass; `pass_baselines`: autograd, and those of `slow_ways`
+    network_comparison   candidates for a whole network
     suite, bench     `convlab bench cpu`; `report` is what it says, `pass_report` of the passes
     saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
     model_error      what the model of "auto" predicts of a saved run; `model_error_tables` tells it

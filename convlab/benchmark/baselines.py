@@ -6,6 +6,8 @@
     torch channels_last   the same, arrays in NHWC order
     oneDNN prepacked      what is under it, called directly, with weights reordered once
 
+Libraries that run whole networks, and are given a graph, are in `rivals`.
+
 `prepare` does what a user can do once (weights in another order), and returns the call that is timed.
 """
 
@@ -51,7 +53,8 @@ class Baseline:
     library, package : str
         Its name for people, and the name it is imported by.
     prepare : callable
-        ``prepare(problem, x, w, threads)`` returns a `Call`; of a gradient its two operands are given.
+        ``prepare(problem, x, w, threads)`` returns a `Call`; of a gradient its two operands are given. Of a
+        whole network it is ``prepare(model, photo, threads)``.
     refuses : callable
         ``refuses(problem)`` returns the reason why it cannot serve a problem, or None.
     needs : callable
@@ -59,7 +62,8 @@ class Baseline:
     rounding : float
         How far its output may be off, as `Algorithm.rounding`.
     pass_ : str
-        What it computes: "fprop", or a gradient, "dgrad" or "wgrad" (`pass_baselines`).
+        What it computes: "fprop", or a gradient, "dgrad" or "wgrad" (`pass_baselines`), or a whole "network"
+        (`rivals`).
     """
 
     name: str

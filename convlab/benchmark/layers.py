@@ -13,6 +13,8 @@ from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
+BESIDE_OTHERS = ("resnet18", "squeezenet1_0")  # whose layers the baselines run, too
+
 
 @checked
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def product() -> list[Workload]:
 
 def convolutions() -> list[Workload]:
     """Return the distinct layers of ResNet-18 and SqueezeNet 1.0."""
-    return of_network("resnet18") + of_network("squeezenet1_0")
+    return [one for name in BESIDE_OTHERS for one in of_network(name)]
 
 
 def trained() -> list[Workload]:
@@ -85,8 +87,8 @@ def trained() -> list[Workload]:
 
 
 def other_networks() -> list[Workload]:
-    """Return the distinct layers of the networks at hand that are not run as a whole."""
-    others = [name for name in networks.names() if name not in networks.model_names()]
+    """Return the distinct layers of the other networks at hand."""
+    others = [name for name in networks.names() if name not in BESIDE_OTHERS]
     return [one for name in others for one in of_network(name)]
 
 
@@ -98,6 +100,12 @@ def depthwise() -> list[Workload]:
     """
     chosen = [one for one in of_network("mobilenet_v1") if one.problem.groups > 1]
     return [replace(one, problem=replace(one.problem, padding=1)) for one in chosen]
+
+
+def whole_networks() -> list[Workload]:
+    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
+    models = {name: networks.load_model(name) for name in networks.model_names()}
+    return [Workload(name, "whole", model.layers[0].problem) for name, model in models.items()]
 
 
 def five_by_five() -> list[Workload]:
@@ -121,7 +129,7 @@ def check_words(words: str, group: Iterable[Workload] | None = None) -> None:
     ------
     ParameterError
     """
-    groups = product, convolutions, depthwise, other_networks, five_by_five
+    groups = product, convolutions, depthwise, other_networks, whole_networks, five_by_five
     everything = [one for group in groups for one in group()] if group is None else list(group)
     if not select(everything, words):
         networks = ", ".join(dict.fromkeys(one.network for one in everything))

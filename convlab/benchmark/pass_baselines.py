@@ -22,6 +22,7 @@ from convlab.benchmark.baselines import (
     torch_arrays,
 )
 from convlab.benchmark.passes import PASSES, ROUNDING, shape_of
+from convlab.benchmark.rivals import RIVALS
 from convlab.benchmark.slow_ways import picture_refuses, whole_picture, zeros_inserted, zeros_refuse
 from convlab.problem import ConvProblem
 
@@ -49,8 +50,9 @@ def _torch_for(pass_: str) -> Baseline:
 AUTOGRAD, ZEROS, PICTURE = "torch channels_last", "zeros inserted", "whole picture"
 IN_TRAINING = (AUTOGRAD, ZEROS, PICTURE)  # those that pack nothing beforehand: weights are new in every step
 _ours = partial(Baseline, library="NumPy", package="numpy", needs=lambda: np, rounding=ROUNDING)
-EVERY = (
+EVERY = (  # whoever `convlab bench cpu` measures beside ours
     *BASELINES.values(),
+    *RIVALS,
     *map(_torch_for, ("dgrad", "wgrad")),
     _ours(ZEROS, prepare=zeros_inserted, refuses=zeros_refuse, pass_="dgrad"),
     _ours(PICTURE, prepare=whole_picture, refuses=picture_refuses, pass_="wgrad"),

@@ -25,7 +25,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
-    found += pass_report.tables(measurement)
+    found += [_networks(measurement), *pass_report.tables(measurement)]
     found += [_paper(measurement), *model_error_tables.tables(measurement)]
     return [table for table in found if table.rows]
 
@@ -116,6 +116,21 @@ def _wins(measurement: Measurement) -> TextTable:
         "The fastest of our algorithms",
         ("", "layers"),
         [(name, str(count)) for name, count in counted.items()] if len(counted) > 1 else [],
+    )
+
+
+def _networks(measurement: Measurement) -> TextTable:
+    """Return the time of every candidate on a whole network, and how many times as fast our "auto" is."""
+    rows = measurement.part("stacks")
+    auto = {row.network: row.seconds for row in rows if row.candidate == "auto"}
+    return TextTable(
+        "Whole networks, one photo, one thread: how many times as fast auto is as ...",
+        ("", "", "time", "auto"),
+        [
+            (row.network, row.candidate, time_text(row.seconds), ratio_2(row.seconds / auto[row.network]))
+            for row in sorted(rows, key=lambda row: (row.network, row.seconds))
+            if row.network in auto
+        ],
     )
 
 

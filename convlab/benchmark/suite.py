@@ -6,6 +6,7 @@
     networks    VGG-16 and the MobileNets, one thread: all our algorithms
     passes      ResNet-18, one thread, 8 images: fprop, dgrad and wgrad, all of ours, and PyTorch's autograd
     threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the baselines
+    stacks      ResNet-18, SqueezeNet 1.0 and MobileNetV1 as a whole, from a photo to its features
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
 
 Each of these parts is a list of tasks, a second or two each.
@@ -29,6 +30,7 @@ from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison, Effort, WallClock
 from convlab.benchmark.dukhan_2019 import compare_three
 from convlab.benchmark.layers import Workload
+from convlab.benchmark.network_comparison import NetworkComparison
 from convlab.benchmark.pass_baselines import IN_TRAINING
 from convlab.benchmark.pass_comparison import PassComparison
 from convlab.benchmark.passes import PASSES
@@ -40,7 +42,7 @@ from convlab.support.checks import check_choice
 
 PEAK = "FMA peak"
 IMAGES = 8  # in a step of training
-ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked")
+ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked", "ONNX Runtime", "OpenVINO", "LiteRT")
 
 # How long each part may take, a layer; and just enough to see the picture.
 FULL = {
@@ -48,6 +50,7 @@ FULL = {
     "networks": Effort(rounds=7, budget=0.6, patience=2.0),
     "passes": Effort(rounds=7, budget=0.6, patience=1.0),
     "threads": Effort(rounds=9, budget=1.0, patience=2.0),
+    "stacks": Effort(rounds=9, most=15, budget=4.0),
     "paper": Effort(rounds=25, most=301, budget=1.5, slow=inf),
 }
 QUICK = {
@@ -55,6 +58,7 @@ QUICK = {
     "networks": Effort(rounds=5, budget=0.3, patience=0.3),
     "passes": Effort(rounds=5, budget=0.3, patience=0.3),
     "threads": Effort(rounds=7, budget=0.3, patience=1.0),
+    "stacks": Effort(rounds=5, budget=0.0),
     "paper": Effort(rounds=15, budget=0.5, slow=inf),
 }
 
@@ -83,7 +87,7 @@ class Suite:
         Filled while the tasks run: candidate to the layers that it was too slow for.
     """
 
-    PARTS: ClassVar = ("product", "layers", "depthwise", "networks", "passes", "threads", "paper")
+    PARTS: ClassVar = ("product", "layers", "depthwise", "networks", "passes", "threads", "stacks", "paper")
 
     baselines: list[Baseline]
     words: str = ""
@@ -106,6 +110,8 @@ class Suite:
             found += [self.task("passes", one, partial(self._pass, pass_), pass_) for one in trained]
         if self._cores > 1:
             found += [self.task("threads", one, self._threads) for one in convolutions]
+        whole = layers.select(layers.whole_networks(), self.words)
+        found += [self.task("stacks", one, self._network) for one in whole]
         # Nobody knows when a cache is cold whose size the system does not tell.
         for cache in ("warm", "cold") if system.caches() else ("warm",):
             paper = partial(self._paper, cache)
@@ -173,6 +179,13 @@ class Suite:
             comparison = Comparison(workload, self._effort["threads"], WallClock(self._cores))
             comparison.enter_ours({row.candidate: ALGORITHMS[row.candidate] for row in ranked[:2]})
             comparison.enter_baselines(one for one in self.baselines if one.name in ON_ALL_CORES)
+            return self.rows_of(comparison, part)
+
+    def _network(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
+        with alone(1):
+            comparison = NetworkComparison(workload, self._effort[part])
+            comparison.enter_ours()
+            comparison.enter_baselines(self.baselines)
             return self.rows_of(comparison, part)
 
     def _paper(self, cache: str, part: str, workload: Workload, rows: list[Row]) -> list[Row]:

@@ -29,13 +29,13 @@ def bench_cpu(
         str, typer.Option(metavar="PART", help="Only this part; passes: forwards and backwards.")
     ] = "",
     baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Measure NumPy, SciPy, PyTorch too.")
+        bool, typer.Option("--baselines/--no-baselines", help="Measure others' libraries, too.")
     ] = True,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
     ] = None,
 ) -> None:
-    """Run every algorithm on the layers of real networks, beside NumPy, SciPy and PyTorch; save the times."""
+    """Run every algorithm on layers of real networks, beside PyTorch and other libraries; save the times."""
     from datetime import datetime
 
     from convlab.benchmark import bench, report, saved

@@ -19,7 +19,7 @@ UNKNOWN = "not known"
 # The libraries a result may depend on.
 LIBRARIES = (
     *("numpy", "numba", "llvmlite", "matplotlib", "jupyterlab", "ipywidgets", "anywidget", "scipy"),
-    *("torch", "numba-cuda"),
+    *("torch", "onnxruntime", "openvino", "ai-edge-litert", "numba-cuda"),
 )
 
 

@@ -1,8 +1,8 @@
 """How a network is put together: one function each, read from the photograph down.
 
 `net` is a `GraphBuilder`: its methods note what is done, in order, and compute nothing. Every convolution is
-followed by its bias, and by ReLU unless it says ``relu=False``. The names are torchvision's; the shapes of
-the filters are looked up under them in `data/networks/`.
+followed by its bias, and by ReLU unless it says ``relu=False``. The names are torchvision's, MobileNet's
+are Keras's; the shapes of the filters are looked up under them in `data/networks/`.
 
 Batch normalisation is not to be seen: after training it multiplies and shifts every channel by fixed
 numbers, and those are folded into the weights and the bias of the convolution before it.
@@ -54,7 +54,17 @@ def _fire(net: GraphBuilder, name: str, x: Node) -> Node:
     return net.concat(name, one, three)
 
 
+def mobilenet_v1(net: GraphBuilder, photo: Node) -> Node:
+    """Howard et al. 2017, arXiv:1704.04861: thirteen times each channel by itself, then pixel by pixel."""
+    x = net.conv("conv1", photo)
+    for place in range(1, 14):
+        x = net.conv(f"conv_dw_{place}", x)
+        x = net.conv(f"conv_pw_{place}", x)
+    return net.mean("global_average_pooling2d", x)
+
+
 ARCHITECTURES: dict[str, Callable[[GraphBuilder, Node], Node]] = {
     "resnet18": resnet18,
     "squeezenet1_0": squeezenet1_0,
+    "mobilenet_v1": mobilenet_v1,
 }

@@ -12,6 +12,7 @@ from convlab.benchmark.saved_runs import runs, undisturbed
 from convlab.benchmark.summary import speedup, wins
 from convlab.interview.sheet.block import Block, Table
 from convlab.interview.sheet.layers import first, shape_text, small, usual
+from convlab.networks import load
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
 from convlab.support.tables import NOTHING
@@ -56,8 +57,8 @@ def workspace() -> Block:
         note=(
             f"conv1: {shape_text(layers[1].problem)}; {NOTHING}: not served. T: tiles of the batch. n²: "
             "pixels of a tile's window. x′: the picture, blocks of 2 × 2 pixels folded into 4·C channels. "
-            "f, f′: numbers of a spectrum, of x and of y. ceil rounds up. The transforms are those that keep "
-            "all; on a CPU, Winograd keeps a block of tiles at a time."
+            "f, f′: numbers of a spectrum, of x and of y. ceil rounds up. NumPy's forms, and of the "
+            "transforms those that keep all; on a CPU, Winograd keeps a block of tiles at a time."
         ),
     )
 
@@ -81,6 +82,7 @@ def winners() -> Block:
     for row in rows:
         kinds.setdefault(row.kind.partition(", K")[0], []).append(row)
     machine, date = run.header["machine"], run.header["date"][:10]
+    titles = ", ".join(dict.fromkeys(load(row.network).title for row in rows))
     return Block(
         title,
         Table(
@@ -90,7 +92,8 @@ def winners() -> Block:
         ),
         note=(
             f"One core of {machine['processor']}, {machine['instruction_set']}, measured {date}, one "
-            f"picture. im2row: how many times as long it takes, a geometric mean. {_of_the_fft()}"
+            f"picture, kernels of convlab; {titles}, each layer as often as it is there. im2row: how many "
+            f"times as long it takes, a geometric mean. {_of_the_fft()}"
         ),
     )
 
@@ -130,9 +133,9 @@ def products_saved(m: int, p: ConvProblem) -> float:
 
 
 @cache
-def error_beside_sum(m: int) -> float:
-    """Return the largest error of such tiles in float32, beside that of the definition's sum."""
-    return measured_error(m) / measured_error(1)
+def error_text(m: int) -> str:
+    """Return the largest error of such tiles in float32 beside a plain sum's; another draw has another."""
+    return f"{measured_error(m) / measured_error(1):.0f}×"
 
 
 def winograd() -> Block:
@@ -151,7 +154,7 @@ def winograd() -> Block:
                     ratio_2(products_saved(m, p)),
                     ratio_2(products_saved(m, late)),
                     ratio_text(amplification(m)),
-                    ratio_text(error_beside_sum(m)),
+                    f"≈ {error_text(m)}",
                 )
                 for m in TILES
             ],
@@ -160,6 +163,7 @@ def winograd() -> Block:
         note=(
             f"{p.R} × {p.S} taps, stride 1: (m + R − 1)² products for m² outputs. Tiles come whole, so "
             "small outputs waste some. cancel: how large the numbers are that cancel in an output, beside "
-            f"it. error: the largest in {p.dtype}, beside a plain sum's."
+            f"it. error: the largest in {p.dtype}, beside a plain sum's, on random "
+            "numbers."
         ),
     )

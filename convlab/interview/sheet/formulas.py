@@ -90,7 +90,7 @@ def gradients() -> Block:
                 (
                     "dx",
                     "dy, with stride − 1 zeros between its pixels, convolved with w turned by half a turn, C "
-                    "and K exchanged, padding reach − 1 − padding. Product N·H·W × C × R·S·K",
+                    "and K exchanged, padding reach − 1 − padding at each side. Product N·H·W × C × R·S·K",
                 ),
                 (
                     "dw",
@@ -99,6 +99,6 @@ def gradients() -> Block:
                 ),
             ),
         ),
-        note=f"Each takes the FLOPs of the way there, so a step of training takes {1 + len(('dx', 'dw'))} "
-        "times as many. db is dy summed over N, P and Q.",
+        note="Each takes the FLOPs of the way there, if the zeros are left out, so a step of training takes "
+        f"{1 + len(('dx', 'dw'))} times as many; a first layer needs no dx. db is dy summed over N, P and Q.",
     )

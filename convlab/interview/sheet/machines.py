@@ -79,7 +79,7 @@ _ROWS: tuple[tuple[str, Callable[[Datasheet], str]], ...] = (
 def gpus() -> Block:
     """Return what three GPUs can do, by their makers."""
     sheets = [datasheets.load(name) for name in SHEETS]
-    told = ". ".join(dict.fromkeys(f"{short_name(sheet)}: {sheet.source}" for sheet in sheets))
+    told = ". ".join(dict.fromkeys(f"{sheet.name}: {sheet.source}" for sheet in sheets))
     return Block(
         "GPUs, as their makers tell",
         Table(
@@ -87,7 +87,8 @@ def gpus() -> Block:
             [(name, *map(value, sheets)) for name, value in _ROWS],
             right=(1, 2, 3),
         ),
-        note=f"{told}. Without sparsity. Multiprocessors: CUDA C++ Programming Guide.",
+        note=f"{told}. Without sparsity. Multiprocessors: CUDA C++ Programming Guide. {NOTHING}: not "
+        "told there.",
     )
 
 

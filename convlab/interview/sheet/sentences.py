@@ -9,10 +9,10 @@ from convlab.cost.layers import cost_of
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.gemm.tile import Tile
 from convlab.interview.sheet.block import Block
-from convlab.interview.sheet.choices import error_beside_sum, products_saved
+from convlab.interview.sheet.choices import error_text, products_saved
 from convlab.interview.sheet.layers import depthwise, small, usual
 from convlab.interview.sheet.machines import ridge, short_name
-from convlab.support.units import bytes_text, count_text, number_text, ratio_2, ratio_text
+from convlab.support.units import bytes_text, count_text, number_text, ratio_2
 
 
 def sentences() -> Block:
@@ -44,10 +44,10 @@ def sentences() -> Block:
             f"“Depthwise does {number_text(thinner.intensity, 3)} FLOP/B, so at full bandwidth {gpu} can "
             f"give {share:.0f} % of its float32 peak. I move fewer bytes: fuse it with its neighbour, or use "
             "shorter numbers.”",
-            f"“Winograd wants stride 1 and {p.R} × {p.S} taps. Tiles of 4 × 4 save "
-            f"{ratio_2(products_saved(4, p))} of the products at {p.P} × {p.Q}, "
-            f"{ratio_2(products_saved(4, late))} at {late.P} × {late.Q}, and err "
-            f"{ratio_text(error_beside_sum(4))} as much: in float16 I test that first.”",
+            f"“Winograd wants stride 1 and {p.R} × {p.S} taps. Tiles of 4 × 4 take "
+            f"{ratio_2(products_saved(4, p))} fewer products at {p.P} × {p.Q}, "
+            f"{ratio_2(products_saved(4, late))} at {late.P} × {late.Q}, and err about "
+            f"{error_text(4)} as much: in float16 I test that first.”",
             "“Occupancy hides waiting; it is no aim. Sums in registers get by with few warps, if each has "
             "several loads on their way.”",
             f"“The gradient of the weights has {count_text(filters * taps)} sums of N·P·Q numbers. I cut "

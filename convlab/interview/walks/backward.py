@@ -130,8 +130,9 @@ def walk() -> Walk:
             ),
             Point(
                 "A stride puts zeros between the gradients.",
-                f"Then the same convolution is right, and wasteful: at stride 2 {zeros} multiply-adds for "
-                f"the {count_text(strided.macs)} of fprop, {useless} of them for nothing.",
+                f"Then the same convolution is right, and wasteful: for layer2.0.conv1 of ResNet-18, at "
+                f"stride 2, {zeros} multiply-adds with {BATCH} pictures where fprop has "
+                f"{count_text(strided.macs)}; {useless} of them are for nothing.",
                 "window",
                 {"view": "zeros", "step": 31},
             ),
@@ -251,21 +252,21 @@ def walk() -> Walk:
         ),
         pitfalls=(
             Pitfall(
-                '"The backward pass is a deconvolution, it undoes the convolution."',
+                "“The backward pass is a deconvolution, it undoes the convolution.”",
                 "It is the transpose, not the inverse. It brings back the shape of x, and gradients, not x.",
             ),
             Pitfall(
-                '"Flip the filter and convolve dy": and that is all.',
+                "“Flip the filter and convolve dy”: and that is all.",
                 "At stride 1. Say also that C and K change places, which padding it takes, what a stride "
                 "does, and that wgrad is another sum.",
             ),
             Pitfall(
-                '"wgrad is a convolution of x with dy as the filter."',
+                "“wgrad is a convolution of x with dy as the filter.”",
                 f"The formula is right, the shape is a trap: filters of {early.P} x {early.Q} are what "
                 "forward kernels are not made for. Run it as a product with its sum in parts.",
             ),
             Pitfall(
-                '"Keep the im2col matrix for the backward pass."',
+                "“Keep the im2col matrix for the backward pass.”",
                 f"That is {bytes_text(matrices)} more here. x is enough; rows are gathered again as they "
                 "are multiplied.",
             ),

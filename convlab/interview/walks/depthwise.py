@@ -73,6 +73,7 @@ def walk() -> Walk:
     rates = {full: "float16", deep: "float32", point: "float16"}  # no tensor core serves a depthwise layer
     least = {p: least_seconds(gpu, rates[p], batch[p].flops, moved[p]) for p in batch}
     on_gpu = RATIO.text(least[full] / (least[deep] + least[point]))
+    more = (moved[deep] + moved[point]) / moved[full]
     between = 2 * batch[deep].y_bytes
     fused = moved[deep] + moved[point] - between
     one = max(fused / gpu.memory, batch[point].flops / gpu.flops["float16"])
@@ -125,9 +126,9 @@ def walk() -> Walk:
             Point(
                 "FLOPs are half of the story: no layer runs below its bytes' time either.",
                 "Time is at least FLOPs over peak, and bytes over bandwidth. FLOPs fall by "
-                f"{RATIO.text(saving)}; x and y stay, and a picture between the halves is added: "
-                f"{bytes_text(halves[full].bytes)} in full, {bytes_text(pair.bytes)} in halves, with "
-                f"{bytes_text(full.w_bytes)} and {bytes_text(deep.w_bytes + point.w_bytes)} of weights.",
+                f"{RATIO.text(saving)}; x and y stay, and a picture between the halves is added: for one "
+                f"picture {bytes_text(halves[full].bytes)} in full, {bytes_text(pair.bytes)} in halves, "
+                f"with {bytes_text(full.w_bytes)} and {bytes_text(deep.w_bytes + point.w_bytes)} of weights.",
             ),
             Point(
                 "Look at the halves apart: pointwise is a matrix product.",
@@ -139,9 +140,10 @@ def walk() -> Walk:
             Point(
                 "Depthwise has little work for each byte.",
                 f"A number of x meets R·S weights, however many channels there are: {intensity[deep]} FLOPs "
-                f"for each byte, where the full layer has {intensity[full]}. On {here.machine}, bytes from "
-                + ", ".join(f"{name} allow {share}" for name, share in allowed.items())
-                + " of the multiply-adds.",
+                f"for each byte, where the full layer has {intensity[full]}. On {here.machine}, that lets a "
+                "core reach, of its peak, "
+                + ", ".join(f"{share} from {name}" for name, share in allowed.items())
+                + ".",
                 "roof",
             ),
             Point(
@@ -155,9 +157,9 @@ def walk() -> Walk:
             ),
             Point(
                 "As a matrix product it is degenerate.",
-                f"Each group has one filter: N = 1, and a sum of {taps}. One lane of a vector, one column "
-                f"of a tensor core's tile works; or one multiplies a diagonal in zeros, {full.C} times the "
-                "work.",
+                f"Each group has one filter: a product one column wide, with sums of {taps}. One lane of a "
+                "vector, one column of a tensor core's tile works; or one multiplies a diagonal in zeros, "
+                f"{full.C} times the work.",
                 "mixing",
                 {"step": 5},
             ),
@@ -188,9 +190,9 @@ def walk() -> Walk:
             ),
             Point(
                 "Say against what: the full layer has quick ways of its own.",
-                f"On that core the two halves of {layer} took {time_text(both)}. Full and indirect it is "
-                f"{gain['indirect']} that; with Winograd's 4x4 tiles, which serve the full layer only, "
-                f"{gain['winograd_4x4']}.",
+                f"On that core the two halves of {layer} took {time_text(both)}. The full layer took "
+                f"{gain['indirect']} that as a product (indirect), and {gain['winograd_4x4']} with "
+                "Winograd's 4x4 tiles, which serve the full layer only.",
                 "clock",
             ),
             Point(
@@ -237,7 +239,8 @@ def walk() -> Walk:
             """),
             strong=cleandoc(f"""
                 FLOPs fall by 1 / (1/K + 1/(R·S)), {RATIO.text(saving)} for {layer}. Time has two floors,
-                FLOPs over peak and bytes over bandwidth, and only one of them falls.
+                FLOPs over peak and bytes over bandwidth, and the second does not fall with the first: with
+                {batch[full].N} pictures the halves move {RATIO.text(more)} the full layer's bytes.
 
                 Pointwise is a GEMM at {intensity[point]} FLOPs for each byte. Depthwise has
                 {intensity[deep]}: a number of x meets R·S weights and no more. It is {of_flops} of
@@ -261,17 +264,17 @@ def walk() -> Walk:
         ),
         pitfalls=(
             Pitfall(
-                '"It is the same convolution, factored."',
+                "“It is the same convolution, factored.”",
                 "It has fewer weights and cannot express most full filters. It is a layer of its own that "
                 "is trained; what is compared is accuracy at equal time.",
             ),
             Pitfall(
-                '"It is two matrix products."',
+                "“It is two matrix products.”",
                 "One: the pointwise half. The depthwise half sums over no channels, and as a product it is "
                 "a diagonal in zeros.",
             ),
             Pitfall(
-                '"A depthwise layer is always memory-bound."',
+                "“A depthwise layer is always memory-bound.”",
                 f"Say which memory. {bytes_text(halves[deep].bytes)} may live in a cache, whose roof is "
                 "higher; there short sums and the kernel decide. With a large batch, or on a GPU, it is the "
                 "memory.",

@@ -174,17 +174,17 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Count what the layer must move: x, w and y once.",
-            f"That is a fact of the layer. A 3 x 3 layer with {WIDE.C} channels could do "
-            f"{intensity(WIDE):.0f} FLOPs a byte, a depthwise one {intensity(THIN):.2f}. Compare with what "
-            "you found: it says whether kernel or layer is to blame.",
+            f"That is a fact of the layer. In float16 a 3 x 3 layer with {WIDE.C} channels could do "
+            f"{intensity(half(WIDE)):.0f} FLOPs a byte, a depthwise one {intensity(half(THIN)):.1f}; in "
+            "float32 half of that. Compare with what you found: it says whether kernel or layer is to blame.",
             "intensities",
         ),
         Point(
             "Much below that: the kernel moves bytes that nobody needs.",
-            f"That layer with {FEW.K} filters could do {intensity(FEW):.0f} FLOPs a byte; through an im2row "
-            f"matrix it does {intensity(FEW, THROUGH_MATRIX):.1f}, and with no tile, where each thread asks "
-            f"for all it needs, {intensity(FEW, UNTILED):.2f}. Tiles, implicit GEMM, reuse on the chip are "
-            "the cure.",
+            f"With {FEW.K} filters, in float32, that layer could do {intensity(FEW):.0f} FLOPs a byte; with "
+            f"an im2row matrix in memory it does {intensity(FEW, THROUGH_MATRIX):.1f}, and with no tile, "
+            f"where each thread asks for all it needs, {intensity(FEW, UNTILED):.2f}. Tiles, implicit GEMM, "
+            "reuse on the chip are the cure.",
             "roofline",
             {"network": "resnet18", "layer": WIDE_AT, "algorithm": "im2row", "K": FEW.K},
         ),
@@ -224,9 +224,10 @@ def _points() -> tuple[Point, ...]:
         ),
         Point(
             "Keep it in a cache: then the roof is another one.",
-            f"Input and output of that depthwise layer are {bytes_text(compulsory_bytes(THIN))} an image; "
-            f"an H100's L2 has {bytes_text(L2)}. A few images can go through several layers and never see "
-            f"memory; {MANY.N} images, layer by layer, are {bytes_text(compulsory_bytes(MANY))}.",
+            f"Input and output of that depthwise layer are {bytes_text(THIN.x_bytes + THIN.y_bytes)} an "
+            f"image; the L2 of an H200, the H100's chip, has {bytes_text(L2)}. A few images can go through "
+            f"several layers and never see memory; {MANY.N} images, layer by layer, are "
+            f"{bytes_text(compulsory_bytes(MANY))}.",
             "roofline",
             {"batch": MANY.N},
         ),
@@ -234,7 +235,8 @@ def _points() -> tuple[Point, ...]:
             "Say what does not help.",
             "Faster arithmetic, fewer multiplications, higher occupancy for its own sake: the memory is "
             f"full. Winograd with its transforms stored takes the layer of {FEW.K} filters to "
-            f"{intensity(FEW, TRANSFORMED):.0f} FLOPs a byte: fewer operations, more bytes.",
+            f"{intensity(FEW, TRANSFORMED):.0f} of the definition's FLOPs a byte: fewer operations, more "
+            "bytes.",
             "roofline",
             {"network": "resnet18", "layer": WIDE_AT, "algorithm": "winograd_4x4", "K": FEW.K},
         ),
@@ -260,7 +262,7 @@ how many: the share times the ridge. On an H200 in float32 the ridge is near {ri
 are at {ASKS["float32"]:.2f} FLOPs a byte.
 
 Now I compare that with what the layer must move, x, w and y once. A depthwise 3 x 3 layer comes to
-{intensity(THIN):.1f} in float32, a normal 3 x 3 layer with {WIDE.C} channels to {intensity(WIDE):.0f}. So
+{intensity(THIN):.2f} in float32, a normal 3 x 3 layer with {WIDE.C} channels to {intensity(WIDE):.0f}. So
 even for a depthwise layer we would move {intensity(THIN) / ASKS["float32"]:.0f} times too much, and I
 would look for the reason: an im2col matrix, no tiling, or accesses that are not coalesced, so that each
 sector of {SECTOR} bytes gives one number.
@@ -275,9 +277,9 @@ from DRAM, against a copy or the datasheet?
 
 Then the arithmetic. Share times ridge: {ASKS["float32"]:.2f} FLOPs a byte for float32, {ASKS["float16"]:.1f}
 for float16 with tensor cores. Against the layer with every number moved once. A depthwise 3 x 3 layer has
-{intensity(THIN):.1f} in float32 and {intensity(half(THIN)):.1f} in float16, a 1 x 1 layer with {NARROW.C}
-channels in float16 {intensity(half(NARROW)):.0f}, a 3 x 3 layer with {WIDE.C} channels
-{intensity(WIDE):.0f}.
+{intensity(THIN):.2f} in float32 and {intensity(half(THIN)):.1f} in float16, a 3 x 3 layer with {WIDE.C}
+channels {intensity(WIDE):.0f} and {intensity(half(WIDE)):.0f}, a 1 x 1 layer with {NARROW.C} channels in
+float16 {intensity(half(NARROW)):.0f}.
 
 If I am far below the layer's bound, bytes are wasted, and I count which: a 3 x 3 layer with {FEW.K} filters
 falls from {intensity(FEW):.0f} to {intensity(FEW, THROUGH_MATRIX):.1f} through an im2row matrix; with

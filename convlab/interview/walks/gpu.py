@@ -5,17 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from convlab import ALGORITHMS, networks
+import numpy as np
+
+from convlab import ALGORITHMS, figures, networks
 from convlab.benchmark import datasheets
 from convlab.cost.layers import cost_of
-from convlab.figures import mma_layout
+from convlab.figures.picture import Picture
 from convlab.gpu.occupancy import GPUS, MOST_REGISTERS, WARP
+from convlab.gpu.simulator.bank_conflicts import WORD
+from convlab.gpu.tensor_cores.fragments import holders
 from convlab.inspect.tiling import Tiling, blocks, tile_traffic, untiled
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
+from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, count_text, ratio_text
-from convlab.widgets import ChannelMixing, Im2colFills, MemoryBlowup, TileByTile, TilingExplorer
+from convlab.widgets import (
+    ChannelMixing,
+    Im2colFills,
+    MemoryBlowup,
+    RooflineExplorer,
+    TileByTile,
+    TilingExplorer,
+)
 
-LAYER, LATE, BATCH, GPU = "layer1.0.conv1", "layer4.0.conv2", 32, "H100"
+LAYER, LATE, BATCH, GPU, SHEET = "layer1.0.conv1", "layer4.0.conv2", 32, "H100", "nvidia_h100"
 NO_TILE, TILE = Tiling(16, 16, 16, 1, 1, buffers=1), Tiling(128, 64, 8, 8, 8)
 
 
@@ -30,14 +42,16 @@ def walk() -> Walk:
     ratio, matrices = ratio_text(matrix / image), im2row.workspace_bytes(many)
     asked = {one: untiled(many) if one is None else tile_traffic(many, one) for one in (None, NO_TILE, TILE)}
     moved = {one: bytes_text(sum(each.values())) for one, each in asked.items()}
-    chip, (_, processors) = datasheets.load("nvidia_h100"), GPUS[GPU]
+    chip, (_, processors) = datasheets.load(SHEET), GPUS[GPU]
     few = blocks(late, TILE)
-    half = cost_of(replace(many, dtype="float16")).intensity
     ridge = {name: chip.flops[name] / chip.memory for name in ("float32", "float16")}
+    could = {name: cost_of(replace(many, dtype=name)).intensity for name in ridge}
+    limit = {name: "memory" if could[name] < ridge[name] else "arithmetic" for name in ridge}
     faster = chip.flops["float16"] / chip.flops["float32"]
     small = Im2colFills(step=0)
     windows, _, taps = small.problem.gemm
-    m, n, k = 16, 8, 16  # of mma.sync with float16
+    (m, n), words = holders("C").shape, holders("A").shape[1]
+    k = words * WORD // np.dtype("float16").itemsize  # a word holds two of them
     thin = ChannelMixing(256, groups=256)
     depthwise, full = cost_of(thin.problem), cost_of(replace(thin.problem, groups=1))
 
@@ -45,7 +59,8 @@ def walk() -> Walk:
         Point(
             "A convolution is a matrix product.",
             "Each output is the dot product of one window with one filter. All windows against all filters: "
-            "that is a matrix times a matrix, and that is what a GPU does best.",
+            "that is a matrix times a matrix, and that is what a GPU does best. Strictly it is a "
+            "cross-correlation: nobody turns the filter.",
             "matrix",
         ),
         Point(
@@ -53,8 +68,7 @@ def walk() -> Walk:
             "They are only flattened: no number moves. "
             f"For a layer of ResNet-18 that is {layer.K} × {K}, with {layer.C} channels and windows of "
             f"{layer.R} × {layer.S}.",
-            "matrix",
-            {"step": 7},
+            "filters",
         ),
         Point(
             "im2col lays each window out flat.",
@@ -72,7 +86,8 @@ def walk() -> Walk:
         Point(
             "The price: up to R·S copies of each pixel.",
             f"Windows overlap. In our layer {bytes_text(image)} of input become {bytes_text(matrix)}: "
-            f"{ratio}, to be written and to be read again. A stride divides that, a 1 × 1 filter has none.",
+            f"{ratio}, to be written and to be read again. A stride divides that by its square; a 1 × 1 "
+            "filter copies nothing twice.",
             "matrix",
             {"step": windows - 1, "copies": True},
         ),
@@ -114,9 +129,10 @@ def walk() -> Walk:
         ),
         Point(
             "Each thread keeps its own tile of sums in registers.",
-            "The same rule once more, now against reads of shared memory. "
-            f"A block of {TILE.block_m} × {TILE.block_n} and threads of {TILE.thread_m} × {TILE.thread_n}: "
-            f"{moved[TILE]}, and about {TILE.registers} registers a thread.",
+            f"The same rule once more, now for reads of shared memory: {TILE.thread_m} × {TILE.thread_n} "
+            f"sums take {TILE.thread_m + TILE.thread_n} numbers for {TILE.thread_m * TILE.thread_n} "
+            f"multiply-adds. So a block can be as large as {TILE.block_m} × {TILE.block_n}, which asks "
+            f"memory for {moved[TILE]}, at about {TILE.registers} registers a thread.",
             "block",
             _traits(TILE),
         ),
@@ -130,21 +146,26 @@ def walk() -> Walk:
         ),
         Point(
             "Tensor cores multiply small matrices, a warp at a time.",
-            f"One instruction does {m} × {n} × {k} multiply-adds in float16, where an ordinary one does "
-            f"{WARP}; the sums stay in float32. By its datasheet an {GPU} does {faster:.0f} times as many "
-            "FLOP a second that way. It asks for channels that fill its tiles, hence NHWC and padded C.",
+            f"One instruction does {m} × {n} × {k} multiply-adds in float16 (a cell of the picture is a "
+            f"word, and holds two numbers), where an ordinary one does {WARP}; the sums stay in float32. By "
+            f"its datasheet an {GPU} does {faster:.0f} times as many FLOP a second that way, at best, with "
+            "four warps together (`wgmma`). It asks for channels that fill its tiles, hence NHWC and padded "
+            "C.",
             "mma",
         ),
         Point(
             "Then count bytes: is it memory or arithmetic that holds it up?",
-            f"This layer does {half:.0f} FLOP for each byte in float16, {BATCH} images. The ridge of the "
-            f"{GPU} lies at {ridge['float16']:.0f} for tensor cores and at {ridge['float32']:.0f} for plain "
-            f"float32: with tensor cores it is {'memory' if half < ridge['float16'] else 'arithmetic'}.",
+            f"In float32 this layer could do {could['float32']:.0f} FLOP for each byte, {BATCH} images, each "
+            f"number moved once. The ridge of the {GPU} lies at {ridge['float32']:.0f}, so "
+            f"{limit['float32']} is the limit, as in the picture. In float16 on tensor cores it is "
+            f"{could['float16']:.0f} against {ridge['float16']:.0f}: there it is {limit['float16']}.",
+            "roof",
         ),
         Point(
             "Not every layer is such a product: say where it breaks.",
-            "1 × 1 needs no gathering at all. Depthwise has a matrix with one column of output, so nothing "
-            f"is used again: {depthwise.intensity:.1f} FLOP a byte in the picture, where the full layer has "
+            "1 × 1 with stride 1 needs no gathering at all. Depthwise has one filter for each channel, so "
+            "no pixel serves a second filter, and the product is one column wide: "
+            f"{depthwise.intensity:.1f} FLOP a byte in the picture, where the full layer has "
             f"{full.intensity:.0f}. Large 3 × 3 layers can go to Winograd.",
             "mixing",
             {"step": 5},
@@ -156,10 +177,14 @@ def walk() -> Walk:
         minutes=8,
         figures={
             "matrix": small,
+            "filters": _filters(replace(small.problem, K=4)),
             "memory": MemoryBlowup(known=("im2row", "direct", "implicit_gemm")),
             "tiles": TileByTile(step=0),
             "block": TilingExplorer(LAYER, batch=BATCH, gpu=GPU, tiling=NO_TILE),
-            "mma": mma_layout(lane=9),
+            "mma": figures.mma_layout(lane=9),
+            "roof": RooflineExplorer(
+                "resnet18", LAYER, algorithm="implicit_gemm", batch=BATCH, machine=SHEET
+            ),
             "mixing": thin,
         },
         points=points,
@@ -181,26 +206,26 @@ def walk() -> Walk:
             "on the index.\n\n"
             "On recent GPUs tensor cores do the multiplication, in float16 with sums in float32. For that "
             "NHWC is the better layout, because channels lie side by side.",
-            strong="I start with the shapes: K × C·R·S times C·R·S × N·P·Q. Take a 3 × 3 layer of ResNet-18, "
-            f"{layer.C} channels, {layer.H} × {layer.W}: that is {N} × {K} times {K} × {M:,}, "
+            strong="I start with the shapes: K × C·R·S times C·R·S × N·P·Q. Take a 3 × 3 layer of "
+            f"ResNet-18, {layer.C} channels, {layer.H} × {layer.W}: that is {N} × {K} times {K} × {M:,}, "
             f"{count_text(layer.flops)}FLOP an image. What we compute is a cross-correlation; nobody flips "
             "the filter.\n\n"
             f"With im2col I would write {bytes_text(matrix)} for {bytes_text(image)} of input and read it "
-            f"again, and with a batch of {BATCH} it is {bytes_text(matrices)}. Implicit GEMM gathers a piece "
-            "of that matrix into shared memory when it is needed: m splits into n, p, q and k into r, s, c, "
-            "the divisions are done once before the loop, and the border is a mask.\n\n"
+            f"again, and with a batch of {BATCH} it is {bytes_text(matrices)}. Implicit GEMM gathers a "
+            "piece of that matrix into shared memory when it is needed: m splits into n, p, q and k into r, "
+            "s, c, the divisions are done once before the loop, and the border is a mask.\n\n"
             "Then it is tiling. A tile of m × n pays m + n loads for m·n multiply-adds, twice: a block's "
-            "tile against global memory, a thread's tile against shared memory. For this layer and "
-            f"{BATCH} images the requests fall from {moved[None]} to {moved[TILE]}. Two buffers hide the "
-            "latency. Registers limit the tile, and the number of tiles limits late layers: "
-            f"{LATE} with one image has {few} blocks for {processors} multiprocessors, so there I would "
-            "split the sum.\n\n"
+            f"tile against global memory, a thread's tile against shared memory. For this layer and {BATCH} "
+            f"images the requests fall from {moved[None]} to {moved[TILE]}. Two buffers hide the latency. "
+            f"Registers limit the tile, and the number of tiles limits late layers: {LATE} with one image "
+            f"has {few} blocks for {processors} multiprocessors, so there I would split the sum.\n\n"
             f"With tensor cores the roof moves: {faster:.0f} times plain float32 on an {GPU}, and the ridge "
-            f"from {ridge['float32']:.0f} to {ridge['float16']:.0f} FLOP a byte. This layer has {half:.0f}, "
-            "so then I count bytes: NHWC, wide loads, and the bias and the ReLU fused into the store.\n\n"
-            f"Depthwise is another matter: {depthwise.intensity:.1f} FLOP a byte, one column of output, no "
-            "GEMM. And I would measure before I believe any of it: check the output, look at sectors and at "
-            "what the warps wait for, and compare with cuDNN on the same clock.",
+            f"from {ridge['float32']:.0f} to {ridge['float16']:.0f} FLOP a byte. In float16 this layer has "
+            f"{could['float16']:.0f}, so then I count bytes: NHWC, wide loads, and the bias and the ReLU "
+            "fused into the store.\n\n"
+            f"Depthwise is another matter: {depthwise.intensity:.1f} FLOP a byte, a product one column "
+            "wide, no GEMM. And I would measure before I believe any of it: check the output, look at "
+            "sectors and at what the warps wait for, and compare with cuDNN on the same clock.",
         ),
         pitfalls=(
             Pitfall(
@@ -216,7 +241,8 @@ def walk() -> Walk:
             Pitfall(
                 "Mixing up depthwise and pointwise.",
                 "Pointwise is 1 × 1: it mixes channels and *is* a GEMM, without im2col. Depthwise has a "
-                "filter for each channel: it mixes none, and there is nothing for a GEMM to use again.",
+                "filter for each channel: it mixes none, and no pixel serves a second filter, which is what "
+                "a GEMM lives on.",
             ),
             Pitfall(
                 "“A GPU has so many cores” as the reason.",
@@ -256,6 +282,21 @@ def walk() -> Walk:
             ("14", "Thirty-two lanes, three matrices"),
             ("15", "A GPU"),
         ),
+    )
+
+
+def _filters(p: ConvProblem) -> Picture:
+    """Draw a few filters as they lie in memory, (K, C, R, S), and the same numbers as a matrix."""
+    w = np.arange(p.K * p.C * p.R * p.S).reshape(p.K, p.C, p.R, p.S)
+    matrix = w.reshape(p.K, -1)
+    rows, columns = matrix.shape
+    shown = {f"w[0, {c}]": w[0, c] for c in range(p.C)} | {f"K × C·R·S: {rows} × {columns}": matrix}
+    return figures.grids(
+        shown,
+        title="Flattened, a filter is a row, and no number has moved",
+        alt=f"The {p.C} channels of a filter, {p.R} by {p.S} numbers each, and a matrix of {rows} filters by "
+        f"{columns} numbers: its first row holds those channels one after the other, in the order of memory.",
+        roles=dict.fromkeys(shown, "filter"),
     )
 
 

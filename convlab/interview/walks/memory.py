@@ -181,8 +181,8 @@ def _points() -> tuple[Point, ...]:
         Point(
             "Or another algorithm: look at what that allocates.",
             "Direct convolution needs nothing beside x, w and y. Winograd's tiles for 4 x 4 outputs "
-            f"overlap, too: {LARGER} numbers for each pixel, where all are kept at once, as on a GPU. Ours "
-            "on a CPU keeps a few tiles for each thread.",
+            f"overlap, too: {LARGER} numbers for each pixel, and as many for each output, where all are "
+            "kept at once, as on a GPU. Ours on a CPU keeps a few tiles for each thread.",
             "network",
             {"algorithm": "winograd_4x4"},
         ),

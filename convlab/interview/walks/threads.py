@@ -23,6 +23,7 @@ EARLY, LATE = (_RESNET[name].problem for name in ("layer1.0.conv1", "layer4.0.co
 BOUNDS, LANES = TileBounds(7, 2), 16  # the library's tile where vectors hold 16 numbers
 ROWS, COLS = BOUNDS.rows, BOUNDS.vectors * LANES
 ALONE, LARGE = TileBounds(1, 1), TileBounds(7, 4)
+IN_TURN = f"{100 * ALONE.share:.3g} %"  # of a core's peak, where each product waits for the last
 THREADS = 16
 
 
@@ -89,8 +90,8 @@ def walk() -> Walk:
             ),
             Pitfall(
                 "“`#pragma omp parallel for` over the naive loops, done.”",
-                f"Each core then reaches what one sum at a time reaches, at most {percent(ALONE.share)} of "
-                "its peak on vectors, less without. Make one core fast first.",
+                f"Each core then reaches what one sum at a time reaches, at most {IN_TURN} of its peak on "
+                "vectors, less without. Make one core fast first.",
             ),
             Pitfall(
                 "“Twice the cores, half the time.”",
@@ -179,17 +180,16 @@ def _points() -> tuple[Point, ...]:
         Point(
             "Make one core fast first: threads multiply what it does.",
             f"One sum at a time waits for its own last product, {LATENCY} cycles or so: at most "
-            f"{percent(ALONE.share)} of the peak of a core that begins two multiply-adds a cycle, even on "
-            "vectors.",
+            f"{IN_TURN} of the peak of a core that begins two multiply-adds a cycle, even on vectors.",
             "tile",
             {"rows": ALONE.rows, "vectors": ALONE.vectors},
         ),
         Point(
             "A tile of sums in registers, as large as the registers allow.",
             f"{ROWS} pixels by {BOUNDS.vectors} vectors: {BOUNDS.multiply_adds} multiply-adds for "
-            f"{BOUNDS.fetched} loads, in {BOUNDS.used} of {BOUNDS.registers} registers. {LARGE.rows} by "
-            f"{LARGE.vectors} would want {LARGE.used}: what finds no register travels to the stack and back "
-            "at every step.",
+            f"{BOUNDS.fetched} loads, in {BOUNDS.used} of AVX-512's {BOUNDS.registers} registers. "
+            f"{LARGE.rows} by {LARGE.vectors} would want {LARGE.used}: what finds no register travels to "
+            "the stack and back at every step.",
             "tile",
             {"rows": LARGE.rows, "vectors": LARGE.vectors},
         ),
@@ -239,7 +239,7 @@ def _points() -> tuple[Point, ...]:
             "gains",
         ),
         Point(
-            "More threads add arithmetic, and no memory.",
+            "More threads bring their own arithmetic, and share one memory.",
             f"There, {roofs['threads']} cores together did {roofs['flops_all'] / roofs['flops']:.2f} times "
             "the multiply-adds of one. The memory and the last cache are shared: left of the ridge a few "
             "cores use them up, and the rest wait.",
@@ -287,8 +287,8 @@ am done, apart from memory. For latency, one image, I share out the output matri
 register tiles. Sums stay in one thread: no locks, no reduction, and the same bits with one thread or with
 many.
 
-One core first, since threads only multiply it. With one sum it reaches {percent(ALONE.share)} of its peak by
-latency alone; {ROWS} by {BOUNDS.vectors} vectors need {BOUNDS.used} registers and {BOUNDS.fetched} loads
+One core first, since threads only multiply it. With one sum it reaches {IN_TURN} of its peak by latency
+alone; {ROWS} by {BOUNDS.vectors} vectors need {BOUNDS.used} registers and {BOUNDS.fetched} loads
 for {BOUNDS.multiply_adds} multiply-adds. Weights are packed in the plan. A block of pixels stays in the
 core's L2 while all panels pass; the gathered block belongs to the thread, so workspace grows with
 threads, and I say so.

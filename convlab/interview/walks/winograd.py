@@ -99,9 +99,9 @@ def walk() -> Walk:
         roofs |= {f"{dtype}, as it is": least[dtype], f"{dtype}, bytes of 4x4 tiles": moving[dtype]}
     plain32, tiles32, plain16, tiles16 = map(time_text, roofs.values())
     on_gpu = (
-        f"In float32 an {gpu.name} needs at least {plain32} for {batch.N} pictures, and {tiles32} for the "
-        f"bytes of 4x4 tiles that leave V and M in memory. In float16, on tensor cores, it is {plain16} and "
-        f"{tiles16}"
+        f"In float32 an {gpu.name} needs at least {plain32} for {batch.N} pictures of {batch.P} x {batch.Q} "
+        f"pixels and {batch.C} channels, and {tiles32} for the bytes of 4x4 tiles that leave V and M in "
+        f"memory. In float16, on tensor cores, it is {plain16} and {tiles16}"
     )
     return Walk(
         name="winograd",
@@ -163,8 +163,9 @@ def walk() -> Walk:
             ),
             Point(
                 "Larger tiles save more products.",
-                f"F(4x4, 3x3) takes {fewer(4)} fewer, F(6x6, 3x3) {fewer(6)}. But the transforms grow: of "
-                f"that, {saved(4, early)} and {saved(6, early)} fewer operations are left in this layer.",
+                f"F(4x4, 3x3) takes {fewer(4)} fewer, F(6x6, 3x3) {fewer(6)}. But the transforms grow, "
+                f"and tiles hang over: with {early.P} x {early.Q} pixels and {early.C} channels "
+                f"{saved(4, early)} and {saved(6, early)} fewer operations are left.",
                 "tile",
                 {"dimensions": "2", "m": "4", "step": 3},
             ),
@@ -181,6 +182,8 @@ def walk() -> Walk:
                 f"float16 keeps {digits('float16')} digits: 2x2 tiles with sums in float32 are the usual "
                 f"limit. In int8 the pixels' transform alone asks for {bits[2]} more bits in 2x2 tiles, "
                 f"{bits[4]} in 4x4.",
+                "tile",
+                {"dimensions": "2", "step": 1},
             ),
             Point(
                 "Small pictures waste tiles.",
@@ -194,21 +197,22 @@ def walk() -> Walk:
                 f"Nine weights become {', '.join(str(window_cells(m, early)) for m in POINTS)}. {late.K} x "
                 f"{late.C} filters grow from {bytes_text(late.w_bytes)} to {grown} in 4x4 tiles. V and M "
                 f"stay on the chip, block by block (fused), or go through memory: {space} for {batch.N} "
-                "pictures.",
+                f"pictures of {batch.P} x {batch.Q} pixels and {batch.C} channels.",
             ),
             Point(
                 "It wants stride 1, no dilation, a real window, and channels to sum over.",
                 f"Stride 2 must be folded (space to depth): {folding(network['conv1'].problem)} fewer "
-                f"products for 7x7, {folding(replace(early, stride=(2, 2)))} for 3x3, with a copy on top. "
-                f"F(2x2, 5x5) saves {fewer(2, 5)} with the points of F(4x4, 3x3): what cancels is "
-                f"{amplification(2, None, 5):.2g} times the output. 1x1 has no overlap; a depthwise layer "
-                "has no sum over channels to spread a transform over.",
+                f"products for 7x7, {folding(replace(early, stride=(2, 2)))} for 3x3, in tiles of 4x4, with "
+                f"a copy on top. F(2x2, 5x5) saves {fewer(2, 5)} with the points of F(4x4, 3x3): what "
+                f"cancels is {amplification(2, None, 5):.2g} times the output. 1x1 has no overlap; a "
+                "depthwise layer has no sum over channels to spread a transform over.",
             ),
             Point(
                 "FFT is the same idea with better points.",
-                "On the unit circle no power grows, so rounding is mild, and the work does not grow with "
-                f"the taps: {fft[early]} fewer operations at 3x3, {fft[large]} at {large.R}x{large.S}. It "
-                "pays with complex numbers, zeros around the picture, and passes over memory: at 3x3 it ran "
+                "On the unit circle no power grows, so rounding is mild, and the work is that of the padded "
+                f"picture: on {early.P} x {early.Q} pixels and {early.C} channels {fft[early]} fewer "
+                f"operations at 3x3, {fft[large]} at {large.R}x{large.S}. The price is complex numbers, "
+                "zeros around the picture, and passes over memory: at 3x3 it ran "
                 f"at {speed[early, 'fft']} the speed of indirect ({whose()}).",
                 "spectra",
             ),
@@ -276,17 +280,17 @@ def walk() -> Walk:
         ),
         pitfalls=(
             Pitfall(
-                f'"It takes {fewer(2)} fewer multiplications, so the layer takes as much less time."',
+                f"“It takes {fewer(2)} fewer multiplications, so the layer takes as much less time.”",
                 "Say what is counted. Products fall by that; transforms, bytes and overhanging tiles come "
                 "on top, and time is measured.",
             ),
             Pitfall(
-                '"Winograd is an approximation."',
+                "“Winograd is an approximation.”",
                 "The formula is exact; in fractions it can be proven. Rounding is larger, since large "
                 "numbers cancel. With 2x2 tiles in float32 it is like a plain sum's.",
             ),
             Pitfall(
-                '"The inner loop is an element-wise product."',
+                "“The inner loop is an element-wise product.”",
                 "For one channel only. With C channels and K filters each place of the tile is a matrix "
                 "product, and that is why it runs well.",
             ),

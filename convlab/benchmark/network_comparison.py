@@ -1,4 +1,4 @@
-"""Whole networks, ours and PyTorch's: the same photo and weights, the answers held against float64, in turns.
+"""Whole networks, ours and others': the same photo and weights, the answers held against float64, in turns.
 
 A comparison as for one layer, but what competes is everything from the photo to the features. Its pixels are
 random: the times do not depend on them.
@@ -13,17 +13,10 @@ import numpy as np
 
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.comparison import Comparison
-from convlab.benchmark.layers import Workload
-from convlab.networks import load_model, model_names
-from tools.torch_network import in_torch
+from convlab.benchmark.rivals import NETWORK
+from convlab.networks import load_model
 
 OURS = ("auto", "indirect", "im2row", "winograd_4x4")  # where one cannot serve a layer, "auto" chooses
-LAYOUTS = {"torch": False, "torch channels_last": True}  # baseline, and whether its arrays are NHWC
-
-
-def whole_networks() -> list[Workload]:
-    """Return the networks that can be run as a whole, each as if it were one layer: its first."""
-    return [Workload(name, "whole", load_model(name).layers[0].problem) for name in model_names()]
 
 
 class NetworkComparison(Comparison):
@@ -44,7 +37,8 @@ class NetworkComparison(Comparison):
             self.enter(name, Call(partial(ready.run, self.x)), ours=True, rounding=ready.rounding)
 
     def enter_baselines(self, baselines: Iterable[Baseline]) -> None:
-        """Take in PyTorch, if it is here."""
-        for name in (one.name for one in baselines if one.name in LAYOUTS):
-            run = in_torch(self.network, channels_last=LAYOUTS[name], threads=self.clock.threads)
-            self.enter(name, Call(partial(run, self.x)))
+        """Take in those that run whole networks."""
+        for one in baselines:
+            if one.pass_ == NETWORK and not one.refuses(self.workload.problem):
+                make = partial(one.prepare, self.network, self.x, self.clock.threads)
+                self.attempt(one.name, make, rounding=one.rounding)
