@@ -164,12 +164,12 @@ def weak(talk, hands):
     hands(60)
     talk.next()
     warm_up(talk, hands, (slipped, 50), (slipped, 30), (right, 10), seconds=150)
-    talk.next()
+    talk.next(leave=True)
     for number in range(2):
         hands(500)
         talk.submit(wrong_code(number))
     hands(500)
-    talk.next()
+    talk.next(leave=True)
     hands(100)
     talk.submit(1, 2)
     return talk.next()
@@ -213,7 +213,7 @@ def test_reports_tell_candidates_apart(hands):
     )
     assert f"90 % sure: {MANY} of {MANY} right." in good
     assert walk.points[0].title in good
-    assert "24:20 of 45 minutes were used." in good
+    assert "23:20 of 45 minutes were used." in good
     assert "All three say the same: strong hire." in good
 
     assert f"1 of {MANY} right" in bad
@@ -242,7 +242,7 @@ def test_reports_tell_candidates_apart(hands):
 @sampled(0)  # rounds of finding a bug have tests of their own in the short form
 def test_bugs_are_found_in_two_rounds(hands):
     talk = interview.mock(WITH_BUGS)
-    talk.next().next()
+    talk.next().next(leave=True)
     first, second = (int(part.what) for part in draw(WITH_BUGS).parts if part.kind == BUG)
     for seed, tries in ((first, 1), (second, 2)):
         name, mistake = round_of(seed)
@@ -255,7 +255,7 @@ def test_bugs_are_found_in_two_rounds(hands):
         assert note.good
         assert f"{tries * 100 // 60}:{tries * 100 % 60:02} of 10:00 minutes" in note.aside
         talk.next()
-    words = talk.next().report().words
+    words = talk.next(leave=True).report().words
     assert list(words.values()) == ["no hire", "strong hire", "hire", "no hire"]
     assert "Passed over" in str(talk.report())
 
@@ -325,23 +325,23 @@ def test_nothing_is_lost_when_all_is_closed(hands):
     restarted()
     talk = interview.mock(WITH_CODE)
     assert f"Drill 3 of {MANY}" in repr(talk)
-    assert talk.left == 60 * WHOLE - 30 - 120
+    assert talk.left == 60 * WHOLE - 120  # no clock runs before the first part
     talk.pause()
     assert "paused" in repr(talk)
     hands(3600)
     restarted()
     talk = interview.mock()  # the last one that is not over
     assert talk.seed == WITH_CODE
-    assert talk.left == 60 * WHOLE - 150
+    assert talk.left == 60 * WHOLE - 120
     talk.resume()
     hands(10)
-    assert talk.left == 60 * WHOLE - 160
+    assert talk.left == 60 * WHOLE - 130
     report = talk.report()
     assert "not over yet" in str(report)
     assert report.word == ""
     assert "is not judged" in report.sentence
     while record.standing(WITH_CODE).present:
-        talk.next()
+        talk.next(leave=True)
     restarted()
     assert interview.mock(WITH_CODE).report().word == "no hire"  # it stays over
     again = interview.mock(WITH_CODE, anew=True)
@@ -369,7 +369,7 @@ def test_what_is_pressed_in_a_page_counts_and_ends_a_part(hands):
         came = record.standing(WITH_CODE).of(Part(DRILLS))
         assert [answer.outcome for answer in came.answers] == ["right"] * 3 + ["passed over", "right"]
         assert (came.clock.used, came.clock.state) == (150, SOLVED)
-        talk.next().next()
+        talk.next().next(leave=True)
         walk, titles = shown(talk), [point.title for point in points(talk)]
         hands(60)
         walk.rounds = [*walk.rounds, {"ticked": titles[:3], "seconds": 50}]
@@ -381,11 +381,32 @@ def test_what_is_pressed_in_a_page_counts_and_ends_a_part(hands):
 def test_a_new_one_is_drawn_when_the_last_is_over(hands):
     talk = interview.mock(WITH_CODE)
     while record.standing(WITH_CODE).present:
-        talk.next()
+        talk.next(leave=True)
     other = interview.mock()
     assert other.seed != WITH_CODE
     assert interview.mock().seed == other.seed
     assert interview.mock(anew=True).seed != other.seed
+
+
+def test_cells_that_are_run_once_more_leave_nothing_out(hands):
+    """As after a restart, when all cells run again, those that went on among them."""
+    talk = interview.mock(WITH_CODE)
+    talk.next()
+    warm_up(talk, hands, (right, 90), (right, 70))
+    walk = f": {draw(WITH_CODE).parts[-1].what}"
+    for _ in range(4):
+        restarted()
+        hands(10)
+        talk = interview.mock(WITH_CODE).next().next()
+        said = repr(talk)
+        assert "This part is not done yet." in said
+        assert "`talk.next(leave=True)` before that" in said
+        assert f"Drill 3 of {MANY}" in said
+        assert walk not in str(talk.report())  # nor does the report tell what is still to come
+    assert f"Code: {TASK}" in repr(talk.next(leave=True))
+    assert "This part is not done" not in repr(talk)
+    assert "`talk.next()` goes on." in talk.submit(ANSWERS[TASK][0]).aside
+    assert WALKS[draw(WITH_CODE).parts[-1].what]().question in repr(talk.next())
 
 
 def test_two_tabs_have_one_interview(hands):
@@ -393,7 +414,7 @@ def test_two_tabs_have_one_interview(hands):
     restarted()
     two = interview.mock(WITH_CODE)
     hands(60)
-    assert one.left == two.left == 60 * WHOLE - 60
+    assert one.left == two.left == 60 * WHOLE
     one.next()
     said = repr(two.next())  # it shows what is there now, and leaves nothing
     assert "Another tab has gone on meanwhile" in said
@@ -410,7 +431,7 @@ def test_a_clock_that_is_set_back_changes_nothing_and_is_said(hands):
     talk.next()
     hands(60, wall=-86400)
     warm_up(talk, hands, (right, 90))
-    talk.next()
+    talk.next(leave=True)
     hands(10, wall=-86400)
     talk.submit(wrong_code(0))
     talk.submit(ANSWERS[TASK][0])
@@ -580,7 +601,7 @@ def test_all_text_of_a_report_is_escaped(hands):
     one = now.draw.drills[0]
     keep(progress.here(), one, one.verdict(slipped(one))._replace(slip=evil), 90)
     for part in now.draw.parts:
-        talk.next()
+        talk.next(leave=True)
         record.tried(now, part, Note(False, evil, f"Case 1 of 2: {evil}", diagnosis=evil))
     report = talk.report()
     assert "".join(str(report).split()).count(evil) >= 3  # lines are broken

@@ -46,7 +46,7 @@ def test_a_cell_shows_a_clock_and_words_as_before():
     assert "image/png" not in bundle
     assert task._mistake.name not in after.partition("const code")[0]  # it is not given away in the page
     assert clock.words().startswith("find_the_bug 1: 8:00 of 8:00 minutes left.")
-    assert "`task.submit(line, text)`" in clock.words()
+    assert "`bug.submit(line, text)`" in clock.words()
 
 
 def test_all_that_show_a_task_show_one_clock():

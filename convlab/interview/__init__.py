@@ -6,8 +6,8 @@
 
     task = begin("conv2d_nchw")                 the clock runs; `task` on a line of its own shows it
     task.submit(my_function)                    is it right? hidden cases try it, as `check` does
-    task = find_the_bug(1)                      a function of the course with one line that is wrong
-    task.submit(7, "y[p] += x[h] * w[r]")       line 7 is the one, and so it should be
+    bug = find_the_bug(1)                       a function of the course with one line that is wrong
+    bug.submit(7, "y[p] += x[h] * w[r]")        line 7 is the one, and so it should be
     task.pause(), task.resume(), task.left      the clock; `give_up(task)` shows the solution
 
     walk_through("gpu")                         a question for the whiteboard: try it, then walk through it

@@ -16,7 +16,7 @@ from convlab.lessons import progress
 from convlab.lessons.progress_file import is_number
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice, check_filled, check_whole
-from convlab.widgets.drill_card import DrillCard
+from convlab.widgets.drill_card import SENTENCES, DrillCard
 
 PER_KIND = 6  # drills of each kind in a page without Python: it stays below 300 KB
 MOST_SEED = 1 << 31  # of a fresh drill: JavaScript knows each whole number below it
@@ -59,7 +59,7 @@ def cards(
 
 
 def asked_once(
-    drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = (), after: int = 0
+    drills: Sequence[Drill], answered: Sequence[Mapping[str, Any]] = (), after: int = 0, then: str = ""
 ) -> DrillCard:
     """Return a card that asks some drills one after the other, each once, with no second try.
 
@@ -70,10 +70,14 @@ def asked_once(
         What was answered before, as `DrillCard.answered` says it: the card goes on behind it.
     after : int
         The number of an answer (`history`): one that was given before it is given once more.
+    then : str
+        What is said when all are answered.
     """
     names = tuple(dict.fromkeys(one.kind for one in drills))
-    asked = [plain(one) for one in drills]
-    return DrillCard(rules(names), asked, desk=Drawer(names, after), fixed=True, answered=answered)
+    asked, judging = [plain(one) for one in drills], rules(names)
+    if then:
+        judging["sentences"] = judging["sentences"] | {"all done": f"{SENTENCES['all done']} {then}"}
+    return DrillCard(judging, asked, desk=Drawer(names, after), fixed=True, answered=answered)
 
 
 class Drawer:

@@ -32,7 +32,7 @@ def test_a_mock_in_jupyterlab(lab, watched):
     home.mkdir()
     (home / RECORD).write_text("{}")
     written(home / "first.ipynb", BEGIN, "talk.next()")
-    written(home / "second.ipynb", BEGIN, *["talk.next()"] * 3)
+    written(home / "second.ipynb", BEGIN, "talk.next()", *["talk.next(leave=True)"] * 3)
     one = watched()
     lab.run_all(one.page, "mock/first.ipynb")
     assert f"Mock interview {SEED}" in one.page.locator(".convlab-note").first.inner_text()
@@ -57,7 +57,7 @@ def test_a_mock_in_jupyterlab(lab, watched):
 
     two = watched()
     lab.run_all(two.page, "mock/second.ipynb")
-    card = two.page.locator(".convlab.cl-drill")
+    card = two.page.locator(".convlab.cl-drill").last
     assert second.question.split(".")[0] in card.inner_text().replace(
         "\u00a0", " "
     )  # it goes on where it was
@@ -78,7 +78,7 @@ def report(tmp_path):
         talk.next()
         for _ in range(6):
             talk.submit(lambda *arguments: arguments)
-        talk.next().submit(1)
+        talk.next(leave=True).submit(1)
         return talk.next().report().save(tmp_path / "report.html")
 
 

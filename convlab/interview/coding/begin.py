@@ -8,6 +8,7 @@ from typing import Annotated
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import CodingTask
+from convlab.interview.coding.ways import ROUND
 from convlab.support.checked import checked
 from convlab.support.checks import LARGEST, check_choice, check_whole
 
@@ -65,4 +66,5 @@ def find_the_bug(
         If the seed is no such number.
     """
     number, call = int(seed), "interview.find_the_bug({})".format
-    return BugRound(f"find_the_bug {number}", number, call=call(number), then=call(number + 1), anew=anew)
+    name, then = f"find_the_bug {number}", call(number + 1)
+    return BugRound(name, number, call=call(number), then=then, anew=anew, ways=ROUND)

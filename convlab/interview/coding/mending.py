@@ -35,7 +35,7 @@ class BugRound(TimedTask):
     """
 
     hand_in = (
-        "One line is wrong, or wastes what it need not. `task.submit(line, text)` says which, and what "
+        "One line is wrong, or wastes what it need not. `bug.submit(line, text)` says which, and what "
         "stands there instead; text of several lines is fine."
     )
 

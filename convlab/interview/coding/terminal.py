@@ -15,7 +15,7 @@ from convlab.interview.coding.clock import KIND, Clock
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import CodingTask, TimedTask, give_up
-from convlab.interview.coding.ways import Ways
+from convlab.interview.coding.ways import IMPORTS, Ways
 from convlab.interview.console import WIDTH, say, to_the_end, typed_lines
 from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
@@ -26,7 +26,6 @@ from convlab.support.clock_words import RUNS, STOPPED, clock_words
 COMMAND = "convlab interview"
 BUG = re.compile(r"find_the_bug (\d{1,9})")
 GIVES_UP = "give up"
-IMPORTS = {False: "import numpy as np", True: "from convlab.gpu import cuda, float32"}
 
 
 def coding_task(name: str, *, anew: bool = False) -> CodingTask:

@@ -7,7 +7,7 @@ from typing import Any
 
 from convlab.interview.coding import view
 from convlab.interview.coding.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading
-from convlab.interview.coding.ways import NOTEBOOK, Ways
+from convlab.interview.coding.ways import IMPORTS, NOTEBOOK, Ways
 from convlab.lessons import progress
 from convlab.lessons.checks import judge
 from convlab.lessons.exercise import Exercise
@@ -79,7 +79,9 @@ class TimedTask:
         then = f"Next: `{self._then}`." if read.ended and self._then else ""
         over = read.ended or read.used > 60 * self.minutes
         again = f"{self.call.removesuffix(')')}{self._ways.anew}"
-        return read, _joined(then, f"From the start once more: `{again}`." * over, read.trouble)
+        return read, _joined(
+            then, f"From the start once more: `{again}`." * (over and bool(self._ways.anew)), read.trouble
+        )
 
     def _give_up(self) -> Note:
         """Show the solution; a clock that runs has come to its end."""
@@ -147,6 +149,11 @@ class CodingTask(TimedTask):
         "Write it in an empty cell. `task.submit(name)`, with its name, tries it on hidden cases; "
         "`task.hint()` helps on."
     )
+
+    def __init__(self, name: str, exercise: Exercise | KernelExercise, minutes: float, **rest: Any):
+        super().__init__(name, exercise, minutes, **rest)
+        if isinstance(self.exercise, KernelExercise):
+            self.hand_in += f" A kernel needs `{IMPORTS[True]}`."
 
     def submit(self, answer: Callable[..., Any]) -> Note:
         """Try an answer on hidden cases, the smallest first, and say how it went, as `check` does.

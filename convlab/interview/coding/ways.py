@@ -15,7 +15,7 @@ class Ways:
     submit : str
         With an answer that stands for any.
     anew : str
-        What stands at the end of the call that begins a task, to begin it once more.
+        What stands at the end of the call that begins a task, to begin it once more; "" if that is not said.
     hand_in : str
         How an answer is handed over, in sentences; "" is as each kind of task says it.
     """
@@ -29,3 +29,5 @@ class Ways:
 
 
 NOTEBOOK = Ways()
+ROUND = Ways("bug.pause()", "bug.resume()", "interview.give_up(bug)")  # in a notebook, of finding a bug
+IMPORTS = {False: "import numpy as np", True: "from convlab.gpu import cuda, float32"}  # by: is it a kernel?

@@ -63,6 +63,11 @@ class Came:
     said: Round | None = None
 
     @property
+    def named(self) -> str:
+        """What the part is called; of one that is still to come not what is asked."""
+        return self.part.title if self.clock.state else self.part.about
+
+    @property
     def in_time(self) -> bool:
         """Whether it took no longer than it may."""
         return self.clock.used <= 60 * self.part.minutes

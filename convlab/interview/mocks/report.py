@@ -15,7 +15,7 @@ from convlab.figures.style import LIGHT, css
 from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.clock import clock_text
 from convlab.interview.console import WIDTH
-from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE
+from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE, Part
 from convlab.interview.mocks.rating import LEVELS, RULES, STRONG, SURE, Rating, rated, whole
 from convlab.interview.mocks.record import Came, Standing, Try
 from convlab.interview.places import Place, of_cell, of_heading
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from convlab.interview.walks.walk import Walk
 
 MARK = "<!-- a mock interview, by convlab -->"  # in each page that is saved
+AGAIN = {
+    CODE: ('begin("{}")', "code {}"),
+    BUG: ("find_the_bug({})", "bug {}"),
+    WALK: ('walk_through("{}")', "walk {}"),
+}
+NARROW = 24  # letters of a column in which sentences would be broken too often
 NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
 
 
@@ -110,7 +116,7 @@ class Report:
             if each := words.get(one.part):
                 yield one.part.title, each.word, each.sentence
             else:
-                yield one.part.title, NOTHING, "Not over yet."
+                yield one.named, NOTHING, "Not over yet."
 
     def _again(self) -> Iterator[tuple[str, tuple[Place, ...]]]:
         for one, each in self._rated:
@@ -184,13 +190,19 @@ def _details(one: Came, each: Rating) -> Iterator[Block]:
         yield Block(title, (head, *map(_answer, one.answers)), tuple(filter(None, said)))
     elif one.part.kind == WALK:
         if missed := _missed(one):
-            yield Block("Points that were missed, by your own ticks", points=tuple(missed))
+            anew = _once_more("Try it again, and walk through it", one.part)
+            yield Block("Points that were missed, by your own ticks", said=(anew,), points=tuple(missed))
     else:
-        call = f'begin("{one.part.what}")' if one.part.kind == CODE else f"find_the_bug({one.part.what})"
-        again = (f"Once more, and with help: interview.{call}",) if each.level < STRONG else ()
+        again = (_once_more("Once more, and with help", one.part),) if each.level < STRONG else ()
         yield Block(
             title, (("after", "result", "what was said"), *map(_try, one.tries)) if one.tries else (), again
         )
+
+
+def _once_more(said: str, part: Part) -> str:
+    """Return what to call in a notebook, or to type in a terminal, to do once more what was asked."""
+    call, command = (way.format(part.what) for way in AGAIN[part.kind])
+    return f"{said}: interview.{call}, or in a terminal convlab interview {command}"
 
 
 def _answer(one: Answered) -> tuple[str, ...]:
@@ -208,11 +220,19 @@ def _try(one: Try) -> tuple[str, ...]:
 
 
 def _rows(table: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    """Yield the rows of a table as text; what is long stands in its last column."""
+    """Yield the rows of a table as text; what is long stands in its last column, or below the others."""
     begins = lines([row[:-1] for row in table])
     wide = max(map(len, begins), default=0) + 2
+    below = WIDTH - wide < NARROW
     for begin, row in zip(begins, table, strict=True):
-        yield fill(row[-1], WIDTH, initial_indent=f"{begin:<{wide}}", subsequent_indent=" " * wide) or begin
+        if below and len(row[-1]) > WIDTH - wide:
+            yield from (
+                begin.rstrip(),
+                fill(row[-1], WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4),
+            )
+        else:
+            hangs = " " * wide
+            yield fill(row[-1], WIDTH, initial_indent=f"{begin:<{wide}}", subsequent_indent=hangs) or begin
 
 
 def _walk(one: Came) -> Walk:

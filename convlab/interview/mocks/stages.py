@@ -21,7 +21,7 @@ from convlab.lessons.note import Note
 from convlab.support.checked import checked
 from convlab.support.checks import check_number, check_whole, said
 
-NEXT = "talk.next()"
+NEXT, LEAVE = "talk.next()", "talk.next(leave=True)"
 Percent = Annotated[float, partial(check_number, least=0, most=100)]
 Number = Annotated[int, partial(check_whole, least=1)]
 
@@ -55,6 +55,11 @@ class Stage:
         if not self.clock.read().ended:
             self.clock.press(how)
 
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.clock.read().ended
+
     def take(self, answer: tuple[Any, ...]) -> Note:
         """Take what was handed in, if that is an answer to this part.
 
@@ -86,11 +91,15 @@ class Stage:
 class Welcome(Stage):
     """What comes, said before it begins."""
 
-    how = f"`{NEXT}` begins with the drills."
+    how = f"`{NEXT}` begins with the drills. No clock runs before that."
+    done = True
+
+    def begin(self) -> None:
+        """Let no clock run: whoever runs all cells of a notebook has not begun."""
 
     def shown(self) -> Note:
         """Return what an interviewer says first."""
-        return Note(
+        note = Note(
             None,
             "What comes",
             f"{WHOLE} minutes, {MINUTES[WELCOME]} of them for this: {MANY} drills to warm up, "
@@ -99,6 +108,8 @@ class Welcome(Stage):
             "look anything up in. Each part has its own clock: when its time is over that is said, and you "
             "may finish. What you do not know you may leave. At the end there is a report.",
         )
+        note.aside = self.how
+        return note
 
     def submit(self) -> Note:
         """Say that it has not begun."""
@@ -126,7 +137,7 @@ class Drills(Stage):
             {"kind": one.drill.kind, "seed": one.drill.seed, "right": one.right, "sure": one.sure}
             for one in self.now.of(self.part).answers
         ]
-        card = asked_once(self.now.draw.drills, answered, self.now.after["answers"])
+        card = asked_once(self.now.draw.drills, answered, self.now.after["answers"], f"{NEXT} goes on.")
 
         def end_at_the_last(change: Any) -> None:
             if len(change["new"]) == MANY:
@@ -139,7 +150,7 @@ class Drills(Stage):
         """Return the drill that is asked, in words."""
         one = self.now.waiting()
         if one is None:
-            return Note(None, f"All {MANY} drills are answered.", f"`{NEXT}` goes on.")
+            return Note(None, f"All {MANY} drills are answered.")
         number = 1 + len(self.now.of(self.part).answers)
         note = Note(None, f"Drill {number} of {MANY}: {one.about.title}", one.question)
         note.aside = self.how
@@ -172,7 +183,9 @@ class Code(Stage):
 
     def __init__(self, now: Standing, part: Part, how: str = ""):
         super().__init__(now, part, how)
-        ways = Ways("talk.pause()", "talk.resume()", submit="talk.submit(my_function)", hand_in=self.how)
+        ways = Ways(
+            "talk.pause()", "talk.resume()", submit="talk.submit(my_function)", anew="", hand_in=self.how
+        )
         self._task = self._made(call=f"interview.mock({now.seed})", then=NEXT, ways=ways)
 
     def _made(self, **rest: Any) -> CodingTask | BugRound:
@@ -250,11 +263,11 @@ class Board(Stage):
         for number in points:
             check_whole("points", number, 1, len(titles))
         if self.now.of(self.part).said is not None:
-            return Note(None, "That is ticked already.", f"`{NEXT}` goes on.")
+            return Note(None, "That is ticked already.")
         ticked = [title for number, title in enumerate(titles, 1) if number in points]
         rounds.keep(progress.memory(), self.part.what, ticked, len(titles), self.clock.read().used)
         self.end(SOLVED)
-        return Note(None, f"{len(set(points))} of {len(titles)} points.", f"`{NEXT}` goes on.")
+        return Note(None, f"{len(set(points))} of {len(titles)} points.")
 
 
 STAGES: dict[str, type[Stage]] = {

@@ -11,7 +11,7 @@ from convlab.interview.coding.clock import PAUSE, RESUME, Reading, clock_text
 from convlab.interview.mocks import record
 from convlab.interview.mocks.draw import WHOLE, Part, draw
 from convlab.interview.mocks.record import Came, Standing
-from convlab.interview.mocks.stages import NEXT, STAGES, Stage
+from convlab.interview.mocks.stages import LEAVE, NEXT, STAGES, Stage
 from convlab.lessons import progress
 from convlab.lessons.note import Note
 from convlab.support.checked import checked
@@ -26,6 +26,7 @@ OTHER_VERSION = (
     "This interview was begun with another version of the course, which asked other things. What you did is "
     "kept; this is a new attempt."
 )
+NOT_DONE = "This part is not done yet."
 OTHER_TAB = "Another tab has gone on meanwhile; this is where you are."
 
 
@@ -46,8 +47,9 @@ def mock(
     Returns
     -------
     MockInterview
-        Shows where one is, and the present part. ``submit(...)`` hands in an answer, ``next()`` goes on,
-        ``pause()`` and ``resume()`` stop the clock and let it run again, ``report()`` says how it went.
+        Shows where one is, and the present part. ``submit(...)`` hands in an answer, ``next()`` goes on when
+        a part is done, ``next(leave=True)`` before that, ``pause()`` and ``resume()`` stop the clock and let
+        it run again, ``report()`` says how it went.
 
     Raises
     ------
@@ -90,11 +92,21 @@ class MockInterview:
         """Seconds that are left of it all; below 0 when the time is over."""
         return 60 * WHOLE - _used(self._standing().came())
 
-    def next(self) -> MockInterview:
-        """Go on with the next part, whatever the present one came to."""
+    def next(self, *, leave: bool = False) -> MockInterview:
+        """Go on with the next part, if the present one is done: a cell that is run again leaves nothing out.
+
+        Parameters
+        ----------
+        leave : bool
+            Go on whatever the present part came to; what is not done of it is passed over.
+        """
         now = self._standing()
         if now.present and now.present == self._seen:
-            _stage(now, now.present).end()
+            stage = _stage(now, now.present)
+            if not (leave or stage.done):
+                self._news = NOT_DONE
+                return self
+            stage.end()
             record.leave(now, now.present)
         elif now.present:
             self._news = OTHER_TAB
@@ -127,7 +139,8 @@ class MockInterview:
         stage = _stage(now, now.present)
         note = stage.take(answer)
         read = stage.clock.read()
-        note.aside = " ".join(filter(None, (_time(now.present, read), read.trouble, progress.trouble())))
+        shows, then = f"{_time(now.present, read)}.", f"`{NEXT}` goes on." * stage.done
+        note.aside = " ".join(filter(None, (shows, then, read.trouble, progress.trouble())))
         return note
 
     def pause(self) -> Note:
@@ -172,7 +185,7 @@ class MockInterview:
         left = clock_text(abs(60 * WHOLE - _used(came)))
         over = "over" if _used(came) > 60 * WHOLE else "left of"
         title = f"Mock interview {self.seed}: {left} {over} {WHOLE} minutes"
-        rows = [(_state(one, present), _named(one), _time(one.part, one.clock)) for one in came]
+        rows = [(_state(one, present), one.named, _time(one.part, one.clock)) for one in came]
         note = Note(None, title, "\n".join(lines(rows)))
         if present is None:
             note.aside = "It is over. `talk.report()` says how it went."
@@ -180,7 +193,8 @@ class MockInterview:
             read = now.clock(present).read()
             waits = "The clock stands; `talk.resume()` lets it run again." if read.state == "paused" else ""
             again = f"From the start: `interview.mock({self.seed}, anew=True)`." * _late(present, read)
-            how = f"`{NEXT}` goes on."
+            before = "" if _stage(now, present).done else f" when it is done, `{LEAVE}` before that"
+            how = f"`{NEXT}` goes on{before}."
             note.aside = " ".join(filter(None, (self._news, waits, how, again, read.trouble)))
         note.aside = " ".join(filter(None, (note.aside, progress.trouble())))
         self._news = ""
@@ -209,11 +223,6 @@ def _used(came: list[Came]) -> float:
 
 def _state(one: Came, present: Part | None) -> str:
     return "done" if one.left else "now" if one.part == present else ""
-
-
-def _named(one: Came) -> str:
-    """Return what a part is called; of one that is still to come not what is asked."""
-    return one.part.title if one.clock.state else one.part.about
 
 
 def _late(part: Part, read: Reading) -> bool:
