@@ -31,6 +31,14 @@ from convlab.networks.training import descent, digits, layers
 from convlab.support.files import data_path
 from tools.digits import text
 
+
+@pytest.fixture(autouse=True)
+def torch_s_gradients():
+    """Turn PyTorch's on: a benchmark before has turned them off, for the whole process."""
+    if torch := sys.modules.get("torch"):
+        torch.set_grad_enabled(True)
+
+
 # -- the way back, held against finite differences ---------------------------------------------------------
 
 LAYERS = {
