@@ -51,7 +51,10 @@ def _typed(tree: ast.AST) -> dict[str, float]:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value:
             for target in getattr(node, "targets", None) or [node.target]:
                 known = {name: values[-1] for name, values in bound.items() if None not in values}
-                bound.setdefault(ast.unparse(target), []).append(_by_hand(node.value, known))
+                several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                pairs = zip(target.elts, node.value.elts, strict=False) if several else [(target, node.value)]
+                for name, value in pairs:
+                    bound.setdefault(ast.unparse(name), []).append(_by_hand(value, known))
     return {name: values[-1] for name, values in bound.items() if None not in values}
 
 

@@ -371,6 +371,7 @@ def test_what_is_pressed_in_a_page_counts_and_ends_a_part(hands):
         assert (came.clock.used, came.clock.state) == (150, SOLVED)
         talk.next().next(leave=True)
         walk, titles = shown(talk), [point.title for point in points(talk)]
+        assert walk.opens_after == len(walk.rounds) + 1  # no answer is seen before one has answered
         hands(60)
         walk.rounds = [*walk.rounds, {"ticked": titles[:3], "seconds": 50}]
         hands(500)

@@ -15,6 +15,7 @@ from notebook_tools import NOTEBOOKS
 
 from convlab import ConvError, interview
 from convlab.figures import Picture
+from convlab.interview.coding.tasks import TASKS
 from convlab.interview.console import INTERRUPTED
 from convlab.interview.walks import record, terminal
 from convlab.interview.walks.show import WALKS, walk_through
@@ -257,3 +258,10 @@ def test_without_a_name_it_asks_what_one_knows_least(memory, monkeypatch):
     assert terminal._next_name(memory) == "three"
     record.keep(memory, "three", "abc", 3, None)
     assert terminal._next_name(memory) == "one"
+
+
+def test_timed_tasks_lead_to_headings():
+    for task in TASKS.values():
+        assert task.read
+        for number, heading in task.read:
+            assert heading in headings(number)

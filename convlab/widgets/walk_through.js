@@ -27,13 +27,15 @@ function build(page, memory) {
     pitfalls: still(pitfalls(page.data("pitfalls"))),
     next: still(whatComes(page.data("follow_ups"), page.data("read"))),
   };
+  const tabs = segments(page, { name: "view", label: "parts of this walk-through", options: VIEWS });
   page.root.append(
     html("div", { class: "cl-head" }, `At the whiteboard, ${plural(page.data("minutes"), "minute")}`),
     html("div", { class: "cl-title" }, marked(page.data("question"))),
-    segments(page, { name: "view", label: "parts of this walk-through", options: VIEWS }),
+    tabs,
     ...Object.values(panels).map(({ node }) => node));
 
   return function draw(state) {
+    tabs.hidden = state.rounds.length < state.opens_after;
     for (const [name, panel] of Object.entries(panels)) {
       panel.node.hidden = name !== state.view;
       if (name === state.view) panel.draw(state);
@@ -144,7 +146,7 @@ function roundsOf(model) {
   };
 }
 
-const NAMES = ["view", "point", "level", "rounds", "trouble"];
+const NAMES = ["view", "point", "level", "rounds", "opens_after", "trouble"];
 export default {
   render: (context) => live(context, { kind: "walk", names: NAMES, build: (page) => build(page, roundsOf(context.model)) }),
 };

@@ -54,6 +54,8 @@ class WalkThrough(Live):
     rounds : list of dict
         Of every time that it was answered "ticked", the titles of the points that were made, and "seconds",
         None where no stopwatch ran.
+    opens_after : int
+        How many rounds there must be before all but the first part can be seen; in a mock, one more.
     """
 
     sentences = SENTENCES
@@ -65,6 +67,7 @@ class WalkThrough(Live):
     answers = traitlets.Dict().tag(sync=True)
     packed = traitlets.Unicode().tag(sync=True)  # the figures: their modules and how they open
     rounds = traitlets.List().tag(sync=True)
+    opens_after = traitlets.Int().tag(sync=True)
     trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
     view, level, point = Choice(VIEWS), Choice(LEVELS, "hire"), Whole(0, MOST_POINTS - 1, 0)
 

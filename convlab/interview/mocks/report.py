@@ -14,6 +14,7 @@ from convlab.errors import ParameterError
 from convlab.figures.style import LIGHT, css
 from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.clock import clock_text
+from convlab.interview.coding.tasks import TASKS
 from convlab.interview.console import WIDTH
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE, Part
 from convlab.interview.mocks.rating import LEVELS, RULES, STRONG, SURE, Rating, rated, whole
@@ -123,6 +124,8 @@ class Report:
             if one.part.kind == DRILLS:
                 missed = [answer.drill.about for answer in one.answers if not answer.right]
                 yield from ((kind.title, tuple(of_cell(*place) for place in kind.read)) for kind in missed)
+            elif one.part.kind == CODE and each.level < STRONG:
+                yield one.part.title, tuple(of_heading(*place) for place in TASKS[one.part.what].read)
             elif one.part.kind == BUG and each.level < STRONG:
                 name, _ = round_of(int(one.part.what))
                 yield one.part.title, (of_cell(EXERCISES[name].notebook, name),)

@@ -236,10 +236,11 @@ class Board(Stage):
     how = "Answer aloud, as at a whiteboard. Then `talk.submit()` shows the points, to tick those you made."
 
     def shown(self) -> Any:
-        """Return the question, with all that the course has on it; what is ticked there ends the part."""
+        """Return the question; what is ticked there ends the part, and opens what the course has on it."""
         from convlab.interview.walks.show import walk_through
 
         widget = walk_through(self.part.what)
+        widget.opens_after = len(widget.rounds) + (self.now.of(self.part).said is None)
         widget.observe(lambda _: self.end(SOLVED), "rounds")
         return widget
 

@@ -125,7 +125,7 @@ def _reasons(events: Sequence[Event], walks: Iterable[Walk]) -> tuple[dict[str, 
     for walk in walks:
         left = _left_out(events, walk)
         about.append(
-            (walk.read, f"{plural(left, 'point')} of “{walk.question}”" if left else "", left is None)
+            (walk.read, f"{plural(left, 'point')} of the walk “{walk.name}”" if left else "", left is None)
         )
     for places, reason, is_new in about:
         for number in dict.fromkeys(number for number, _ in places):
