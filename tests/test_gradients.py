@@ -335,7 +335,7 @@ def test_auto_takes_what_is_predicted_to_be_the_fastest(which):
         chosen = choose(problem, which, "auto", "cpu", 1, Memory())
         assert chosen.algorithm.name == name
         assert seconds[name] <= ALIKE * min(seconds.values())
-        assert "predicted" in chosen.why
+        assert "predict" in chosen.why
 
 
 def test_what_is_alike_is_chosen_by_its_workspace(monkeypatch):
