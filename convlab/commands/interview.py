@@ -139,32 +139,6 @@ def bug(
     raise typer.Exit(status)
 
 
-@contextmanager
-def _memory(work: Path | None) -> Iterator[ProgressFile]:
-    """Let all be remembered in the learner's folder, and say what stands in the way of that."""
-    from convlab.lessons import progress
-
-    memory = memory_of(work)
-    with progress.kept_in(memory):
-        yield memory
-    if trouble := memory.trouble():
-        print(f"convlab: {trouble}", file=sys.stderr)
-
-
-def memory_of(work: Path | None) -> ProgressFile:
-    """Return where answers are kept: the folder that is named, this one, or the one of `convlab lab`."""
-    from convlab.lessons import progress as memory
-    from convlab.support.learners_folder import RECORD
-    from convlab.workspace import folders, notebooks
-
-    kept, usual = memory.here(), notebooks.ROOT / "work"
-    if work:
-        return memory.of(folders.work_folder(work))
-    if kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
-        return memory.of(usual)  # called outside of the learner's folder
-    return kept
-
-
 @app.command()
 def mock(
     seed: Annotated[
@@ -174,7 +148,7 @@ def mock(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the report to FILE, an .html.")
     ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Begin it once more, with all the time.")] = False,
+    anew: Anew = False,
     work: Work = None,
 ) -> None:
     """Take an interview of 45 minutes: drills, code, a question for the whiteboard; and read the report."""
@@ -205,3 +179,32 @@ def plan(work: Work = None) -> None:
     from convlab.interview.plan import plan_of
 
     print(plan_of(memory_of(work)).text(in_terminal=True))
+
+
+# -- shared by the commands --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _memory(work: Path | None) -> Iterator[ProgressFile]:
+    """Let all be remembered in the learner's folder, and say what stands in the way of that."""
+    from convlab.lessons import progress
+
+    memory = memory_of(work)
+    with progress.kept_in(memory):
+        yield memory
+    if trouble := memory.trouble():
+        print(f"convlab: {trouble}", file=sys.stderr)
+
+
+def memory_of(work: Path | None) -> ProgressFile:
+    """Return where answers are kept: the folder that is named, this one, or the one of `convlab lab`."""
+    from convlab.lessons import progress as memory
+    from convlab.support.learners_folder import RECORD
+    from convlab.workspace import folders, notebooks
+
+    kept, usual = memory.here(), notebooks.ROOT / "work"
+    if work:
+        return memory.of(folders.work_folder(work))
+    if kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
+        return memory.of(usual)  # called outside of the learner's folder
+    return kept

@@ -177,13 +177,13 @@ def next_kind(events: Iterable[Event], kinds: Mapping[str, Kind] = KINDS, now: f
     asked = [known[kind] for kind in kinds if kind in known]
     came_again = any(box.number == last and box.times > 1 for box in asked)
     missed = [box for box in asked if box.missed and last - box.number >= OTHERS]
-    if missed and not came_again:
+    due = [box for box in asked if not box.missed and box.due(now) >= 0]
+    new = [kind for kind in kinds if kind not in known]
+    if missed and not (came_again and (due or new)):
         return min(missed, key=lambda box: box.number).kind
-    if due := [box for box in asked if not box.missed and box.due(now) >= 0]:
+    if due:
         return max(due, key=lambda box: box.due(now)).kind
-    if new := [kind for kind in kinds if kind not in known]:
+    if new:
         return new[0]
-    if missed:
-        return min(missed, key=lambda box: box.number).kind
     others = [box for box in asked if box.number < last] or asked
     return max(others, key=lambda box: (box.missed, box.due(now))).kind

@@ -47,12 +47,11 @@ export function nextKind(events, kinds, now) {
   const asked = kinds.filter((kind) => known.has(kind)).map((kind) => known.get(kind));
   const missed = asked.filter((box) => box.missed && last - box.number >= RULES.history.OTHERS);
   const cameAgain = asked.some((box) => box.number === last && box.times > 1);
-  if (missed.length && !cameAgain) return leastBy(missed, (box) => box.number).kind;
   const ready = asked.filter((box) => !box.missed && due(box, now) >= 0);
-  if (ready.length) return leastBy(ready, (box) => -due(box, now)).kind;
   const fresh = kinds.find((kind) => !known.has(kind));
+  if (missed.length && !(cameAgain && (ready.length || fresh))) return leastBy(missed, (box) => box.number).kind;
+  if (ready.length) return leastBy(ready, (box) => -due(box, now)).kind;
   if (fresh) return fresh;
-  if (missed.length) return leastBy(missed, (box) => box.number).kind;
   const others = asked.filter((box) => box.number < last);
   const rest = others.length ? others : asked;
   const again = rest.filter((box) => box.missed);

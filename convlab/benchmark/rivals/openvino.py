@@ -16,7 +16,8 @@ from convlab.benchmark.rivals.onnx_model import onnx_model
 
 def prepare(graph: Graph, x: np.ndarray, threads: int) -> Call:
     """Prepare a request; it reads x where it lies."""
-    core, layouts = openvino.Core(), PrePostProcessor(openvino.Core().read_model(onnx_model(graph)))
+    core = openvino.Core()
+    layouts = PrePostProcessor(core.read_model(onnx_model(graph)))
     for end in (layouts.input(), layouts.output()):
         end.model().set_layout(openvino.Layout("NCHW"))
         end.tensor().set_layout(openvino.Layout("NHWC"))
