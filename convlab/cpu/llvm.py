@@ -11,6 +11,7 @@ from functools import lru_cache
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import lower_constant
 from numba.extending import NativeValue, models, overload_attribute, register_model, typeof_impl, unbox
 
 INT = ir.IntType(64)
@@ -41,6 +42,7 @@ def travels_as_type(kind: type, numba_type: type[types.Type], *constants: str) -
     typeof_impl.register(kind)(lambda value, context: type_of(value))
     register_model(numba_type)(models.OpaqueModel)
     unbox(numba_type)(lambda typ, value, c: NativeValue(c.context.get_dummy_value()))
+    lower_constant(numba_type)(lambda context, builder, typ, value: context.get_dummy_value())
     for name in constants:
         overload_attribute(numba_type, name)(_constant(name))
 

@@ -14,10 +14,12 @@ from convlab.cpu import gemm
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, store, tile_for, within, zeros
-from convlab.cpu.sliding_window import slide, window_for
+from convlab.cpu.sliding_window import ONE_TAP, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
+from convlab.support.integers import ceil_div
 
 
 class Sizes(NamedTuple):
@@ -40,9 +42,17 @@ class Sizes(NamedTuple):
 
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    """Return the weights in panels: of all filters, or of those of each channel."""
-    runs = (1, problem.K) if problem.K == problem.C else (problem.C, problem.K // problem.C)
-    return gemm.pack(w.reshape(*runs, -1))
+    """Return the weights in panels: of a vector of channels each, or of the filters of each channel."""
+    if problem.K > problem.C:
+        return gemm.pack(w.reshape(problem.C, problem.K // problem.C, -1))
+    lanes = tile_for(problem.dtype).lanes
+    vectors, taps = ceil_div(problem.K, lanes), problem.R * problem.S
+    panels = aligned_empty((vectors, taps, lanes), problem.dtype)
+    panels[-1] = 0
+    for v, left in enumerate(range(0, problem.K, lanes)):
+        some = w[left : left + lanes].reshape(-1, taps)
+        panels[v, :, : len(some)] = some.T
+    return panels.reshape(1, -1)
 
 
 def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
@@ -52,8 +62,9 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    sides = (problem.N * problem.P, 1), (problem.C, tile_for(problem.dtype).cols)
-    parallel_for(threads, *sides, depthwise_part, _shared, *_arguments(problem, x, panels, workspace, y))
+    window, tile, *rest = _arguments(problem, x, panels, workspace, y)
+    sides = (problem.N * problem.P, window.lines if window else 1), (problem.C, tile.cols)
+    parallel_for(threads, *sides, depthwise_part, _shared, window, tile, *rest)
 
 
 @checked
@@ -73,20 +84,23 @@ def as_called(problem: ConvProblem) -> tuple:
 
 def _arguments(problem, x, panels, workspace, y) -> tuple:
     """Return what the kernel takes after its part of y."""
-    tile, (stride, corner, dilation) = tile_for(problem.dtype), problem.geometry
+    stride, corner, dilation = problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
     sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
-    window = window_for(problem.S, stride[1], dilation[1]) if problem.K == problem.C else None
+    window = window_for(problem.R, problem.S, stride, dilation) if problem.K == problem.C else None
+    tile = window_tile(problem.dtype) if window else tile_for(problem.dtype)
     return window, tile, x.reshape(-1), panels, y.reshape(-1), workspace["outside"], sizes
 
 
 @njit
 def depthwise_part(first, end, left, right, window, tile, x, panels, y, outside, sizes):
     """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
-    if window is not None:  # a column of a tile is a channel
-        whole = whole_panels(right, tile)
-        _lines(first, end, left, whole, window, tile, x, panels[0], y, outside, sizes)
-        _lines(first, end, whole, right, window, tile.narrow, x, panels[0], y, outside, sizes)
+    rest = x, panels[0], y, outside, sizes
+    if window is not None:
+        _windows(first, end, left, right, window, tile, *rest)
+        return
+    if sizes.K == sizes.C:
+        _taps(first, end, left, right, tile.narrow, *rest)
         return
     m = sizes.K // sizes.C  # filters share a channel, and are the columns
     whole = whole_panels(m, tile)
@@ -98,30 +112,58 @@ def depthwise_part(first, end, left, right, window, tile, x, panels, y, outside,
 
 
 @njit
-def _lines(first, end, left, right, window, tile, x, panels, y, outside, sizes):
-    """Compute the channels left..right: the window slides along its lines of x."""
+def _windows(first, end, left, right, window, tile, x, panels, y, outside, sizes):
+    """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
+    H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, _, _ = sizes
+    whole, taps = right - right % tile.cols, R * S
+    line = first
+    while line < end:
+        n, p = divmod(line, P)
+        lines = min(window.lines, P - p, end - line)
+        row = p * stride_p - top
+        for q in range(0, Q, tile.rows):
+            col = q * stride_q - side
+            pixels = pixels_under(tile, window, x, n * H * W * C, row, col, H, W, C, outside)
+            pixel, count = line * Q + q, min(tile.rows, Q - q)
+            below = pixel + (lines - 1) * Q  # if there is none below, its sums go where the upper ones will
+            out = y, pixel, below, K, count
+            for k in range(left, whole, tile.cols):
+                _two_tiles(tile, window, pixels, k, panels, k * taps, out, tile.cols)
+            if whole < right:
+                _two_tiles(tile, window, pixels, whole, panels, whole * taps, out, right - whole)
+        line += lines
+
+
+@njit(inline="always")
+def _two_tiles(tile, window, pixels, k, panels, at, out, width):
+    """Compute a vector of channels of two lines."""
+    y, pixel, below, K, count = out
+    sums = zeros(tile), zeros(tile)
+    upper, lower = slide(tile, window, sums, pixels, k, panels, at, width)
+    store(tile, lower, y, below * K + k, K, count, width)
+    store(tile, upper, y, pixel * K + k, K, count, width)
+
+
+@njit
+def _taps(first, end, left, right, tile, x, panels, y, outside, sizes):
+    """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
     H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
-    step = C if window.taps > 1 else stride_q * C
     for line in range(first, end):
         n, p = divmod(line, P)
         row = p * stride_p - top
         above, below = _taps_inside(row, dilation_r, R, H)
-        for k in range(left, right, tile.cols):
-            width = right - k
-            for q in range(0, Q, tile.rows):
-                col = q * stride_q - side
-                inside = col >= 0 and col + (tile.rows - 1) * stride_q + (S - 1) * dilation_s < W
-                sums = zeros(tile)
+        for q in range(0, Q, tile.rows):
+            count = min(tile.rows, Q - q)
+            for k in range(left, right, tile.cols):
+                sums = (zeros(tile),)
                 for r in range(above, below):
-                    line_of_x = (n * H + row + r * dilation_r) * W * C + k
-                    for s in range(0, S, window.taps):
-                        pixels = x, line_of_x, (col + s * dilation_s) * C, step, W * C
-                        weights = panels, k * R * S + (r * S + s) * tile.cols, width
-                        if inside:
-                            sums = slide(tile, window, sums, *pixels, None, *weights)
-                        else:
-                            sums = slide(tile, window, sums, *pixels, outside, *weights)
-                store(tile, sums, y, (line * Q + q) * K + k, K, min(tile.rows, Q - q), width)
+                    line_of_x = (n * H + row + r * dilation_r) * W * C
+                    for s in range(S):
+                        place = (q * stride_q - side + s * dilation_s) * C
+                        rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
+                        at = k * R * S + (r * S + s) * tile.cols
+                        sums = slide(tile, ONE_TAP, sums, rows, k, panels, at, right - k)
+                store(tile, sums[0], y, (line * Q + q) * K + k, K, count, right - k)
 
 
 @njit
