@@ -27,7 +27,6 @@ from convlab.cpu.llvm import INT, Registers, travels_as_type
 from convlab.cpu.tile_size import VectorTile, tile_for
 
 
-
 class Window:
     """R x S taps; how far neighbours lie apart, down and across; the lines of outputs that share pixels."""
 
@@ -110,7 +109,7 @@ def pixels_under(typing, tile, window, x, image, row, col, H, W, C, outside):
 def slide(typing, tile, window, sums, pixels, c, w, q, width):
     """Return sums with all taps of a window added, for every line l, row i and column j < width::
 
-        sums[l][i, j] += sum over r, s of  pixels[l*down + r, i*across + s][c + j] * w[q + (r*S + s)*cols + j]
+    sums[l][i, j] += sum over r, s of  pixels[l*down + r, i*across + s][c + j] * w[q + (r*S + s)*cols + j]
     """
     shape = window.window
 

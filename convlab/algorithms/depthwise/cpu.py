@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.cpu import gemm
+from convlab.cpu.epilogue import begin, finish, output
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, store, tile_for, within, zeros
+from convlab.cpu.register_tile import accumulate, tile_for, within
 from convlab.cpu.sliding_window import ONE_TAP, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
@@ -60,9 +61,9 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     return {"outside": np.zeros(problem.C, problem.dtype)}
 
 
-def run(problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    window, tile, *rest = _arguments(problem, x, panels, workspace, y)
+def run(problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    window, tile, *rest = _arguments(problem, x, panels, workspace, out)
     sides = (problem.N * problem.P, window.lines if window else 1), (problem.C, tile.cols)
     parallel_for(threads, *sides, depthwise_part, _shared, window, tile, *rest)
 
@@ -78,24 +79,24 @@ def as_called(problem: ConvProblem) -> tuple:
     """
     shapes = problem.x_shape, problem.w_shape, problem.y_shape
     x, w, y = (np.zeros(shape, problem.dtype) for shape in shapes)
-    arguments = _arguments(problem, x, pack(problem, w), allocate(problem, 1), y)
+    arguments = _arguments(problem, x, pack(problem, w), allocate(problem, 1), output(y))
     return 0, problem.N * problem.P, 0, problem.C, *arguments
 
 
-def _arguments(problem, x, panels, workspace, y) -> tuple:
+def _arguments(problem, x, panels, workspace, out) -> tuple:
     """Return what the kernel takes after its part of y."""
     stride, corner, dilation = problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
     sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
     window = window_for(problem.R, problem.S, stride, dilation) if problem.K == problem.C else None
     tile = window_tile(problem.dtype) if window else tile_for(problem.dtype)
-    return window, tile, x.reshape(-1), panels, y.reshape(-1), workspace["outside"], sizes
+    return window, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
 
 
 @njit
-def depthwise_part(first, end, left, right, window, tile, x, panels, y, outside, sizes):
+def depthwise_part(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
-    rest = x, panels[0], y, outside, sizes
+    rest = x, panels[0], out, outside, sizes
     if window is not None:
         _windows(first, end, left, right, window, tile, *rest)
         return
@@ -106,13 +107,13 @@ def depthwise_part(first, end, left, right, window, tile, x, panels, y, outside,
     whole = whole_panels(m, tile)
     for line in range(first, end):
         for c in range(left, right):
-            rest = c, x, panels[c], y, outside, sizes
+            rest = c, x, panels[c], out, outside, sizes
             _filters(line, 0, whole, tile, *rest)
             _filters(line, whole, m, tile.narrow, *rest)
 
 
 @njit
-def _windows(first, end, left, right, window, tile, x, panels, y, outside, sizes):
+def _windows(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
     H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, _, _ = sizes
     whole, taps = right - right % tile.cols, R * S
@@ -125,27 +126,26 @@ def _windows(first, end, left, right, window, tile, x, panels, y, outside, sizes
             col = q * stride_q - side
             pixels = pixels_under(tile, window, x, n * H * W * C, row, col, H, W, C, outside)
             pixel, count = line * Q + q, min(tile.rows, Q - q)
-            below = pixel + (lines - 1) * Q  # if there is none below, its sums go where the upper ones will
-            out = y, pixel, below, K, count
+            places = pixel, pixel + (lines - 1) * Q, count  # a line too many goes where the one above will
             for k in range(left, whole, tile.cols):
-                _two_tiles(tile, window, pixels, k, panels, k * taps, out, tile.cols)
+                _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
             if whole < right:
-                _two_tiles(tile, window, pixels, whole, panels, whole * taps, out, right - whole)
+                _two_lines(tile, window, pixels, whole, panels, whole * taps, out, places, right - whole)
         line += lines
 
 
-@njit(inline="always")
-def _two_tiles(tile, window, pixels, k, panels, at, out, width):
-    """Compute a vector of channels of two lines."""
-    y, pixel, below, K, count = out
-    sums = zeros(tile), zeros(tile)
-    upper, lower = slide(tile, window, sums, pixels, k, panels, at, width)
-    store(tile, lower, y, below * K + k, K, count, width)
-    store(tile, upper, y, pixel * K + k, K, count, width)
+@njit(forceinline=True)
+def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
+    """Compute a vector of channels of two lines, the upper one last."""
+    above, below, count = places
+    upper, lower = begin(tile, out, above, k, count, width), begin(tile, out, below, k, count, width)
+    upper, lower = slide(tile, window, (upper, lower), pixels, k, panels, at, width)
+    finish(tile, lower, out, below, k, count, width)
+    finish(tile, upper, out, above, k, count, width)
 
 
 @njit
-def _taps(first, end, left, right, tile, x, panels, y, outside, sizes):
+def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
     H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
     for line in range(first, end):
@@ -155,7 +155,7 @@ def _taps(first, end, left, right, tile, x, panels, y, outside, sizes):
         for q in range(0, Q, tile.rows):
             count = min(tile.rows, Q - q)
             for k in range(left, right, tile.cols):
-                sums = (zeros(tile),)
+                sums = (begin(tile, out, line * Q + q, k, count, right - k),)
                 for r in range(above, below):
                     line_of_x = (n * H + row + r * dilation_r) * W * C
                     for s in range(S):
@@ -163,11 +163,11 @@ def _taps(first, end, left, right, tile, x, panels, y, outside, sizes):
                         rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
                         at = k * R * S + (r * S + s) * tile.cols
                         sums = slide(tile, ONE_TAP, sums, rows, k, panels, at, right - k)
-                store(tile, sums[0], y, (line * Q + q) * K + k, K, count, right - k)
+                finish(tile, sums[0], out, line * Q + q, k, count, right - k)
 
 
 @njit
-def _filters(line, left, right, tile, c, x, panels, y, outside, sizes):
+def _filters(line, left, right, tile, c, x, panels, out, outside, sizes):
     """Compute the filters left..right of channel c in a line: one number of x, a vector of filters."""
     H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
     n, p = divmod(line, P)
@@ -175,8 +175,8 @@ def _filters(line, left, right, tile, c, x, panels, y, outside, sizes):
     above, below = _taps_inside(row, dilation_r, R, H)
     for k in range(left, right, tile.cols):
         for q in range(0, Q, tile.rows):
-            count = min(tile.rows, Q - q)
-            sums = zeros(tile)
+            count, column = min(tile.rows, Q - q), c * (K // C) + k
+            sums = begin(tile, out, line * Q + q, column, count, right - k)
             for r in range(above, below):
                 line_of_x = (n * H + row + r * dilation_r) * W * C
                 for s in range(S):
@@ -184,7 +184,7 @@ def _filters(line, left, right, tile, c, x, panels, y, outside, sizes):
                     rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
                     at = k * R * S + (r * S + s) * tile.cols
                     sums = accumulate(tile, sums, rows, c, panels, at)
-            store(tile, sums, y, (line * Q + q) * K + c * (K // C) + k, K, count, right - k)
+            finish(tile, sums, out, line * Q + q, column, count, right - k)
 
 
 @njit
@@ -195,7 +195,7 @@ def _taps_inside(start, step, taps, size):
 
 
 @njit(parallel=True)
-def _shared(parts, window, tile, x, panels, y, outside, sizes):
+def _shared(parts, window, tile, x, panels, out, outside, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        depthwise_part(first, end, left, right, window, tile, x, panels, y, outside, sizes)
+        depthwise_part(first, end, left, right, window, tile, x, panels, out, outside, sizes)
