@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
@@ -117,29 +118,35 @@ def slide(typing, tile, window, sums, pixels, c, w, q, width):
         _, _, sums_, pixels_, c_, w_, q_, width_ = args
         down, across = shape.under(tile.rows)
 
-        def weight(start, r, s, j):
+        def weight(q_, r, s, j):
             place = INT(((r * shape.taps[1] + s) * tile.vectors + j) * tile.lanes)
-            pointer = builder.bitcast(builder.gep(start, [place]), tile.vector.as_pointer())
-            return builder.load(pointer, align=4)
+            return builder.load(llvm.address(context, builder, w, w_, q_, place, vector=tile.vector), align=4)
 
-        def add(masks):
-            totals = sums_
-            for j, mask in enumerate(masks):
-                for h in range(down):
-                    lines = _who_wants(h, shape.lines, shape.stride[0], shape.taps[0])
-                    start = llvm.address(context, builder, w, w_, q_)
-                    weights = {(r, s): weight(start, r, s, j) for _, r in lines for s in range(shape.taps[1])}
+        def pixel(c_, i, j, mask):
+            pointer = builder.gep(builder.extract_value(pixels_, i), [builder.add(c_, INT(j * tile.lanes))])
+            pointer = builder.bitcast(pointer, tile.vector.as_pointer())
+            return llvm.load_below(builder, pointer, mask, tile.vector)
+
+        def add(masks, c_=c_, q_=q_):
+            sums = dict.fromkeys(np.ndindex(shape.lines, tile.rows, tile.vectors))
+            for at in sums:
+                line, i, j = at
+                sums[at] = builder.extract_value(sums_, (line, i * tile.vectors + j))
+            for h in range(down):
+                lines = _who_wants(h, shape.lines, shape.stride[0], shape.taps[0])
+                for j, mask in enumerate(masks):
+                    weights = {(r, s): weight(q_, r, s, j) for _, r in lines for s in range(shape.taps[1])}
                     for p in range(across):
-                        start = builder.extract_value(pixels_, h * across + p)
-                        pointer = builder.gep(start, [builder.add(c_, INT(j * tile.lanes))])
-                        pointer = builder.bitcast(pointer, tile.vector.as_pointer())
-                        numbers = llvm.load_below(builder, pointer, mask, tile.vector)
+                        numbers = pixel(c_, h * across + p, j, mask)
                         for i, s in _who_wants(p, tile.rows, shape.stride[1], shape.taps[1]):
                             for line, r in lines:
-                                at = line, i * tile.vectors + j
-                                total = builder.extract_value(totals, at)
-                                total = llvm.multiply_add(builder, numbers, weights[r, s], total)
-                                totals = builder.insert_value(totals, total, at)
+                                at = line, i, j
+                                sums[at] = llvm.multiply_add(builder, numbers, weights[r, s], sums[at])
+                *held, c_, q_ = llvm.in_registers(builder, [*sums.values(), c_, q_])
+                sums = dict(zip(sums, held, strict=True))
+            totals = sums_
+            for (line, i, j), total in sums.items():
+                totals = builder.insert_value(totals, total, (line, i * tile.vectors + j))
             return totals
 
         return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, add)

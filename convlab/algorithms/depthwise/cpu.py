@@ -134,7 +134,7 @@ def _windows(first, end, left, right, window, tile, x, panels, out, outside, siz
         line += lines
 
 
-@njit(forceinline=True)
+@njit(inline="always")
 def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
     """Compute a vector of channels of two lines, the upper one last."""
     above, below, count = places
