@@ -225,10 +225,21 @@ class Plan:
             self._run(ready, x, y)
         except MemoryError as error:
             raise refused_by_the_system(error) from error
-        apply(y, self.bias, residual, EPILOGUES[self.epilogue].floor)
+        self._finish(y, residual)
         if aside:
             out[...] = y
         return out
+
+    def _finish(self, y, residual) -> None:
+        """Do the epilogue in place, for a form that has none."""
+        floor = EPILOGUES[self.epilogue].floor
+        if self.backend == "cpu" and (self.bias is not None or self.epilogue is not None):
+            from convlab.cpu.finish import finish
+
+            bias = np.zeros(y.shape[-1], y.dtype) if self.bias is None else self.bias
+            finish(y, bias, floor, None if residual is None else np.ascontiguousarray(residual))
+        else:
+            apply(y, self.bias, residual, floor)
 
     def _output(self, out, residual):
         """Return `out` as a form with an epilogue takes it."""
