@@ -40,7 +40,7 @@ def travels_as_type(kind: type, numba_type: type[types.Type], *constants: str) -
     """
     type_of = lru_cache(numba_type)  # asked for at every call of a kernel
     typeof_impl.register(kind)(lambda value, context: type_of(value))
-    kind._numba_type_ = property(type_of)  # where a kernel looks first; to be asked by Python takes 1.3 us
+    kind._numba_type_ = property(type_of)  # where Numba looks first: it takes 0.3 us in place of 1.6
     register_model(numba_type)(models.OpaqueModel)
     unbox(numba_type)(lambda typ, value, c: NativeValue(c.context.get_dummy_value()))
     lower_constant(numba_type)(lambda context, builder, typ, value: context.get_dummy_value())

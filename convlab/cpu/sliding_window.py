@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 
 from convlab.cpu import llvm
 from convlab.cpu.llvm import INT, Registers, travels_as_type
-from convlab.cpu.tile_size import VectorTile, tile_for
+from convlab.cpu.tile_size import VectorTile, registers, tile_for
 
 
 class Window:
@@ -58,10 +58,14 @@ def window_for(R: int, S: int, stride: tuple[int, int], dilation: tuple[int, int
 
 
 @lru_cache
-def window_tile(dtype: str) -> VectorTile:
-    """Return the tile for one of the two lines: one vector of channels wide, so that the weights fit, too."""
-    usual = tile_for(dtype)
-    return VectorTile(4, 1, usual.lanes, usual.dtype)
+def window_tile(dtype: str, S: int) -> VectorTile:
+    """Return the tile of each of the two lines: one vector wide, and as tall as the registers allow.
+
+    Two lines of sums, two lines of weights, a pixel and what the sums are compared with in the end: with
+    3 x 3 taps and 4 rows that is 16 registers.
+    """
+    usual, few = tile_for(dtype), registers() == 16 and S > 3
+    return VectorTile(3 if few else 4, 1, usual.lanes, usual.dtype)
 
 
 class WindowType(types.Type):

@@ -6,8 +6,6 @@ the filters of one channel (`_filters`), and the product is a small matrix produ
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from convlab.cpu import gemm
@@ -21,25 +19,6 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
 from convlab.support.integers import ceil_div
-
-
-class Sizes(NamedTuple):
-    """The problem, as the kernel takes it."""
-
-    H: int
-    W: int
-    C: int
-    P: int
-    Q: int
-    K: int
-    R: int
-    S: int
-    stride_p: int
-    stride_q: int
-    top: int
-    side: int
-    dilation_r: int
-    dilation_s: int
 
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
@@ -87,23 +66,23 @@ def _arguments(problem, x, panels, workspace, out) -> tuple:
     """Return what the kernel takes after its part of y."""
     stride, corner, dilation = problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
-    sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
+    sizes = *problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps
     window = window_for(problem.R, problem.S, stride, dilation) if problem.K == problem.C else None
-    tile = window_tile(problem.dtype) if window else tile_for(problem.dtype)
+    tile = window_tile(problem.dtype, problem.S) if window else tile_for(problem.dtype)
     return window, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
 
 
 @njit
 def depthwise_part(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
-    rest = x, panels[0], out, outside, sizes
+    part, rest = (first, end, left, right), (x, panels[0], out, outside, sizes)
     if window is not None:
-        _windows(first, end, left, right, window, tile, *rest)
+        _windows(*part, window, tile, *rest)
         return
-    if sizes.K == sizes.C:
-        _taps(first, end, left, right, tile.narrow, *rest)
+    m = sizes[5] // sizes[2]  # K / C
+    if m == 1:
+        _taps(*part, tile.narrow, *rest)
         return
-    m = sizes.K // sizes.C  # filters share a channel, and are the columns
     whole = whole_panels(m, tile)
     for line in range(first, end):
         for c in range(left, right):
@@ -115,7 +94,7 @@ def depthwise_part(first, end, left, right, window, tile, x, panels, out, outsid
 @njit
 def _windows(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
-    H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, _, _ = sizes
+    H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, _, _ = sizes
     whole, taps = right - right % tile.cols, R * S
     line = first
     while line < end:
@@ -147,7 +126,7 @@ def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
 @njit
 def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
-    H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
+    H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
     for line in range(first, end):
         n, p = divmod(line, P)
         row = p * stride_p - top
