@@ -70,7 +70,7 @@ def max_pool(x, window, stride, padding, y):
 
 @njit
 def _largest(largest, rows, first, end):
-    """Write the largest of rows[first:end], number by number: three at a time, one of them twice if need be."""
+    """Write the largest of rows[first:end], number by number: three at a time, one twice if need be."""
     for row in range(first, end, 3):
         a, b, c = rows[row], rows[min(row + 1, end - 1)], rows[min(row + 2, end - 1)]
         if row == first:
