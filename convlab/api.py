@@ -20,6 +20,7 @@ from convlab.algorithms.spec import Algorithm
 from convlab.auto.select import Chosen, choose
 from convlab.backends import choose_backend
 from convlab.machine.memory import Memory
+from convlab.plans.epilogue import check_epilogue
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem, check_computed
 from convlab.support import device_arrays
@@ -110,6 +111,7 @@ def plan(
     algorithm: str | Algorithm = "auto",
     backend: str = "auto",
     threads: int = 1,
+    epilogue: str | None = None,
 ) -> Plan:
     """Prepare a convolution: check it, choose the algorithm, pack the weights, allocate the workspace.
 
@@ -123,6 +125,10 @@ def plan(
         As in `conv2d`; but for "auto" a run alone counts, predicted or measured: the weights are packed
         once, and then the plan runs often. And x is not known yet: if numbers of the first one would be lost
         in the transform that was chosen, that call warns and says what to name instead. Later ones do not.
+    epilogue : str, optional
+        What is done to the output beside the bias: "relu" sets what is below zero to zero, "add" adds a
+        `residual` that each call is given, "add_relu" does both, in this order. Compiled forms do it while
+        the sums are in registers, so that no further pass goes over memory (`convlab.cpu.epilogue`).
 
     Returns
     -------
@@ -137,6 +143,7 @@ def plan(
     """
     backend, threads = choose_backend(backend), check_threads(threads)
     check_computed(problem)
+    check_epilogue(epilogue)
     device = _device() if backend == "gpu" else None
     if device is not None:
         w, bias = device_arrays.on_host("w", w, device), device_arrays.on_host("bias", bias, device)
@@ -144,7 +151,7 @@ def plan(
     _check_bias(bias, problem)
     memory = Memory(output=problem.y_bytes, device=device)
     chosen = choose(problem, algorithm, backend, threads, memory, w)
-    return _made(problem, w, bias, chosen, backend, threads, memory)
+    return _made(problem, w, bias, chosen, backend, threads, memory, epilogue)
 
 
 @checked
@@ -181,14 +188,16 @@ def implicit_gemm(
     return plan(problem, w, algorithm=blocked(block_m, block_n, block_k), backend=backend)(x)
 
 
-def _made(problem, w, bias, chosen: Chosen, backend: str, threads: int, memory: Memory) -> Plan:
+def _made(
+    problem, w, bias, chosen: Chosen, backend: str, threads: int, memory: Memory, epilogue: str | None = None
+) -> Plan:
     """Return the plan of the algorithm that was chosen, on the side that `memory` is on."""
     all_of_it = problem, w, bias, chosen.algorithm, backend, threads, chosen.why, chosen.on_first_x
     if memory.device is None:
-        return Plan(*all_of_it)
+        return Plan(*all_of_it, epilogue=epilogue)
     from convlab.plans.device_plan import DevicePlan
 
-    return DevicePlan(memory.device, *all_of_it)
+    return DevicePlan(memory.device, *all_of_it, epilogue=epilogue)
 
 
 # -- what conv2d is given, looked at -----------------------------------------------------------------------

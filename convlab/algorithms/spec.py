@@ -65,6 +65,9 @@ class Form:
     run : callable
         ``run(problem, x, packed, workspace, y, threads)`` writes the convolution of x into y, without
         bias, on at most so many threads.
+    epilogue : bool
+        Does `run` finish what it stores, bias and all that? Then it takes `convlab.cpu.epilogue.Output` in
+        place of y. For other forms the plan does it afterwards.
     bytes_moved, workspace_bytes, packed_bytes : Formula
         The cost model, in the letters of `ConvProblem`. The last two may be functions of the problem (and the
         threads) where a formula cannot say it: they are, to the byte, what `allocate` and `pack` return.
@@ -102,6 +105,7 @@ class Form:
     phases: Callable[[], tuple[Phase, ...]] | None = None
     setup: Callable[[], tuple[Phase, ...]] = lambda: (packing(),)
     rank: int | None = None
+    epilogue: bool = False
 
 
 class Mixing(NamedTuple):

@@ -10,6 +10,7 @@ left them. Whole runs of channels are copied, so the index map is asked once a r
 from __future__ import annotations
 
 from convlab.cpu.copy_run import copy_run
+from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import (
@@ -20,32 +21,31 @@ from convlab.cpu.register_tile import (
     store,
     store_listed,
     tile_for,
-    zeros,
 )
 from convlab.cpu.threads import parallel_for
 
 
-def gathered_gemm(problem, x, panels, scratch, y, blocks: tuple[int, int, int], threads: int = 1) -> None:
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and packed weights.
+def gathered_gemm(problem, x, panels, scratch, out: Output, blocks, threads: int = 1) -> None:
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and packed weights.
 
     Parameters
     ----------
     problem : ConvProblem
-    x, y : ndarray
+    x : ndarray
     panels : ndarray, (groups, K/groups * R*S*C/groups or more)
         From `convlab.cpu.gemm.pack`.
     scratch : ndarray, (threads, block_m * block_k)
         Written and read.
+    out : Output
     blocks : (int, int, int)
         block_m, block_n, block_k; block_n a multiple of the tile's columns, or all of the filters.
     threads : int
     """
-    one_after_another = problem.K, None, None
-    multiply(x, panels, scratch, y, problem.gemm, windows_of(problem), one_after_another, blocks, threads)
+    multiply(x, panels, scratch, out, problem.gemm, windows_of(problem), None, blocks, threads)
 
 
-def multiply(x, panels, scratch, y, gemm, windows, output, blocks, threads: int) -> None:
-    """Do the same where windows lie as `windows` says, and rows of the product go where `output` says.
+def multiply(x, panels, scratch, out, gemm, windows, spots, blocks, threads: int) -> None:
+    """Do the same where windows lie as `windows` says, and rows of the product go where `spots` says.
 
     Parameters
     ----------
@@ -53,15 +53,16 @@ def multiply(x, panels, scratch, y, gemm, windows, output, blocks, threads: int)
         M, N and K of the product of each group.
     windows : tuple of int
         As `windows_of` returns it. A corner below 0 leaves out so many lines or columns of x.
-    output : (int, None, None), or (int, ndarray of int64, tuple)
-        How far the rows lie apart in flat y. Or if not evenly: 0, a scratch of integers (threads * block_m,),
-        and from what `_place` works out where they lie.
+    spots : None, or (ndarray of int64, tuple)
+        None if row m of the product is pixel m of y. Else a scratch of integers (threads * block_m,), and
+        from what `_place` works out where in y they lie.
     """
-    tile, (M, N, K), (y_row, places, target) = tile_for(x.dtype), gemm, output
+    tile, (M, N, K) = tile_for(x.dtype), gemm
+    places, target = (None, None) if spots is None else spots
     for g, panel in enumerate(panels):
-        out = y.reshape(-1)[g * N :], y_row, places, target
-        arguments = x.reshape(-1), panel, *out, N, K, g, blocks, windows
-        parallel_for(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, tile, scratch, *arguments)
+        rest = out, places, target, N, K, g, blocks, windows
+        arguments = tile, scratch, x.reshape(-1), panel, *rest
+        parallel_for(threads, (M, tile.rows), (N, tile.cols), _alone, _shared, *arguments)
 
 
 def windows_of(problem) -> tuple[int, ...]:
@@ -72,8 +73,8 @@ def windows_of(problem) -> tuple[int, ...]:
 
 
 @njit
-def _part(cut, i, tile, scratch, x, panels, y, y_row, places, target, N, K, group, blocks, windows):
-    """Compute, as thread i, some rows and columns of one group; panels and y begin at the group."""
+def _part(cut, i, tile, scratch, x, panels, out, places, target, N, K, group, blocks, windows):
+    """Compute, as thread i, some rows and columns of one group; panels begin at the group."""
     (top, bottom, left, right), (block_m, block_n, block_k), mine = cut, blocks, scratch[i]
     for m0 in range(top, bottom, block_m):
         m1 = min(m0 + block_m, bottom)
@@ -85,7 +86,7 @@ def _part(cut, i, tile, scratch, x, panels, y, y_row, places, target, N, K, grou
             for k0 in range(0, K, block_k):
                 k1 = min(k0 + block_k, K)
                 gather(x, mine, block_k, m0, m1, k0, k1, group, windows)
-                rest = mine, block_k, panels, y, y_row, places, i * block_m - m0, N, K
+                rest = mine, block_k, panels, out, group * N, places, i * block_m - m0, N, K
                 _add(m0, m1, n0, whole, k0, k1, tile, *rest)
                 _add(m0, m1, whole, n1, k0, k1, tile.narrow, *rest)
 
@@ -133,37 +134,39 @@ def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
 
 
 @njit
-def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, y, y_row, places, at, N, K):
-    """Add the products of k0..k1 to the sums in y, or begin them."""
+def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, out, column, places, at, N, K):
+    """Add the products of k0..k1 to the sums in y, or begin them; the last ones finish them."""
+    y, row = out.y, out.row
     for n in range(left, right, tile.cols):  # a panel of filters
         for m in range(m0, m1, tile.rows):  # a tile of pixels
+            count, width, to = m1 - m, N - n, column + n
             if k0 == 0:
-                sums = zeros(tile)
+                sums = begin(tile, out, m, to, count, width)
             elif places is None:
-                sums = load(tile, y, m * y_row + n, y_row, m1 - m, N - n)
+                sums = load(tile, y, m * row + to, row, count, width)
             else:
-                sums = load_listed(tile, y, n, places, at + m, m1 - m, N - n)
-            rows = spaced(tile, scratch, (m - m0) * block_k, block_k, m1 - m)
+                sums = load_listed(tile, y, to, places, at + m, count, width)
+            rows = spaced(tile, scratch, (m - m0) * block_k, block_k, count)
             q = n * K + k0 * tile.cols
             for k in range(k1 - k0):
                 sums = accumulate(tile, sums, rows, k, panels, q)
                 q += tile.cols
-            if places is None:
-                store(tile, sums, y, m * y_row + n, y_row, m1 - m, N - n)
+            if places is not None:
+                store_listed(tile, sums, y, to, places, at + m, count, width)
+            elif k1 < K:
+                store(tile, sums, y, m * row + to, row, count, width)
             else:
-                store_listed(tile, sums, y, n, places, at + m, m1 - m, N - n)
+                finish(tile, sums, out, m, to, count, width)
 
 
 @njit
-def _alone(
-    top, bottom, left, right, tile, scratch, x, panels, y, y_row, places, target, N, K, g, blocks, windows
-):
-    rest = x, panels, y, y_row, places, target, N, K, g, blocks, windows
+def _alone(top, bottom, left, right, tile, scratch, x, panels, out, places, target, N, K, g, blocks, windows):
+    rest = x, panels, out, places, target, N, K, g, blocks, windows
     _part((top, bottom, left, right), 0, tile, scratch, *rest)
 
 
 @njit(parallel=True)
-def _shared(parts, tile, scratch, x, panels, y, y_row, places, target, N, K, g, blocks, windows):
+def _shared(parts, tile, scratch, x, panels, out, places, target, N, K, g, blocks, windows):
     for i in prange(len(parts)):
         cut = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _part(cut, i, tile, scratch, x, panels, y, y_row, places, target, N, K, g, blocks, windows)
+        _part(cut, i, tile, scratch, x, panels, out, places, target, N, K, g, blocks, windows)

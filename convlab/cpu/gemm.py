@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, prefetch, spaced, store, tile_for, zeros
+from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
 from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
@@ -85,22 +86,25 @@ def padded(N: int, dtype) -> int:
     return round_up(N, lanes)
 
 
-def gemm(a, a_row, a_k, panels, y, y_row, M, N, K, threads: int = 1) -> None:
-    """Compute y[m*y_row + n] = sum over k of a[m*a_row + k*a_k] * w[n, k].
+def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> None:
+    """Compute y[m, column + n] = sum over k of a[m*a_row + k*a_k] * w[n, k], and what `out` adds to it.
 
     Parameters
     ----------
-    a, y : ndarray, one axis
-        The matrices, flat. The steps between rows (`a_row`, `y_row`) and along k (`a_k`) say how they lie:
-        an im2row matrix has a_row=K, a_k=1; an im2col matrix is the transpose, a_row=1, a_k=M.
+    a : ndarray, one axis
+        The matrix, flat. The steps between its rows (`a_row`) and along k (`a_k`) say how it lies: an im2row
+        matrix has a_row=K, a_k=1; an im2col matrix is the transpose, a_row=1, a_k=M.
     panels : ndarray, (K * padded N,)
         One group's weights, from `pack`.
+    out : Output
+        Where y lies. Column n of the product is column `column` + n of y.
+    column : int
     M, N, K : int
-        Rows of a, columns of y, length of the sums.
+        Rows of a, columns of the product, length of the sums.
     threads : int
     """
     tile = tile_for(a.dtype)
-    arrays = a, a_row, a_k, panels, y, y_row
+    arrays = a, a_row, a_k, panels, out, column
     parallel_for(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
 
 
@@ -112,8 +116,8 @@ def whole_panels(right, tile):
 
 
 @njit
-def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead=None):
-    """Compute the rows top..bottom and columns left..right of y; `left` is a multiple of the tile's.
+def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead=None):
+    """Compute rows top..bottom and columns left..right of the product; `left` is a multiple of the tile's.
 
     With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next.
     """
@@ -121,15 +125,15 @@ def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M
     block = TILES * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)
-        _block(low, high, left, whole, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead)
-        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, y, y_row, M, N, K, ahead)
+        _block(low, high, left, whole, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead)
+        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, out, column, M, N, K, ahead)
 
 
 @njit
-def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K, ahead):
+def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead):
     for n in range(left, right, tile.cols):  # a panel of filters
         for m in range(low, high, tile.rows):  # a tile of pixels
-            sums = zeros(tile)
+            sums = begin(tile, out, m, column + n, M - m, N - n)
             rows = spaced(tile, a, m * a_row, a_row, M - m)
             q = n * K
             for k in range(K):
@@ -137,11 +141,11 @@ def _block(low, high, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, 
                 if ahead is not None:
                     prefetch(tile, panels, q + ahead)
                 q += tile.cols
-            store(tile, sums, y, m * y_row + n, y_row, M - m, N - n)
+            finish(tile, sums, out, m, column + n, M - m, N - n)
 
 
 @njit(parallel=True)
-def _shared(parts, tile, a, a_row, a_k, panels, y, y_row, M, N, K):
+def _shared(parts, tile, a, a_row, a_k, panels, out, column, M, N, K):
     for i in prange(len(parts)):
         top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, y, y_row, M, N, K)
+        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K)

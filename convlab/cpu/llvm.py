@@ -117,6 +117,11 @@ def multiply_add(builder, a, b, c):
     return builder.call(_intrinsic(builder, "fmuladd", a.type, [a.type] * 3, a.type), [a, b, c])
 
 
+def larger(builder, floor, value):
+    """Return the larger of two vectors, lane by lane; where `value` is NaN it stays."""
+    return builder.select(builder.fcmp_ordered(">", floor, value), floor, value)
+
+
 def load_below(builder, pointer, mask, vector):
     """Load the lanes of `mask`, the others are 0; memory behind them is not touched. No mask: all lanes."""
     if mask is None:

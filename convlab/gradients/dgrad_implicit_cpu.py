@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.implicit_gemm.cpu import blocks_of
+from convlab.cpu.epilogue import output
 from convlab.cpu.gathered_gemm import multiply
 from convlab.cpu.gemm import pack_filters
 from convlab.gradients.phases import clear_unreached, parts, strided, turned
@@ -24,7 +25,7 @@ def pack(problem, w, threads, before=None, dy=None) -> list[np.ndarray]:
 def run(problem, given, panels, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
     (dy,), places = given, workspace["places"].reshape(-1).view(np.int64)
-    (_, _, W, C), steps = dx.shape, problem.stride
+    (_, _, W, C), steps, out = dx.shape, problem.stride, output(dx)
     clear_unreached(problem, dx)
     for (small, rows, cols), panel in zip(parts(problem), panels, strict=True):
         lines, columns = len(rows.pixels), len(cols.pixels)
@@ -33,4 +34,4 @@ def run(problem, given, panels, workspace, dx, threads):
         first = (rows.pixels.start * W + cols.pixels.start) * C
         target = lines, columns, first, dx[0].size, steps[0] * W * C, steps[1] * C
         blocks = blocks_of((None, None, None), small)
-        multiply(dy, panel, workspace["block"], dx, small.gemm, windows, (0, places, target), blocks, threads)
+        multiply(dy, panel, workspace["block"], out, small.gemm, windows, (places, target), blocks, threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.indirect.cpu import multiply
+from convlab.cpu.epilogue import output
 from convlab.cpu.tile_size import tile_for
 from convlab.gradients.dgrad_implicit_cpu import pack as panels_of
 from convlab.gradients.dgrad_indirect import tables
@@ -21,9 +22,9 @@ def pack(problem, w, threads, before=None, dy=None) -> dict:
 
 def run(problem, given, packed, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
-    (dy,) = given
+    (dy,), out = given, output(dx)
     clear_unreached(problem, dx)
     for (small, _, _), panels, table in zip(parts(problem), packed["panels"], packed["tables"], strict=True):
         offsets, places = table
-        arguments = dy, offsets, packed["outside"], panels, dx, places.reshape(-1)
-        multiply(*arguments, small.P * small.Q, threads)
+        spots, made = (dx[0].size, places.reshape(-1)), (small.P * small.Q, problem.C // problem.groups)
+        multiply(dy, offsets, packed["outside"], panels, out, spots, made, threads)

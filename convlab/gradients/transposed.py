@@ -104,9 +104,9 @@ def conv_transpose2d(
         x = np.pad(x, tuple(more))
     y = dgrad(problem, x, w, algorithm=algorithm, backend=backend, threads=threads, out=out)
     if bias is not None and there:
-        from convlab.gpu.bias import add
+        from convlab.gpu.epilogue import apply
 
-        add(y if out is None else device.adopt(y), device.put(bias))
+        apply(y if out is None else device.adopt(y), device.put(bias))
     elif bias is not None:
         y += bias
     return y

@@ -23,13 +23,11 @@ class BoundGraph:
     ----------
     nodes : sequence of Node
     plans : mapping of str to Plan
-        Of the convolutions; without their bias.
+        Of the convolutions. One without a bias leaves that, and ReLU, to a pass of its own.
     weights : mapping of str to (ndarray, ndarray)
         Filters and bias (K,) of each.
     arrays : mapping of str to ndarray
         What each node writes.
-    fused : collection of str
-        Convolutions that leave bias and ReLU to the node after them, see `fuse.fusable`.
     backend : str
 
     Attributes
@@ -43,10 +41,9 @@ class BoundGraph:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], plans: Mapping[str, Plan], weights: Weights, arrays, fused, backend: str
+        self, nodes: Sequence[Node], plans: Mapping[str, Plan], weights: Weights, arrays, backend: str
     ):
-        self._nodes = {node.name: node for node in nodes}
-        self._plans, self._weights, self._fused, self._ops = plans, weights, fused, _ops(backend)
+        self._plans, self._weights, self._ops = plans, weights, _ops(backend)
         self.photo = np.empty(0)
         self.actions: list[Callable[[], None]] = []
         for node in nodes:
@@ -63,46 +60,37 @@ class BoundGraph:
         return lambda: ops.normalise(self.photo.reshape(rows), mean, scale, y)
 
     def _conv(self, node, inputs, y):
-        ops, (x,), ready = self._ops, inputs, self._plans[node.name]
-        if node.name in self._fused:
-            return lambda: ready(x, out=y)
-        bias, floor = self._weights[node.name][1], _floor(node)
+        (x, *residual), ready = inputs, self._plans[node.layer or node.name]
+        if ready.bias is not None:
+            added = residual[0] if residual else None
+            return lambda: ready(x, out=y, residual=added)
+        ops, bias, floor = self._ops, self._weights[node.name][1], _floor(node)
         return lambda: ops.finish(ready(x, out=y), bias, floor)
 
     def _max_pool(self, node, inputs, y):
-        ops, (x,), (ending,) = self._ops, inputs, self._endings(node)
-        return lambda: ops.max_pool(x, node.window, node.stride, node.padding, *ending, y)
+        ops, (x,) = self._ops, inputs
+        return lambda: ops.max_pool(x, node.window, node.stride, node.padding, y)
 
     def _add(self, node, inputs, y):  # y is the first of the summands, and is written over
         ops, x, floor = self._ops, inputs[1], _floor(node)
-        bias = sum(bias for bias, _ in self._endings(node))
-        return lambda: ops.add(y, x, bias, floor)
+        return lambda: ops.add(y, x, floor)
 
     def _concat(self, node, inputs, y):
-        ops, parts = self._ops, list(zip(inputs, self._endings(node), strict=True))
+        ops = self._ops
+        firsts = np.cumsum([0, *(x.shape[3] for x in inputs)]).tolist()
 
         def run():
-            first = 0
-            for x, ending in parts:
-                ops.place(x, *ending, y, first)
-                first += x.shape[3]
+            for x, first in zip(inputs, firsts, strict=False):
+                ops.place(x, y, first)
 
         return run
+
+    def _room(self, node, inputs, y):
+        return lambda: None  # others fill it
 
     def _mean(self, node, inputs, y):
         ops, (x,) = self._ops, inputs
         return lambda: ops.mean(x, y)
-
-    def _endings(self, node: Node) -> list[tuple[np.ndarray, np.floating]]:
-        """Return for each array the node reads the bias (K,) and the floor that it still waits for."""
-        endings = []
-        for before in (self._nodes[name] for name in node.inputs):
-            if before.name in self._fused:
-                endings.append((self._weights[before.name][1], _floor(before)))
-            else:
-                zeros = np.zeros(before.shape[3], before.dtype)
-                endings.append((zeros, zeros.dtype.type(-np.inf)))
-        return endings
 
 
 def _ops(backend: str) -> ModuleType:

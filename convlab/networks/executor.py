@@ -17,7 +17,7 @@ from convlab.backends import choose_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.machine.memory import Memory
 from convlab.networks.bind import BACKENDS, BoundGraph
-from convlab.networks.fuse import fusable
+from convlab.networks.fuse import fuse
 from convlab.networks.graph import Node
 from convlab.networks.memory_plan import alive, allocate, share_workspace
 from convlab.networks.profile import NodeProfile, Profile
@@ -42,6 +42,8 @@ class Executor:
     threads : int
     plans : dict of str to Plan
         The plan of every layer.
+    nodes : tuple of Node
+        What is run, in order: the model's nodes, or what `fuse` makes of them.
     replaced : dict of str to str
         Layers for which "auto" chose, since the algorithm that was asked for cannot serve them; and why.
     """
@@ -57,8 +59,14 @@ class Executor:
         self.plans: dict[str, Plan] = {}
         wanted = self._by_layer(algorithm)
         for node in shown(model.layers, f"preparing {model.title}", progress):
-            self.plans[node.name] = self._plan(node, wanted[node.name])
-        self._fused = fusable(model.nodes) if fused else {}
+            self.plans[node.name] = self._plan(node, wanted[node.name], fused)
+        self.nodes = model.nodes
+        if fused:
+            able = {name for name, one in self.plans.items() if one.algorithm.forms[self.backend].epilogue}
+            self.nodes = fuse(model.nodes, able)
+            for node in self.nodes:
+                if node.layer:
+                    self.plans[node.layer] = self.plans[node.layer].with_epilogue(_epilogue(node))
         self._idle = [self._bind(self.plans)]  # as far as nobody uses them now
 
     # -- running -------------------------------------------------------------------------------------------
@@ -100,7 +108,7 @@ class Executor:
             Show a bar.
         """
         self.run(photo)  # compiles, checks, warms up
-        seconds = np.empty((rounds, len(self.model.nodes)))
+        seconds = np.empty((rounds, len(self.nodes)))
         with self._borrowed() as graph:
             graph.photo = np.ascontiguousarray(photo)
             for row in shown(seconds, f"running {self.model.title}", progress):
@@ -111,7 +119,7 @@ class Executor:
         nodes = [
             NodeProfile(node, self._algorithm(node), float(median), live, self._workspace_bytes(node))
             for node, median, live in zip(
-                self.model.nodes, np.median(seconds, axis=0), alive(self.model.nodes), strict=True
+                self.nodes, np.median(seconds, axis=0), alive(self.nodes), strict=True
             )
         ]
         return Profile(self.model.title, self.threads, tuple(nodes), self.memory)
@@ -157,8 +165,8 @@ class Executor:
     def _bind(self, plans: dict[str, Plan]) -> BoundGraph:
         """Return the nodes, bound to these plans, which from now on share a workspace, and to new arrays."""
         self._workspace_total = share_workspace(plans.values())
-        arrays, self._array_bytes = allocate(self.model.nodes)
-        return BoundGraph(self.model.nodes, plans, self.model.weights, arrays, self._fused, self.backend)
+        arrays, self._array_bytes = allocate(self.nodes)
+        return BoundGraph(self.nodes, plans, self.model.weights, arrays, self.backend)
 
     # -- preparing -----------------------------------------------------------------------------------------
 
@@ -173,10 +181,11 @@ class Executor:
             )
         return {name: algorithm.get(name, "auto") for name in layers}
 
-    def _plan(self, node: Node, algorithm: str | Algorithm) -> Plan:
-        """Plan a layer without its bias: that is added in one pass with ReLU."""
-        w, _ = self.model.weights[node.name]
-        make = partial(plan, node.convolution, w, backend=self.backend, threads=self.threads)
+    def _plan(self, node: Node, algorithm: str | Algorithm, fused: bool) -> Plan:
+        """Plan a layer with its bias and ReLU, or without both: then they are one pass more."""
+        w, bias = self.model.weights[node.name]
+        ends: dict[str, Any] = {"bias": bias, "epilogue": _epilogue(node)} if fused else {}
+        make = partial(plan, node.convolution, w, backend=self.backend, threads=self.threads, **ends)
         try:
             return make(algorithm=algorithm)
         except UnsupportedError:
@@ -185,10 +194,10 @@ class Executor:
             return make(algorithm="auto")
 
     def _algorithm(self, node: Node) -> str | None:
-        return self.plans[node.name].algorithm.name if node.op == "conv" else None
+        return self.plans[node.layer or node.name].algorithm.name if node.op == "conv" else None
 
     def _workspace_bytes(self, node: Node) -> int:
-        return self.plans[node.name].cost.workspace_bytes if node.op == "conv" else 0
+        return self.plans[node.layer or node.name].cost.workspace_bytes if node.op == "conv" else 0
 
     def __repr__(self) -> str:
         used = dict.fromkeys(one.algorithm.name for one in self.plans.values())
@@ -196,6 +205,13 @@ class Executor:
         if self.replaced:
             text += f'; "auto" chose for {", ".join(self.replaced)}'
         return text + ">"
+
+
+def _epilogue(node: Node) -> str | None:
+    """Return what the plan of a convolution does at its end."""
+    if len(node.inputs) == 2:
+        return "add_relu" if node.relu else "add"
+    return "relu" if node.relu else None
 
 
 def _kept(ready: Plan) -> int:

@@ -29,7 +29,8 @@ class Node:
         Of the node, and of its array; a convolution is named as in `networks`.
     op : str
         "normalise", "conv" (bias included, and ReLU if `relu` says so), "max_pool", "add" (and ReLU),
-        "concat" or "mean"; in a network that learns also "input", and "relu" by itself.
+        "concat" or "mean"; in a network that learns also "input", and "relu" by itself; after `fuse` also
+        "room", an array that others fill.
     inputs : tuple of str
         Names of the arrays it reads.
     shape : tuple of int
@@ -43,6 +44,10 @@ class Node:
         Of a max pool, in pixels: its side, the distance of two windows, and what is added all round.
     round_up : bool
         Of a max pool: does a last window that hangs over the edge count, too?
+    layer : str
+        Of a convolution that a sum became part of: its own name; `name` is that of the sum.
+    into, first : str and int
+        Of a convolution that fills a part of a wider array: which, and from which channel on.
     """
 
     name: str
@@ -56,6 +61,9 @@ class Node:
     stride: int = 0
     padding: int = 0
     round_up: bool = False
+    layer: str = ""
+    into: str = ""
+    first: int = 0
 
     @property
     def convolution(self) -> ConvProblem:

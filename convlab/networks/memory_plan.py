@@ -30,18 +30,32 @@ def last_reads(nodes: Sequence[Node]) -> dict[str, int]:
 def alive(nodes: Sequence[Node]) -> list[int]:
     """Return the bytes of all arrays that are alive while each node runs: old ones, and the one it makes.
 
-    A sum is written over its first summand, and so makes no new array.
+    A sum is written over one of its summands, and what fills a part of a wider array makes none of its own.
     """
     last, sizes = last_reads(nodes), {node.name: node.nbytes for node in nodes}
     living: dict[str, int] = {}
     totals = []
     for place, node in enumerate(nodes):
         living = {name: size for name, size in living.items() if last[name] >= place}
-        if node.op == "add":
-            del living[node.inputs[0]]
-        living[node.name] = sizes[node.name]
+        if replaced := written_over(node, place, last):
+            del living[replaced]
+        if not node.into:
+            living[node.name] = sizes[node.name]
         totals.append(sum(living.values()))
     return totals
+
+
+def written_over(node: Node, place: int, last: dict[str, int]) -> str | None:
+    """Return the array whose memory a node writes its own into while it reads it, or None.
+
+    A sum by itself takes its first summand's: nobody else reads the inside of a block. A convolution with a
+    residual takes the residual's, unless somebody reads that later.
+    """
+    if node.op == "add":
+        return node.inputs[0]
+    if node.op == "conv" and len(node.inputs) == 2 and last[node.inputs[1]] == place:
+        return node.inputs[1]
+    return None
 
 
 def share(nodes: Sequence[Node]) -> tuple[dict[str, int], list[int]]:
@@ -57,10 +71,10 @@ def share(nodes: Sequence[Node]) -> tuple[dict[str, int], list[int]]:
     sizes: list[int] = []
     free: set[int] = set()
     for place, node in enumerate(nodes):
-        if node.op == "add":  # the first summand dies here: nobody else reads the inside of a block
-            assert last[node.inputs[0]] == place
-            piece[node.name] = piece[node.inputs[0]]
-        else:
+        if replaced := written_over(node, place, last):
+            assert last[replaced] == place
+            piece[node.name] = piece[replaced]
+        elif not node.into:
             # The smallest that is large enough; else the largest, which then grows; else a new one.
             enough = [i for i in free if sizes[i] >= node.nbytes]
             chosen = (
@@ -74,7 +88,7 @@ def share(nodes: Sequence[Node]) -> tuple[dict[str, int], list[int]]:
             sizes[chosen] = max(sizes[chosen], node.nbytes)
             free.discard(chosen)
             piece[node.name] = chosen
-        free |= {piece[name] for name in node.inputs if last[name] == place} - {piece[node.name]}
+        free |= {piece[name] for name in node.inputs if last[name] == place} - {piece.get(node.name)}
     return piece, sizes
 
 
@@ -82,10 +96,13 @@ def allocate(nodes: Sequence[Node]) -> tuple[dict[str, np.ndarray], int]:
     """Return an array for each node, several of them in one piece of memory, and the bytes of all pieces."""
     piece, sizes = share(nodes)
     memory = [aligned_empty((size,), np.uint8) for size in sizes]
-    arrays = {
-        node.name: memory[piece[node.name]][: node.nbytes].view(node.dtype).reshape(node.shape)
-        for node in nodes
-    }
+    arrays = {}
+    for node in nodes:
+        if node.into:
+            arrays[node.name] = arrays[node.into][..., node.first : node.first + node.shape[3]]
+        else:
+            whole = memory[piece[node.name]][: node.nbytes]
+            arrays[node.name] = whole.view(node.dtype).reshape(node.shape)
     return arrays, sum(sizes)
 
 

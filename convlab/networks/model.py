@@ -153,7 +153,8 @@ class Model:
         threads : int
             For the convolutions. What lies between them runs on one.
         fused : bool
-            Let bias and ReLU wait for a node that goes over the same numbers anyway, see `fuse.py`.
+            Let the convolutions do bias, ReLU, sums and concatenations on their way, see `fuse.py`; else
+            each is a pass of its own over memory, but for bias and ReLU, which are one.
         progress : bool
             Show a bar while it takes its time: in a notebook, or on a terminal.
 

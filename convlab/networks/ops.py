@@ -3,8 +3,7 @@
 The NumPy form, short and exact, stands here; the same in one pass, compiled, in `ops_cpu.py`. All of them
 write into arrays that are there already.
 
-ReLU is ``max(y, floor)`` with a floor of 0; where there is none, the floor is minus infinity. Pooling, sums
-and copies take a bias and a floor too: see `fuse.py`.
+ReLU is ``max(y, floor)`` with a floor of 0; where there is none, the floor is minus infinity.
 """
 
 from __future__ import annotations
@@ -31,23 +30,19 @@ def finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
     np.maximum(y, floor, out=y)
 
 
-def place(x: np.ndarray, bias: np.ndarray, floor: float, y: np.ndarray, first: int) -> None:
-    """Write x (N, P, Q, K), plus bias (K,), then ReLU, into the channels of y from `first` on."""
-    target = y[..., first : first + x.shape[3]]
-    target[...] = x
-    finish(target, bias, floor)
+def place(x: np.ndarray, y: np.ndarray, first: int) -> None:
+    """Write x (N, P, Q, K) into the channels of y from `first` on."""
+    y[..., first : first + x.shape[3]] = x
 
 
-def add(y: np.ndarray, x: np.ndarray, bias: np.ndarray, floor: float) -> None:
-    """Add x and bias (K,) to y, both (N, P, Q, K), then ReLU; in place."""
+def add(y: np.ndarray, x: np.ndarray, floor: float) -> None:
+    """Add x to y, both (N, P, Q, K), then ReLU; in place."""
     y += x
-    finish(y, bias, floor)
+    np.maximum(y, floor, out=y)
 
 
-def max_pool(
-    x: np.ndarray, window: int, stride: int, padding: int, bias: np.ndarray, floor: float, y: np.ndarray
-) -> None:
-    """Write the largest number of each window of x (N, H, W, C), plus bias, then ReLU, into y."""
+def max_pool(x: np.ndarray, window: int, stride: int, padding: int, y: np.ndarray) -> None:
+    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest."""
     N, P, Q, C = y.shape
     H, W = (stride * (size - 1) + window for size in (P, Q))  # what all windows together cover
     padded = np.full((N, H, W, C), -np.inf, x.dtype)
@@ -55,7 +50,6 @@ def max_pool(
     padded[:, padding : padding + seen.shape[1], padding : padding + seen.shape[2]] = seen
     windows = np.lib.stride_tricks.sliding_window_view(padded, (window, window), axis=(1, 2))
     windows[:, ::stride, ::stride].max(axis=(-2, -1), out=y)
-    finish(y, bias, floor)
 
 
 def mean(x: np.ndarray, y: np.ndarray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit
 
 
@@ -12,14 +13,14 @@ def finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
     _finish(_pixels(y), bias, floor)
 
 
-def place(x: np.ndarray, bias: np.ndarray, floor: float, y: np.ndarray, first: int) -> None:
-    """Write x (N, P, Q, K), plus bias (K,), then ReLU, into the channels of y from `first` on."""
-    _place(_pixels(x), bias, floor, _pixels(y), first)
+def place(x: np.ndarray, y: np.ndarray, first: int) -> None:
+    """Write x (N, P, Q, K) into the channels of y from `first` on."""
+    _place(_pixels(x), _pixels(y), first)
 
 
-def add(y: np.ndarray, x: np.ndarray, bias: np.ndarray, floor: float) -> None:
-    """Add x and bias (K,) to y, both (N, P, Q, K), then ReLU; in place."""
-    _add(_pixels(y), _pixels(x), bias, floor)
+def add(y: np.ndarray, x: np.ndarray, floor: float) -> None:
+    """Add x to y, both (N, P, Q, K), then ReLU; in place."""
+    _add(y.reshape(-1), x.reshape(-1), floor)
 
 
 def mean(x: np.ndarray, y: np.ndarray) -> None:
@@ -43,21 +44,16 @@ def _finish(y, bias, floor):  # y (pixels, K)
 
 
 @njit
-def _place(x, bias, floor, y, first):  # x (pixels, K), y (pixels, K or more)
+def _place(x, y, first):  # x (pixels, K), y (pixels, K or more)
     for i in range(x.shape[0]):
-        row, part = x[i], y[i, first : first + x.shape[1]]  # of both the inner loop knows where they end
-        for k in range(bias.size):
-            v = row[k] + bias[k]
-            part[k] = floor if v < floor else v
+        copy_run(y[i], first, x[i], 0, x.shape[1])
 
 
 @njit
-def _add(y, x, bias, floor):  # both (pixels, K)
-    for i in range(y.shape[0]):
-        row, part = x[i], y[i]
-        for k in range(bias.size):
-            v = part[k] + row[k] + bias[k]
-            part[k] = floor if v < floor else v
+def _add(y, x, floor):  # flat
+    for i in range(y.size):
+        v = y[i] + x[i]
+        y[i] = floor if v < floor else v
 
 
 @njit
@@ -66,7 +62,8 @@ def _larger(v, w):
 
 
 @njit
-def max_pool(x, window, stride, padding, bias, floor, y):
+def max_pool(x, window, stride, padding, y):
+    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest."""
     N, H, W, C = x.shape
     for n in range(N):
         for p in range(y.shape[1]):
@@ -82,9 +79,6 @@ def max_pool(x, window, stride, padding, bias, floor, y):
                         b, c = x[n, h, min(column + 1, last)], x[n, h, min(column + 2, last)]
                         for k in range(C):
                             largest[k] = _larger(_larger(_larger(largest[k], a[k]), b[k]), c[k])
-                for k in range(C):
-                    v = largest[k] + bias[k]
-                    largest[k] = floor if v < floor else v
 
 
 @njit

@@ -18,6 +18,7 @@ from typing import Any, cast
 from convlab.gpu.device import Gpu, using
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.machine.memory import Memory
+from convlab.plans.epilogue import EPILOGUES, check_wanted
 from convlab.plans.plan import Plan, Ready
 from convlab.support import device_arrays
 
@@ -35,10 +36,10 @@ class DevicePlan(Plan):
         Where it was made, and where it runs: also outside the ``with`` of a simulator.
     """
 
-    def __init__(self, device: Gpu | Simulator, problem, w, bias, *chosen):
+    def __init__(self, device: Gpu | Simulator, problem, w, bias, *chosen, epilogue: str | None = None):
         self.device = device
         with using(device):
-            super().__init__(problem, w, None, *chosen)
+            super().__init__(problem, w, None, *chosen, epilogue=epilogue)
         self.bias = None if bias is None else device.put(bias)
         self._form = waiting(device, self._form)
 
@@ -46,28 +47,38 @@ class DevicePlan(Plan):
         with using(self.device):
             return super().resize(**sizes)
 
-    def _check(self, x, out, ready: Ready) -> None:
+    def _check(self, x, out, residual, ready: Ready) -> None:
         problem, there = ready.problem, device_arrays.described("x", x)
         if there is None:
-            super()._check(x, None, ready)
+            super()._check(x, None, residual, ready)
         else:
             with self._hinting(there, problem):
                 shape, dtypes = problem.x_shape, (problem.dtype,)
                 device_arrays.check_described("x", there, self.device, shape, "(N, H, W, C)", dtypes)
+        beside = {"x": x} | self._inside(ready)
+        if residual is not None or EPILOGUES[self.epilogue].adds:
+            check_wanted(self.epilogue, residual)
+            lies = device_arrays.check_same_side("residual", residual, "x", there is not None)
+            if lies is not None:
+                shape, dtypes = problem.y_shape, (problem.dtype,)
+                device_arrays.check_described("residual", lies, self.device, shape, "(N, P, Q, K)", dtypes)
+                beside["residual"] = residual  # y is complete before anything is added to it
         if out is not None:
             on_device, expected = there is not None, (problem.y_shape, problem.dtype)
-            device_arrays.check_out_beside(on_device, out, *expected, self.device, x=x, **self._inside(ready))
+            device_arrays.check_out_beside(on_device, out, *expected, self.device, **beside)
 
-    def _compute(self, ready: Ready, x, out):
-        def run(x, y):
+    def _compute(self, ready: Ready, x, out, residual=None):
+        def run(x, *rest):
+            *added, y = rest
             self._run(ready, x, y)
-            if self.bias is not None:
-                from convlab.gpu import bias
+            if self.bias is not None or self.epilogue is not None:
+                from convlab.gpu.epilogue import apply
 
-                bias.add(y, self.bias)
+                apply(y, self.bias, *(added or [None]), EPILOGUES[self.epilogue].floor)
 
         problem = ready.problem
-        return across(self.device, run, (x,), out, problem.y_shape, problem.dtype)
+        given = (x,) if residual is None else (x, residual)
+        return across(self.device, run, given, out, problem.y_shape, problem.dtype)
 
     def _memory(self, output: int = 0) -> Memory:
         return Memory(output=output, device=self.device)

@@ -17,10 +17,11 @@ import numpy as np
 from convlab.algorithms.spec import Algorithm, Cost
 from convlab.errors import ConvError, ShapeError, WorkspaceError
 from convlab.machine.memory import Memory
+from convlab.plans.epilogue import EPILOGUES, apply, check_epilogue, check_residual
 from convlab.plans.feasible import check_feasible
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
-from convlab.support.checks import check_array, check_instance, check_out
+from convlab.support.checks import check_array, check_instance, check_pixels_out
 from convlab.support.units import bytes_text
 
 
@@ -57,6 +58,8 @@ class Plan:
         The arrays allocated beside x, w, y and the packed weights.
     packed
         The weights in the layout the kernel reads.
+    epilogue : str or None
+        What is done to y beside the convolution, one of `EPILOGUES`.
     """
 
     def __init__(
@@ -69,9 +72,11 @@ class Plan:
         threads: int,
         why: str = "it was asked for",
         on_first_x: Callable[[ConvProblem, np.ndarray], None] | None = None,
+        epilogue: str | None = None,
     ):
         self.algorithm, self.backend, self.threads, self.why = algorithm, backend, threads, why
         self._form, self._dtype = algorithm.forms[backend], np.dtype(problem.dtype)
+        self.epilogue = epilogue
         try:
             packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
             self._w = None if self._form.pack_key is None else w.copy()
@@ -146,7 +151,9 @@ class Plan:
         self._ready = Ready(new, packed, workspace, spares if new == old else [])
         return rebuilt
 
-    def __call__(self, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def __call__(
+        self, x: np.ndarray, out: np.ndarray | None = None, *, residual: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the convolution of x, written into `out` if it is given.
 
         Parameters
@@ -154,32 +161,49 @@ class Plan:
         x : ndarray, (N, H, W, C)
             Of the plan's shape and dtype. Copied first if it is not C-contiguous.
         out : ndarray, (N, P, Q, K), optional
+            It may be some channels of a wider array, as in ``y[..., 64:128]``: nothing need be put side by
+            side then.
+        residual : ndarray, (N, P, Q, K)
+            What the epilogues "add" and "add_relu" add; it may lie as `out` may. It may even be `out`: then
+            the convolution is added to what is there.
 
         Raises
         ------
         ConvError
-            If x or out does not fit the plan.
+            If an array does not fit the plan.
         """
         ready = self._ready
-        self._check(x, out, ready)
+        self._check(x, out, residual, ready)
         if self._on_first_x is not None:
             look, self._on_first_x = self._on_first_x, None
             look(ready.problem, x)
-        return self._compute(ready, x, out)
+        return self._compute(ready, x, out, residual)
 
     def run_checked(self, x, out=None):
         """Do what a call does, for who has looked at x and `out` already."""
         return self._compute(self._ready, x, out)
 
-    def _compute(self, ready: Ready, x, out):
+    def _compute(self, ready: Ready, x, out, residual=None):
+        problem, (_, floor) = ready.problem, EPILOGUES[self.epilogue]
         try:
             if out is None:
-                out = aligned_empty(ready.problem.y_shape, ready.problem.dtype)
-            self._run(ready, np.ascontiguousarray(x), out)
+                out = aligned_empty(problem.y_shape, problem.dtype)
+            x = np.ascontiguousarray(x)
+            if self._form.epilogue:
+                from convlab.cpu.epilogue import output
+
+                self._run(ready, x, output(out, self.bias, floor, residual))
+                return out
+            aside = not out.flags.c_contiguous or (
+                residual is not None and np.may_share_memory(out, residual)
+            )
+            y = aligned_empty(problem.y_shape, problem.dtype) if aside else out
+            self._run(ready, x, y)
         except MemoryError as error:
             raise refused_by_the_system(error) from error
-        if self.bias is not None:
-            out += self.bias
+        apply(y, self.bias, residual, floor)
+        if aside:
+            out[...] = y
         return out
 
     def _run(self, ready: Ready, x, y) -> None:
@@ -228,6 +252,19 @@ class Plan:
         other.packed = self._form.pack(problem, w)
         return other
 
+    def with_epilogue(self, epilogue: str | None) -> Plan:
+        """Return the same plan with another epilogue; both work in the same memory, by turns or in spares.
+
+        Raises
+        ------
+        ConvError
+            If there is no such epilogue.
+        """
+        check_epilogue(epilogue)
+        other = copy(self)
+        other.epilogue = epilogue
+        return other
+
     def twin(self) -> Plan:
         """Return the same plan with a workspace of its own; the packed weights are the same."""
         other = copy(self)
@@ -240,15 +277,17 @@ class Plan:
         check_instance("other", other, Plan)
         self._idle = other._idle
 
-    def _check(self, x, out, ready: Ready) -> None:
-        """Refuse an x or an `out` that does not fit."""
+    def _check(self, x, out, residual, ready: Ready) -> None:
+        """Refuse an array that does not fit."""
         problem = ready.problem
         # What is right is found right in a tenth of a microsecond.
         if not (type(x) is np.ndarray and x.shape == problem.x_shape and x.dtype == self._dtype):
             with self._hinting(x, problem):
                 check_array("x", x, problem.x_shape, "(N, H, W, C)", (problem.dtype,))
         if out is not None:
-            check_out(out, problem.y_shape, self._dtype, x=x, **self._inside(ready))
+            check_pixels_out(out, problem.y_shape, self._dtype, x=x, **self._inside(ready))
+        if residual is not None or EPILOGUES[self.epilogue].adds:
+            check_residual(self.epilogue, residual, out, problem.y_shape, self._dtype)
 
     def _inside(self, ready: Ready) -> dict[str, Any]:
         """Return the plan's own arrays by their names: none of them may be written over."""

@@ -185,12 +185,35 @@ def check_out(
     out: Any, shape: tuple[int, ...], dtype: Any, axes: str = "(N, P, Q, K)", **others: Any
 ) -> None:
     """Refuse an output that cannot be written as a whole, or that shares memory with another array."""
+    _check_written(out, shape, dtype, axes, others)
+    if not out.flags.c_contiguous:
+        raise ArrayError(f"out has strides {out.strides}; expected a C-contiguous array, as np.empty gives")
+
+
+def check_pixels_out(out: Any, shape: tuple[int, ...], dtype: Any, **others: Any) -> None:
+    """Do the same for an output that may be some channels of a wider one."""
+    _check_written(out, shape, dtype, "(N, P, Q, K)", others)
+    check_pixels("out", out)
+
+
+def check_pixels(name: str, array: np.ndarray) -> None:
+    """Refuse an array (N, P, Q, K) whose pixels do not lie equally far apart, one after another."""
+    if array.flags.c_contiguous:
+        return
+    image, line, pixel, number = array.strides
+    _, P, Q, K = array.shape
+    if number != array.itemsize or pixel < K * number or (image, line) != (P * Q * pixel, Q * pixel):
+        raise ArrayError(
+            f"{name} has strides {array.strides}; expected a C-contiguous array, as np.empty gives, or some "
+            "channels of one, as in y[..., 64:128]"
+        )
+
+
+def _check_written(out: Any, shape: tuple[int, ...], dtype: Any, axes: str, others: dict[str, Any]) -> None:
     if not (type(out) is np.ndarray and out.shape == shape and out.dtype == dtype):  # mostly it is
         check_array("out", out, shape, axes, (np.dtype(dtype).name,))
     if not out.flags.writeable:
         raise ArrayError("out is read-only; expected an array that can be written")
-    if not out.flags.c_contiguous:
-        raise ArrayError(f"out has strides {out.strides}; expected a C-contiguous array, as np.empty gives")
     for name, array in others.items():
         if isinstance(array, np.ndarray) and np.may_share_memory(out, array):
             raise ArrayError(f"out shares memory with {name}; expected an array of its own")

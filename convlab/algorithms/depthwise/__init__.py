@@ -57,6 +57,7 @@ ALGORITHM = Algorithm(
         "cpu": form(
             __name__,
             "cpu",
+            epilogue=True,
             functions=("pack", "allocate"),
             bytes_moved=TRAFFIC,
             workspace_bytes=Formula("C * b"),

@@ -17,14 +17,14 @@ def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     return gemm.pack(channels_first(problem, w))
 
 
-def run(problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     cols = workspace["cols"]
     _fill(x, cols, problem.P, problem.Q, (problem.R, problem.S), *problem.geometry)
     M, filters, taps = problem.gemm
     for g in range(problem.groups):
-        a, out = cols.reshape(-1)[g * taps * M :], y.reshape(-1)[g * filters :]
-        gemm.gemm(a, 1, M, panels[g], out, problem.K, M, filters, taps, threads)
+        a = cols.reshape(-1)[g * taps * M :]
+        gemm.gemm(a, 1, M, panels[g], out, g * filters, M, filters, taps, threads)
 
 
 @njit

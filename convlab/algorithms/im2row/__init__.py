@@ -39,6 +39,7 @@ ALGORITHM = Algorithm(
         "cpu": form(
             __name__,
             "cpu",
+            epilogue=True,
             functions=("pack", "allocate"),
             bytes_moved=THROUGH_A_MATRIX,
             workspace_bytes=MATRIX,

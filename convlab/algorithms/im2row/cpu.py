@@ -6,6 +6,7 @@ import numpy as np
 
 from convlab.algorithms.im2row.reference import allocate
 from convlab.cpu.copy_run import copy_run
+from convlab.cpu.epilogue import Output
 from convlab.cpu.gemm import gemm, pack_filters
 from convlab.cpu.jit import njit
 from convlab.problem import ConvProblem
@@ -15,19 +16,19 @@ __all__ = ["allocate", "pack", "run"]
 pack = pack_filters
 
 
-def run(problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     rows, taps = workspace["rows"], (problem.P, problem.Q, problem.R, problem.S)
     _fill(x.reshape(-1), rows.reshape(-1), x.shape, taps, *problem.geometry, problem.groups)
-    multiply(problem, rows, panels, y, threads)
+    multiply(problem, rows, panels, out, threads)
 
 
-def multiply(problem: ConvProblem, rows: np.ndarray, panels: np.ndarray, y: np.ndarray, threads: int) -> None:
-    """Fill y with the product of a matrix (N*P*Q, R*S*C), of any shape, and the packed filters."""
+def multiply(problem: ConvProblem, rows: np.ndarray, panels: np.ndarray, out: Output, threads: int) -> None:
+    """Fill out.y with the product of a matrix (N*P*Q, R*S*C), of any shape, and the packed filters."""
     M, filters, taps = problem.gemm
     for g in range(problem.groups):
-        a, out = rows.reshape(-1)[g * taps :], y.reshape(-1)[g * filters :]
-        gemm(a, problem.groups * taps, 1, panels[g], out, problem.K, M, filters, taps, threads)
+        a, lies = rows.reshape(-1)[g * taps :], (problem.groups * taps, 1)
+        gemm(a, *lies, panels[g], out, g * filters, M, filters, taps, threads)
 
 
 @njit

@@ -63,6 +63,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
             "cpu": form(
                 __name__,
                 "cpu",
+                epilogue=True,
                 functions=("pack", "allocate"),
                 bound=(given,),
                 bytes_moved=ONCE_A_TAP,

@@ -29,9 +29,9 @@ def allocate(given, problem: ConvProblem, threads: int) -> dict[str, np.ndarray]
     return {"scratch": aligned_empty((threads, rows * columns), problem.dtype)}
 
 
-def run(given, problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    gathered_gemm(problem, x, panels, workspace["scratch"], y, blocks_of(given, problem), threads)
+def run(given, problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    gathered_gemm(problem, x, panels, workspace["scratch"], out, blocks_of(given, problem), threads)
 
 
 def blocks_of(given, problem: ConvProblem) -> tuple[int, int, int]:

@@ -51,6 +51,7 @@ ALGORITHM = Algorithm(
         "cpu": form(
             __name__,
             "cpu",
+            epilogue=True,
             functions=("pack", "allocate", "resize"),
             bytes_moved=Formula(f"{ONCE_A_TAP.text} + N * ceil(P*Q/MR)*MR * R*S * 4"),
             workspace_bytes=Formula("ceil(P*Q/MR)*MR * R*S * 4 + C/G * b"),

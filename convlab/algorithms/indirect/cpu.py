@@ -15,9 +15,10 @@ from math import prod
 import numpy as np
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
+from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import pack_filters, whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, listed, store, store_listed, tile_for, zeros
+from convlab.cpu.register_tile import accumulate, listed, store_listed, tile_for
 from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
@@ -34,54 +35,59 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     return {"offsets": indirection_buffer(problem, tile_for(problem.dtype).rows), "outside": outside}
 
 
-def run(problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
-    multiply(x, workspace["offsets"], outside, panels, y, None, problem.P * problem.Q, threads)
+    offsets, filters = workspace["offsets"], problem.K // problem.groups
+    multiply(x, offsets, outside, panels, out, None, (problem.P * problem.Q, filters), threads)
 
 
-def multiply(x, offsets, outside, panels, y, places, pixels: int, threads: int) -> None:
+def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], threads: int) -> None:
     """Fill some pixels of y, so many of each image, with the sums of x that the table of places asks for.
 
     Parameters
     ----------
-    x, y : ndarray, (N, H, W, C) and (N, P, Q, K)
+    x : ndarray, (N, H, W, C)
     offsets : ndarray of int32, (tiles, taps, rows)
         From `indirection_buffer`.
     outside : ndarray, (channels of a group,), or None
         Zeros, for taps on padding; None if there are none.
     panels : ndarray, (groups, numbers)
         From `convlab.cpu.gemm.pack`.
-    places : ndarray of int32, (tiles * rows,), or None
-        Where in an image of y each pixel lies; None if one after another.
-    pixels, threads : int
+    out : Output
+        Of y (N, P, Q, K).
+    places : (int, ndarray of int32 (tiles * rows,)), or None
+        How many numbers an image of y has, and where in one each pixel lies; None if one after another.
+    made : (int, int)
+        Pixels of an image of y that are made, and filters of a group.
+    threads : int
     """
-    (N, *image), (*_, y_row), (tiles, taps, _) = x.shape, y.shape, offsets.shape
+    (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
     tile, groups = tile_for(x.dtype), len(panels)
-    channels, filters = image[-1] // groups, y_row // groups
-    sizes = prod(image), pixels, taps, channels, filters, y_row, y[0].size
-    arrays = tile, x, offsets, outside, panels, y, places
+    sizes = prod(image), pixels, taps, image[-1] // groups, filters
+    arrays = tile, x, offsets, outside, panels, out, places
     for g in range(groups):
         parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, places, g, sizes):
-    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, y, places, g, sizes)
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
+    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes)
     for low in range(first, end, TILES):
         _block(low, min(low + TILES, end), left, whole, tile, *rest)
         _block(low, min(low + TILES, end), whole, right, tile.narrow, *rest)
 
 
 @njit
-def _block(low, high, left, right, tile, x, offsets, outside, panels, y, places, g, sizes):
-    (image, pixels, taps, channels, filters, y_row, y_image), tiles = sizes, len(offsets)  # of one image
+def _block(low, high, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
+    (image, pixels, taps, channels, filters), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
         for _ in range(low, high):
-            m = i * tile.rows
-            sums, q = zeros(tile), g * panels.shape[1] + k * taps * channels
+            m, column = i * tile.rows, g * filters + k
+            sums = begin(tile, out, n * pixels + m, column, pixels - m, filters - k)
+            q = g * panels.shape[1] + k * taps * channels
             for t in range(taps):
                 if outside is not None and asks and _all_outside(offsets, i, t, tile.rows):  # adds nothing
                     q += channels * tile.cols
@@ -90,11 +96,11 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, y, places,
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
-            at = n * y_image + g * filters + k
             if places is None:
-                store(tile, sums, y, at + m * y_row, y_row, pixels - m, filters - k)
+                finish(tile, sums, out, n * pixels + m, column, pixels - m, filters - k)
             else:
-                store_listed(tile, sums, y, at, places, m, pixels - m, filters - k)
+                y_image, spots = places
+                store_listed(tile, sums, out.y, n * y_image + column, spots, m, pixels - m, filters - k)
             n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
 
@@ -107,7 +113,7 @@ def _all_outside(offsets, i, t, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, outside, panels, y, places, g, sizes):
+def _shared(parts, tile, x, offsets, outside, panels, out, places, g, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _indirect(first, end, left, right, tile, x, offsets, outside, panels, y, places, g, sizes)
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes)

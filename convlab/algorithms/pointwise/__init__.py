@@ -38,6 +38,7 @@ ALGORITHM = Algorithm(
         "cpu": form(
             __name__,
             "cpu",
+            epilogue=True,
             functions=("pack",),
             bytes_moved=TRAFFIC,
             packed_bytes=PANELS,

@@ -8,6 +8,6 @@ from convlab.cpu.gemm import pack_filters as pack
 __all__ = ["pack", "run"]
 
 
-def run(problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    multiply(problem, x, panels, y, threads)
+def run(problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    multiply(problem, x, panels, out, threads)

@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas_of, pieces, tables
+from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import empty_panels, put, whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, masked, store, tile_for, zeros
+from convlab.cpu.register_tile import accumulate, masked, tile_for
 from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
@@ -39,38 +40,39 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     return tables(problem, tile_for(problem.dtype).rows) | {"outside": outside}
 
 
-def run(problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     tile, (M, filters, _) = tile_for(problem.dtype), problem.gemm
     tables = workspace["starts"], workspace["masks"], workspace["outside"]
     channels = problem.C // problem.groups
-    sizes = M, problem.R, problem.S, channels, filters, problem.K
     tiles = len(workspace["masks"])
     for g in range(problem.groups):
-        pixels, out = x.reshape(-1)[g * channels :], y.reshape(-1)[g * filters :]
-        arrays = pixels, *tables, panels[g], out
+        arrays = x.reshape(-1)[g * channels :], *tables, panels[g], out
+        sizes = M, problem.R, problem.S, channels, filters, g * filters
         rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C)
         parallel_for(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
 
 
 @njit
-def _precomputed(first, end, left, right, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
+def _precomputed(
+    first, end, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps
+):
     whole = whole_panels(right, tile)
     for low in range(first, end, TILES):
         high = min(low + TILES, end)
-        rest = x, starts, masks, outside, panels, y, sizes, block_c, steps
+        rest = x, starts, masks, outside, panels, out, sizes, block_c, steps
         _block(low, high, left, whole, tile, *rest)
         _block(low, high, whole, right, tile.narrow, *rest)
 
 
 @njit
-def _block(low, high, left, right, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
-    M, R, S, channels, filters, y_row = sizes
+def _block(low, high, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps):
+    M, R, S, channels, filters, column = sizes
     next_s, next_r, next_c = steps
     for k in range(left, right, tile.cols):  # a panel of filters
         for i in range(low, high):  # a tile of pixels
             m = i * tile.rows
-            sums = zeros(tile)
+            sums = begin(tile, out, m, column + k, M - m, filters - k)
             distance, q = 0, k * R * S * channels
             for c0 in range(0, channels, block_c):
                 width = min(block_c, channels - c0)
@@ -85,12 +87,12 @@ def _block(low, high, left, right, tile, x, starts, masks, outside, panels, y, s
                                 sums = accumulate(tile, sums, rows, c, panels, q)
                                 q += tile.cols
                         distance += next_s if s < S - 1 else next_r if r < R - 1 else next_c
-            store(tile, sums, y, m * y_row + k, y_row, M - m, filters - k)
+            finish(tile, sums, out, m, column + k, M - m, filters - k)
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, starts, masks, outside, panels, y, sizes, block_c, steps):
+def _shared(parts, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        rest = x, starts, masks, outside, panels, y, sizes, block_c, steps
+        rest = x, starts, masks, outside, panels, out, sizes, block_c, steps
         _precomputed(first, end, left, right, tile, *rest)

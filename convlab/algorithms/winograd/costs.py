@@ -29,6 +29,7 @@ def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
             "scratch": ("V", "M", "whole"),
         },
         "cpu": {
+            "epilogue": True,
             # V and M stay in the cache; the weights are read once for each block of tiles.
             "bytes_moved": Formula(f"({windows} + ceil({tiles}/{BLOCK})*{weights} + N*P*Q*K) * b"),
             # A row of M is as wide as a register tile: 2 vectors of VL numbers of 4 bytes or half as many

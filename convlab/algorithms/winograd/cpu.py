@@ -22,6 +22,8 @@ import numpy as np
 
 from convlab.algorithms.winograd.tiles import BLOCK, LANES, tile_count, window_cells
 from convlab.algorithms.winograd.transforms import in_steps, matrices, transforms
+from convlab.cpu.epilogue import Output
+from convlab.cpu.epilogue_window import finish_window
 from convlab.cpu.gemm import empty_panels, gemm_part
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.pack_transformed import pack_transformed
@@ -71,18 +73,18 @@ def allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarray
     }
 
 
-def run(m, problem, x, panels, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(m, problem, x, panels, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     tiles, filters = tile_count(m, problem), problem.K // problem.groups
     tile = tile_for(problem.dtype, rows=tiles)
     kinds = tile, *_transforms_in_registers(m, problem.R, problem.dtype)
-    arrays = x.reshape(-1), panels, y.reshape(-1), workspace["outside"]
-    sizes = Sizes(*x.shape[1:], *y.shape[1:], *problem.geometry[1], problem.groups)
+    arrays = x.reshape(-1), panels, workspace["outside"]
+    sizes = Sizes(*x.shape[1:], *problem.y_shape[1:], *problem.geometry[1], problem.groups)
     # With many filters each thread takes its share of them, and transforms all windows for itself: that is
     # little beside the products, and divides evenly where a handful of tiles does not.
     by_filters = filters >= threads * 2 * tile.cols
     rows, cols = (tiles, tiles if by_filters else tile.rows), (filters, tile.cols if by_filters else filters)
-    arrays = kinds, arrays, sizes, workspace["V"], workspace["M"]
+    arrays = kinds, arrays, out, sizes, workspace["V"], workspace["M"]
     parallel_for(threads, rows, cols, _convolve, _shared, *arrays)
 
 
@@ -94,14 +96,14 @@ def _transforms_in_registers(m: int, r: int, dtype: str):
 
 
 @njit
-def _convolve(first, end, left, right, kinds, arrays, sizes, V, M):
+def _convolve(first, end, left, right, kinds, arrays, out, sizes, V, M):
     """Compute the tiles first..end, counted through the whole batch, of the filters left..right."""
     V, M = V[0], M[0]  # this thread's
     tile, forward, backward = kinds
-    x, panels, y, outside = arrays
+    x, panels, outside = arrays
     channels, filters = sizes.C // sizes.groups, sizes.K // sizes.groups
     places = forward.outputs**2
-    a_row, out_row = places * channels, places * tile.cols
+    a_row, m_row = places * channels, places * tile.cols
     block = BLOCK // tile.rows * tile.rows
     for g in range(sizes.groups):
         for low in range(first, end, block):
@@ -114,9 +116,10 @@ def _convolve(first, end, left, right, kinds, arrays, sizes, V, M):
                 ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
                 for e in range(places):  # M[:, e] = V[:, e] @ U[e]
                     factors = V[e * channels :], a_row, 1, u[e * size :]
-                    target = M[e * tile.cols :], out_row
-                    gemm_part(0, count, 0, width, tile, *factors, *target, count, width, channels, ahead)
-                _transform_products(backward, tile, low, count, g * filters + k, width, M, y, sizes, outside)
+                    products = Output(M, m_row, None, None, None, 0), e * tile.cols  # as they are
+                    gemm_part(0, count, 0, width, tile, *factors, *products, count, width, channels, ahead)
+                column = g * filters + k
+                _transform_products(backward, tile, low, count, column, width, M, out, sizes, outside)
 
 
 @njit
@@ -138,25 +141,25 @@ def _transform_windows(forward, backward, low, count, first, channels, x, sizes,
 
 
 @njit
-def _transform_products(backward, tile, low, count, k, width, M, y, sizes, outside):
+def _transform_products(backward, tile, low, count, k, width, M, out, sizes, outside):
     """Write y = AT M A for the filters k..k + width of the tiles, as far as they lie in the picture."""
-    P, Q, K = sizes.P, sizes.Q, sizes.K
+    P, Q = sizes.P, sizes.Q
     m, n = backward.outputs, backward.inputs
     down, across = -(-P // m), -(-Q // m)
     everything = 0, n, 0, n
     for t in range(count):
         image, place = divmod(low + t, down * across)
         p, q = place // across * m, place % across * m
-        start = ((image * P + p) * Q + q) * K + k
+        pixel = (image * P + p) * Q + q
         for c in range(0, width, backward.lanes):
             at = t * n * n * tile.cols + c
             cells = read(backward, M, at, n * tile.cols, tile.cols, everything, outside, width - c)
             cells = both_sides(backward, cells)
-            write(backward, cells, y, start + c, Q * K, K, P - p, Q - q, width - c)
+            finish_window(backward, cells, out, pixel, k + c, Q, P - p, Q - q, width - c)
 
 
 @njit(parallel=True)
-def _shared(parts, kinds, arrays, sizes, V, M):
+def _shared(parts, kinds, arrays, out, sizes, V, M):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _convolve(first, end, left, right, kinds, arrays, sizes, V[i : i + 1], M[i : i + 1])
+        _convolve(first, end, left, right, kinds, arrays, out, sizes, V[i : i + 1], M[i : i + 1])

@@ -21,11 +21,11 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     return {"z": empty_fold(problem)} | winograd.allocate(M, folded(problem), threads)
 
 
-def run(problem, x, packed, workspace, y, threads):
-    """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+def run(problem, x, packed, workspace, out, threads):
+    """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     z, (_, (top, left), _) = workspace["z"], problem.geometry
     _fold(x.reshape(-1), z.reshape(-1), (*x.shape, *z.shape[1:3]), top, left)
-    winograd.run(M, folded(problem), z, packed, workspace, y, threads)
+    winograd.run(M, folded(problem), z, packed, workspace, out, threads)
 
 
 @njit
