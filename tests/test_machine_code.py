@@ -23,6 +23,7 @@ from convlab.algorithms.winograd.transforms import in_steps, transforms
 from convlab.cpu import complex_gemm, cross_compile, gathered_gemm, gemm, tile_size
 from convlab.cpu.assembly import Loop, loops
 from convlab.cpu.cross_compile import HERE, Machine, listing
+from convlab.cpu.epilogue import Output, output
 from convlab.cpu.sliding_window import Window
 from convlab.cpu.small_matmul import Transform
 from convlab.cpu.tile_model import TileBounds
@@ -154,16 +155,42 @@ def test_tile_that_the_model_chooses(name, rows, lanes):
 def products(tile):
     """Return kernel and arguments of every product; only the types matter."""
     a, panels = np.ones(9, tile.dtype), np.ones((2, 9), tile.dtype)
+    out, added = (output(np.ones((1, 1, 1, 9), tile.dtype), residual=one) for one in (None, panels))
     places, masks = np.ones(9, np.int64), np.ones((2, 9), np.uint8)
     offsets = np.ones((2, 2, 2), np.int32)
-    part, three, six, seven = (0, 1, 0, 1), (1,) * 3, (1,) * 6, (1,) * 7
+    part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
     return {
-        "gemm": (gemm._block, *part, tile, a, 1, 1, a, a, *three, 1, None),
-        "gemm, next weights fetched": (gemm._block, *part, tile, a, 1, 1, a, a, *three, 1, 1),  # Winograd's
-        "gathered_gemm": (gathered_gemm._add, *part, 0, 1, tile, a, 1, a, a, 1, None, *three),
+        "gemm": (gemm._block, *part, tile, a, 1, 1, a, out, 0, *three, None),
+        "gemm, next weights fetched": (
+            gemm._block,
+            *part,
+            tile,
+            a,
+            1,
+            1,
+            a,
+            Output(a, 1),
+            0,
+            *three,
+            1,
+        ),  # Winograd's
+        "gathered_gemm": (gathered_gemm._add, *part, 0, 1, tile, a, 1, a, out, 0, None, *three),
         "complex_gemm": (complex_gemm._real, 0, 1, tile, a, 1, places, a, a, *three),
-        "indirect": (indirect._block, *part, tile, a, offsets, a, panels, a, None, 0, seven),
-        "precomputed_gemm": (precomputed._block, *part, tile, a, places, masks, a, a, a, six, 16, three),
+        "indirect": (indirect._block, *part, tile, a, offsets, a, panels, out, None, 0, five),
+        "indirect, with a residual": (
+            indirect._block,
+            *part,
+            tile,
+            a,
+            offsets,
+            a,
+            panels,
+            added,
+            None,
+            0,
+            five,
+        ),
+        "precomputed_gemm": (precomputed._block, *part, tile, a, places, masks, a, a, out, six, 16, three),
         "wgrad": (wgrad._add, tile, *part, 1, a, *three, a, 1, 1, a, 1, 1),
     }
 
@@ -210,7 +237,7 @@ SPILLS_ON_16 = pytest.mark.xfail(
 def test_depthwise_loads_every_pixel_and_weight_once(name, window):
     tile, (a,) = tile_on(name), np.ones((1, 9), np.float32)
     sizes = depthwise.Sizes(*[1] * 14)
-    loop = hot_loop(name, depthwise._lines, (0, 1, 0, 1, window, tile, a, a, a, a, sizes))
+    loop = hot_loop(name, depthwise._lines, (0, 1, 0, 1, window, tile, a, a, output(a), a, sizes))
     check_vectors(loop, tile)
     pixels = (tile.rows - 1) * window.stride + window.taps if window.taps > 1 else tile.rows
     assert loop.on_vectors == tile.rows * window.taps * tile.vectors
@@ -240,17 +267,20 @@ MORE_MOVES = pytest.mark.xfail(
     ],
 )
 def test_transforms_touch_every_cell_once(name, m):
-    """Each cell is loaded and stored once, in whole vectors; between columns and rows it may wait once."""
+    """Each cell is loaded and stored once, in whole vectors; between columns and rows it may wait once.
+
+    On the way out a vector of the bias comes along.
+    """
     tile, (a, y) = tile_on(name), np.ones((2, 9), np.float32)
     AT, _, BT = transforms(m)
     there, back = (Transform(in_steps(matrix), tile.lanes) for matrix in (BT, AT))
     sizes = winograd.Sizes(*[1] * 9)
     windows = winograd._transform_windows, (there, back, 0, 1, 0, 1, a, sizes, y, a)
-    out = winograd._transform_products, (back, tile, 0, 1, 0, 1, a, y, sizes, a)
+    out = winograd._transform_products, (back, tile, 0, 1, 0, 1, a, output(y), sizes, a)
     cells = there.inputs**2
-    for (kernel, arguments), written in zip((windows, out), (cells, m**2), strict=True):
+    for (kernel, arguments), counts in zip((windows, out), ((cells, cells), (cells + 1, m**2)), strict=True):
         every = made(name, kernel, arguments)
-        found = [loop for loop in every if (loop.loads, loop.stores) == (cells, written)]
+        found = [loop for loop in every if (loop.loads, loop.stores) == counts]
         loop = min(found, key=lambda loop: len(loop.lines))
         assert loop.on_vectors == loop.multiply_adds
         assert loop.calls == 0

@@ -11,6 +11,7 @@ from convlab.algorithms.precomputed_gemm.offsets import tables
 from convlab.cost.common import PANELS
 from convlab.cpu import tile_size
 from convlab.cpu.assembly import hottest_loop
+from convlab.cpu.epilogue import Output, output
 from convlab.cpu.gemm import _block, gemm, gemm_part, pack
 from convlab.cpu.jit import njit
 from convlab.cpu.register_tile import (
@@ -261,7 +262,8 @@ def requests(loop):
 
 @njit(cache=False)
 def _plain(tile, a, panels, y):
-    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, y, tile.cols, tile.rows, tile.cols, 8)
+    out = Output(y, tile.cols, None, None, None, 0)
+    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, out, 0, tile.rows, tile.cols, 8)
 
 
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
@@ -269,7 +271,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, a, 8, 1, panels, y, tile.cols, height, tile.cols, 8
+        given = tile, a, 8, 1, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
         assert requests(loop) == lines * steps > 0
@@ -298,10 +300,14 @@ def test_products_of_any_size(M, N, K, threads, dtype, transposed):
     y_row = N + 3
     for g in range(2):
         y = np.full(M * y_row, 77, dtype)
-        gemm(flat.reshape(-1), *steps, panels[g], y, y_row, M, N, K, threads)
         y = y.reshape(M, y_row)
-        np.testing.assert_allclose(y[:, :N], a @ w[g].T, rtol=1e-4, atol=1e-4)
-        assert (y[:, N:] == 77).all()
+        bias = np.arange(N + 1).astype(dtype)
+        out = output(y[:, 1:], bias, floor=1)
+        gemm(flat.reshape(-1), *steps, panels[g], out, 1, M, N, K, threads)
+        expected = np.maximum(a @ w[g].T + bias[1:], 1)
+        np.testing.assert_allclose(y[:, 2 : N + 2], expected, rtol=1e-4, atol=1e-4)
+        assert (y[:, :2] == 77).all()
+        assert (y[:, N + 2 :] == 77).all()
 
 
 @given(

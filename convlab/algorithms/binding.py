@@ -8,6 +8,7 @@ one place in the library where a module is named by a string.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 
 from convlab.algorithms.spec import Form
@@ -44,7 +45,11 @@ def forms(folder: str, told: dict[str, dict], **common) -> dict[str, Form]:
 def late(module: str, name: str, bound: tuple = ()) -> Callable:
     """Return a function of a module that is imported when it is first called."""
 
+    @lru_cache  # a layer may take no longer than an import that finds its module loaded
+    def found() -> Callable:
+        return getattr(import_module(module), name)
+
     def call(*arguments):
-        return getattr(import_module(module), name)(*bound, *arguments)
+        return found()(*bound, *arguments)
 
     return call

@@ -135,6 +135,7 @@ class Suite:
     # -- the parts -----------------------------------------------------------------------------------------
 
     def _product(self, rows: list[Row]) -> list[Row]:
+        from convlab.cpu.epilogue import output
         from convlab.cpu.gemm import gemm, pack
 
         (workload,) = layers.product()
@@ -145,7 +146,7 @@ class Suite:
             panels = pack(comparison.w.reshape(1, N, K))
 
             def product():
-                gemm(x, K, 1, panels[0], y.reshape(-1), N, M, N, K)
+                gemm(x, K, 1, panels[0], output(y), 0, M, N, K)
                 return y
 
             comparison.enter("gemm", Call(product), ours=True)

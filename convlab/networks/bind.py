@@ -62,8 +62,7 @@ class BoundGraph:
     def _conv(self, node, inputs, y):
         (x, *residual), ready = inputs, self._plans[node.layer or node.name]
         if ready.bias is not None:
-            added = residual[0] if residual else None
-            return lambda: ready(x, out=y, residual=added)
+            return ready.bound(x, y, *residual)
         ops, bias, floor = self._ops, self._weights[node.name][1], _floor(node)
         return lambda: ops.finish(ready(x, out=y), bias, floor)
 

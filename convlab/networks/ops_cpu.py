@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.cpu.copy_run import copy_run
+from convlab.cpu.finish import finish
 from convlab.cpu.jit import njit
 
-
-def finish(y: np.ndarray, bias: np.ndarray, floor: float) -> None:
-    """Add bias (K,) to every pixel of y (N, P, Q, K), then ReLU; in place."""
-    _finish(_pixels(y), bias, floor)
+__all__ = ["add", "finish", "max_pool", "mean", "normalise", "place"]
 
 
 def place(x: np.ndarray, y: np.ndarray, first: int) -> None:
@@ -33,14 +31,6 @@ def normalise(photo, mean, scale, y):  # photo and y (N*H, W*3)
     for i in range(photo.shape[0]):
         for c in range(mean.size):
             y[i, c] = (photo[i, c] - mean[c]) * scale[c]
-
-
-@njit
-def _finish(y, bias, floor):  # y (pixels, K)
-    for i in range(y.shape[0]):
-        for k in range(y.shape[1]):
-            v = y[i, k] + bias[k]
-            y[i, k] = floor if v < floor else v  # in this order a NaN stays one
 
 
 @njit

@@ -174,25 +174,49 @@ class Plan:
         """
         ready = self._ready
         self._check(x, out, residual, ready)
-        if self._on_first_x is not None:
-            look, self._on_first_x = self._on_first_x, None
-            look(ready.problem, x)
+        self._look_at_first(ready, x)
         return self._compute(ready, x, out, residual)
 
     def run_checked(self, x, out=None):
         """Do what a call does, for who has looked at x and `out` already."""
         return self._compute(self._ready, x, out)
 
+    def bound(self, x: np.ndarray, out: np.ndarray, residual: np.ndarray | None = None) -> Callable[[], None]:
+        """Return the call with these arrays, as a function of nothing: looked at once, it runs many times.
+
+        Raises
+        ------
+        ConvError
+            If an array does not fit the plan.
+        """
+        ready = self._ready
+        self._check(x, out, residual, ready)
+        finishes = self._form.epilogue and x.flags.c_contiguous
+        target = self._output(out, residual) if finishes else None
+
+        def run() -> None:
+            self._look_at_first(ready, x)
+            if finishes:
+                self._run(ready, x, target)
+            else:
+                self._compute(ready, x, out, residual)
+
+        return run
+
+    def _look_at_first(self, ready: Ready, x) -> None:
+        """Show the first x of all to who wants to see it."""
+        if self._on_first_x is not None:
+            look, self._on_first_x = self._on_first_x, None
+            look(ready.problem, x)
+
     def _compute(self, ready: Ready, x, out, residual=None):
-        problem, (_, floor) = ready.problem, EPILOGUES[self.epilogue]
+        problem = ready.problem
         try:
             if out is None:
                 out = aligned_empty(problem.y_shape, problem.dtype)
             x = np.ascontiguousarray(x)
             if self._form.epilogue:
-                from convlab.cpu.epilogue import output
-
-                self._run(ready, x, output(out, self.bias, floor, residual))
+                self._run(ready, x, self._output(out, residual))
                 return out
             aside = not out.flags.c_contiguous or (
                 residual is not None and np.may_share_memory(out, residual)
@@ -201,10 +225,27 @@ class Plan:
             self._run(ready, x, y)
         except MemoryError as error:
             raise refused_by_the_system(error) from error
-        apply(y, self.bias, residual, floor)
+        self._finish(y, residual)
         if aside:
             out[...] = y
         return out
+
+    def _finish(self, y, residual) -> None:
+        """Do the epilogue in place, for a form that has none."""
+        floor = EPILOGUES[self.epilogue].floor
+        if self.backend == "cpu" and (self.bias is not None or self.epilogue is not None):
+            from convlab.cpu.finish import finish
+
+            bias = np.zeros(y.shape[-1], y.dtype) if self.bias is None else self.bias
+            finish(y, bias, floor, None if residual is None else np.ascontiguousarray(residual))
+        else:
+            apply(y, self.bias, residual, floor)
+
+    def _output(self, out, residual):
+        """Return `out` as a form with an epilogue takes it."""
+        from convlab.cpu.epilogue import output
+
+        return output(out, self.bias, EPILOGUES[self.epilogue].floor, residual)
 
     def _run(self, ready: Ready, x, y) -> None:
         """Write the convolution of x into y, in a workspace that no other call uses."""
