@@ -236,7 +236,12 @@ class Comparison:
                 slow[name] = self._timers[name]
         timings, one = {}, self.workload
         for timers, budget in ((slow, 0.0), (fast, effort.budget)):
-            how = {"rounds": effort.rounds, "most": effort.most, "budget": budget, "rest": self.clock.threads > 1}
+            how = {
+                "rounds": effort.rounds,
+                "most": effort.most,
+                "budget": budget,
+                "rest": self.clock.threads > 1,
+            }
             timings |= take_turns(timers, **how) if self.clock.simulated else repeated(timers, **how)
         return [
             Row(

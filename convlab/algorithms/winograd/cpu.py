@@ -33,6 +33,7 @@ from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 
+WORTH_CUTTING = 4  # rows of register tiles for each thread: with fewer, threads share out the filters
 FEW = 4  # tiles that are multiplied faster than their weights arrive: asking for those early gains nothing
 
 
@@ -80,13 +81,14 @@ def run(m, problem, x, panels, workspace, out, threads):
     kinds = tile, *_transforms_in_registers(m, problem.R, problem.dtype)
     arrays = x.reshape(-1), panels, workspace["outside"]
     sizes = Sizes(*x.shape[1:], *problem.y_shape[1:], *problem.geometry[1], problem.groups)
-    # With many filters each thread takes its share of them, for all tiles: that divides evenly where a
-    # handful of tiles does not. Before that each has transformed its share of the windows, for all threads.
-    by_filters = filters >= threads * 2 * tile.cols
+    # Of few tiles and many filters each thread takes its share of the filters, and transforms all windows for
+    # itself: that is little beside the products. A handful of tiles would not divide evenly, and each thread
+    # would read all weights for its part of them.
+    by_filters = filters >= threads * 2 * tile.cols and tiles < threads * WORTH_CUTTING * tile.rows
     rows, cols = (tiles, tiles if by_filters else tile.rows), (filters, tile.cols if by_filters else filters)
-    arrays = kinds, arrays, out, sizes, workspace["V"], workspace["M"]
-    shared = _shared_by_filters if by_filters else _shared_by_tiles
-    parallel_for(threads, rows, cols, _convolve, shared, *arrays)
+    # One by one: in a tuple, Numba would look at what it does not know for 10 microseconds more.
+    arrays = *kinds, arrays, out, sizes, workspace["V"], workspace["M"]
+    parallel_for(threads, rows, cols, _convolve, _shared, *arrays)
 
 
 @lru_cache
@@ -97,42 +99,35 @@ def _transforms_in_registers(m: int, r: int, dtype: str):
 
 
 @njit
-def _convolve(first, end, left, right, kinds, arrays, out, sizes, V, M):
+def _convolve(first, end, left, right, tile, forward, backward, arrays, out, sizes, V, M):
     """Compute the tiles first..end, counted through the whole batch, of the filters left..right."""
-    block = BLOCK // kinds[0].rows * kinds[0].rows
-    for g in range(sizes.groups):
-        for low in range(first, end, block):
-            count = min(block, end - low)
-            _transform_windows(low, count, g, kinds, arrays, sizes, V[0])
-            _multiply(low, count, left, right, g, kinds, arrays, out, sizes, V[0], M[0])
-
-
-@njit
-def _multiply(low, count, left, right, g, kinds, arrays, out, sizes, V, M):
-    """Compute y of a block of tiles whose windows are transformed, for the filters left..right of a group."""
-    (tile, forward, backward), (_, panels, outside) = kinds, arrays
+    V, M = V[0], M[0]  # this thread's
+    x, panels, outside = arrays
     channels, filters = sizes.C // sizes.groups, sizes.K // sizes.groups
     places = forward.outputs**2
     a_row, m_row = places * channels, places * tile.cols
-    for k in range(left, right, tile.cols):
-        width = min(tile.cols, right - k)
-        u = panels[g, k * a_row :]  # of these filters: all places, one after the other
-        size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)  # of one U[e]
-        ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
-        for e in range(places):  # M[:, e] = V[:, e] @ U[e]
-            factors = V[e * channels :], a_row, 1, u[e * size :]
-            products = Output(M, m_row, None, None, None, 0), e * tile.cols  # as they are
-            gemm_part(0, count, 0, width, tile, *factors, *products, count, width, channels, ahead)
-        _transform_products(backward, tile, low, count, g * filters + k, width, M, out, sizes, outside)
+    block = BLOCK // tile.rows * tile.rows
+    for g in range(sizes.groups):
+        for low in range(first, end, block):
+            count = min(block, end - low)
+            _transform_windows(forward, backward, low, count, g * channels, channels, x, sizes, V, outside)
+            for k in range(left, right, tile.cols):
+                width = min(tile.cols, right - k)
+                u = panels[g, k * a_row :]  # of these filters: all places, one after the other
+                size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)  # of one U[e]
+                ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
+                for e in range(places):  # M[:, e] = V[:, e] @ U[e]
+                    factors = V[e * channels :], a_row, 1, u[e * size :]
+                    products = Output(M, m_row, None, None, None, 0), e * tile.cols  # as they are
+                    gemm_part(0, count, 0, width, tile, *factors, *products, count, width, channels, ahead)
+                column = g * filters + k
+                _transform_products(backward, tile, low, count, column, width, M, out, sizes, outside)
 
 
 @njit
-def _transform_windows(low, count, g, kinds, arrays, sizes, V):
-    """V[t, e, c] = (BT d B)[e], where d is the window under tile low + t, for the channels of a group."""
-    (_, forward, backward), (x, _, outside) = kinds, arrays
+def _transform_windows(forward, backward, low, count, first, channels, x, sizes, V, outside):
+    """V[t, e, c] = (BT d B)[e], where d is the window under tile low + t; channels from `first` on."""
     H, W, C = sizes.H, sizes.W, sizes.C
-    channels = C // sizes.groups
-    first = g * channels
     m, n = backward.outputs, forward.inputs
     down, across = -(-sizes.P // m), -(-sizes.Q // m)
     for t in range(count):
@@ -165,30 +160,9 @@ def _transform_products(backward, tile, low, count, k, width, M, out, sizes, out
             finish_window(backward, cells, out, pixel, k + c, Q, P - p, Q - q, width - c)
 
 
-# -- on many threads ---------------------------------------------------------------------------------------
-
-
 @njit(parallel=True)
-def _shared_by_tiles(parts, kinds, arrays, out, sizes, V, M):
+def _shared(parts, tile, forward, backward, arrays, out, sizes, V, M):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _convolve(first, end, left, right, kinds, arrays, out, sizes, V[i : i + 1], M[i : i + 1])
-
-
-@njit(parallel=True)
-def _shared_by_filters(parts, kinds, arrays, out, sizes, V, M):
-    """Transform a block of windows for each thread; when all have done that, multiply all of them."""
-    block, threads, tiles = BLOCK // kinds[0].rows * kinds[0].rows, len(parts), parts[0, 1]
-    cells = kinds[1].outputs ** 2 * (sizes.C // sizes.groups)  # numbers of V for a tile
-    everyone = V.reshape(-1)
-    for g in range(sizes.groups):
-        for low in range(0, tiles, threads * block):
-            count = min(threads * block, tiles - low)
-            for i in prange(threads):
-                first, end = count * i // threads, count * (i + 1) // threads
-                _transform_windows(low + first, end - first, g, kinds, arrays, sizes, everyone[first * cells :])
-            for i in prange(threads):
-                for at in range(0, count, block):
-                    here, several = everyone[at * cells :], min(block, count - at)
-                    left, right = parts[i, 2], parts[i, 3]
-                    _multiply(low + at, several, left, right, g, kinds, arrays, out, sizes, here, M[i])
+        mine = V[i : i + 1], M[i : i + 1]
+        _convolve(first, end, left, right, tile, forward, backward, arrays, out, sizes, *mine)
