@@ -114,11 +114,18 @@ def _windows(first, end, left, right, window, tile, x, panels, out, outside, siz
                 pixels = pixels_under(tile, window, *picture, None)
             else:
                 pixels = pixels_under(tile, window, *picture, outside)
-            pixel, count = line * Q + q, min(tile.rows, Q - q)
-            places = pixel, pixel + (lines - 1) * Q, count  # a line too many goes where the one above will
-            for k in range(left, whole, tile.cols):
-                _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
+            above, count = line * Q + q, min(tile.rows, Q - q)
+            below = above + (lines - 1) * Q  # a line too many goes where the upper one will
+            if count == tile.rows:  # a number that the compiler knows: then nothing is asked in the loop
+                places = above, below, tile.rows
+                for k in range(left, whole, tile.cols):
+                    _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
+            else:
+                places = above, below, count
+                for k in range(left, whole, tile.cols):
+                    _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
             if whole < right:
+                places = above, below, count
                 _two_lines(tile, window, pixels, whole, panels, whole * taps, out, places, right - whole)
         line += lines
 
