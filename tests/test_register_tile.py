@@ -1,5 +1,7 @@
 """The register tile and the matrix product on it: any size, no edge read or written beyond."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from effort import examples, sampled
@@ -27,7 +29,7 @@ from convlab.cpu.register_tile import (
     within,
     zeros,
 )
-from convlab.cpu.sliding_window import Window, slide
+from convlab.cpu.sliding_window import Window, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import partition
 from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE
@@ -193,36 +195,53 @@ def test_rows_beside_the_line_read_zeros():
 
 
 @njit(cache=False)
-def _slide(tile, window, x, place, step, limit, outside, w, width, y):
-    sums = slide(tile, window, zeros(tile), x, 0, place, step, limit, outside, w, 0, width)
-    store(tile, sums, y, 0, width, tile.rows, width)
+def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
+    """One place of a window: all channels of its two lines of outputs."""
+    pixels = pixels_under(tile, window, x, 0, row, col, H, W, C, outside)
+    for c in range(0, C, tile.cols):
+        sums = slide(
+            tile, window, (zeros(tile), zeros(tile)), pixels, c, w, c // tile.cols * len(w) // 2, C - c
+        )
+        for line in range(2):
+            store(tile, sums[line], y, line * tile.rows * C + c, C, tile.rows, C - c)
 
 
-@sampled(3)
+@sampled(2)
 @pytest.mark.parametrize(
-    "window", [Window(1, 1), Window(3, 1), Window(3, 2), Window(5, 3), Window(2, 3)], ids=str
+    "window",
+    [Window((3, 3)), Window((3, 3), (2, 2)), Window((1, 2), (3, 1)), Window((5, 5), (2, 1))],
+    ids=str,
 )
-def test_a_window_slides(window):
-    rng = np.random.default_rng(0)
-    for tile in tiles():
-        for width in {1, tile.lanes, tile.cols - 1, tile.cols} - {0}:
-            span = (tile.rows - 1) * window.stride + window.taps
-            x = rng.standard_normal((span + 20, width)).astype(tile.dtype)
-            w = rng.standard_normal((window.taps, tile.cols)).astype(tile.dtype)
-            for first, pixels in ((0, span), (-2, span), (3, span), (-1, span - 2), (-span, 5), (6, 3)):
-                line = np.zeros_like(x[:1]).repeat(
-                    3 * span + 20, axis=0
-                )  # what the window reads, padding and all
-                line[span : span + pixels] = x[:pixels]
-                expected = [
-                    (line[span + first + i * window.stride :][: window.taps] * w[:, :width]).sum(axis=0)
-                    for i in range(tile.rows)
-                ]
-                places = x.reshape(-1), first * width, width, pixels * width
-                outside = None if (first, pixels) == (0, span) else np.zeros(width, tile.dtype)
-                y = np.full(tile.rows * width, np.nan, tile.dtype)
-                _slide(tile, window, *places, outside, w.reshape(-1), width, y)
-                np.testing.assert_allclose(y.reshape(tile.rows, width), expected, rtol=1e-5, atol=1e-6)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_window_slides(window, dtype):
+    """Wherever it lies, on the picture or beside it, each pixel adds to the sums of two lines."""
+    rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, 3)
+    down, across = window.under(tile.rows)
+    C = tile.lanes + 3  # a whole vector, and a part of one
+    x = rng.standard_normal((down + 1, across + 1, C)).astype(dtype)
+    w = rng.standard_normal((R, S, 2 * tile.lanes)).astype(dtype)
+    panels = w.reshape(R * S, 2, tile.lanes).swapaxes(0, 1).reshape(-1)
+    around = np.pad(x, ((down, down), (across, across), (0, 0)))
+    for row, col in ((0, 0), (1, 1), (-1, -1), (2, 3), (1 - down, 0), (0, across), (-down, -across)):
+        part = around[row + down :, col + across :]
+        outputs = np.lib.stride_tricks.sliding_window_view(part, (R, S), (0, 1))
+        outputs = outputs[:: window.stride[0], :: window.stride[1]][:2, : tile.rows]
+        expected = np.einsum("pqcrs,rsc->pqc", outputs, w[..., :C])
+        inside = (row, col) in ((0, 0), (1, 1))
+        outside = None if inside else np.zeros(C, dtype)
+        y = np.full(expected.shape, np.nan, dtype)
+        _slide(tile, window, x.reshape(-1), row, col, *x.shape, outside, panels, y.reshape(-1))
+        np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_windows_that_the_compiler_knows():
+    for taps, stride, dilation in product((1, 2, 3, 5, 7, 9), (1, 2, 3), (1, 2)):
+        window = window_for(taps, taps, (stride, stride), (dilation, dilation))
+        known = taps in (3, 5, 7) and stride < 3 and dilation == 1
+        assert (window is not None) == known
+        if window:
+            assert (window.taps, window.stride, window.lines) == ((taps, taps), (stride, stride), 2)
+    assert window_for(3, 5, (1, 1), (1, 1)) is window_for(3, 3, (2, 1), (1, 1)) is None
 
 
 # -- how tall a tile is ------------------------------------------------------------------------------------
