@@ -62,7 +62,7 @@ def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: i
 
 
 def _cuts(size: int, step: int, pieces: int) -> list[tuple[int, int]]:
-    """Cut a side into pieces of whole tiles, fewer if it has fewer tiles; return where each begins and ends."""
+    """Cut a side into pieces of whole tiles, as far as there are tiles; return where each begins and ends."""
     tiles = ceil_div(size, step)
     pieces = min(pieces, tiles)
     return list(pairwise(min(size, tiles * i // pieces * step) for i in range(pieces + 1)))
