@@ -233,8 +233,8 @@ def test_autotune_checks_what_it_times(folder, monkeypatch):
     machine_file.keep_speeds(SPEEDS)
     form = ALGORITHMS["indirect"].forms["cpu"]
 
-    def wrong(problem, x, packed, workspace, y, threads):
-        y[...] = 1
+    def wrong(problem, x, packed, workspace, out, threads):
+        out.y[...] = 1
 
     monkeypatch.setitem(ALGORITHMS["indirect"].forms, "cpu", replace(form, run=wrong))
     with pytest.raises(convlab.ConvError, match=r"indirect on autotune .* is wrong"):

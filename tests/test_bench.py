@@ -189,10 +189,10 @@ def test_one_part_alone(tiny, tmp_path):
 def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_path, monkeypatch):
     form = ALGORITHMS["indirect"].forms["cpu"]
 
-    def wrong(problem, x, packed, workspace, y, threads):
-        form.run(problem, x, packed, workspace, y, threads)
+    def wrong(problem, x, packed, workspace, out, threads):
+        form.run(problem, x, packed, workspace, out, threads)
         if problem == POINT.problem:
-            y[0, 2, 3, 1] += 0.01
+            out.y.reshape(problem.y_shape)[0, 2, 3, 1] += 0.01
 
     spoilt = replace(ALGORITHMS["indirect"], forms={"cpu": replace(form, run=wrong)})
     monkeypatch.setitem(ALGORITHMS, "indirect", spoilt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.cpu import gemm
+from convlab.cpu.epilogue import output
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.threads import parallel_for
 
@@ -18,10 +19,10 @@ def pack(problem, w, threads, before=None, dy=None) -> np.ndarray:
 def run(problem, given, panels, workspace, dx, threads):
     """Fill dx (N, H, W, C) with the gradient of the input."""
     (dy,), (M, filters, taps), rows = given, problem.gemm, workspace["matrix"].reshape(-1)
-    columns = problem.groups * taps
+    out = output(rows.reshape(M, problem.groups * taps))
     for g in range(problem.groups):  # a row of dy times the filters: a row of the matrix
-        a, out = dy.reshape(-1)[g * filters :], rows[g * taps :]
-        gemm.gemm(a, problem.K, 1, panels[g], out, columns, M, taps, filters, threads)
+        a = dy.reshape(-1)[g * filters :]
+        gemm.gemm(a, problem.K, 1, panels[g], out, g * taps, M, taps, filters, threads)
     sizes = problem.x_shape, (problem.P, problem.Q, problem.R, problem.S)
     arrays = rows, dx.reshape(-1), *sizes, *problem.geometry, problem.groups
     parallel_for(threads, (problem.N * problem.H, 1), (1, 1), _lines, _shared, *arrays)

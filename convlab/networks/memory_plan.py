@@ -96,7 +96,7 @@ def allocate(nodes: Sequence[Node]) -> tuple[dict[str, np.ndarray], int]:
     """Return an array for each node, several of them in one piece of memory, and the bytes of all pieces."""
     piece, sizes = share(nodes)
     memory = [aligned_empty((size,), np.uint8) for size in sizes]
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for node in nodes:
         if node.into:
             arrays[node.name] = arrays[node.into][..., node.first : node.first + node.shape[3]]

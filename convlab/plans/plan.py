@@ -174,7 +174,8 @@ class Plan:
         """
         ready = self._ready
         self._check(x, out, residual, ready)
-        self._look_at_first(ready, x)
+        if self._on_first_x is not None:
+            self._once()(ready.problem, x)
         return self._compute(ready, x, out, residual)
 
     def run_checked(self, x, out=None):
@@ -195,7 +196,8 @@ class Plan:
         target = self._output(out, residual) if finishes else None
 
         def run() -> None:
-            self._look_at_first(ready, x)
+            if self._on_first_x is not None:
+                self._once()(ready.problem, x)
             if finishes:
                 self._run(ready, x, target)
             else:
@@ -203,11 +205,10 @@ class Plan:
 
         return run
 
-    def _look_at_first(self, ready: Ready, x) -> None:
-        """Show the first x of all to who wants to see it."""
-        if self._on_first_x is not None:
-            look, self._on_first_x = self._on_first_x, None
-            look(ready.problem, x)
+    def _once(self) -> Callable[[ConvProblem, np.ndarray], None]:
+        """Return what looks at the first x of all, for the only time."""
+        look, self._on_first_x = self._on_first_x, None
+        return look or (lambda problem, x: None)
 
     def _compute(self, ready: Ready, x, out, residual=None):
         problem = ready.problem
