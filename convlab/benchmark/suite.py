@@ -6,8 +6,8 @@
     networks    VGG-16 and the MobileNets, one thread: all our algorithms
     passes      ResNet-18, one thread, 8 images: fprop, dgrad and wgrad, all of ours, and PyTorch's autograd
     threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the baselines
-    stacks      ResNet-18, SqueezeNet 1.0 and MobileNetV1 as a whole, from a photo to its features; where there
-                are two cores on two threads, too: "auto", and libraries that run networks
+    stacks      ResNet-18, SqueezeNet 1.0 and MobileNetV1 as a whole, from a photo to its features; where
+                there are two cores, on two threads, too: "auto", and libraries that run networks
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
 
 Each of these parts is a list of tasks, a second or two each.
