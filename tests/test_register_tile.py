@@ -8,7 +8,7 @@ from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ConvError, ConvProblem, conv2d, plan
+from convlab import ConvError, ConvProblem, conv2d, networks, plan
 from convlab.algorithms.precomputed_gemm.offsets import tables
 from convlab.cost.common import PANELS
 from convlab.cpu import tile_size
@@ -345,6 +345,36 @@ def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step,
         assert left % col_step == 0
         seen[top:bottom, left:right] += 1
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("threads", "least"), [(1, 1.0), (2, 0.97), (3, 0.88), (4, 0.96), (8, 0.89), (16, 0.78)]
+)
+def test_shares_of_real_layers_are_even(threads, least):
+    """The whole work, over what all threads could do while the busiest one does its own.
+
+    It is least for 169 pixels and 64 filters: 25 tiles by 2 panels for 16 threads.
+    """
+    for name in ("resnet18", "squeezenet1_0", "mobilenet_v1"):
+        for problem in networks.load(name).distinct():
+            M, N, _ = problem.gemm
+            if problem.groups > 1:
+                continue
+            down = -(-M // 7)
+            shares = [
+                -(-(end - top) // 7) * (right - left)
+                for top, end, left, right in partition(threads, M, 7, N, 32)
+            ]
+            assert sum(shares) == down * N
+            assert sum(shares) >= least * threads * max(shares), problem
+
+
+def test_both_sides_are_cut_where_one_has_not_enough_tiles():
+    """7 x 16 tiles for 12 threads: 16 panels alone would leave two to each of some, 14 tiles."""
+    parts = partition(12, 49, 7, 512, 32)
+    assert len({(top, end) for top, end, *_ in parts}) > 1
+    assert len({(left, right) for *_, left, right in parts}) > 1
+    assert max((end - top) // 7 * ((right - left) // 32) for top, end, left, right in parts) == 12
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None, 5000])
