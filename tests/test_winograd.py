@@ -278,7 +278,7 @@ def test_weights_are_fetched_ahead_of_their_use(monkeypatch):
     fresh = uncached(kernel)
     fresh.compile(tuple(numba.typeof(argument) for argument in (0, 9, 0, 16, *arguments)))
     found = [loop for loop in loops(fresh.inspect_asm(fresh.signatures[0])) if loop.on_vectors]
-    rows = arguments[0][0].rows
+    rows = arguments[0].rows
     assert sorted({loop.on_vectors % rows for loop in found}) == [0]
     assert len(found) == 2, "of the wide tile and of the narrow one"
     for loop in found:

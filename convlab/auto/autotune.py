@@ -9,7 +9,7 @@ from statistics import median
 from convlab.algorithms import ALGORITHMS
 from convlab.auto import machine_file
 from convlab.auto.ranking import predicted
-from convlab.auto.timing import REST, alone, check_output, material, take_turns, timer
+from convlab.auto.timing import alone, check_output, material, take_turns, timer
 from convlab.errors import ParameterError
 from convlab.machine.memory import Memory
 from convlab.plans.feasible import check_feasible
@@ -75,9 +75,9 @@ def _tune(problem: ConvProblem, threads: int) -> dict[str, float]:
             prepared = Plan(problem, w, None, algorithm, "cpu", threads)
             output = prepared(x)  # compiles, too
             check_output(f"{name} on autotune {problem}", output, answer, limit * algorithm.rounding)
-            timers[name] = timer(partial(prepared, x))
+            timers[name] = timer(partial(prepared, x), threads=threads)
             once[name] = timers[name]()
-        rest = 0.0 if threads == 1 else REST
+        rest = threads > 1
         slow = {name for name in timers if once[name] > SLOW * min(once.values())}
         seconds = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
         fast = {name: run for name, run in timers.items() if name not in slow}

@@ -39,6 +39,7 @@ else:
 TOUCH = 0.02  # of a call: so much of it may be gone before we say that the thread was pushed aside
 QUIET = 0.05  # of the time that was measured: so much the system itself may take
 SAME = 0.03  # two speeds that differ by less are the same
+NAP, LONGEST_REST = 0.002, 0.5  # seconds of a look at threads that should fall asleep, and of all looks
 
 AGAIN = "Run it again when the machine is quiet."
 
@@ -92,10 +93,11 @@ def watched() -> Iterator[Watch]:
         _watches[:] = [one for one in _watches if one is not watch]
 
 
-def seconds_of(call: Callable[[], object], warm: int = 0) -> float:
+def seconds_of(call: Callable[[], object], warm: int = 0, threads: int = 1) -> float:
     """Return the seconds of a call on this thread, without those in which another program had its core.
 
-    A call that waits, for a disk or for threads of its own, is timed by the wall.
+    A call that waits, for a disk or for threads of its own, is timed by the wall. So is one on many threads:
+    they may push each other aside, and what one of them lacks the call lacks.
 
     Parameters
     ----------
@@ -103,24 +105,27 @@ def seconds_of(call: Callable[[], object], warm: int = 0) -> float:
     warm : int
         So many calls before it, not timed, in which the thread was not pushed aside either: whoever had the
         core has filled its caches. There are at most twice as many calls as it takes on a quiet machine.
+    threads : int
+        That the call may run on.
     """
     left_alone = 0
     for tries_left in range(2 * warm + 1, -1, -1):
-        seconds, pushed_aside = _clocked(call)
+        seconds, pushed_aside = _clocked(call, threads)
         left_alone = 0 if pushed_aside else left_alone + 1
         if left_alone > warm or not tries_left:
             break
     return seconds
 
 
-def _clocked(call: Callable[[], object]) -> tuple[float, bool]:
+def _clocked(call: Callable[[], object], threads: int) -> tuple[float, bool]:
     """Return the seconds of a call, and whether the thread was pushed aside meanwhile."""
     waits, cpu = _waits(), time.thread_time()
     start = time.perf_counter()
     call()
     wall = time.perf_counter() - start
     cpu = time.thread_time() - cpu  # around the wall: less than it only if the thread did not run
-    pushed_aside = waits is not None and _waits() == waits and cpu < (1 - TOUCH) * wall
+    stayed = threads == 1 and waits is not None and _waits() == waits
+    pushed_aside = stayed and cpu < (1 - TOUCH) * wall
     note(wall, wall - cpu if pushed_aside else 0.0)
     return (cpu, True) if pushed_aside else (wall, False)
 
@@ -135,6 +140,19 @@ def note(wall: float, taken: float) -> None:
 def _waits() -> int | None:
     """Return how often this thread gave up its core by itself; None if the system does not tell."""
     return None if getrusage is None else getrusage(WHO).ru_nvcsw
+
+
+def until_quiet() -> None:
+    """Wait until the threads of this process are asleep, at most for `LONGEST_REST`.
+
+    A pool whose work is done waits for more by asking again and again, each on a core: GNU OpenMP's for a
+    millisecond or ten, ONNX Runtime's for fifty.
+    """
+    end, naps, busy = time.perf_counter() + LONGEST_REST, 0, True
+    while (busy or naps < 2) and time.perf_counter() < end:
+        before = time.process_time()
+        time.sleep(NAP)
+        naps, busy = naps + 1, time.process_time() - before > 0.1 * NAP
 
 
 def in_order(speeds: Mapping, measure: Callable, looks: int = 2) -> dict:

@@ -18,7 +18,7 @@ from statistics import quantiles
 
 import numpy as np
 
-from convlab.auto.disturbance import seconds_of
+from convlab.auto.disturbance import seconds_of, until_quiet
 from convlab.errors import ConvError
 from convlab.machine import cores
 from convlab.oracle import reference, tolerance
@@ -28,7 +28,7 @@ from convlab.support.checked import Count, Filled, NotNegative, checked, kept
 from convlab.support.measured import Measured
 from convlab.support.units import time_text
 
-REST = 0.005  # seconds between candidates that share their work: OpenMP's threads keep asking for some ms
+WAKE = 0.005  # seconds until cores that slept are at full speed; on a virtual machine they may have been lent
 OPEN = 1.2  # a ratio whose interval spans more than this factor is worth as many rounds again
 BUDGET, MOST = 0.25, 25  # seconds for more rounds than were asked for, and how many at most
 
@@ -102,9 +102,9 @@ def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     return x, w, reference(x, w, problem), tolerance(x, w, problem)
 
 
-def timer(run: Callable[[], object], warm: int = 2) -> Timer:
+def timer(run: Callable[[], object], warm: int = 2, threads: int = 1) -> Timer:
     """Return a function that calls `run` a few times untimed and once timed, and returns the seconds."""
-    return partial(seconds_of, run, warm)
+    return partial(seconds_of, run, warm, threads)
 
 
 def take_turns(
@@ -113,7 +113,7 @@ def take_turns(
     *,
     budget: float = 0.0,
     most: int = 101,
-    rest: float = 0.0,
+    rest: bool = False,
 ) -> dict[str, list[float]]:
     """Call every timer once a round, each round in a new random order.
 
@@ -125,9 +125,10 @@ def take_turns(
         At least so many rounds, then more while `budget` seconds are not spent, but at most so many.
     budget : float
         Seconds, for all timers together.
-    rest : float
-        Seconds of sleep before each timer: threads of the one before, which wait for more work by asking
-        again and again, fall asleep.
+    rest : bool
+        Wait before each timer until the threads of the one before have fallen asleep, and then let the next
+        warm up for some ms. Where candidates have threads of their own, they take a core from whoever is
+        next.
 
     Returns
     -------
@@ -139,10 +140,18 @@ def take_turns(
     while done < rounds or (done < most and time.perf_counter() - start < budget):
         for name in random.sample(list(timers), len(timers)):
             if rest:
-                time.sleep(rest)
+                _rested(timers[name])
             times[name].append(timers[name]())
         done += 1
     return times
+
+
+def _rested(timed: Timer) -> None:
+    """Wait until the threads of the one before are asleep, then wake those of the next, on all cores."""
+    until_quiet()
+    end = time.perf_counter() + WAKE
+    while time.perf_counter() < end:
+        timed()
 
 
 def repeated(timers: dict[str, Timer], rounds: int, **options) -> dict[str, Timing]:

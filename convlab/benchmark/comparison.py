@@ -20,7 +20,7 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.api import plan
-from convlab.auto.timing import REST, Timer, Timing, check_output, material, repeated, take_turns, timer
+from convlab.auto.timing import Timer, Timing, check_output, material, repeated, take_turns, timer
 from convlab.benchmark.baselines import Baseline, Call
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
@@ -108,7 +108,7 @@ class WallClock:
 
     def timer(self, run: Callable[[], object], warm: int = 2) -> Timer:
         """Return a function that takes the time of one call, after untimed ones."""
-        return timer(run, warm)
+        return timer(run, warm, self.threads)
 
 
 class Comparison:
@@ -227,7 +227,6 @@ class Comparison:
         Where ratios are still open by more than a fifth, all have as many turns again.
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
-        rest = 0.0 if self.clock.threads == 1 else REST
         fast = {name: t for name, t in self._timers.items() if self._once[name] <= effort.slow * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
@@ -237,7 +236,12 @@ class Comparison:
                 slow[name] = self._timers[name]
         timings, one = {}, self.workload
         for timers, budget in ((slow, 0.0), (fast, effort.budget)):
-            how = {"rounds": effort.rounds, "most": effort.most, "budget": budget, "rest": rest}
+            how = {
+                "rounds": effort.rounds,
+                "most": effort.most,
+                "budget": budget,
+                "rest": self.clock.threads > 1,
+            }
             timings |= take_turns(timers, **how) if self.clock.simulated else repeated(timers, **how)
         return [
             Row(

@@ -104,7 +104,7 @@ def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) 
     threads : int
     """
     tile = tile_for(a.dtype)
-    arrays = a, a_row, a_k, panels, out, column
+    arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
     parallel_for(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
 
 
@@ -137,7 +137,7 @@ def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, 
             rows = spaced(tile, a, m * a_row, a_row, M - m)
             q = n * K
             for k in range(K):
-                sums = accumulate(tile, sums, rows, k * a_k, panels, q)
+                sums = accumulate(tile, sums, rows, k if a_k is None else k * a_k, panels, q)
                 if ahead is not None:
                     prefetch(tile, panels, q + ahead)
                 q += tile.cols

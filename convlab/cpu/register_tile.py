@@ -34,7 +34,7 @@ from numba.extending import intrinsic, overload_attribute
 
 from convlab.cpu import llvm
 from convlab.cpu.llvm import INT, SCALARS, Registers, travels_as_type
-from convlab.cpu.tile_rows import at_most, listed, masked, spaced, within
+from convlab.cpu.tile_rows import at_most, distances, listed, masked, spaced, within
 from convlab.cpu.tile_size import VectorTile, tile_for
 from convlab.support.aligned import CACHE_LINE
 
@@ -139,7 +139,7 @@ def load(typing, tile, y, p, step, count, width):
 
     def generate(context, builder, signature, args):
         _, y_, p_, step_, count_, width_ = args
-        rows = [builder.mul(step_, at_most(builder, i, count_)) for i in range(tile.rows)]
+        rows = distances(builder, tile.rows, step_, count_)
         return _read(context, builder, tile, y, y_, p_, rows, width_)
 
     return tile.sums(tile, y, types.intp, types.intp, types.intp, types.intp), generate
@@ -166,7 +166,7 @@ def store(typing, tile, sums, y, p, step, count, width):
 
     def generate(context, builder, signature, args):
         _, sums_, y_, p_, step_, count_, width_ = args
-        rows = [builder.mul(step_, at_most(builder, i, count_)) for i in range(tile.rows)]
+        rows = distances(builder, tile.rows, step_, count_)
         return _write(context, builder, tile, sums_, y, y_, p_, rows, width_)
 
     return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate

@@ -17,11 +17,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
+from math import ceil
 from threading import RLock
 
 import numpy as np
 
 from convlab.support.integers import ceil_div
+
+ALIKE = 1.03  # parts that differ by less than this factor take equally long
 
 _one_at_a_time = RLock()
 _pool_was_lost = False  # in a forked child: using the pool again would end it
@@ -30,7 +33,12 @@ _held = []  # Numba's own lock, while this process is forked
 
 @lru_cache
 def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
-    """Cut a rows x cols matrix of sums into one part a thread, along the side that has more tiles.
+    """Cut a rows x cols matrix of sums into at most one part a thread, as evenly as whole tiles allow.
+
+    All wait for the thread with the largest part. So every way is looked at to cut the rows into some pieces
+    and the columns into as many as threads are left for each. Of the ways whose largest parts are alike that
+    with the squarest parts is taken: to compute a part is to read its rows of one factor and its columns of
+    the other.
 
     Parameters
     ----------
@@ -44,13 +52,28 @@ def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: i
     ndarray of int64, (parts, 4)
         (first row, end row, first column, end column) of each.
     """
-    tiles = ceil_div(rows, row_step), ceil_div(cols, col_step)
-    across = tiles[1] > tiles[0]
-    size, step, count = (cols, col_step, tiles[1]) if across else (rows, row_step, tiles[0])
-    threads = min(threads, count)
-    edges = [min(size, count * i // threads * step) for i in range(threads + 1)]
-    cuts = list(pairwise(edges))
-    return np.array([(0, rows, *cut) if across else (*cut, 0, cols) for cut in cuts], np.int64)
+    pieces = range(1, min(threads, ceil_div(rows, row_step)) + 1)
+    ways = [(_cuts(rows, row_step, down), _cuts(cols, col_step, threads // down)) for down in pieces]
+    longest = [(ceil(_longest(down, row_step)), _longest(across, col_step)) for down, across in ways]
+    even = ALIKE * min(down * across for down, across in longest)
+    alike = [i for i, (down, across) in enumerate(longest) if down * across <= even]
+    down, across = ways[min(alike, key=lambda i: sum(longest[i]))]
+    return np.array([(*of_rows, *of_cols) for of_rows in down for of_cols in across], np.int64)
+
+
+def _cuts(size: int, step: int, pieces: int) -> list[tuple[int, int]]:
+    """Cut a side into pieces of whole tiles, fewer if it has fewer tiles; return where each begins and ends."""
+    tiles = ceil_div(size, step)
+    pieces = min(pieces, tiles)
+    return list(pairwise(min(size, tiles * i // pieces * step) for i in range(pieces + 1)))
+
+
+def _longest(cuts: list[tuple[int, int]], step: int) -> float:
+    """Return the length of the longest piece in tiles; the last tile may be a part of one.
+
+    A tile computes all of its rows, but fewer columns where that spares a vector.
+    """
+    return max(end - start for start, end in cuts) / step
 
 
 def parallel_for(

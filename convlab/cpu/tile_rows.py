@@ -26,8 +26,7 @@ def spaced(typing, tile, a, p, step, count):
     def generate(context, builder, signature, args):
         _, a_, p_, step_, count_ = args
         rows = llvm.empty(tile.starts)
-        for i in range(tile.rows):
-            row = builder.mul(step_, at_most(builder, i, count_))
+        for i, row in enumerate(distances(builder, tile.rows, step_, count_)):
             start = llvm.opaque(builder, llvm.address(context, builder, a, a_, p_, row))
             rows = builder.insert_value(rows, start, i)
         return rows
@@ -101,3 +100,26 @@ def masked(typing, tile, x, base, starts, p, bits, outside):
 def at_most(builder, i, count):
     """Return the instructions for min(i, count - 1)."""
     return builder.select(builder.icmp_signed("<", INT(i), count), INT(i), builder.sub(count, INT(1)))
+
+
+def distances(builder, rows: int, step, count) -> list:
+    """Return step * min(i, count - 1) for every row i of a tile.
+
+    Nearly all tiles are whole. Those need an addition a row, and no question for each.
+    """
+    whole = builder.icmp_signed(">=", count, INT(rows))
+    with builder.if_else(whole, likely=True) as (then, otherwise):
+        with then:
+            of_all = [INT(0)]
+            for _ in range(1, rows):
+                of_all.append(builder.add(of_all[-1], step))
+            from_all = builder.block
+        with otherwise:
+            of_some = [builder.mul(step, at_most(builder, i, count)) for i in range(rows)]
+            from_some = builder.block
+    found = []
+    for one, other in zip(of_all, of_some, strict=True):
+        found.append(builder.phi(INT))
+        found[-1].add_incoming(one, from_all)
+        found[-1].add_incoming(other, from_some)
+    return found

@@ -62,6 +62,11 @@ def vector_bytes() -> int:
     return 32 if features.get("avx2") and features.get("fma") else 16
 
 
+def registers() -> int:
+    """Return how many vector registers this processor has: 32 (AVX-512, ARM) or 16."""
+    return 32 if vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64") else 16
+
+
 @lru_cache
 def heights() -> tuple[int, ...]:
     """Return the rows that a tile may have on this processor, the usual number first.
@@ -72,8 +77,7 @@ def heights() -> tuple[int, ...]:
     networks; 6 rows (12 of 16 registers) on other x86 processors. The other heights are for matrices of few
     rows. None is below 4: so many sums are needed until the first can take its next product.
     """
-    has_32_registers = vector_bytes() == 64 or platform.machine().lower() in ("arm64", "aarch64")
-    return (7, 8, 9, 4) if has_32_registers else (6, 4)
+    return (7, 8, 9, 4) if registers() == 32 else (6, 4)
 
 
 @lru_cache

@@ -69,9 +69,7 @@ def network_profile(profile: Profile) -> Picture:
         fig, (left, right) = plt.subplots(1, 2, figsize=(9, height), sharey=True, width_ratios=(3, 2))
         _draw_times(left, bars)
         _draw_memory(right, [bar.layer for bar in bars], profile.memory["packed weights"])
-        left.set_yticks(
-            range(len(bars)), [bar.layer.name for bar in bars], color=LIGHT["ink"], fontsize=9
-        )
+        left.set_yticks(range(len(bars)), [bar.layer.name for bar in bars], color=LIGHT["ink"], fontsize=9)
         left.set_ylim(len(bars) - 0.3, -0.7)
         for ax in (left, right):
             ax.tick_params(axis="y", length=0)

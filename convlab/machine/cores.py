@@ -39,20 +39,34 @@ def allowed() -> set[int]:
 
 @contextmanager
 def kept_on(cores: Collection[int]) -> Iterator[None]:
-    """Keep this thread on some hardware threads inside a ``with``, if the system offers that."""
+    """Keep this thread on some hardware threads inside a ``with``, if the system offers that.
+
+    Threads that it starts inside are kept there with it, and let go with it: a library's pool that begins
+    on one core serves on all of them later.
+    """
     with ExitStack() as stack:
         with suppress(AttributeError, OSError):
-            before = now()
+            before, there = now(), _threads()
             os.sched_setaffinity(0, cores)
             _before.append(before)
             stack.callback(_before.remove, before)
-            stack.callback(_let_go, before)
+            stack.callback(_let_go, before, set(cores), there)
         yield
 
 
-def _let_go(before: set[int]) -> None:
-    with suppress(OSError):  # the system has taken those away meanwhile, and chosen others
-        os.sched_setaffinity(0, before)
+def _let_go(before: set[int], cores: set[int], there: set[int]) -> None:
+    begun = _threads() - there if before > cores else ()
+    for thread in (0, *begun):  # 0 is this one
+        with suppress(OSError):  # it has ended, or the system has taken those away and chosen others
+            os.sched_setaffinity(thread, before)
+
+
+def _threads() -> set[int]:
+    """Return the threads of this process; none where the system does not list them."""
+    try:
+        return {int(name) for name in os.listdir("/proc/self/task")}
+    except OSError:
+        return set()
 
 
 @contextmanager

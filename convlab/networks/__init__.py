@@ -10,8 +10,8 @@ Read in this order:
     architectures       how ResNet-18, SqueezeNet 1.0 and MobileNetV1 are put together
     graph               an architecture as a list of nodes
     model               the front door to a network that runs: its graph, and weights for it
-    ops                 what lies between convolutions: pooling, and what no convolution takes along
-    fuse                which sums and concatenations convolutions take along
+    ops                 what lies between convolutions: pooling, sums, copies
+    fuse                which of that a convolution can do on its way
     memory_plan         which arrays the nodes need, and how few; one workspace for all convolutions
     bind, executor      a plan for every layer, and the loop that runs them
     profile             what a run took

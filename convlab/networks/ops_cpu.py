@@ -53,22 +53,32 @@ def _larger(v, w):
 
 @njit
 def max_pool(x, window, stride, padding, y):
-    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest."""
+    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest.
+
+    First the lines of a window, all columns of them at once, then the columns: a line is a long loop.
+    """
     N, H, W, C = x.shape
+    columns = np.empty(W * C, x.dtype)  # the largest of each column of windows
     for n in range(N):
         for p in range(y.shape[1]):
+            top = p * stride - padding
+            _largest(columns, x[n].reshape(H, W * C), max(top, 0), min(top + window, H))
             for q in range(y.shape[2]):
-                top, left = p * stride - padding, q * stride - padding
-                first, last = max(left, 0), min(left + window, W) - 1
-                largest = y[n, p, q]  # (C,): stays in the cache while the window goes over it
-                largest[:] = -np.inf
-                for h in range(max(top, 0), min(top + window, H)):
-                    # Three columns at a time; at an edge one of them comes twice, which is no matter.
-                    for column in range(first, last + 1, 3):
-                        a = x[n, h, column]
-                        b, c = x[n, h, min(column + 1, last)], x[n, h, min(column + 2, last)]
-                        for k in range(C):
-                            largest[k] = _larger(_larger(_larger(largest[k], a[k]), b[k]), c[k])
+                left = q * stride - padding
+                _largest(y[n, p, q], columns.reshape(W, C), max(left, 0), min(left + window, W))
+
+
+@njit
+def _largest(largest, rows, first, end):
+    """Write the largest of rows[first:end], number by number: three at a time, one twice if need be."""
+    for row in range(first, end, 3):
+        a, b, c = rows[row], rows[min(row + 1, end - 1)], rows[min(row + 2, end - 1)]
+        if row == first:
+            for i in range(largest.size):
+                largest[i] = _larger(_larger(a[i], b[i]), c[i])
+        else:
+            for i in range(largest.size):
+                largest[i] = _larger(_larger(_larger(largest[i], a[i]), b[i]), c[i])
 
 
 @njit

@@ -6,8 +6,6 @@ the filters of one channel (`_filters`), and the product is a small matrix produ
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from convlab.cpu import gemm
@@ -15,35 +13,26 @@ from convlab.cpu.epilogue import begin, finish, output
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, tile_for, within
-from convlab.cpu.sliding_window import slide, window_for
+from convlab.cpu.sliding_window import ONE_TAP, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
-
-
-class Sizes(NamedTuple):
-    """The problem, as the kernel takes it."""
-
-    H: int
-    W: int
-    C: int
-    P: int
-    Q: int
-    K: int
-    R: int
-    S: int
-    stride_p: int
-    stride_q: int
-    top: int
-    side: int
-    dilation_r: int
-    dilation_s: int
+from convlab.support.integers import ceil_div
 
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    """Return the weights in panels: of all filters, or of those of each channel."""
-    runs = (1, problem.K) if problem.K == problem.C else (problem.C, problem.K // problem.C)
-    return gemm.pack(w.reshape(*runs, -1))
+    """Return the weights in panels: of a vector of channels each, or of the filters of each channel."""
+    if problem.K > problem.C:
+        return gemm.pack(w.reshape(problem.C, problem.K // problem.C, -1))
+    lanes = tile_for(problem.dtype).lanes
+    vectors, taps = ceil_div(problem.K, lanes), problem.R * problem.S
+    panels = aligned_empty((vectors, taps, lanes), problem.dtype)
+    panels[-1] = 0
+    for v, left in enumerate(range(0, problem.K, lanes)):
+        some = w[left : left + lanes].reshape(-1, taps)
+        panels[v, :, : len(some)] = some.T
+    return panels.reshape(1, -1)
 
 
 def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
@@ -53,8 +42,9 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    sides = (problem.N * problem.P, 1), (problem.C, tile_for(problem.dtype).cols)
-    parallel_for(threads, *sides, depthwise_part, _shared, *_arguments(problem, x, panels, workspace, out))
+    window, tile, *rest = _arguments(problem, x, panels, workspace, out)
+    sides = (problem.N * problem.P, window.lines if window else 1), (problem.C, tile.cols)
+    parallel_for(threads, *sides, depthwise_part, _shared, window, tile, *rest)
 
 
 @checked
@@ -74,22 +64,25 @@ def as_called(problem: ConvProblem) -> tuple:
 
 def _arguments(problem, x, panels, workspace, out) -> tuple:
     """Return what the kernel takes after its part of y."""
-    tile, (stride, corner, dilation) = tile_for(problem.dtype), problem.geometry
+    stride, corner, dilation = problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
-    sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
-    window = window_for(problem.S, stride[1], dilation[1]) if problem.K == problem.C else None
+    sizes = *problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps
+    window = window_for(problem.R, problem.S, stride, dilation) if problem.K == problem.C else None
+    tile = window_tile(problem.dtype, problem.S) if window else tile_for(problem.dtype)
     return window, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
 
 
 @njit
 def depthwise_part(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
-    if window is not None:  # a column of a tile is a channel
-        whole = whole_panels(right, tile)
-        _lines(first, end, left, whole, window, tile, x, panels[0], out, outside, sizes)
-        _lines(first, end, whole, right, window, tile.narrow, x, panels[0], out, outside, sizes)
+    part, rest = (first, end, left, right), (x, panels[0], out, outside, sizes)
+    if window is not None:
+        _windows(*part, window, tile, *rest)
         return
-    m = sizes.K // sizes.C  # filters share a channel, and are the columns
+    m = sizes[5] // sizes[2]  # K / C
+    if m == 1:
+        _taps(*part, tile.narrow, *rest)
+        return
     whole = whole_panels(m, tile)
     for line in range(first, end):
         for c in range(left, right):
@@ -99,31 +92,57 @@ def depthwise_part(first, end, left, right, window, tile, x, panels, out, outsid
 
 
 @njit
-def _lines(first, end, left, right, window, tile, x, panels, out, outside, sizes):
-    """Compute the channels left..right: the window slides along its lines of x."""
+def _windows(first, end, left, right, window, tile, x, panels, out, outside, sizes):
+    """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
+    H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, _, _ = sizes
+    whole, taps = right - right % tile.cols, R * S
+    line = first
+    while line < end:
+        n, p = divmod(line, P)
+        lines = min(window.lines, P - p, end - line)
+        row = p * stride_p - top
+        for q in range(0, Q, tile.rows):
+            col = q * stride_q - side
+            pixels = pixels_under(tile, window, x, n * H * W * C, row, col, H, W, C, outside)
+            pixel, count = line * Q + q, min(tile.rows, Q - q)
+            places = pixel, pixel + (lines - 1) * Q, count  # a line too many goes where the one above will
+            for k in range(left, whole, tile.cols):
+                _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
+            if whole < right:
+                _two_lines(tile, window, pixels, whole, panels, whole * taps, out, places, right - whole)
+        line += lines
+
+
+@njit(inline="always")
+def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
+    """Compute a vector of channels of two lines, the upper one last."""
+    above, below, count = places
+    upper, lower = begin(tile, out, above, k, count, width), begin(tile, out, below, k, count, width)
+    upper, lower = slide(tile, window, (upper, lower), pixels, k, panels, at, width)
+    finish(tile, lower, out, below, k, count, width)
+    finish(tile, upper, out, above, k, count, width)
+
+
+@njit
+def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
+    """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
     H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
-    step = C if window.taps > 1 else stride_q * C
     for line in range(first, end):
         n, p = divmod(line, P)
         row = p * stride_p - top
         above, below = _taps_inside(row, dilation_r, R, H)
-        for k in range(left, right, tile.cols):
-            width = right - k
-            for q in range(0, Q, tile.rows):
-                col = q * stride_q - side
-                inside = col >= 0 and col + (tile.rows - 1) * stride_q + (S - 1) * dilation_s < W
-                count = min(tile.rows, Q - q)
-                sums = begin(tile, out, line * Q + q, k, count, width)
+        for q in range(0, Q, tile.rows):
+            count = min(tile.rows, Q - q)
+            for k in range(left, right, tile.cols):
+                sums = (begin(tile, out, line * Q + q, k, count, right - k),)
                 for r in range(above, below):
-                    line_of_x = (n * H + row + r * dilation_r) * W * C + k
-                    for s in range(0, S, window.taps):
-                        pixels = x, line_of_x, (col + s * dilation_s) * C, step, W * C
-                        weights = panels, k * R * S + (r * S + s) * tile.cols, width
-                        if inside:
-                            sums = slide(tile, window, sums, *pixels, None, *weights)
-                        else:
-                            sums = slide(tile, window, sums, *pixels, outside, *weights)
-                finish(tile, sums, out, line * Q + q, k, count, width)
+                    line_of_x = (n * H + row + r * dilation_r) * W * C
+                    for s in range(S):
+                        place = (q * stride_q - side + s * dilation_s) * C
+                        rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
+                        at = k * R * S + (r * S + s) * tile.cols
+                        sums = slide(tile, ONE_TAP, sums, rows, k, panels, at, right - k)
+                finish(tile, sums[0], out, line * Q + q, k, count, right - k)
 
 
 @njit

@@ -33,6 +33,7 @@ from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 
+WORTH_CUTTING = 4  # rows of register tiles for each thread: with fewer, threads share out the filters
 FEW = 4  # tiles that are multiplied faster than their weights arrive: asking for those early gains nothing
 
 
@@ -80,11 +81,13 @@ def run(m, problem, x, panels, workspace, out, threads):
     kinds = tile, *_transforms_in_registers(m, problem.R, problem.dtype)
     arrays = x.reshape(-1), panels, workspace["outside"]
     sizes = Sizes(*x.shape[1:], *problem.y_shape[1:], *problem.geometry[1], problem.groups)
-    # With many filters each thread takes its share of them, and transforms all windows for itself: that is
-    # little beside the products, and divides evenly where a handful of tiles does not.
-    by_filters = filters >= threads * 2 * tile.cols
+    # Of few tiles and many filters each thread takes its share of the filters, and transforms all windows for
+    # itself: that is little beside the products. A handful of tiles would not divide evenly, and each thread
+    # would read all weights for its part of them.
+    by_filters = filters >= threads * 2 * tile.cols and tiles < threads * WORTH_CUTTING * tile.rows
     rows, cols = (tiles, tiles if by_filters else tile.rows), (filters, tile.cols if by_filters else filters)
-    arrays = kinds, arrays, out, sizes, workspace["V"], workspace["M"]
+    # One by one: in a tuple, Numba would look at what it does not know for 10 microseconds more.
+    arrays = *kinds, arrays, out, sizes, workspace["V"], workspace["M"]
     parallel_for(threads, rows, cols, _convolve, _shared, *arrays)
 
 
@@ -96,10 +99,9 @@ def _transforms_in_registers(m: int, r: int, dtype: str):
 
 
 @njit
-def _convolve(first, end, left, right, kinds, arrays, out, sizes, V, M):
+def _convolve(first, end, left, right, tile, forward, backward, arrays, out, sizes, V, M):
     """Compute the tiles first..end, counted through the whole batch, of the filters left..right."""
     V, M = V[0], M[0]  # this thread's
-    tile, forward, backward = kinds
     x, panels, outside = arrays
     channels, filters = sizes.C // sizes.groups, sizes.K // sizes.groups
     places = forward.outputs**2
@@ -159,7 +161,8 @@ def _transform_products(backward, tile, low, count, k, width, M, out, sizes, out
 
 
 @njit(parallel=True)
-def _shared(parts, kinds, arrays, out, sizes, V, M):
+def _shared(parts, tile, forward, backward, arrays, out, sizes, V, M):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _convolve(first, end, left, right, kinds, arrays, out, sizes, V[i : i + 1], M[i : i + 1])
+        mine = V[i : i + 1], M[i : i + 1]
+        _convolve(first, end, left, right, tile, forward, backward, arrays, out, sizes, *mine)
