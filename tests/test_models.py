@@ -415,14 +415,16 @@ def test_profile():
 
 
 def test_picture_of_a_profile():
-    model, *_ = small("squeezenet1_0")
+    model, *_ = small("resnet18")
     profile = model.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
     bars = bars_of(profile)
     assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
     picture = network_profile(profile)
     assert Image.open(io.BytesIO(picture.png)).width > 1000
+    names = {node.name for node in model.layers}
+    assert {one.name for one in profile.layers} == names  # also of those that a sum became part of
     for one in profile.layers:
-        assert f"{one.node.name} by {one.algorithm}" in picture.alt
+        assert f"{one.name} by {one.algorithm}" in picture.alt
     assert bytes_text(profile.memory["packed weights"]) in picture.alt
     assert time_text(profile.seconds) in finding(profile)
 

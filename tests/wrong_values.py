@@ -215,7 +215,6 @@ def rows() -> dict[str, Call]:
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
     from convlab.interview import begin, drill
-    from convlab.networks import load_model
     from convlab.networks.graph import Node
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
@@ -980,8 +979,6 @@ def rows() -> dict[str, Call]:
     row("benchmark.roofline_points.point", problem=problem, algorithm="im2row", seconds=1.0, backend="cpu",
         layer="a", threads=1,
         right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}})  # fmt: skip
-    row("networks.fuse.fusable", nodes=load_model("resnet18").nodes[:3],
-        right={"nodes": ANY_LIST})  # fmt: skip
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row(
         "auto.predict.predict",
