@@ -282,7 +282,7 @@ def requests(loop):
 @njit(cache=False)
 def _plain(tile, a, panels, y):
     out = Output(y, tile.cols, None, None, None, 0)
-    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, out, 0, tile.rows, tile.cols, 8)
+    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, None, panels, out, 0, tile.rows, tile.cols, 8)
 
 
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
@@ -290,7 +290,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, a, 8, 1, panels, Output(y, tile.cols), 0, height, tile.cols, 8
+        given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
         assert requests(loop) == lines * steps > 0
