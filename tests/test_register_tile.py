@@ -31,6 +31,7 @@ from convlab.cpu.register_tile import (
 )
 from convlab.cpu.sliding_window import Window, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import partition
+from convlab.cpu.tile_model import TileBounds
 from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
@@ -87,6 +88,7 @@ def tiles():
     for dtype in ("float32", "float64"):
         yield tile_for(dtype)
         yield tile_for(dtype).narrow
+        yield tile_for(dtype, columns=3 * tile_for(dtype).lanes)
         yield VectorTile(3, 2, 4, dtype)
 
 
@@ -267,6 +269,23 @@ def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, re
         assert chosen.cols == 2 * vector // 8
 
 
+@pytest.mark.parametrize(
+    ("machine", "vector", "wide"), [("x86_64", 64, True), ("x86_64", 32, False), ("arm64", 16, True)]
+)
+def test_three_vectors_go_through_one_tile_where_there_are_registers(machine, vector, wide, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(tile_size, "vector_bytes", lambda: vector)
+    monkeypatch.setattr(tile_size, "heights", heights.__wrapped__)
+    for vectors in range(1, 60):
+        chosen = tile_for.__wrapped__("float32", columns=vectors * vector // 4)
+        left_over = {width: vectors % width for width in (2, 3)}
+        narrow = {width: rest == 1 for width, rest in left_over.items()}  # what is left waits for its sums
+        whole = {width: rest in (0, 1) for width, rest in left_over.items()}
+        assert chosen.vectors == (3 if wide and whole[3] and narrow[3] <= narrow[2] and vectors > 1 else 2)
+        assert TileBounds(chosen.rows, chosen.vectors, 32 if wide else 16).spilled == 0
+        assert chosen.rows == tile_for.__wrapped__().rows  # tables are made for that height
+
+
 def test_a_mask_has_room_for_eight_rows():
     problem = ConvProblem(1, 9, 7, 4, 6, 3, 3)
     assert tables(problem, rows=8)["masks"].max() >= 1 << 7
@@ -282,7 +301,7 @@ def requests(loop):
 @njit(cache=False)
 def _plain(tile, a, panels, y):
     out = Output(y, tile.cols, None, None, None, 0)
-    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, out, 0, tile.rows, tile.cols, 8)
+    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, None, panels, out, 0, tile.rows, tile.cols, 8)
 
 
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
@@ -290,7 +309,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, a, 8, 1, panels, Output(y, tile.cols), 0, height, tile.cols, 8
+        given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
         assert requests(loop) == lines * steps > 0
