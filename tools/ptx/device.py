@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from convlab.errors import UnsupportedError
+from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.gpu.simulator.errors import UNWRITTEN
 from tools.ptx import launch
@@ -68,7 +69,9 @@ class Executor(Simulator):
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array of which nothing was written: to read it is a fault."""
-        return self._take(shape, dtype, UNTOUCHED)
+        there = self._take(shape, dtype, UNTOUCHED)
+        there.view(np.uint8)[...] = 0xFF  # no number, for the host
+        return there
 
     def get(self, array: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return a copy of a device array; every byte of it must have been written."""
@@ -83,6 +86,24 @@ class Executor(Simulator):
 
     def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Compile a kernel, and run its PTX on all threads."""
-        program = program_of(ptx_for_all(kernel, arguments)[self.arch], self.fused)
+        self.execute(self.ptx_of(kernel, arguments), grid, block, *map(as_launched, arguments))
+
+    def ptx_of(self, kernel: Any, arguments: tuple) -> str:
+        """Return what is run of a kernel."""
+        return ptx_for_all(kernel, arguments)[self.arch]
+
+    def execute(self, ptx: str, grid: Any, block: Any, *arguments: Any) -> None:
+        """Run PTX; whole numbers among the arguments are passed as they are."""
+        program = program_of(ptx, self.fused)
         self.programs.append(program)
-        self._time = launch.run(program, self.memory, grid, block, arguments, self._time)
+        given = [self._here(argument) for argument in arguments]
+        self._time = launch.run(program, self.memory, grid, block, tuple(given), self._time)
+        for argument, there in zip(arguments, given, strict=True):
+            if there is not argument and isinstance(argument, np.ndarray):
+                argument[...] = there  # the kernel may have written to it
+
+    def _here(self, argument: Any) -> Any:
+        """Return an argument; an array that NumPy made, as its transforms do, is copied to where kernels read."""
+        if not isinstance(argument, np.ndarray) or np.may_share_memory(argument, self.memory.bytes):
+            return argument
+        return self.put(argument)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from convlab.gpu.launch_args import as_launched
 from tools.ptx.kinds import DTYPES, number
 from tools.ptx.lanes import Lanes
 from tools.ptx.memory import EDGE, UNTOUCHED, WRITTEN, Space
@@ -16,7 +15,6 @@ from tools.ptx.text import Array, PtxError
 from tools.ptx.wave import Wave
 
 TOGETHER = 4096  # threads of a wave, as far as whole blocks allow
-STATIC_SHARED = 48 << 10  # bytes that a kernel may declare
 
 
 def flat(argument: Any) -> list[np.generic]:
@@ -46,7 +44,7 @@ def run(program: Program, memory: Space, grid, block, arguments: tuple, start: i
         The time now (see `races`).
     """
     grid, block = _three(grid), _three(block)
-    parameters = _parameters(program, [part for one in arguments for part in flat(as_launched(one))])
+    parameters = _parameters(program, [part for one in arguments for part in flat(one)])
     blocks, threads = int(np.prod(grid)), int(np.prod(block))
     together = max(1, TOGETHER // threads)
     memory.races = _races(program, memory, "global")
