@@ -14,15 +14,14 @@ from convlab.gpu.launch_args import as_launched
 
 ARCHS = {"sm_80": (8, 0), "sm_90": (9, 0)}
 _made: dict[tuple, dict[str, str]] = {}
-_kept: list = []  # what a key's number stands for must not go
+_functions: dict = {}  # what was made of the functions that kernels call
 
 
 def ptx_for_all(kernel: Any, arguments: tuple) -> dict[str, str]:
     """Return the PTX of a kernel for arguments as of a launch, by the kind of GPU: "sm_80", "sm_90"."""
     types = tuple(numba_cuda.type_of(as_launched(argument)) for argument in arguments)
-    key = id(kernel), types
+    key = kernel, types
     if key not in _made:
-        _kept.append(kernel)
         _made[key] = _compile(kernel, types)
     return _made[key]
 
@@ -39,7 +38,7 @@ def _compile(kernel: Any, types: tuple) -> dict[str, str]:
         return compile_ir(ir, **options)
 
     with patch.object(nvvm, "compile_ir", noted):
-        found = {first: numba_cuda.ptx_of(kernel, list(types), ARCHS[first])}
+        found = {first: numba_cuda.ptx_of(kernel, list(types), ARCHS[first], _functions)}
     ir, options = asked[-1]
     for arch in others:
         made = compile_ir(ir, **options | {"arch": options["arch"].replace(first[3:], arch[3:])})
