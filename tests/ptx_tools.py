@@ -19,7 +19,14 @@ def module(body: str, parameters: str = "", arrays: str = "") -> str:
     """Return a module with one kernel; registers of every type are declared."""
     registers = "".join(
         f"  .reg .{kind} %{name}<64>;\n"
-        for kind, name in (("pred", "p"), ("b16", "h"), ("b32", "r"), ("b64", "d"), ("f32", "f"), ("f64", "e"))
+        for kind, name in (
+            ("pred", "p"),
+            ("b16", "h"),
+            ("b32", "r"),
+            ("b64", "d"),
+            ("f32", "f"),
+            ("f64", "e"),
+        )
     )
     return (
         f".version 8.0\n.target sm_80\n.address_size 64\n{arrays}\n"
@@ -69,7 +76,9 @@ def evaluate(opcode: str, reads: tuple[str, ...], writes: str, *inputs) -> np.nd
     device = Executor()
     out = device.empty(size, DTYPES[writes])
     arrays = [out, *map(device.put, inputs)]
-    device.execute(module("\n".join(lines), parameters), 1, size, *(np.int64(one.ctypes.data) for one in arrays))
+    device.execute(
+        module("\n".join(lines), parameters), 1, size, *(np.int64(one.ctypes.data) for one in arrays)
+    )
     return device.get(out)
 
 

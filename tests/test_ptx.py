@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from ptx_tools import evaluate, module
 
-from convlab.gpu.simulator.errors import BARRIER, BOUNDS, DIVERGENT_WARP, MISALIGNED, PENDING, RACE, SPIN, UNWRITTEN
+from convlab.gpu.simulator.errors import (
+    BARRIER,
+    BOUNDS,
+    DIVERGENT_WARP,
+    MISALIGNED,
+    PENDING,
+    RACE,
+    SPIN,
+    UNWRITTEN,
+)
 from tools.ptx.device import Executor
 from tools.ptx.kinds import DTYPES
 from tools.ptx.memory import Fault
@@ -79,6 +88,13 @@ def test_products_in_twice_the_bits(kind):
     assert evaluate(f"mad.wide.{kind}", (kind, kind, wide), wide, a, b, c).tolist() == sums
 
 
+@pytest.mark.parametrize("kind", ["s64", "u64"])
+def test_the_upper_half_of_the_longest_products(kind):
+    a, b = map(list, pairs(kind))
+    high = [wrapped(x * y >> 64, kind) for x, y in zip(a, b, strict=True)]
+    assert evaluate(f"mul.hi.{kind}", (kind, kind), kind, a, b).tolist() == high
+
+
 @pytest.mark.parametrize("kind", WHOLE)
 def test_multiply_add_of_whole_numbers(kind):
     a, b = map(list, pairs(kind))
@@ -90,7 +106,10 @@ def test_multiply_add_of_whole_numbers(kind):
 @pytest.mark.parametrize("kind", ["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"])
 def test_shifts(kind):
     """By as many bits as there are, or more: zeros, or the sign."""
-    a, by = zip(*itertools.product(edges(kind), [0, 1, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 2**31]), strict=True)
+    a, by = zip(
+        *itertools.product(edges(kind), [0, 1, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 2**31]),
+        strict=True,
+    )
     right = evaluate(f"shr.{kind}", (kind, "u32"), kind, a, by)
     assert right.tolist() == [x >> n for x, n in zip(a, by, strict=True)]
     if kind[0] == "b":
@@ -100,7 +119,13 @@ def test_shifts(kind):
 
 @pytest.mark.parametrize("kind", ["b32", "b64"])
 def test_bit_fields(kind):
-    values = [(a, b, p, n) for a in edges(kind)[:6] for b in edges(kind)[-6:] for p in (0, 3, 31) for n in (0, 1, 29, 64)]
+    values = [
+        (a, b, p, n)
+        for a in edges(kind)[:6]
+        for b in edges(kind)[-6:]
+        for p in (0, 3, 31)
+        for n in (0, 1, 29, 64)
+    ]
     a, b, place, length = map(list, zip(*values, strict=True))
     all_ones = (1 << bits(kind)) - 1
     expected = []
@@ -110,7 +135,9 @@ def test_bit_fields(kind):
     assert evaluate(f"bfi.{kind}", (kind, kind, "u32", "u32"), kind, a, b, place, length).tolist() == expected
     expected = [(x >> p) & ((1 << n) - 1) for x, _, p, n in values]
     unsigned = f"u{bits(kind)}"
-    assert evaluate(f"bfe.{unsigned}", (unsigned, "u32", "u32"), unsigned, a, place, length).tolist() == expected
+    assert (
+        evaluate(f"bfe.{unsigned}", (unsigned, "u32", "u32"), unsigned, a, place, length).tolist() == expected
+    )
     assert evaluate(f"popc.{kind}", (kind,), "u32", a).tolist() == [x.bit_count() for x in a]
     assert evaluate(f"clz.{kind}", (kind,), "u32", a).tolist() == [bits(kind) - x.bit_length() for x in a]
 
@@ -187,7 +214,9 @@ def test_a_multiply_add_rounds_once(kind):
     c[::3] = rng.standard_normal(len(c[::3])) * 1e-5
     a[:50], b[:50] = rng.integers(1, 1 << 12, (2, 50)) * 2 + 1
     c[:50] = dtype(2) ** rng.integers(-30, 30, 50)  # half-way cases
-    exact = [Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)) for x, y, z in zip(a, b, c, strict=True)]
+    exact = [
+        Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)) for x, y, z in zip(a, b, c, strict=True)
+    ]
     found = evaluate(f"fma.rn.{kind}", (kind,) * 3, kind, a, b, c)
     np.testing.assert_array_equal(found, [nearest(value, dtype) for value in exact])
     assert (found != a * b + c).any()  # or two roundings would have passed
@@ -232,11 +261,32 @@ def test_conversions_of_whole_numbers(to, kind):
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("to", ["u16", "s32", "u32", "s64", "u64"])
 def test_conversions_to_whole_numbers_are_clamped(to, kind):
-    a = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1e4, -1e4, 1e30, -1e30, np.inf, -np.inf, 2.0**31, 2.0**32, 2.0**63, 2.0**64]
-    least, most = (0, 2 ** bits(to) - 1) if to[0] == "u" else (-(2 ** (bits(to) - 1)), 2 ** (bits(to) - 1) - 1)
+    a = [
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        -2.5,
+        1e4,
+        -1e4,
+        1e30,
+        -1e30,
+        np.inf,
+        -np.inf,
+        2.0**31,
+        2.0**32,
+        2.0**63,
+        2.0**64,
+    ]
+    least, most = (
+        (0, 2 ** bits(to) - 1) if to[0] == "u" else (-(2 ** (bits(to) - 1)), 2 ** (bits(to) - 1) - 1)
+    )
     roundings = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
     for name, rounding in roundings.items():
-        expected = [most if x > 1e29 else least if x < -1e29 else min(max(rounding(x), least), most) for x in a]
+        expected = [
+            most if x > 1e29 else least if x < -1e29 else min(max(rounding(x), least), most) for x in a
+        ]
         found = evaluate(f"cvt.{name}.{to}.{kind}", (kind,), to, a)
         assert found.tolist() == expected, name
         assert evaluate(f"cvt.{name}.{to}.{kind}", (kind,), to, [np.nan]).tolist() == [0]
@@ -246,7 +296,10 @@ def test_conversions_to_numbers_with_a_fraction():
     big = [0, 1, 16777217, 2**31 + 129, 2**32 - 1]
     assert evaluate("cvt.rn.f32.u32", ("u32",), "f32", big).tolist() == [0, 1, 16777216, 2147483904, 2**32]
     assert evaluate("cvt.rn.f64.s64", ("s64",), "f64", [-1, 2**53 + 1]).tolist() == [-1, 2**53]
-    assert evaluate("cvt.rn.f32.f64", ("f64",), "f32", [1 + 2.0**-24, 1 + 3 * 2.0**-24]).tolist() == [1, 1 + 2**-22]
+    assert evaluate("cvt.rn.f32.f64", ("f64",), "f32", [1 + 2.0**-24, 1 + 3 * 2.0**-24]).tolist() == [
+        1,
+        1 + 2**-22,
+    ]
     assert evaluate("cvt.f64.f32", ("f32",), "f64", [np.float32(0.1)]).tolist() == [float(np.float32(0.1))]
 
 
@@ -277,7 +330,9 @@ def run(body, block, *arrays, grid=1, declared=""):
     device = Executor()
     there = [device.put(array) for array in arrays]
     parameters = ", ".join(f".param .u64 p{i}" for i in range(len(arrays)))
-    device.execute(module(body, parameters, declared), grid, block, *(np.int64(one.ctypes.data) for one in there))
+    device.execute(
+        module(body, parameters, declared), grid, block, *(np.int64(one.ctypes.data) for one in there)
+    )
     return [np.array(one) for one in there]
 
 
@@ -430,7 +485,10 @@ def test_local_memory_and_generic_addresses():
 
 
 def test_constant_memory_holds_what_the_module_gives():
-    body = MINE + "mov.u64 %d1, table; add.s64 %d1, %d1, %d61; ld.const.f32 %f1, [%d1]; st.global.f32 [%d62], %f1;"
+    body = (
+        MINE
+        + "mov.u64 %d1, table; add.s64 %d1, %d1, %d61; ld.const.f32 %f1, [%d1]; st.global.f32 [%d62], %f1;"
+    )
     declared = ".const .align 4 .f32 table[3] = {0f3F800000, 0fC0000000, 0f00000000};"
     (out,) = run(body, 3, np.ones(3, np.float32), declared=declared)
     assert out.tolist() == [1, -2, 0]
@@ -449,10 +507,16 @@ COPY = """
 FAULTS = {
     "beyond the end of global memory": (BOUNDS, "st.global.u32 [%d62+4], %r63;"),
     "before it": (BOUNDS, "ld.global.u32 %r1, [%d62+-4];"),
-    "beyond a shared array, where the next one does not begin": (BOUNDS, SHARED + "st.shared.u32 [%d2+252], %r1;"),
+    "beyond a shared array, where the next one does not begin": (
+        BOUNDS,
+        SHARED + "st.shared.u32 [%d2+252], %r1;",
+    ),
     "far beyond shared memory": (BOUNDS, SHARED + "st.shared.u32 [%d2+1000000], %r1;"),
     "four bytes at an odd address": (MISALIGNED, "ld.global.u32 %r1, [%d62+2];"),
-    "sixteen bytes at a multiple of four": (MISALIGNED, SHARED + "ld.shared.v4.u32 {%r1,%r2,%r3,%r4}, [%d2];"),
+    "sixteen bytes at a multiple of four": (
+        MISALIGNED,
+        SHARED + "ld.shared.v4.u32 {%r1,%r2,%r3,%r4}, [%d2];",
+    ),
     "shared memory that nobody wrote": (UNWRITTEN, SHARED + "ld.shared.u32 %r1, [%d2];"),
     "half of what is read was written": (
         UNWRITTEN,
@@ -465,11 +529,17 @@ FAULTS = {
     ),
     "written over what a neighbour reads": (
         RACE,
-        SHARED + "st.shared.u32 [%d2], %r1; bar.sync 0;" + NEXT + "ld.shared.u32 %r3, [%d6]; st.shared.u32 [%d2], %r1;",
+        SHARED
+        + "st.shared.u32 [%d2], %r1; bar.sync 0;"
+        + NEXT
+        + "ld.shared.u32 %r3, [%d6]; st.shared.u32 [%d2], %r1;",
     ),
     "two write one number": (RACE, SHARED + "st.shared.u32 [%d1], %r1;"),
     "two write one number of global memory": (RACE, "st.global.u32 [%d60], %r63;"),
-    "a barrier that some do not reach": (BARRIER, "setp.lt.u32 %p1, %r63, 16; @%p1 bra END; bar.sync 0; END:"),
+    "a barrier that some do not reach": (
+        BARRIER,
+        "setp.lt.u32 %p1, %r63, 16; @%p1 bra END; bar.sync 0; END:",
+    ),
     "two barriers": (
         BARRIER,
         "setp.lt.u32 %p1, %r63, 16; @%p1 bra HERE; bar.sync 0; bra END; HERE: bar.sync 0; END:",
@@ -497,7 +567,10 @@ FAULTS = {
     ),
 }
 RIGHT = {
-    "a barrier between": SHARED + "st.shared.u32 [%d2], %r1; bar.sync 0;" + NEXT + "ld.shared.u32 %r3, [%d6];",
+    "a barrier between": SHARED
+    + "st.shared.u32 [%d2], %r1; bar.sync 0;"
+    + NEXT
+    + "ld.shared.u32 %r3, [%d6];",
     "two barriers between": SHARED
     + "st.shared.u32 [%d2], %r1; bar.sync 0;"
     + NEXT
@@ -531,7 +604,9 @@ def test_what_is_in_order_is_let_be(name):
 
 
 def test_a_fault_says_who_and_where():
-    with pytest.raises(Fault, match=r"4 bytes at byte \d+ of global memory, by thread \(31, 0, 0\), block \(0, 0, 0\)"):
+    with pytest.raises(
+        Fault, match=r"4 bytes at byte \d+ of global memory, by thread \(31, 0, 0\), block \(0, 0, 0\)"
+    ):
         attempt("st.global.u32 [%d62+4], %r63;")
     with pytest.raises(Fault, match=r": ld.shared.u32 %r1, \[%d2\]$"):
         attempt(SHARED + "ld.shared.u32 %r1, [%d2];")
@@ -549,7 +624,9 @@ def test_blocks_have_shared_memory_of_their_own_and_none_waits_for_another():
 def test_a_launch_comes_after_the_one_before():
     device = Executor()
     array = device.put(np.zeros(32, np.uint32))
-    ptx = module(MINE + "ld.global.u32 %r1, [%d62]; add.u32 %r1, %r1, 1; st.global.u32 [%d62], %r1;", ".param .u64 p0")
+    ptx = module(
+        MINE + "ld.global.u32 %r1, [%d62]; add.u32 %r1, %r1, 1; st.global.u32 [%d62], %r1;", ".param .u64 p0"
+    )
     for first in (0, 4):  # the second one is one number further on
         device.execute(ptx, 1, 31, np.int64(array.ctypes.data + first))
     assert device.get(array).tolist() == [1, *[2] * 30, 1]
@@ -580,7 +657,9 @@ def test_an_unknown_instruction_is_an_error():
 
 
 def test_text_is_taken_apart():
-    kernel = parse(module("@!%p1 bra $L_1; // gone\n$L_1: ld.global.v2.f32 {%f1, %f2}, [%d1+8];", ".param .f32 a"))
+    kernel = parse(
+        module("@!%p1 bra $L_1; // gone\n$L_1: ld.global.v2.f32 {%f1, %f2}, [%d1+8];", ".param .f32 a")
+    )
     jump, load, end = kernel.instructions
     assert (jump.guard, jump.negated, jump.operands) == ("%p1", True, ("$L_1",))
     assert load.operands == ("{%f1, %f2}", "[%d1+8]")

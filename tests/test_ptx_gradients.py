@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from cases import CASES
 from ptx_tools import needs_compiler, on_every_gpu
-from test_gradients import DOORS, TABLES, check, made, operands
+from test_gradients import DOORS, TABLES, check, operands
 
-from convlab import bgrad
 from convlab.gpu.device import simulated, using
 from tools.ptx.device import Executor
 

@@ -41,7 +41,11 @@ def test_case_table(rung):
 @pytest.mark.parametrize("rung", RUNGS)
 def test_the_same_bits_as_in_the_lane_simulator(rung):
     algorithm = RUNGS[rung]
-    served = [problem for problem in CASES.values() if not algorithm.supports(problem) and problem.dtype == "float32"]
+    served = [
+        problem
+        for problem in CASES.values()
+        if not algorithm.supports(problem) and problem.dtype == "float32"
+    ]
     for problem in served[:: max(1, len(served) // 3)]:
         x, w, bias = arrays(problem)
         with using(Executor(fused=False)):

@@ -100,6 +100,18 @@ def _high(kind: str):
     return lambda a, b: (np.multiply(a, b, dtype=wide) >> 8 * dtype.itemsize).astype(dtype)
 
 
+def _high_of_64(a, b):
+    """Return the upper 64 bits of the product of two numbers of 64, from halves of 32."""
+    u, v = np.asarray(a).astype(np.uint64), np.asarray(b).astype(np.uint64)
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    middle = (u >> half) * (v & low) + ((u & low) * (v & low) >> half)
+    other = (u & low) * (v >> half) + (middle & low)
+    high = (u >> half) * (v >> half) + (middle >> half) + (other >> half)
+    if np.asarray(a).dtype.kind == "i":  # a number below zero was taken for 2**64 more
+        high = high - np.where(np.less(a, 0), v, np.uint64(0)) - np.where(np.less(b, 0), u, np.uint64(0))
+    return high.view(np.asarray(a).dtype)
+
+
 def _insert(a, b, position, length):
     """bfi: `length` bits of a, put into b from bit `position` on."""
     bits = 8 * np.asarray(b).dtype.itemsize
@@ -167,7 +179,14 @@ def _table() -> dict[str, Elementwise]:
         add(f"mul.wide.{kind}", _wide(kind), (kind, kind), WIDER[kind])
         add(f"mul.hi.{kind}", _high(kind), (kind, kind), kind)
         wide = _wide(kind)
-        add(f"mad.wide.{kind}", lambda a, b, c, wide=wide: wide(a, b) + c, (kind, kind, WIDER[kind]), WIDER[kind])
+        add(
+            f"mad.wide.{kind}",
+            lambda a, b, c, wide=wide: wide(a, b) + c,
+            (kind, kind, WIDER[kind]),
+            WIDER[kind],
+        )
+    for kind in ("s64", "u64"):
+        add(f"mul.hi.{kind}", _high_of_64, (kind, kind), kind)
     for kind in ("s16", "s32", "s64"):
         add(f"neg.{kind}", np.negative, (kind,), kind)
         add(f"abs.{kind}", np.abs, (kind,), kind)

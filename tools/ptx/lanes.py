@@ -47,7 +47,13 @@ class Lanes:
         self._special = self._specials()
 
     def _specials(self) -> dict[str, np.ndarray]:
-        found = {"%laneid": self.thread % WARP, "%warpid": self.thread // WARP}
+        lane, one = (self.thread % WARP).astype(np.uint32), np.uint32(1)
+        found = {
+            "%laneid": lane,
+            "%warpid": self.thread // WARP,
+            "%lanemask_eq": one << lane,
+            "%lanemask_lt": (one << lane) - one,
+        }
         for name, index, sizes in (
             ("tid", self.thread, self.block),
             ("ctaid", self.block_number, self.grid),
@@ -60,7 +66,9 @@ class Lanes:
 
     def who(self, lane: int) -> str:
         """Return a lane's place in the launch, in words."""
-        at = [tuple(int(self._special[f"%{name}.{axis}"][lane]) for axis in "xyz") for name in ("tid", "ctaid")]
+        at = [
+            tuple(int(self._special[f"%{name}.{axis}"][lane]) for axis in "xyz") for name in ("tid", "ctaid")
+        ]
         return f"thread {at[0]}, block {at[1]}"
 
     def register(self, name: str) -> np.ndarray | None:

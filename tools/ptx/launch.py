@@ -22,7 +22,15 @@ def flat(argument: Any) -> list[np.generic]:
     if isinstance(argument, tuple):
         return [part for one in argument for part in flat(one)]
     if isinstance(argument, np.ndarray):
-        words = [0, 0, argument.size, argument.itemsize, argument.ctypes.data, *argument.shape, *argument.strides]
+        words = [
+            0,
+            0,
+            argument.size,
+            argument.itemsize,
+            argument.ctypes.data,
+            *argument.shape,
+            *argument.strides,
+        ]
         return [np.int64(word) for word in words]
     return [np.asarray(argument)[()]]
 

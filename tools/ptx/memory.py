@@ -67,7 +67,9 @@ class Space:
             self._fault(MISALIGNED, addresses, wrong, width, who)
         places = (offsets + rows * self.stride) // width
         state = self._shadow_of(places, width)
-        expected = np.uint64(int.from_bytes(bytes([WRITTEN if written else UNTOUCHED]) * min(width, 8), "little"))
+        expected = np.uint64(
+            int.from_bytes(bytes([WRITTEN if written else UNTOUCHED]) * min(width, 8), "little")
+        )
         if not written:
             state = state & expected
         bad = state != expected

@@ -129,7 +129,11 @@ def packed(kind: str):
             targets = [lanes.extended(part.strip(), part_kind) for part in parts]
 
             def take_apart(mask: Mask) -> None:
-                pieces = np.ascontiguousarray(np.broadcast_to(value, lanes.count)).view(DTYPES[part_kind]).reshape(shape)
+                pieces = (
+                    np.ascontiguousarray(np.broadcast_to(value, lanes.count))
+                    .view(DTYPES[part_kind])
+                    .reshape(shape)
+                )
                 for piece, to in zip(pieces.T, targets, strict=True):
                     np.copyto(to, piece, where=True if mask is None else mask, casting="unsafe")
 

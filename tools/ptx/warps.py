@@ -25,7 +25,9 @@ def whole_warps(mask: Mask, wave: Wave, instruction: Instruction) -> np.ndarray:
     lanes = chosen(mask, wave.lanes.count)
     first = wave.lanes.warp_start[lanes]
     if len(lanes) % WARP or (first.reshape(-1, WARP) != first[::WARP, None]).any():
-        raise Fault(DIVERGENT_WARP, f"{instruction}: not all 32 threads of a warp, {wave.lanes.who(lanes[0])}")
+        raise Fault(
+            DIVERGENT_WARP, f"{instruction}: not all 32 threads of a warp, {wave.lanes.who(lanes[0])}"
+        )
     return lanes.reshape(-1, WARP)
 
 
@@ -125,6 +127,25 @@ def active(instruction: Instruction, wave: Wave) -> Step:
     return step
 
 
+def alike(instruction: Instruction, wave: Wave) -> Step:
+    """match.any.sync: a bit for each lane that has the same number."""
+    target, source, members = instruction.operands
+    to, value, members = (
+        wave.lanes.write(target, "b32"),
+        wave.lanes.read(source, "b32"),
+        wave.lanes.read(members, "u32"),
+    )
+
+    def step(mask: Mask) -> None:
+        some = gathered(mask, wave, members)
+        first = wave.lanes.warp_start[some]
+        same = (first[:, None] == first) & (value[some][:, None] == value[some])  # (lanes, lanes)
+        bit = np.uint32(1) << (some - first).astype(np.uint32)
+        to[some] = np.bitwise_or.reduce(np.where(same, bit, np.uint32(0)), axis=1)
+
+    return step
+
+
 def warp_barrier(instruction: Instruction, wave: Wave) -> Step:
     """bar.warp.sync: all that the mask names are here; a kernel that has it is watched warp by warp."""
     members = wave.lanes.read(instruction.operands[0], "u32")
@@ -141,6 +162,7 @@ TABLE: dict[str, Callable] = {
     **{f"vote.sync.{kind}.pred": vote(kind) for kind in ("any", "all", "uni")},
     "vote.sync.ballot.b32": vote("ballot"),
     "activemask.b32": active,
+    "match.any.sync.b32": alike,
     "bar.warp.sync": warp_barrier,
     "membar.gl": nothing,
     "membar.cta": nothing,

@@ -178,11 +178,15 @@ class Wave:
         memory = self.spaces[space]
         if memory.races is None:
             return
-        clash = memory.races.look(places, width, self._me[lanes], self._now[lanes], self._start, self._blocks, stores)
+        clash = memory.races.look(
+            places, width, self._me[lanes], self._now[lanes], self._start, self._blocks, stores
+        )
         if clash is not None:
             i = int(np.flatnonzero(clash)[0]) // max(1, width // memory.races.width)
             does = "writes" if stores else "reads"
-            text = f"{self.lanes.who(lanes[i])} {does} byte {int(addresses[i]) - memory.base} of {space} memory"
+            text = (
+                f"{self.lanes.who(lanes[i])} {does} byte {int(addresses[i]) - memory.base} of {space} memory"
+            )
             raise Fault(RACE, f"{text}, and another thread uses it with nothing between them")
 
     def load(self, space: str, lanes, addresses, dtype, count: int) -> np.ndarray:
