@@ -614,7 +614,8 @@ def test_a_fault_says_who_and_where():
 
 def test_blocks_have_shared_memory_of_their_own_and_none_waits_for_another():
     body = MINE + SHARED + "mov.u32 %r1, %ctaid.x; st.shared.u32 [%d2], %r1; bar.sync 0;" + NEXT
-    body += "ld.shared.u32 %r3, [%d6]; mul.wide.u32 %d7, %r1, 128; add.s64 %d62, %d62, %d7; st.global.u32 [%d62], %r3;"
+    body += "ld.shared.u32 %r3, [%d6]; mul.wide.u32 %d7, %r1, 128; add.s64 %d62, %d62, %d7;"
+    body += "st.global.u32 [%d62], %r3;"
     (out,) = run(body, 32, np.zeros((5, 32), np.uint32), grid=5, declared=BOX)
     assert out.tolist() == [[block] * 32 for block in range(5)]
     with pytest.raises(Fault, match=RACE):  # all blocks write the same

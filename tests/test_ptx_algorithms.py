@@ -1,7 +1,7 @@
 """What the compiler makes of every shipped kernel, run with no GPU: right, and what the simulator computes.
 
-The PTX for sm_80 and for sm_90 is the same but for a line that says which, so one run is both; where it is not
-the same, both are run.
+The PTX for sm_80 and for sm_90 is the same but for a line that says which, so one run is both; where it is
+not the same, both are run.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ def test_case_table_on_tensor_cores(inputs, case):
 @needs_compiler
 @pytest.mark.parametrize(("algorithm", "case"), cases_of(FORMS, ALGORITHMS.get))
 def test_the_same_bits_as_in_the_lane_simulator(algorithm, case):
-    """The compiler keeps the order of all sums; it only rounds a multiply-add once. Not here: so all is the same."""
+    """The compiler keeps the order of all sums; it rounds a multiply-add once, but not here."""
     problem = CASES[case]
     x, w, bias = arrays(problem)
     with using(Executor(fused=False)):

@@ -1,4 +1,4 @@
-"""How the executor gets its PTX: compiled in one go for two kinds of GPU, it is what two compilations give."""
+"""How the executor gets its PTX: compiled at once for two kinds of GPU, it is what two compilations give."""
 
 import re
 

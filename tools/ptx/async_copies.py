@@ -1,7 +1,7 @@
 """Copies that take their time: cp.async. PTX ISA, "Data Movement and Conversion Instructions: cp.async".
 
-A copy arrives when its thread waits for its group, and no earlier: the latest moment that the ISA allows. Until
-then the bytes it goes to count as not written, so that whoever reads them too early is told.
+A copy arrives when its thread waits for its group, and no earlier: the latest moment that the ISA allows.
+Until then the bytes it goes to count as not written, so that whoever reads them too early is told.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AsyncCopies:
         self._open.append((lanes, addresses, values, self.closed[lanes]))
 
     def wait(self, lanes: np.ndarray, groups: int) -> None:
-        """Let arrive what these lanes began, but for their last so many closed groups and what is open."""
+        """Let arrive what these lanes began, but for what is open and the last groups they closed."""
         waits = np.zeros(self.wave.lanes.count, bool)
         waits[lanes] = True
         left = []

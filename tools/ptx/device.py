@@ -103,7 +103,7 @@ class Executor(Simulator):
                 argument[...] = there  # the kernel may have written to it
 
     def _here(self, argument: Any) -> Any:
-        """Return an argument; an array that NumPy made, as its transforms do, is copied to where kernels read."""
+        """Return an argument; an array that NumPy made, as its transforms do, is copied to this memory."""
         if not isinstance(argument, np.ndarray) or np.may_share_memory(argument, self.memory.bytes):
             return argument
         return self.put(argument)

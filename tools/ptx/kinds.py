@@ -17,7 +17,7 @@ _EXACT = {"0f": np.uint32, "0F": np.uint32, "0d": np.uint64, "0D": np.uint64}
 
 
 def number(text: str, kind: str) -> np.generic:
-    """Return a number of the text as one of this type: ``-1``, ``0x1F``, ``0f3F800000`` (the bits of a float).
+    """Return a number of the text as one of this type: ``-1``, ``0x1F``, ``0f3F800000`` (a float's bits).
 
     Raises
     ------

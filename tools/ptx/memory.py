@@ -1,4 +1,4 @@
-"""A space of memory, and its shadow: for every byte whether it is part of an array, and whether it was written.
+"""A space of memory, and its shadow: for every byte whether an array has it, and whether it was written.
 
 Global memory is one row of bytes; of shared memory every block has a row, of local memory every thread. All
 accesses of a wave's lanes are made at once.
@@ -51,7 +51,7 @@ class Space:
         self.shadow.reshape(-1, self.stride)[:, first : first + size] = state
 
     def places(self, addresses, rows, width: int, who: Callable[[int], str], written: bool) -> np.ndarray:
-        """Return where accesses of `width` bytes lie in `bytes`, counted in such widths; one is made by each lane.
+        """Return where accesses of `width` bytes lie in `bytes`, counted in such widths: one for each lane.
 
         Raises
         ------

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tools.ptx import async_copies, conversions, elementwise, tensor, transfers, warps
+from tools.ptx import async_copies, atomics, conversions, elementwise, tensor, transfers, warps
 from tools.ptx.text import Instruction, Kernel, PtxError
 
 CONTROL = {"bra", "bra.uni", "ret", "exit", "bar.sync"}  # what ends a block: `wave` does these
 
 _ELEMENTWISE = elementwise.TABLE | conversions.TABLE
-_OTHERS: dict[str, Callable] = transfers.TABLE | async_copies.TABLE | warps.TABLE | tensor.TABLE
+_OTHERS: dict[str, Callable] = (
+    transfers.TABLE | atomics.TABLE | async_copies.TABLE | warps.TABLE | tensor.TABLE
+)
 KNOWN = frozenset(_ELEMENTWISE) | frozenset(_OTHERS) | CONTROL
 
 

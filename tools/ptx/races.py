@@ -1,14 +1,15 @@
 """Two threads at one place with nothing between them: a race.
 
-Each grain of memory (as many bytes as the kernel's smallest access to it has) knows who wrote it last, who read
-it last, and when. Time is counted by barriers, for each block by itself::
+Each grain of memory (as many bytes as the kernel's smallest access to it has) knows who wrote it last, who
+read it last, and when. Time is counted by barriers, for each block by itself::
 
     now = start of the launch + intervals since * blocks + block
 
-so a time tells its block, too. What another thread of my block did in an earlier interval came before me; what
-it did in the same one did not, and what another block did in this launch never did. Of several who read a
-grain in one interval no names are kept. That is the rule of FastTrack (Flanagan & Freund, PLDI 2009) for
-clocks that only barriers move. In a kernel whose warps wait for themselves, a warp counts as one thread.
+so a time tells its block, too. What another thread of my block did in an earlier interval came before me;
+what it did in the same one did not, and what another block did in this launch never did. Of several who read
+a grain in one interval no names are kept. That is the rule of FastTrack (Flanagan & Freund, PLDI 2009) for
+clocks that only barriers move. In a kernel whose warps wait for themselves, a warp counts as one thread; and
+atomics are in order with everything.
 """
 
 from __future__ import annotations

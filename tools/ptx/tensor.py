@@ -31,7 +31,7 @@ C_PLACES = [(G, 2 * T), (G, 2 * T + 1), (G + 8, 2 * T), (G + 8, 2 * T + 1)]
 
 
 def ldmatrix(count: int):
-    """Return what binds ``ldmatrix``: lane 8*i + j points at row j of matrix i, eight rows of 16 bytes each."""
+    """Return what binds ``ldmatrix``: lane 8*i + j points at row j of matrix i, which has 16 bytes."""
 
     def bind(instruction: Instruction, wave: Wave) -> Step:
         target, source = instruction.operands

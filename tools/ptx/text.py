@@ -30,7 +30,7 @@ class PtxError(ConvError):
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: `opcode` with all that follows its name, as "setp.lt.u32", and its operands as written.
+    """One instruction: `opcode` with all that follows its name, "setp.lt.u32", and its operands as written.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Array:
-    """An array that the module or the kernel declares: where it lies, its bytes, its first numbers if given."""
+    """An array that the module declares: where it lies, its bytes, and what is in it if given."""
 
     space: str
     name: str
@@ -64,7 +64,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel as text: parameters in order as (name, kind); labels name the instruction they stand before."""
+    """A kernel as text: parameters in order as (name, kind); labels by the instruction they stand before."""
 
     name: str
     target: str

@@ -1,4 +1,4 @@
-"""Between registers and memory: ld, st, mov of parts, cvta, atom and red. PTX ISA, "Data Movement".
+"""Between registers and memory: ld, st, mov of parts, and cvta. PTX ISA, "Data Movement".
 
 An address without a space is a generic one: those of shared and local memory lie in windows of their own, far
 below those of global memory, as on a device.
@@ -168,45 +168,6 @@ def to_window(space: str, back: bool):
     return bind
 
 
-ATOMICS: dict[str, Callable] = {
-    "add": lambda old, value: old + value,
-    "min": min,
-    "max": max,
-    "and": lambda old, value: old & value,
-    "or": lambda old, value: old | value,
-    "xor": lambda old, value: old ^ value,
-    "exch": lambda old, value: value,
-    "cas": lambda old, expected, value: value if old == expected else old,
-}
-
-
-def atomic(space: str, name: str, kind: str, returns: bool):
-    """Return what binds an `atom`, or a `red`, which returns nothing: one lane after the other."""
-
-    def bind(instruction: Instruction, wave: Wave) -> Step:
-        operands = list(instruction.operands)
-        to = wave.lanes.write(operands.pop(0), kind) if returns else None
-        address, dtype, function = address_of(operands[0], wave), DTYPES[kind], ATOMICS[name]
-        sources = [wave.lanes.read(text, kind) for text in operands[1:]]
-
-        def step(mask: Mask) -> None:
-            lanes = chosen(mask, wave.lanes.count)
-            for name, some, addresses in wave.split(space, lanes, address()):
-                memory = wave.spaces[name]
-                places = wave.places(name, some, addresses, dtype.itemsize, written=True)
-                numbers = memory.bytes.view(dtype)
-                for lane, place in zip(some, places, strict=True):
-                    old = numbers[place]
-                    given = [one[lane] if isinstance(one, np.ndarray) else one for one in sources]
-                    numbers[place] = function(old, *given)
-                    if to is not None:
-                        to[lane] = old
-
-        return step
-
-    return bind
-
-
 def _table() -> dict[str, Callable]:
     table: dict[str, Callable] = {}
     for kind in KINDS:
@@ -226,19 +187,6 @@ def _table() -> dict[str, Callable]:
     for space in SPACES:
         table[f"cvta.{space}.u64"] = to_window(space, back=False)
         table[f"cvta.to.{space}.u64"] = to_window(space, back=True)
-    kinds = {
-        "add": ("u32", "s32", "u64", "f32", "f64"),
-        **{name: ("u32", "s32", "u64", "s64") for name in ("min", "max")},
-        **{name: ("b32", "b64") for name in ("and", "or", "xor", "exch", "cas")},
-    }
-    for name, served in kinds.items():
-        for kind in served:
-            for space in ("global", "shared", ""):
-                where = f".{space}" * bool(space)
-                for order in ("", ".relaxed", ".relaxed.gpu", ".gpu", ".sys"):
-                    table[f"atom{order}{where}.{name}.{kind}"] = atomic(space, name, kind, returns=True)
-                    table[f"atom{where}{order}.{name}.{kind}"] = atomic(space, name, kind, returns=True)
-                    table[f"red{where}.{name}.{kind}"] = atomic(space, name, kind, returns=False)
     return table
 
 

@@ -1,7 +1,7 @@
 """What the threads of a warp do together: shuffles, votes, and waiting for one another.
 
-PTX ISA, "shfl.sync", "vote.sync", "activemask", "bar.warp.sync". The lanes that a mask names must all be here:
-where the kernel sent some of them elsewhere, that is a fault.
+PTX ISA, "shfl.sync", "vote.sync", "match.sync", "activemask", "bar.warp.sync". The lanes that a mask names
+must all be here: where the kernel sent some of them elsewhere, that is a fault.
 """
 
 from __future__ import annotations
