@@ -4,12 +4,25 @@ import re
 
 import numpy as np
 import pytest
+from cases import CASES
 
+from convlab import ConvProblem
 from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import using
 from tools.ptx.compiled import ARCHS, ptx_for_all
 from tools.ptx.device import Executor
 from tools.ptx.kinds import DTYPES
+
+# Larger than what the lane simulator can do in a moment: whole tiles, many rounds of every loop.
+LAYERS = {
+    "layer": ConvProblem(2, 14, 12, 16, 40, 3, 3, padding=1),
+    "layer of odd sizes": ConvProblem(1, 11, 13, 19, 21, 3, 5, padding=(1, 2)),
+    "layer in double precision": ConvProblem(1, 11, 13, 20, 36, 3, 3, padding=1, dtype="float64"),
+    "picture": ConvProblem(2, 45, 70, 1, 1, 7, 7, padding=3),
+    "picture in double precision": ConvProblem(1, 37, 66, 1, 1, 5, 5, padding=2, dtype="float64"),
+    "deep pointwise": ConvProblem(1, 9, 7, 64, 48, 1, 1),
+    "grouped layer": ConvProblem(1, 10, 9, 24, 36, 3, 3, padding=1, groups=3),
+}
 
 TROUBLE = assembly_fault()
 needs_compiler = pytest.mark.skipif(TROUBLE is not None, reason=f"no PTX: {TROUBLE}")
@@ -96,6 +109,14 @@ class Edited(Executor):
         changed = self.edit(ptx)
         self.edits += changed != ptx
         return changed
+
+
+def small(algorithm, most: int = 4) -> list[str]:
+    """Return cases that an algorithm serves, from the smallest to the middle: for the slow lane simulator."""
+    served = [case for case, one in CASES.items() if not algorithm.supports(one) and one.dtype == "float32"]
+    served.sort(key=lambda case: CASES[case].macs)
+    half = max(1, len(served) // 2)
+    return [served[i] for i in sorted({round(i * (half - 1) / max(1, most - 1)) for i in range(most)})]
 
 
 def body(ptx: str) -> str:

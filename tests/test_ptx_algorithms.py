@@ -7,34 +7,28 @@ not the same, both are run.
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from ptx_tools import needs_compiler, on_every_gpu
+from ptx_tools import LAYERS, needs_compiler, on_every_gpu, small
 
 from convlab import ALGORITHMS, plan
 from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
 from convlab.gpu.device import simulated, using
-from tools.ptx.device import Executor
+from tools.ptx.coverage import coverage
+from tools.ptx.device import Executor, programs
 
 pytestmark = pytest.mark.workshop
 
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
-BOTH_WAYS = 6  # cases of each that the lane simulator runs, too: it takes longer
-
-
-def some(algorithm):
-    """Return a few of the cases that an algorithm serves, evenly spread."""
-    served = [case for case, problem in CASES.items() if not algorithm.supports(problem)]
-    return [served[i] for i in np.linspace(0, len(served) - 1, min(BOTH_WAYS, len(served)), dtype=int)]
 
 
 def cases_of(names, algorithm):
-    return [(name, case) for name in names for case in some(algorithm(name))]
+    return [(name, case) for name in names for case in small(algorithm(name))]
 
 
 @needs_compiler
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *LAYERS])
 @pytest.mark.parametrize("algorithm", FORMS)
 def test_case_table(algorithm, case):
-    problem = CASES[case]
+    problem = (CASES | LAYERS)[case]
     if ALGORITHMS[algorithm].supports(problem):
         pytest.skip("not served")
     x, w, bias = arrays(problem)
@@ -43,10 +37,10 @@ def test_case_table(algorithm, case):
 
 
 @needs_compiler
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *LAYERS])
 @pytest.mark.parametrize("inputs", KINDS)
 def test_case_table_on_tensor_cores(inputs, case):
-    problem, algorithm = CASES[case], tensor_core(inputs)
+    problem, algorithm = (CASES | LAYERS)[case], tensor_core(inputs)
     if algorithm.supports(problem):
         pytest.skip("not served")
     x, w, bias = arrays(problem)
@@ -76,3 +70,16 @@ def test_the_same_bits_on_tensor_cores(inputs, case):
         y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
     with simulated(traced=False):
         np.testing.assert_array_equal(y, plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x))
+
+
+@needs_compiler
+def test_most_of_what_was_compiled_has_been_run():
+    """Of the tests above; by itself this one would have nothing to look at."""
+    found = coverage(programs())
+    if found.kernels < 60:
+        pytest.skip("the tests before this one have not been run")
+    print(*found.lines(), sep="\n")
+    assert found.reached.total() > 0.9 * found.written.total()
+    assert {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "bar.sync", "ld.shared.v4.f32"} <= set(
+        found.run
+    )

@@ -27,7 +27,7 @@ from tools.ptx import wave
 from tools.ptx.memory import Fault
 from tools.ptx.text import PtxError
 
-pytestmark = [pytest.mark.workshop, needs_compiler]
+pytestmark = pytest.mark.workshop
 
 WRONG = "wrong numbers"
 UNREADABLE = "cannot be read"
@@ -217,6 +217,7 @@ FAULTS = {
 }
 
 
+@needs_compiler
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(monkeypatch, name):
     monkeypatch.setattr(wave, "MOST_BLOCKS", 2000)

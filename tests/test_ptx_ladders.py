@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from ptx_tools import needs_compiler, on_every_gpu
+from ptx_tools import LAYERS, needs_compiler, on_every_gpu, small
 
 from convlab import plan
 from convlab.benchmark.gpu.ladders import ladders
@@ -21,7 +21,7 @@ TOO_LARGE = "implicit GEMM 7: deeper pieces"  # for float64: its tiles do not fi
 @pytest.mark.parametrize("rung", RUNGS)
 def test_case_table(rung):
     algorithm = RUNGS[rung]
-    served = {case: problem for case, problem in CASES.items() if not algorithm.supports(problem)}
+    served = {case: problem for case, problem in (CASES | LAYERS).items() if not algorithm.supports(problem)}
     assert served
     for case, problem in served.items():
         x, w, bias = arrays(problem)
@@ -41,12 +41,7 @@ def test_case_table(rung):
 @pytest.mark.parametrize("rung", RUNGS)
 def test_the_same_bits_as_in_the_lane_simulator(rung):
     algorithm = RUNGS[rung]
-    served = [
-        problem
-        for problem in CASES.values()
-        if not algorithm.supports(problem) and problem.dtype == "float32"
-    ]
-    for problem in served[:: max(1, len(served) // 3)]:
+    for problem in map(CASES.get, small(algorithm)):
         x, w, bias = arrays(problem)
         with using(Executor(fused=False)):
             y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)

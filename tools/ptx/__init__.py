@@ -2,7 +2,8 @@
 
     with using(Executor()) as device:            # the device of `convlab.gpu.device`, once more
         y = conv2d(x, w, backend="gpu")
-    device.coverage.report()
+    for line in coverage(device.programs).lines():
+        print(line)
 
 The lane simulator runs a kernel's *source*; this runs the PTX that Numba's compiler wrote for it, as the ISA
 says: widths, signs and roundings are the hardware's, and what the compiler merged, moved or dropped is so

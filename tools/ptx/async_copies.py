@@ -58,7 +58,7 @@ class AsyncCopies:
 
 
 def copy(width: int):
-    """Return what binds ``cp.async``: with a fourth operand only so many bytes are read, the rest is zeros."""
+    """Return what binds ``cp.async``: with a fourth operand so many bytes are read, then come zeros."""
 
     def bind(instruction: Instruction, wave: Wave) -> Step:
         target, source, size, *wanted = instruction.operands

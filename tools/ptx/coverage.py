@@ -1,6 +1,6 @@
 """What of the compiled kernels has been run: instructions by their opcode, and those that nobody came by.
 
-python -m tools.ptx.coverage      runs all GPU forms over the table of cases, and says what that covers
+coverage(device.programs) is of what a device has run, coverage(programs()) of all devices of this process.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Coverage:
         yield f"{'instruction':52} {'stands':>8} {'reached':>8} {'threads ran it':>16}"
         for opcode, count in self.run.most_common():
             yield f"{opcode:52} {self.written[opcode]:8} {self.reached[opcode]:8} {count:16,}"
-        whole = self.written.total()
+        whole, opcodes = self.written.total(), len(self.written)
         share = self.reached.total() / max(1, whole)
-        yield f"{self.kernels} kernels, {len(self.written)} different instructions, {whole} in all, {share:.1%} reached"
+        yield f"{self.kernels} kernels: {opcodes} opcodes, {whole} instructions, {share:.1%} reached"
 
 
 def coverage(programs: Iterable[Program]) -> Coverage:

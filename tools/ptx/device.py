@@ -28,6 +28,11 @@ def program_of(ptx: str, fused: bool = True) -> Program:
     return _programs[ptx, fused]
 
 
+def programs() -> list[Program]:
+    """Return all kernels that any executor of this process has run, as the ISA has it."""
+    return [program for program in _programs.values() if program.fused]
+
+
 class Executor(Simulator):
     """A device that runs PTX: put, empty, launch, get.
 

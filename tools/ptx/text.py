@@ -79,9 +79,16 @@ class Kernel:
         """The opcodes that occur."""
         return frozenset(one.opcode for one in self.instructions)
 
+    @cached_property
+    def _kinds(self) -> dict[str, str | None]:
+        return {}
+
     def register_kind(self, name: str) -> str | None:
         """Return the declared type of a register, or None if there is none of that name."""
-        return self.registers.get(name) or self.registers.get(name.rstrip("0123456789") + "<>")
+        if name not in self._kinds:
+            several = name.rstrip("0123456789") + "<>"
+            self._kinds[name] = self.registers.get(name) or self.registers.get(several)
+        return self._kinds[name]
 
 
 def parse(ptx: str) -> Kernel:
