@@ -79,7 +79,7 @@ def test_most_of_what_was_compiled_has_been_run():
     if found.kernels < 60:
         pytest.skip("the tests before this one have not been run")
     print(*found.lines(), sep="\n")
-    assert found.reached.total() > 0.9 * found.written.total()
+    assert found.reached.total() > 0.85 * found.written.total()
     assert {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "bar.sync", "ld.shared.v4.f32"} <= set(
         found.run
     )

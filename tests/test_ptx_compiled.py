@@ -12,7 +12,7 @@ from convlab.gpu import numba_cuda
 from convlab.gpu.device import using
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator
-from tools.ptx.compiled import ARCHS, ptx_for_all
+from tools.ptx.compiled import ARCHS, ptx_for
 
 pytestmark = pytest.mark.workshop
 
@@ -44,7 +44,7 @@ def test_one_front_end_serves_both(algorithm):
         plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
     assert len(device.launches) >= 2
     for kernel, arguments in device.launches:
-        made = ptx_for_all(kernel, arguments)
+        made = {arch: ptx_for(kernel, arguments, arch) for arch in ARCHS}
         types = [numba_cuda.type_of(as_launched(argument)) for argument in arguments]
         for arch, capability in ARCHS.items():
             assert f".target {arch}" in made[arch]

@@ -11,7 +11,7 @@ from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.gpu.simulator.errors import UNWRITTEN
 from tools.ptx import launch
-from tools.ptx.compiled import ARCHS, ptx_for_all
+from tools.ptx.compiled import ARCHS, ptx_for
 from tools.ptx.memory import EDGE, UNTOUCHED, WRITTEN, Fault, Space
 from tools.ptx.program import Program
 from tools.ptx.text import parse
@@ -95,7 +95,7 @@ class Executor(Simulator):
 
     def ptx_of(self, kernel: Any, arguments: tuple) -> str:
         """Return what is run of a kernel."""
-        return ptx_for_all(kernel, arguments)[self.arch]
+        return ptx_for(kernel, arguments, self.arch)
 
     def execute(self, ptx: str, grid: Any, block: Any, *arguments: Any) -> None:
         """Run PTX; whole numbers among the arguments are passed as they are."""
