@@ -16,7 +16,6 @@ from tools.ptx.kinds import DTYPES
 # Larger than what the lane simulator can do in a moment: whole tiles, many rounds of every loop.
 LAYERS = {
     "layer": ConvProblem(2, 14, 12, 16, 40, 3, 3, padding=1),
-    "layer in double precision": ConvProblem(1, 11, 13, 20, 36, 3, 3, padding=1, dtype="float64"),
     "picture": ConvProblem(2, 45, 70, 1, 1, 7, 7, padding=3),
     "picture in double precision": ConvProblem(1, 37, 66, 1, 1, 5, 5, padding=2, dtype="float64"),
 }
