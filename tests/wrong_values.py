@@ -174,6 +174,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
     "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
+    "cpu.epilogue.output": _HOT,
     "cpu.gemm.gemm": _HOT,
     "notebook.show": "what no source is found of, `inspect` says",
     "notebook.table": "anything that can be iterated over is a table",
@@ -265,6 +266,8 @@ def rows() -> dict[str, Call]:
     row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.bound", made.bound, x=x, out=y.copy())
+    row("plans.plan.Plan.with_epilogue", made.with_epilogue, epilogue="relu", right={"epilogue": {"None"}})
     row("plans.plan.Plan.with_weights", made.with_weights, w=w)
     row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
