@@ -65,9 +65,10 @@ def _forget(caches):
         cached.cache_clear()
 
 
-def tile_on(name, dtype="float32"):
+def tile_on(name, dtype="float32", vectors=None):
     with tile_model_of(name):
-        return tile_size.tile_for(dtype)
+        columns = None if vectors is None else vectors * tile_size.tile_for(dtype).lanes
+        return tile_size.tile_for(dtype, columns=columns)
 
 
 def made(name, kernel, arguments) -> list[Loop]:
@@ -160,14 +161,14 @@ def products(tile):
     offsets = np.ones((2, 2, 2), np.int32)
     part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
     return {
-        "gemm": (gemm._block, *part, tile, a, 1, 1, a, out, 0, *three, None),
+        "gemm": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, None),
         "gemm, next weights fetched": (
             gemm._block,
             *part,
             tile,
             a,
             1,
-            1,
+            None,
             a,
             Output(a, 1),
             0,
@@ -203,7 +204,23 @@ CASES += [("znver4", "indirect"), ("apple-m1", "indirect")]
 @pytest.mark.parametrize(("name", "product"), CASES)
 def test_products_keep_their_sums_in_registers(name, product):
     """As many multiply-adds for each load as the tile promises, in one straight loop."""
-    tile = tile_on(name, "float64" if product == "gemm" else "float32")  # of float32 it is the next one too
+    # Of float32 a product of rows is the next one too.
+    check_product(name, product, tile_on(name, "float64" if product == "gemm" else "float32"))
+
+
+WIDE = [(name, "gemm") for name in ("icelake-server", "znver4", "neoverse-n1")]
+WIDE += [("icelake-server", product) for product in ("gathered_gemm", "indirect", "precomputed_gemm")]
+
+
+@sampled(0)
+@pytest.mark.parametrize(("name", "product"), WIDE)
+def test_so_do_those_on_a_tile_of_three_vectors(name, product):
+    tile = tile_on(name, vectors=3)
+    assert tile.vectors == 3
+    check_product(name, product, tile)
+
+
+def check_product(name, product, tile):
     kernel, *arguments = products(tile)[product]
     loop, bounds = hot_loop(name, kernel, arguments), TileBounds(tile.rows, tile.vectors)
     check_vectors(loop, tile)

@@ -249,6 +249,9 @@ def test_a_pool_of_any_window(window, stride):
         for ops, out in zip(OPS.values(), outs, strict=True):
             ops.max_pool(x, window, stride, padding, out)
         np.testing.assert_array_equal(*outs)
+        shared = np.full_like(outs[0], np.nan)
+        OPS["cpu"].max_pool(x, window, stride, padding, shared, threads=2)
+        np.testing.assert_array_equal(shared, outs[0])
         wide = np.pad(x, ((0, 0), *[(padding, padding)] * 2, (0, 0)), constant_values=-np.inf)
         assert (outs[0][:, 0, 0] == wide[:, :window, :window].max(axis=(1, 2))).all()
         assert outs[0].max() <= x.max()
@@ -412,14 +415,16 @@ def test_profile():
 
 
 def test_picture_of_a_profile():
-    model, *_ = small("squeezenet1_0")
+    model, *_ = small("resnet18")
     profile = model.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)
     bars = bars_of(profile)
     assert sum(bar.seconds for bar in bars) == pytest.approx(profile.seconds)
     picture = network_profile(profile)
     assert Image.open(io.BytesIO(picture.png)).width > 1000
+    names = {node.name for node in model.layers}
+    assert {one.name for one in profile.layers} == names  # also of those that a sum became part of
     for one in profile.layers:
-        assert f"{one.node.name} by {one.algorithm}" in picture.alt
+        assert f"{one.name} by {one.algorithm}" in picture.alt
     assert bytes_text(profile.memory["packed weights"]) in picture.alt
     assert time_text(profile.seconds) in finding(profile)
 

@@ -8,7 +8,7 @@ from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ConvError, ConvProblem, conv2d, plan
+from convlab import ConvError, ConvProblem, conv2d, networks, plan
 from convlab.algorithms.precomputed_gemm.offsets import tables
 from convlab.cost.common import PANELS
 from convlab.cpu import tile_size
@@ -31,6 +31,7 @@ from convlab.cpu.register_tile import (
 )
 from convlab.cpu.sliding_window import Window, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import partition
+from convlab.cpu.tile_model import TileBounds
 from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
@@ -87,6 +88,7 @@ def tiles():
     for dtype in ("float32", "float64"):
         yield tile_for(dtype)
         yield tile_for(dtype).narrow
+        yield tile_for(dtype, columns=3 * tile_for(dtype).lanes)
         yield VectorTile(3, 2, 4, dtype)
 
 
@@ -267,6 +269,23 @@ def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, re
         assert chosen.cols == 2 * vector // 8
 
 
+@pytest.mark.parametrize(
+    ("machine", "vector", "wide"), [("x86_64", 64, True), ("x86_64", 32, False), ("arm64", 16, True)]
+)
+def test_three_vectors_go_through_one_tile_where_there_are_registers(machine, vector, wide, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(tile_size, "vector_bytes", lambda: vector)
+    monkeypatch.setattr(tile_size, "heights", heights.__wrapped__)
+    for vectors in range(1, 60):
+        chosen = tile_for.__wrapped__("float32", columns=vectors * vector // 4)
+        left_over = {width: vectors % width for width in (2, 3)}
+        narrow = {width: rest == 1 for width, rest in left_over.items()}  # what is left waits for its sums
+        whole = {width: rest in (0, 1) for width, rest in left_over.items()}
+        assert chosen.vectors == (3 if wide and whole[3] and narrow[3] <= narrow[2] and vectors > 1 else 2)
+        assert TileBounds(chosen.rows, chosen.vectors, 32 if wide else 16).spilled == 0
+        assert chosen.rows == tile_for.__wrapped__().rows  # tables are made for that height
+
+
 def test_a_mask_has_room_for_eight_rows():
     problem = ConvProblem(1, 9, 7, 4, 6, 3, 3)
     assert tables(problem, rows=8)["masks"].max() >= 1 << 7
@@ -282,7 +301,7 @@ def requests(loop):
 @njit(cache=False)
 def _plain(tile, a, panels, y):
     out = Output(y, tile.cols, None, None, None, 0)
-    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, out, 0, tile.rows, tile.cols, 8)
+    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, None, panels, out, 0, tile.rows, tile.cols, 8)
 
 
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
@@ -290,7 +309,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, a, 8, 1, panels, Output(y, tile.cols), 0, height, tile.cols, 8
+        given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
         assert requests(loop) == lines * steps > 0
@@ -345,6 +364,36 @@ def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step,
         assert left % col_step == 0
         seen[top:bottom, left:right] += 1
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("threads", "least"), [(1, 1.0), (2, 0.97), (3, 0.88), (4, 0.96), (8, 0.89), (16, 0.78)]
+)
+def test_shares_of_real_layers_are_even(threads, least):
+    """The whole work, over what all threads could do while the busiest one does its own.
+
+    It is least for 169 pixels and 64 filters: 25 tiles by 2 panels for 16 threads.
+    """
+    for name in ("resnet18", "squeezenet1_0", "mobilenet_v1"):
+        for problem in networks.load(name).distinct():
+            M, N, _ = problem.gemm
+            if problem.groups > 1:
+                continue
+            down = -(-M // 7)
+            shares = [
+                -(-(end - top) // 7) * (right - left)
+                for top, end, left, right in partition(threads, M, 7, N, 32)
+            ]
+            assert sum(shares) == down * N
+            assert sum(shares) >= least * threads * max(shares), problem
+
+
+def test_both_sides_are_cut_where_one_has_not_enough_tiles():
+    """7 x 16 tiles for 12 threads: 16 panels alone would leave two to each of some, 14 tiles."""
+    parts = partition(12, 49, 7, 512, 32)
+    assert len({(top, end) for top, end, *_ in parts}) > 1
+    assert len({(left, right) for *_, left, right in parts}) > 1
+    assert max((end - top) // 7 * ((right - left) // 32) for top, end, left, right in parts) == 12
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None, 5000])

@@ -174,6 +174,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
     "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
+    "cpu.epilogue.output": _HOT,
     "cpu.gemm.gemm": _HOT,
     "notebook.show": "what no source is found of, `inspect` says",
     "notebook.table": "anything that can be iterated over is a table",
@@ -215,7 +216,6 @@ def rows() -> dict[str, Call]:
     from convlab.inspect import access_patterns, addressing
     from convlab.inspect.tiling import Tiling
     from convlab.interview import begin, drill
-    from convlab.networks import load_model
     from convlab.networks.graph import Node
     from convlab.support.files import data_path
     from convlab.support.tables import TextTable
@@ -266,6 +266,8 @@ def rows() -> dict[str, Call]:
     row("api.plan", problem=problem, w=w, bias=bias, algorithm="im2row", backend="numpy", threads=1)
     made = plan(problem, w, backend="numpy")
     row("plans.plan.Plan.__call__", made.__call__, x=x, out=Made(y.copy))
+    row("plans.plan.Plan.bound", made.bound, x=x, out=y.copy())
+    row("plans.plan.Plan.with_epilogue", made.with_epilogue, epilogue="relu", right={"epilogue": {"None"}})
     row("plans.plan.Plan.with_weights", made.with_weights, w=w)
     row("plans.plan.Plan.takes_turns_with", made.takes_turns_with, other=plan(problem, w, backend="numpy"))
     row("plans.plan.Plan.resize", made.resize, N=1, H=5, W=6)
@@ -444,7 +446,8 @@ def rows() -> dict[str, Call]:
         "cpu.tile_size.tile_for",
         dtype="float32",
         rows=4,  # every run asks: Python says what has no hash
-        right={"dtype": UNHASHABLE, "rows": UNHASHABLE},
+        columns=48,
+        right={"dtype": UNHASHABLE, "rows": UNHASHABLE, "columns": UNHASHABLE},
     )
     same("support.units.bytes_text", "support.units.count_text", count=5, right={"count": NUMBER})
     row("support.units.ratio_text", value=5.0, right={"value": NUMBER})
@@ -980,8 +983,6 @@ def rows() -> dict[str, Call]:
     row("benchmark.roofline_points.point", problem=problem, algorithm="im2row", seconds=1.0, backend="cpu",
         layer="a", threads=1,
         right={"algorithm": TEXT, "layer": TEXT, "seconds": {"1.5", "10**30"}})  # fmt: skip
-    row("networks.fuse.fusable", nodes=load_model("resnet18").nodes[:3],
-        right={"nodes": ANY_LIST})  # fmt: skip
     row("benchmark.roofline_points.points", rows=[row_of], right=rows_right)
     row(
         "auto.predict.predict",

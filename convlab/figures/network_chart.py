@@ -48,7 +48,7 @@ def finding(profile: Profile) -> str:
     threads = "one thread" if profile.threads == 1 else f"{profile.threads} threads"
     return (
         f"{profile.title} takes {time_text(profile.seconds)} on {threads}, "
-        f"{slowest.seconds / profile.seconds:.0%} of it in {slowest.layer.node.name}"
+        f"{slowest.seconds / profile.seconds:.0%} of it in {slowest.layer.name}"
     )
 
 
@@ -69,9 +69,7 @@ def network_profile(profile: Profile) -> Picture:
         fig, (left, right) = plt.subplots(1, 2, figsize=(9, height), sharey=True, width_ratios=(3, 2))
         _draw_times(left, bars)
         _draw_memory(right, [bar.layer for bar in bars], profile.memory["packed weights"])
-        left.set_yticks(
-            range(len(bars)), [bar.layer.node.name for bar in bars], color=LIGHT["ink"], fontsize=9
-        )
+        left.set_yticks(range(len(bars)), [bar.layer.name for bar in bars], color=LIGHT["ink"], fontsize=9)
         left.set_ylim(len(bars) - 0.3, -0.7)
         for ax in (left, right):
             ax.tick_params(axis="y", length=0)
@@ -99,7 +97,7 @@ def _draw_times(ax, bars: list[Bar]) -> None:
             fontsize=8.5,
         )  # fmt: skip
     ax.set_xlim(0, 1.42e3 * max(bar.seconds for bar in bars))
-    ax.set_xlabel("time in ms, bias and ReLU included")
+    ax.set_xlabel("time in ms; bias, ReLU and fused sums included")
     _chips(ax, {"pooling, sums, copies after the layer": LIGHT["muted"]})
 
 
@@ -136,7 +134,7 @@ def _chips(ax, names: dict[str, str]) -> None:
 def _alt(profile: Profile, title: str) -> str:
     """Return the picture in words."""
     layers = "; ".join(
-        f"{bar.layer.node.name} by {bar.layer.algorithm} {time_text(bar.seconds)}, "
+        f"{bar.layer.name} by {bar.layer.algorithm} {time_text(bar.seconds)}, "
         f"{bytes_text(bar.layer.live)} alive and {bytes_text(bar.layer.workspace)} of workspace"
         for bar in bars_of(profile)
     )

@@ -18,7 +18,7 @@ class NodeProfile:
     algorithm : str or None
         Of a convolution.
     seconds : float
-        Bias and ReLU included.
+        Bias, ReLU, and a sum that became part of it included.
     live : int
         Bytes of the arrays between layers that are alive while it runs: its input, its output, and what a
         later node still waits for.
@@ -31,6 +31,11 @@ class NodeProfile:
     seconds: float
     live: int
     workspace: int
+
+    @property
+    def name(self) -> str:
+        """Its own; of a convolution that a sum became part of, that of the convolution."""
+        return self.node.layer or self.node.name
 
     @property
     def bytes(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm, Cost
-from convlab.errors import ConvError, ShapeError, WorkspaceError
+from convlab.errors import ArrayError, ConvError, ShapeError, WorkspaceError
 from convlab.machine.memory import Memory
 from convlab.plans.epilogue import EPILOGUES, apply, check_epilogue, check_residual
 from convlab.plans.feasible import check_feasible
@@ -190,6 +190,8 @@ class Plan:
         ConvError
             If an array does not fit the plan.
         """
+        if out is None:
+            raise ArrayError("out=None; expected an array (N, P, Q, K) that every run writes into")
         ready = self._ready
         self._check(x, out, residual, ready)
         finishes = self._form.epilogue and x.flags.c_contiguous
