@@ -19,7 +19,11 @@ def run(problem, given, packed, workspace, dw, threads):
 
 @njit(fastmath=_IN_ORDER)
 def _channels(first, end, left, right, x, dy, sums, stride, corner, dilation):
-    """Sum the filters of the channels first..end; `sums` is (R, S, K)."""
+    """Sum the filters of the channels first..end; `sums` is (R, S, K).
+
+    The innermost loops count from 0, in slices. An index that might be negative might mean the end of an
+    axis; LLVM would ask that for every number, and make no vectors.
+    """
     N, H, W, C = x.shape
     _, P, Q, K = dy.shape
     R, S, _ = sums.shape
@@ -34,12 +38,15 @@ def _channels(first, end, left, right, x, dy, sums, stride, corner, dilation):
                         for s in range(S):
                             w = q * stride[1] + s * dilation[1] - corner[1]
                             if 0 <= w < W:
+                                totals = sums[r, s, first * m : end * m]
+                                gradients = dy[n, p, q, first * m : end * m]
+                                pixel = x[n, h, w, first:end]
                                 if m == 1:
-                                    for c in range(first, end):
-                                        sums[r, s, c] += dy[n, p, q, c] * x[n, h, w, c]
+                                    for c in range(len(pixel)):
+                                        totals[c] += gradients[c] * pixel[c]
                                 else:
-                                    for k in range(first * m, end * m):
-                                        sums[r, s, k] += dy[n, p, q, k] * x[n, h, w, k // m]
+                                    for k in range(len(totals)):
+                                        totals[k] += gradients[k] * pixel[k // m]
 
 
 @njit(parallel=True, fastmath=_IN_ORDER)
