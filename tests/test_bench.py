@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.auto import disturbance, roofs
 from convlab.auto.ranking import predicted
-from convlab.auto.timing import Timing, check_output, material, take_turns
+from convlab.auto.timing import WAKE, Timing, check_output, material, take_turns
 from convlab.benchmark import baselines, bench, dukhan_2019, layers, network_comparison, saved, suite
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
 from convlab.benchmark.comparison import Comparison, Effort
@@ -365,8 +365,8 @@ def test_more_rounds_while_the_budget_lasts():
     assert times == {"a": [1.0] * 3}
     assert len(take_turns({"a": lambda: 1.0}, 3, budget=60.0, most=7)["a"]) == 7
     start = time.perf_counter()
-    take_turns({"a": lambda: 1.0}, 3, rest=0.01)
-    assert time.perf_counter() - start >= 0.03
+    take_turns({"a": lambda: 1.0}, 3, rest=True)
+    assert time.perf_counter() - start >= 3 * (2 * disturbance.NAP + WAKE)
     assert take_turns({}, 3) == {}
 
 

@@ -10,6 +10,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.depthwise.cpu import _taps_inside, as_called, depthwise_part
 from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.register_tile import tile_for
+from convlab.cpu.sliding_window import window_for, window_tile
 
 SMALL = {"N": 1, "H": 5, "R": 3, "S": 3, "padding": 1}
 
@@ -103,11 +104,29 @@ def test_taps_inside_by_counting():
                     assert list(range(first, end)) == inside
 
 
-@pytest.mark.parametrize(("stride", "dilation", "slides"), [(1, 1, 3), (2, 1, 3), (1, 2, 1)])
-def test_loads_of_the_machine_code(stride, dilation, slides):
-    """A window that slides loads each pixel of a line once; one that cannot loads it for every tap."""
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2)])
+def test_loads_of_the_machine_code(stride, dilation):
+    """A window that slides loads each pixel under two lines once; one that cannot loads it for every tap."""
     sizes = SMALL | {"H": 9, "W": 40, "C": 64, "K": 64, "groups": 64}
     loop = hottest_loop(depthwise_part, *as_called(ConvProblem(**sizes, stride=stride, dilation=dilation)))
-    rows = tile_for("float32").rows
-    pixels = (rows - 1) * stride + slides if slides > 1 else rows
-    assert loop.loads / loop.multiply_adds == pytest.approx((pixels + slides) / (rows * slides))
+    window = window_for(3, 3, (stride, stride), (dilation, dilation))
+    if window is None:
+        rows = tile_for("float32").rows
+        assert loop.loads / loop.multiply_adds == pytest.approx((rows + 1) / rows)  # and a weight
+        return
+    rows = window_tile("float32", 3).rows
+    weights, bias = 2 * 9, 1  # anew for each line
+    assert loop.multiply_adds == 2 * rows * 9
+    assert (loop.loads, loop.jumps) == (np.prod(window.under(rows)) + weights + bias, 1)
+
+
+@pytest.mark.parametrize("P", [1, 2, 5])
+def test_lines_in_pairs(P):
+    """The last line of a picture may be alone; its sums, and none of the next picture's, are added to y."""
+    problem = ConvProblem(3, P, 9, 20, 20, 3, 3, padding=1, groups=20)
+    x, w, _ = arrays(problem)
+    for threads in (1, 2, 3):
+        prepared = plan(problem, w, algorithm="depthwise", backend="cpu", threads=threads, epilogue="add")
+        y = np.ones(problem.y_shape, np.float32)
+        prepared(x, y, residual=y)
+        assert_close(y, x, w, problem, np.ones(20, np.float32), f"{P} lines on {threads} threads")

@@ -7,6 +7,8 @@ import copy
 import itertools
 import json
 import random
+import threading
+import time
 
 import pytest
 
@@ -177,6 +179,27 @@ def test_a_call_that_waits_is_timed_by_the_wall(monkeypatch):
     assert disturbance.seconds_of(lambda: core.wait(2.0)) == 2.0
     unknown = Core(monkeypatch, 1, told=False)  # a system that does not tell
     assert disturbance.seconds_of(lambda: unknown.work(0.020)) > 0.030
+
+
+def test_a_call_on_two_threads_is_timed_by_the_wall(monkeypatch):
+    """A thread of its own may have had the core: its work is part of the call."""
+    core = Core(monkeypatch, 1)
+    seconds = disturbance.seconds_of(lambda: core.work(0.020), threads=2)
+    assert seconds > 0.030
+
+
+def test_threads_that_still_ask_for_work_are_waited_for():
+    end = time.perf_counter() + 0.05
+    asking = threading.Thread(target=_busy_until, args=(end,))
+    asking.start()
+    disturbance.until_quiet()
+    assert time.perf_counter() >= end
+    asking.join()
+
+
+def _busy_until(end):
+    while time.perf_counter() < end:
+        pass
 
 
 def test_who_was_pushed_aside_warms_up_again(monkeypatch):

@@ -146,7 +146,7 @@ def test_no_block_size_changes_the_answer(problem, m, n, k):
     x, w, _ = arrays(problem)
     blocks = {"block_m": m, "block_n": n, "block_k": k}
     assert_close(implicit_gemm(x, w, problem, **blocks, backend="numpy"), x, w, problem, label=str(blocks))
-    blocks["block_n"] = n * tile_for(problem.dtype).cols
+    blocks["block_n"] = n * tile_for(problem.dtype, columns=problem.K // problem.groups).cols
     assert_close(implicit_gemm(x, w, problem, **blocks, backend="cpu"), x, w, problem, label=str(blocks))
 
 
@@ -173,7 +173,7 @@ def test_blocks_that_are_none_are_refused(backend, name, wrong):
 def test_a_block_that_cuts_a_panel_is_refused_where_there_are_panels():
     problem = CASES["more filters than a tile"]
     x, w, _ = arrays(problem)
-    cols = tile_for("float32").cols
+    cols = tile_for("float32", columns=problem.K).cols
     assert_close(implicit_gemm(x, w, problem, block_n=cols + 1), x, w, problem)
     with pytest.raises(ParameterError, match=f"block_n={cols + 1}; on backend='cpu' .* multiple of {cols}"):
         implicit_gemm(x, w, problem, block_n=cols + 1, backend="cpu")

@@ -24,7 +24,7 @@ from convlab.cpu import complex_gemm, cross_compile, gathered_gemm, gemm, tile_s
 from convlab.cpu.assembly import Loop, loops
 from convlab.cpu.cross_compile import HERE, Machine, listing
 from convlab.cpu.epilogue import Output, output
-from convlab.cpu.sliding_window import Window
+from convlab.cpu.sliding_window import Window, window_tile
 from convlab.cpu.small_matmul import Transform
 from convlab.cpu.tile_model import TileBounds
 from convlab.errors import UnsupportedError
@@ -65,9 +65,10 @@ def _forget(caches):
         cached.cache_clear()
 
 
-def tile_on(name, dtype="float32"):
+def tile_on(name, dtype="float32", vectors=None):
     with tile_model_of(name):
-        return tile_size.tile_for(dtype)
+        columns = None if vectors is None else vectors * tile_size.tile_for(dtype).lanes
+        return tile_size.tile_for(dtype, columns=columns)
 
 
 def made(name, kernel, arguments) -> list[Loop]:
@@ -160,14 +161,14 @@ def products(tile):
     offsets = np.ones((2, 2, 2), np.int32)
     part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
     return {
-        "gemm": (gemm._block, *part, tile, a, 1, 1, a, out, 0, *three, None),
+        "gemm": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, None),
         "gemm, next weights fetched": (
             gemm._block,
             *part,
             tile,
             a,
             1,
-            1,
+            None,
             a,
             Output(a, 1),
             0,
@@ -203,7 +204,23 @@ CASES += [("znver4", "indirect"), ("apple-m1", "indirect")]
 @pytest.mark.parametrize(("name", "product"), CASES)
 def test_products_keep_their_sums_in_registers(name, product):
     """As many multiply-adds for each load as the tile promises, in one straight loop."""
-    tile = tile_on(name, "float64" if product == "gemm" else "float32")  # of float32 it is the next one too
+    # Of float32 a product of rows is the next one too.
+    check_product(name, product, tile_on(name, "float64" if product == "gemm" else "float32"))
+
+
+WIDE = [(name, "gemm") for name in ("icelake-server", "znver4", "neoverse-n1")]
+WIDE += [("icelake-server", product) for product in ("gathered_gemm", "indirect", "precomputed_gemm")]
+
+
+@sampled(0)
+@pytest.mark.parametrize(("name", "product"), WIDE)
+def test_so_do_those_on_a_tile_of_three_vectors(name, product):
+    tile = tile_on(name, vectors=3)
+    assert tile.vectors == 3
+    check_product(name, product, tile)
+
+
+def check_product(name, product, tile):
     kernel, *arguments = products(tile)[product]
     loop, bounds = hot_loop(name, kernel, arguments), TileBounds(tile.rows, tile.vectors)
     check_vectors(loop, tile)
@@ -214,34 +231,33 @@ def test_products_keep_their_sums_in_registers(name, product):
 
 # -- depthwise ---------------------------------------------------------------------------------------------
 
-SPILLS_ON_16 = pytest.mark.xfail(
-    strict=True,
-    reason="12 sums and the taps' weights, two vectors each, do not fit the 16 registers of AVX2: LLVM loads "
-    "all weights first and puts sums on the stack, 22 moves for 36 multiply-adds",
-)
+
+def depthwise_loops(name, window):
+    """Return the loops over channels on a machine, of whole tiles and of the last in a line, and a tile."""
+    with tile_model_of(name):
+        window_tile.cache_clear()
+        tile = window_tile("float32", window.taps[1])
+        window_tile.cache_clear()
+    (a,) = np.ones((1, 9), np.float32)
+    arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, (1,) * 14
+    return [
+        loop for loop in made(name, depthwise._windows, arguments) if loop.jumps == 1 and loop.on_vectors
+    ], tile
 
 
-@sampled(0)
-@pytest.mark.parametrize(
-    ("name", "window"),
-    [
-        ("icelake-server", Window(3, 1)),
-        ("icelake-server", Window(3, 2)),
-        pytest.param("haswell", Window(3, 1), marks=SPILLS_ON_16),
-        ("haswell", Window(1, 1)),
-        ("neoverse-n1", Window(3, 1)),
-        ("neoverse-n1", Window(3, 2)),
-    ],
-    ids=str,
-)
-def test_depthwise_loads_every_pixel_and_weight_once(name, window):
-    tile, (a,) = tile_on(name), np.ones((1, 9), np.float32)
-    sizes = depthwise.Sizes(*[1] * 14)
-    loop = hot_loop(name, depthwise._lines, (0, 1, 0, 1, window, tile, a, a, output(a), a, sizes))
-    check_vectors(loop, tile)
-    pixels = (tile.rows - 1) * window.stride + window.taps if window.taps > 1 else tile.rows
-    assert loop.on_vectors == tile.rows * window.taps * tile.vectors
-    assert (loop.loads, loop.spills) == ((pixels + window.taps) * tile.vectors, 0)
+@sampled(1)
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, "apple-m1"])
+@pytest.mark.parametrize("window", [Window((3, 3)), Window((3, 3), (2, 2)), Window((5, 5))], ids=str)
+def test_depthwise_keeps_its_sums_in_registers(name, window):
+    """Each pixel is loaded once, each weight once for either line, and one vector of the bias."""
+    found, tile = depthwise_loops(name, window)
+    taps, pixels = np.prod(window.taps), np.prod(window.under(tile.rows))
+    assert len(found) == 2
+    for loop in found:
+        check_vectors(loop, tile)
+        assert loop.on_vectors == 2 * tile.rows * taps
+        assert (loop.loads, loop.spills) == (pixels + 2 * taps + 1, 0)
+    assert max(loop.stores for loop in found) == 2 * tile.rows
 
 
 # -- Winograd's transforms ---------------------------------------------------------------------------------

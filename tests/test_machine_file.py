@@ -263,6 +263,21 @@ def test_a_benchmark_on_one_core_is_still_on_a_machine_of_many():
 
 
 @pinned
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list threads")
+def test_a_pool_that_began_on_one_core_serves_on_all_later():
+    before, place = cores.now(), []
+    with ThreadPoolExecutor(1) as pool, ThreadPoolExecutor(1) as there_already:
+        there_already.submit(cores.now).result()
+        with on_one_core():
+            place.append(pool.submit(cores.now).result())
+            with on_all_cores(), ThreadPoolExecutor(1) as other:
+                assert other.submit(cores.now).result() == before
+        assert len(place[0]) == 1
+        assert pool.submit(cores.now).result() == before
+        assert there_already.submit(cores.now).result() == before
+
+
+@pinned
 def test_what_all_cores_do_together_is_not_measured_on_one(monkeypatch):
     ran_on = []
     monkeypatch.setattr(Roofs, "here", lambda **_: ran_on.append(cores.now()) or Roofs(1.0, 1.0, 1, {}))

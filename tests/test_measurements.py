@@ -143,6 +143,11 @@ def test_report_of_whole_networks():
         ("net", "indirect", "1.50 s", "1.25×"),
         ("net", "torch", "3.00 s", "2.50×"),
     ]
+    rows += [replace(row(name, 0.6, "whole", part="stacks"), threads=2) for name in ("auto", "torch")]
+    tables = {one.title: one for one in report.tables(Measurement(HEADER, rows))}
+    assert tables[title].rows == table.rows
+    two = tables[title.replace("one thread", "two threads")]
+    assert [line[1:] for line in two.rows] == [("auto", "600 ms", "1.00×"), ("torch", "600 ms", "1.00×")]
 
 
 def test_report_names_who_is_missing_and_why():

@@ -249,6 +249,9 @@ def test_a_pool_of_any_window(window, stride):
         for ops, out in zip(OPS.values(), outs, strict=True):
             ops.max_pool(x, window, stride, padding, out)
         np.testing.assert_array_equal(*outs)
+        shared = np.full_like(outs[0], np.nan)
+        OPS["cpu"].max_pool(x, window, stride, padding, shared, threads=2)
+        np.testing.assert_array_equal(shared, outs[0])
         wide = np.pad(x, ((0, 0), *[(padding, padding)] * 2, (0, 0)), constant_values=-np.inf)
         assert (outs[0][:, 0, 0] == wide[:, :window, :window].max(axis=(1, 2))).all()
         assert outs[0].max() <= x.max()

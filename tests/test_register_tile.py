@@ -1,12 +1,14 @@
 """The register tile and the matrix product on it: any size, no edge read or written beyond."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convlab import ConvError, ConvProblem, conv2d, plan
+from convlab import ConvError, ConvProblem, conv2d, networks, plan
 from convlab.algorithms.precomputed_gemm.offsets import tables
 from convlab.cost.common import PANELS
 from convlab.cpu import tile_size
@@ -27,8 +29,9 @@ from convlab.cpu.register_tile import (
     within,
     zeros,
 )
-from convlab.cpu.sliding_window import Window, slide
+from convlab.cpu.sliding_window import Window, pixels_under, slide, window_for, window_tile
 from convlab.cpu.threads import partition
+from convlab.cpu.tile_model import TileBounds
 from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
@@ -85,6 +88,7 @@ def tiles():
     for dtype in ("float32", "float64"):
         yield tile_for(dtype)
         yield tile_for(dtype).narrow
+        yield tile_for(dtype, columns=3 * tile_for(dtype).lanes)
         yield VectorTile(3, 2, 4, dtype)
 
 
@@ -193,36 +197,53 @@ def test_rows_beside_the_line_read_zeros():
 
 
 @njit(cache=False)
-def _slide(tile, window, x, place, step, limit, outside, w, width, y):
-    sums = slide(tile, window, zeros(tile), x, 0, place, step, limit, outside, w, 0, width)
-    store(tile, sums, y, 0, width, tile.rows, width)
+def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
+    """One place of a window: all channels of its two lines of outputs."""
+    pixels = pixels_under(tile, window, x, 0, row, col, H, W, C, outside)
+    for c in range(0, C, tile.cols):
+        sums = slide(
+            tile, window, (zeros(tile), zeros(tile)), pixels, c, w, c // tile.cols * len(w) // 2, C - c
+        )
+        for line in range(2):
+            store(tile, sums[line], y, line * tile.rows * C + c, C, tile.rows, C - c)
 
 
-@sampled(3)
+@sampled(2)
 @pytest.mark.parametrize(
-    "window", [Window(1, 1), Window(3, 1), Window(3, 2), Window(5, 3), Window(2, 3)], ids=str
+    "window",
+    [Window((3, 3)), Window((3, 3), (2, 2)), Window((1, 2), (3, 1)), Window((5, 5), (2, 1))],
+    ids=str,
 )
-def test_a_window_slides(window):
-    rng = np.random.default_rng(0)
-    for tile in tiles():
-        for width in {1, tile.lanes, tile.cols - 1, tile.cols} - {0}:
-            span = (tile.rows - 1) * window.stride + window.taps
-            x = rng.standard_normal((span + 20, width)).astype(tile.dtype)
-            w = rng.standard_normal((window.taps, tile.cols)).astype(tile.dtype)
-            for first, pixels in ((0, span), (-2, span), (3, span), (-1, span - 2), (-span, 5), (6, 3)):
-                line = np.zeros_like(x[:1]).repeat(
-                    3 * span + 20, axis=0
-                )  # what the window reads, padding and all
-                line[span : span + pixels] = x[:pixels]
-                expected = [
-                    (line[span + first + i * window.stride :][: window.taps] * w[:, :width]).sum(axis=0)
-                    for i in range(tile.rows)
-                ]
-                places = x.reshape(-1), first * width, width, pixels * width
-                outside = None if (first, pixels) == (0, span) else np.zeros(width, tile.dtype)
-                y = np.full(tile.rows * width, np.nan, tile.dtype)
-                _slide(tile, window, *places, outside, w.reshape(-1), width, y)
-                np.testing.assert_allclose(y.reshape(tile.rows, width), expected, rtol=1e-5, atol=1e-6)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_window_slides(window, dtype):
+    """Wherever it lies, on the picture or beside it, each pixel adds to the sums of two lines."""
+    rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, 3)
+    down, across = window.under(tile.rows)
+    C = tile.lanes + 3  # a whole vector, and a part of one
+    x = rng.standard_normal((down + 1, across + 1, C)).astype(dtype)
+    w = rng.standard_normal((R, S, 2 * tile.lanes)).astype(dtype)
+    panels = w.reshape(R * S, 2, tile.lanes).swapaxes(0, 1).reshape(-1)
+    around = np.pad(x, ((down, down), (across, across), (0, 0)))
+    for row, col in ((0, 0), (1, 1), (-1, -1), (2, 3), (1 - down, 0), (0, across), (-down, -across)):
+        part = around[row + down :, col + across :]
+        outputs = np.lib.stride_tricks.sliding_window_view(part, (R, S), (0, 1))
+        outputs = outputs[:: window.stride[0], :: window.stride[1]][:2, : tile.rows]
+        expected = np.einsum("pqcrs,rsc->pqc", outputs, w[..., :C])
+        inside = (row, col) in ((0, 0), (1, 1))
+        outside = None if inside else np.zeros(C, dtype)
+        y = np.full(expected.shape, np.nan, dtype)
+        _slide(tile, window, x.reshape(-1), row, col, *x.shape, outside, panels, y.reshape(-1))
+        np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_windows_that_the_compiler_knows():
+    for taps, stride, dilation in product((1, 2, 3, 5, 7, 9), (1, 2, 3), (1, 2)):
+        window = window_for(taps, taps, (stride, stride), (dilation, dilation))
+        known = taps in (3, 5, 7) and stride < 3 and dilation == 1
+        assert (window is not None) == known
+        if window:
+            assert (window.taps, window.stride, window.lines) == ((taps, taps), (stride, stride), 2)
+    assert window_for(3, 5, (1, 1), (1, 1)) is window_for(3, 3, (2, 1), (1, 1)) is None
 
 
 # -- how tall a tile is ------------------------------------------------------------------------------------
@@ -248,6 +269,23 @@ def test_a_tile_has_the_height_that_computes_the_fewest_rows(machine, vector, re
         assert chosen.cols == 2 * vector // 8
 
 
+@pytest.mark.parametrize(
+    ("machine", "vector", "wide"), [("x86_64", 64, True), ("x86_64", 32, False), ("arm64", 16, True)]
+)
+def test_three_vectors_go_through_one_tile_where_there_are_registers(machine, vector, wide, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(tile_size, "vector_bytes", lambda: vector)
+    monkeypatch.setattr(tile_size, "heights", heights.__wrapped__)
+    for vectors in range(1, 60):
+        chosen = tile_for.__wrapped__("float32", columns=vectors * vector // 4)
+        left_over = {width: vectors % width for width in (2, 3)}
+        narrow = {width: rest == 1 for width, rest in left_over.items()}  # what is left waits for its sums
+        whole = {width: rest in (0, 1) for width, rest in left_over.items()}
+        assert chosen.vectors == (3 if wide and whole[3] and narrow[3] <= narrow[2] and vectors > 1 else 2)
+        assert TileBounds(chosen.rows, chosen.vectors, 32 if wide else 16).spilled == 0
+        assert chosen.rows == tile_for.__wrapped__().rows  # tables are made for that height
+
+
 def test_a_mask_has_room_for_eight_rows():
     problem = ConvProblem(1, 9, 7, 4, 6, 3, 3)
     assert tables(problem, rows=8)["masks"].max() >= 1 << 7
@@ -263,7 +301,7 @@ def requests(loop):
 @njit(cache=False)
 def _plain(tile, a, panels, y):
     out = Output(y, tile.cols, None, None, None, 0)
-    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, 1, panels, out, 0, tile.rows, tile.cols, 8)
+    gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, None, panels, out, 0, tile.rows, tile.cols, 8)
 
 
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
@@ -271,7 +309,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, a, 8, 1, panels, Output(y, tile.cols), 0, height, tile.cols, 8
+        given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
         assert requests(loop) == lines * steps > 0
@@ -326,6 +364,36 @@ def test_parts_cover_everything_once_and_begin_at_tiles(threads, rows, row_step,
         assert left % col_step == 0
         seen[top:bottom, left:right] += 1
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("threads", "least"), [(1, 1.0), (2, 0.97), (3, 0.88), (4, 0.96), (8, 0.89), (16, 0.78)]
+)
+def test_shares_of_real_layers_are_even(threads, least):
+    """The whole work, over what all threads could do while the busiest one does its own.
+
+    It is least for 169 pixels and 64 filters: 25 tiles by 2 panels for 16 threads.
+    """
+    for name in ("resnet18", "squeezenet1_0", "mobilenet_v1"):
+        for problem in networks.load(name).distinct():
+            M, N, _ = problem.gemm
+            if problem.groups > 1:
+                continue
+            down = -(-M // 7)
+            shares = [
+                -(-(end - top) // 7) * (right - left)
+                for top, end, left, right in partition(threads, M, 7, N, 32)
+            ]
+            assert sum(shares) == down * N
+            assert sum(shares) >= least * threads * max(shares), problem
+
+
+def test_both_sides_are_cut_where_one_has_not_enough_tiles():
+    """7 x 16 tiles for 12 threads: 16 panels alone would leave two to each of some, 14 tiles."""
+    parts = partition(12, 49, 7, 512, 32)
+    assert len({(top, end) for top, end, *_ in parts}) > 1
+    assert len({(left, right) for *_, left, right in parts}) > 1
+    assert max((end - top) // 7 * ((right - left) // 32) for top, end, left, right in parts) == 12
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None, 5000])

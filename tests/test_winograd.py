@@ -241,15 +241,15 @@ def test_weights_are_rounded_once(m):
 @size
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_fast_form_packs_the_same_numbers(m, dtype):
-    """Two groups of 37 filters, so the last panel is not full; and more channels than go at a time."""
+    """Two groups of 63 filters, so the last panel is not full; and more channels than go at a time."""
     from convlab.cpu.gemm import empty_panels, put
 
-    problem = ConvProblem(1, 8, 8, 42, 74, 3, 3, groups=2, dtype=dtype)
+    problem = ConvProblem(1, 8, 8, 42, 126, 3, 3, groups=2, dtype=dtype)
     w = arrays(problem)[1]
     U = transform_weights(m, problem, w)  # (n*n, groups, K/groups, C/groups)
     length = len(U) * 21
-    expected = empty_panels(2, 37, length, w.dtype)
-    put(expected, length, U.transpose(1, 2, 0, 3).reshape(2, 37, length))
+    expected = empty_panels(2, 63, length, w.dtype)
+    put(expected, length, U.transpose(1, 2, 0, 3).reshape(2, 63, length))
     packed = ALGORITHMS[f"winograd_{m}x{m}"].forms["cpu"].pack(problem, w)
     np.testing.assert_allclose(packed, expected, rtol=np.finfo(dtype).eps, atol=1e-15)  # of doubles of size 1
 

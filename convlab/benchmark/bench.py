@@ -64,6 +64,7 @@ def bench_cpu(
     Measurement, str or None
         What was measured; and why it is not complete, or None if it is.
     """
+    _begin_our_threads()
     here, skipped = at_hand(baselines)
     options = {"--quick": quick, f"--layers {words!r}": words, f"--part {part}": part}
     options |= {"--no-baselines": not (here or skipped)}
@@ -89,6 +90,16 @@ def bench_cpu(
         except ConvError as error:
             return measurement, str(error)
     return measurement, None
+
+
+def _begin_our_threads() -> None:
+    """Begin Numba's pool before others are loaded: it would take a TBB that OpenVINO brings, if it is there.
+
+    TBB's threads fall asleep sooner than OpenMP's; ours would be measured on another pool than without it.
+    """
+    import numba
+
+    numba.get_num_threads()
 
 
 def first_header(what: str, command: str | None = None) -> dict:

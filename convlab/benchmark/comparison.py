@@ -227,6 +227,7 @@ class Comparison:
         Where ratios are still open by more than a fifth, all have as many turns again.
         """
         effort, fastest = self.effort, min(self._once.values(), default=0.0)
+        rest = self.clock.threads > 1
         fast = {name: t for name, t in self._timers.items() if self._once[name] <= effort.slow * fastest}
         slow = {}
         for name in self._timers.keys() - fast.keys():
@@ -236,12 +237,7 @@ class Comparison:
                 slow[name] = self._timers[name]
         timings, one = {}, self.workload
         for timers, budget in ((slow, 0.0), (fast, effort.budget)):
-            how = {
-                "rounds": effort.rounds,
-                "most": effort.most,
-                "budget": budget,
-                "rest": self.clock.threads > 1,
-            }
+            how = {"rounds": effort.rounds, "most": effort.most, "budget": budget, "rest": rest}
             timings |= take_turns(timers, **how) if self.clock.simulated else repeated(timers, **how)
         return [
             Row(

@@ -14,6 +14,7 @@ from convlab.benchmark.summary import NUMPY, Ratio, by_kind, by_layer, disturbed
 from convlab.support.tables import NOTHING, TextTable
 from convlab.support.units import count_text, ratio_2, time_text
 
+WORDS = {1: "one thread", 2: "two threads"}
 BETTER_NUMPY = "NumPy, better kernel"
 
 
@@ -25,7 +26,8 @@ def tables(measurement: Measurement) -> list[TextTable]:
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
-    found += [_networks(measurement), *pass_report.tables(measurement)]
+    found += [_networks(measurement, threads) for threads in (1, 2)]
+    found += pass_report.tables(measurement)
     found += [_paper(measurement), *model_error_tables.tables(measurement)]
     return [table for table in found if table.rows]
 
@@ -119,12 +121,12 @@ def _wins(measurement: Measurement) -> TextTable:
     )
 
 
-def _networks(measurement: Measurement) -> TextTable:
+def _networks(measurement: Measurement, threads: int) -> TextTable:
     """Return the time of every candidate on a whole network, and how many times as fast our "auto" is."""
-    rows = measurement.part("stacks")
+    rows = [row for row in measurement.part("stacks") if row.threads == threads]
     auto = {row.network: row.seconds for row in rows if row.candidate == "auto"}
     return TextTable(
-        "Whole networks, one photo, one thread: how many times as fast auto is as ...",
+        f"Whole networks, one photo, {WORDS[threads]}: how many times as fast auto is as ...",
         ("", "", "time", "auto"),
         [
             (row.network, row.candidate, time_text(row.seconds), ratio_2(row.seconds / auto[row.network]))

@@ -6,7 +6,8 @@
     networks    VGG-16 and the MobileNets, one thread: all our algorithms
     passes      ResNet-18, one thread, 8 images: fprop, dgrad and wgrad, all of ours, and PyTorch's autograd
     threads     ResNet-18 and SqueezeNet on all cores: the best of ours, and the baselines
-    stacks      ResNet-18, SqueezeNet 1.0 and MobileNetV1 as a whole, from a photo to its features
+    stacks      ResNet-18, SqueezeNet 1.0 and MobileNetV1 as a whole, from a photo to its features; where
+                there are two cores, on two threads, too: "auto", and libraries that run networks
     paper       im2row + GEMM against the indirection buffer, by class of layer, warm and cold
 
 Each of these parts is a list of tasks, a second or two each.
@@ -15,7 +16,7 @@ Each of these parts is a list of tasks, a second or two each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import ClassVar
@@ -33,7 +34,7 @@ from convlab.benchmark.layers import Workload
 from convlab.benchmark.network_comparison import NetworkComparison
 from convlab.benchmark.pass_baselines import IN_TRAINING
 from convlab.benchmark.pass_comparison import PassComparison
-from convlab.benchmark.passes import PASSES
+from convlab.benchmark.passes import AUTO, PASSES
 from convlab.benchmark.saved import Row
 from convlab.benchmark.summary import by_layer
 from convlab.machine import system
@@ -42,6 +43,7 @@ from convlab.support.checks import check_choice
 
 PEAK = "FMA peak"
 IMAGES = 8  # in a step of training
+ON_TWO_THREADS = ("ONNX Runtime", "OpenVINO", "LiteRT")  # for whole networks
 ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked", "ONNX Runtime", "OpenVINO", "LiteRT")
 
 # How long each part may take, a layer; and just enough to see the picture.
@@ -112,6 +114,8 @@ class Suite:
             found += [self.task("threads", one, self._threads) for one in convolutions]
         whole = layers.select(layers.whole_networks(), self.words)
         found += [self.task("stacks", one, self._network) for one in whole]
+        if self._cores > 1:
+            found += [self.task("stacks", one, self._network_on_two, "2 threads") for one in whole]
         # Nobody knows when a cache is cold whose size the system does not tell.
         for cache in ("warm", "cold") if system.caches() else ("warm",):
             paper = partial(self._paper, cache)
@@ -187,6 +191,13 @@ class Suite:
             comparison = NetworkComparison(workload, self._effort[part])
             comparison.enter_ours()
             comparison.enter_baselines(self.baselines)
+            return self.rows_of(comparison, part)
+
+    def _network_on_two(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
+        with alone(2):
+            comparison = NetworkComparison(workload, replace(self._effort[part], budget=0.0), WallClock(2))
+            comparison.enter_ours((AUTO,))
+            comparison.enter_baselines(one for one in self.baselines if one.name in ON_TWO_THREADS)
             return self.rows_of(comparison, part)
 
     def _paper(self, cache: str, part: str, workload: Workload, rows: list[Row]) -> list[Row]:

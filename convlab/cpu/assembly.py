@@ -110,7 +110,7 @@ def hottest_loop(kernel: Callable, *arguments) -> Loop:
             f"arguments=({given}); expected what {kernel.__name__} can take ({why})"
         ) from None
     found = loops(fresh.inspect_asm(fresh.signatures[0]))
-    best = max(found, key=lambda loop: (loop.on_vectors, loop.multiply_adds), default=None)
+    best = max(found, key=lambda loop: (loop.on_vectors, loop.multiply_adds, -loop.jumps), default=None)
     if best is None or not best.multiply_adds:
         raise ConvError(f"{kernel.__name__} has no loop with a multiply-add")
     return best

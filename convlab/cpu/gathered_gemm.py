@@ -57,7 +57,8 @@ def multiply(x, panels, scratch, out, gemm, windows, spots, blocks, threads: int
         None if row m of the product is pixel m of y. Else a scratch of integers (threads * block_m,), and
         from what `_place` works out where in y they lie.
     """
-    tile, (M, N, K) = tile_for(x.dtype), gemm
+    M, N, K = gemm
+    tile = tile_for(x.dtype, columns=N)
     places, target = (None, None) if spots is None else spots
     for g, panel in enumerate(panels):
         rest = out, places, target, N, K, g, blocks, windows

@@ -29,8 +29,9 @@ def pack(w: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray, (groups, K * padded N)
-        Panel after panel, each (K, cols). N is padded with zeros to whole vectors, so the last panel may be
-        one vector narrower than the others; the panel of column n begins at n*K all the same.
+        Panel after panel, each (K, cols), as wide as the tile for N columns. N is padded with zeros to whole
+        vectors, so the last panel may be narrower than the others; that of column n begins at n*K all the
+        same.
     """
     groups, N, K = w.shape
     panels = empty_panels(groups, N, K, w.dtype)
@@ -53,9 +54,12 @@ def pack_filters(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
 
 
 def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:
-    """Return panels for `put`, as `pack` lays them out; only the padding has been written."""
+    """Return panels for `put`, as `pack` lays them out; only the padding has been written.
+
+    They serve also who packs for a tile of another width: the last panel of that begins here or further on.
+    """
     panels = aligned_empty((groups, K * padded(N, dtype)), dtype)
-    panels[:, (N - N % tile_for(dtype).cols) * K :] = 0
+    panels[:, (N - N % tile_for(dtype, columns=N).cols) * K :] = 0
     return panels
 
 
@@ -73,7 +77,7 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
     k : int
     """
     groups, columns, numbers = w.shape
-    cols, N = tile_for(panels.dtype).cols, panels.shape[1] // K  # N is padded
+    cols, N = tile_for(panels.dtype, columns=columns).cols, panels.shape[1] // K  # N is padded
     for left in range(0, columns, cols):
         width, end = min(cols, N - left), min(left + cols, columns)
         panel = panels[:, left * K : (left + width) * K].reshape(groups, K, width)
@@ -103,7 +107,7 @@ def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) 
         Rows of a, columns of the product, length of the sums.
     threads : int
     """
-    tile = tile_for(a.dtype)
+    tile = tile_for(a.dtype, columns=N)
     arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
     parallel_for(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
 

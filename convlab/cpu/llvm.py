@@ -85,17 +85,18 @@ def opaque(builder, value):
 
 
 def in_registers(builder, values: list) -> list:
-    """Return the vectors, but hold LLVM to it that all of them are in registers at this point.
+    """Return values, vectors or whole numbers, all of which are in registers at this point.
 
-    It likes to load what comes much later, or to put off what is not stored at once, and then there is no
-    room and sums go to memory and back. What was to be added to the vectors before this point has been.
+    LLVM likes to load early what is used late, and to put off what is not stored at once; then there is no
+    room, and sums go to memory and back. An instruction that is none takes all of them and returns them: what
+    is added to them before is added by then, and what is loaded at such a number is not loaded yet.
     """
-    kind = "v" if builder.module.triple.startswith(("x86", "i386", "i686")) else "w"
-    places = [f"={'r' if isinstance(value.type, ir.IntType) else kind}" for value in values]
-    places += [str(i) for i in range(len(values))]
+    of_vectors = "v" if builder.module.triple.startswith(("x86", "i386", "i686")) else "w"
+    kinds = ["r" if isinstance(value.type, ir.IntType) else of_vectors for value in values]
+    constraints = [f"={kind}" for kind in kinds] + [str(i) for i in range(len(values))]
     types_ = [value.type for value in values]
     nothing = ir.FunctionType(ir.LiteralStructType(types_), types_)
-    held = builder.asm(nothing, "", ",".join(places), values, side_effect=False)
+    held = builder.asm(nothing, "", ",".join(constraints), values, side_effect=False)
     return [builder.extract_value(held, i) for i in range(len(values))]
 
 

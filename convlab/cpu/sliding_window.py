@@ -4,9 +4,9 @@ The rows of a tile are neighbouring outputs of one line, its columns are channel
 tile of its own. Windows of neighbours overlap: with 3 x 3 taps and stride 1, two lines of four outputs look
 at 24 pixels, not at 72. So each pixel is loaded once, and added to every sum that wants it::
 
-    window = window_for(R, S, stride, dilation)      # what the compiler knows; None: tap by tap, see ONE_TAP
+    window = window_for(R, S, stride, dilation)      # None: goes tap by tap, with ONE_TAP
     pixels = pixels_under(tile, window, x, image, row, col, H, W, C, outside)
-    sums = slide(tile, window, sums, pixels, c, w, q, width)
+    upper, lower = slide(tile, window, (upper, lower), pixels, c, w, q, width)
 
 Where the pixels lie is the same for all channels. So their addresses are found once, and then all channels
 come by. What lies beside the picture begins at a row of zeros, and no question is left in the loop: the idea
@@ -61,11 +61,12 @@ def window_for(R: int, S: int, stride: tuple[int, int], dilation: tuple[int, int
 def window_tile(dtype: str, S: int) -> VectorTile:
     """Return the tile of each of the two lines: one vector wide, and as tall as the registers allow.
 
-    Two lines of sums, two lines of weights, a pixel and what the sums are compared with in the end: with
-    3 x 3 taps and 4 rows that is 16 registers.
+    They hold two lines of sums, two lines of weights, a pixel, and the floor that sums are raised to: 16 for
+    3 x 3 taps and 4 rows, and more rows would not be faster.
     """
-    usual, few = tile_for(dtype), registers() == 16 and S > 3
-    return VectorTile(3 if few else 4, 1, usual.lanes, usual.dtype)
+    usual = tile_for(dtype)
+    many = 7 if registers() == 32 else 3
+    return VectorTile(4 if S == 3 else many, 1, usual.lanes, usual.dtype)
 
 
 class WindowType(types.Type):
@@ -79,32 +80,26 @@ travels_as_type(Window, WindowType, "lines")
 
 @intrinsic
 def pixels_under(typing, tile, window, x, image, row, col, H, W, C, outside):
-    """Return where the pixels under two lines of outputs begin, line by line: (h, w) at x[image + (h*W + w)*C].
+    """Return where the pixels under both lines of outputs begin, line by line, from pixel (row, col) on.
 
-    The first is pixel (row, col). One that is not in the picture, 0 <= h < H and 0 <= w < W, begins at
-    `outside`; where all of them are, that is None.
+    Pixel (h, w) is at ``x[image + (h*W + w)*C]``, or at `outside` if it is not in the picture: 0 <= h < H and
+    0 <= w < W. Where all of them are in it, `outside` is None and nothing is looked at.
     """
     down, across = window.window.under(tile.rows)
     kind = Registers("starts", tile.starts.llvm.element, down * across)
 
     def generate(context, builder, signature, args):
         _, _, x_, image_, row_, col_, H_, W_, C_, outside_ = args
-        picture, found = llvm.address(context, builder, x, x_, image_), []
-        columns = [builder.add(col_, INT(c)) for c in range(across)]
-        for r in range(down):
-            h = builder.add(row_, INT(r))
-            line = builder.gep(picture, [builder.mul(builder.mul(h, W_), C_)])
-            for w in columns:
-                pixel = builder.gep(line, [builder.mul(w, C_)])
-                if outside != types.none:
-                    is_row = builder.icmp_unsigned("<", h, H_)
-                    inside = builder.and_(is_row, builder.icmp_unsigned("<", w, W_))
-                    nowhere = llvm.address(context, builder, outside, outside_)
-                    pixel = builder.select(inside, pixel, nowhere)
-                found.append(llvm.opaque(builder, pixel))
-        pixels = llvm.empty(kind)
-        for i, pixel in enumerate(found):
-            pixels = builder.insert_value(pixels, pixel, i)
+        picture, pixels = llvm.address(context, builder, x, x_, image_), llvm.empty(kind)
+        for r, c in np.ndindex(down, across):
+            h, w = builder.add(row_, INT(r)), builder.add(col_, INT(c))
+            place = builder.mul(builder.add(builder.mul(h, W_), w), C_)
+            pixel = builder.gep(picture, [place])
+            if outside != types.none:
+                inside = builder.icmp_unsigned("<", h, H_), builder.icmp_unsigned("<", w, W_)
+                nowhere = llvm.address(context, builder, outside, outside_)
+                pixel = builder.select(builder.and_(*inside), pixel, nowhere)
+            pixels = builder.insert_value(pixels, llvm.opaque(builder, pixel), r * across + c)
         return pixels
 
     return kind(tile, window, x, *[types.intp] * 6, outside), generate
@@ -112,48 +107,48 @@ def pixels_under(typing, tile, window, x, image, row, col, H, W, C, outside):
 
 @intrinsic
 def slide(typing, tile, window, sums, pixels, c, w, q, width):
-    """Return sums with all taps of a window added, for every line l, row i and column j < width::
+    """Return the sums of each line with all taps of a window added, for every row and column j < width.
 
-    sums[l][i, j] += sum over r, s of  pixels[l*down + r, i*across + s][c + j] * w[q + (r*S + s)*cols + j]
+    Tap (r, s) adds ``pixel[c + j] * w[q + (r*S + s)*cols + j]``. The tile is one vector wide.
     """
-    shape = window.window
+    shape, rows = window.window, tile.rows
+    down, across = shape.under(rows)
 
     def generate(context, builder, signature, args):
         _, _, sums_, pixels_, c_, w_, q_, width_ = args
-        down, across = shape.under(tile.rows)
 
-        def weight(q_, r, s, j):
-            place = INT(((r * shape.taps[1] + s) * tile.vectors + j) * tile.lanes)
-            return builder.load(llvm.address(context, builder, w, w_, q_, place, vector=tile.vector), align=4)
+        def weight(q_, r, s):
+            column = INT((r * shape.taps[1] + s) * tile.lanes)
+            return builder.load(
+                llvm.address(context, builder, w, w_, q_, column, vector=tile.vector), align=4
+            )
 
-        def pixel(c_, i, j, mask):
-            pointer = builder.gep(builder.extract_value(pixels_, i), [builder.add(c_, INT(j * tile.lanes))])
+        def numbers(c_, place, mask):
+            pointer = builder.gep(builder.extract_value(pixels_, place), [c_])
             pointer = builder.bitcast(pointer, tile.vector.as_pointer())
             return llvm.load_below(builder, pointer, mask, tile.vector)
 
         def add(masks, c_=c_, q_=q_):
-            sums = dict.fromkeys(np.ndindex(shape.lines, tile.rows, tile.vectors))
-            for at in sums:
-                line, i, j = at
-                sums[at] = builder.extract_value(sums_, (line, i * tile.vectors + j))
+            (mask,) = masks
+            sums = {at: builder.extract_value(sums_, at) for at in np.ndindex(shape.lines, rows)}
             for h in range(down):
                 lines = _who_wants(h, shape.lines, shape.stride[0], shape.taps[0])
-                for j, mask in enumerate(masks):
-                    weights = {(r, s): weight(q_, r, s, j) for _, r in lines for s in range(shape.taps[1])}
-                    for p in range(across):
-                        numbers = pixel(c_, h * across + p, j, mask)
-                        for i, s in _who_wants(p, tile.rows, shape.stride[1], shape.taps[1]):
-                            for line, r in lines:
-                                at = line, i, j
-                                sums[at] = llvm.multiply_add(builder, numbers, weights[r, s], sums[at])
+                weights = {(r, s): weight(q_, r, s) for _, r in lines for s in range(shape.taps[1])}
+                for p in range(across):
+                    vector = numbers(c_, h * across + p, mask)
+                    for i, s in _who_wants(p, rows, shape.stride[1], shape.taps[1]):
+                        for line, r in lines:
+                            total = llvm.multiply_add(builder, vector, weights[r, s], sums[line, i])
+                            sums[line, i] = total
+                # The addresses pass, too: no pixel and no weight of the next line is loaded before.
                 *held, c_, q_ = llvm.in_registers(builder, [*sums.values(), c_, q_])
                 sums = dict(zip(sums, held, strict=True))
             totals = sums_
-            for (line, i, j), total in sums.items():
-                totals = builder.insert_value(totals, total, (line, i * tile.vectors + j))
+            for at, total in sums.items():
+                totals = builder.insert_value(totals, total, at)
             return totals
 
-        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, add)
+        return llvm.whole_or_part(builder, width_, tile.vector, 1, add)
 
     return sums(tile, window, sums, pixels, types.intp, w, types.intp, types.intp), generate
 

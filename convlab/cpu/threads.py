@@ -6,6 +6,11 @@ over the parts (Numba's `prange`) gives one to each thread.
 The threads are a pool that Numba keeps, and a pool does not survive everything. The simplest one serves one
 caller at a time and ends the process for two; so callers take turns. The one of GNU OpenMP, the usual one on
 Linux, ends a child process that was forked after the pool began; so such a child computes on one thread.
+
+How a pool waits for more work is settled for the whole process when it begins, and left to whoever starts
+that. GNU OpenMP's threads ask again and again for some milliseconds: a kernel begins in 4 microseconds, but
+where another program has one of two cores it takes twice as long as on one thread. TBB's fall asleep sooner,
+and lose nothing there; Numba takes it where the package `tbb` is installed.
 """
 
 from __future__ import annotations
@@ -62,7 +67,7 @@ def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: i
 
 
 def _cuts(size: int, step: int, pieces: int) -> list[tuple[int, int]]:
-    """Cut a side into pieces of whole tiles, fewer if it has fewer tiles; return where each begins and ends."""
+    """Cut a side into pieces of whole tiles, as far as there are tiles; return where each begins and ends."""
     tiles = ceil_div(size, step)
     pieces = min(pieces, tiles)
     return list(pairwise(min(size, tiles * i // pieces * step) for i in range(pieces + 1)))

@@ -10,9 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from convlab.cpu.tile_model import TileBounds
 from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import COMPUTES, check_dtype
-from convlab.support.integers import round_up
+from convlab.support.integers import ceil_div, round_up
 
 TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
 
@@ -80,18 +81,49 @@ def heights() -> tuple[int, ...]:
     return (7, 8, 9, 4) if registers() == 32 else (6, 4)
 
 
+def vectors_for(vectors: int) -> int:
+    """Return how many vectors wide the tile is, 2 or 3, for filters that fill so many.
+
+    Notes
+    -----
+    By the counts of `TileBounds`, for a row of tiles: as many whole ones as there are, and for what is left
+    over one that is one vector wide. Its few sums must wait for each other. So three vectors (48 filters of
+    float32 on AVX-512) go through one tile rather than through two, and so do six: of equals the fewer tiles.
+    With 16 registers there is no room for the wider one.
+    """
+    height, *_ = heights()
+
+    def cost(width: int) -> tuple[float, int]:
+        tiles, rest = divmod(vectors, width)
+        whole, narrow = (TileBounds(height, count, registers()) for count in (width, 1))
+        last = 0.0 if rest == 0 else _cycles(narrow if rest == 1 else whole)
+        return tiles * _cycles(whole) + last, tiles + (rest > 0)
+
+    fitting = (width for width in (2, 3) if not TileBounds(height, width, registers()).spilled)
+    return min(fitting, key=cost)
+
+
+def _cycles(bounds: TileBounds) -> float:
+    return max(bounds.cycles.values())
+
+
 @lru_cache
 @checked
-def tile_for(dtype="float32", rows: Count | None = None) -> VectorTile:
-    """Return the tile for this processor: two vectors wide, and as tall as the registers allow.
+def tile_for(dtype="float32", rows: Count | None = None, columns: Count | None = None) -> VectorTile:
+    """Return the tile for this processor: two or three vectors wide, and as tall as the registers allow.
 
     Parameters
     ----------
     dtype : dtype
     rows : int, optional
         Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
+    columns : int, optional
+        Columns, a filter each, which say how wide it is (`vectors_for`); it is two vectors wide without. What
+        is packed for a width must be multiplied with it, so of a convolution nothing else has a say in it.
     """
     check_dtype(dtype, COMPUTES)
     height = min(heights(), key=lambda height: round_up(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
-    return VectorTile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)
+    lanes = vector_bytes() // dtype.itemsize
+    width = 2 if columns is None else vectors_for(ceil_div(columns, lanes))
+    return VectorTile(height, width, lanes, dtype.name)

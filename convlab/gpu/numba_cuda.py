@@ -65,21 +65,24 @@ def type_of(argument):
     return typeof(argument)
 
 
-def ptx_of(kernel, types, capability) -> str:
+def ptx_of(kernel, types, capability, made: dict | None = None) -> str:
     """Return the PTX of a kernel for arguments of these types, made without a driver.
 
-    `capability` is (9, 0) and the like.
+    `capability` is (9, 0) and the like. What is made of the functions that kernels call is kept in `made`, so
+    that the next kernel with the same `made` is compiled sooner.
     """
+    made = {} if made is None else made
     from numba.cuda import dispatcher
 
     function, options = getattr(kernel, "py_func", kernel), getattr(kernel, "targetoptions", {})
     device = SimpleNamespace(compute_capability=capability)
     with ExitStack() as stack:
-        # The functions that a kernel calls are compiled for the current GPU: let that be this one. What is
-        # made of them is forgotten then, as a launch has its own.
+        # The functions that a kernel calls are compiled for the current GPU: let that be this one. They
+        # themselves forget it then, as a launch has its own.
         stack.enter_context(patch.object(dispatcher, "get_current_device", lambda: device))
         for called in _called(function, {}):
-            stack.enter_context(patch.object(called, "overloads", type(called.overloads)()))
+            kept = made.setdefault(called, type(called.overloads)())
+            stack.enter_context(patch.object(called, "overloads", kept))
         ptx, _ = cuda.compile(
             function,
             tuple(types),

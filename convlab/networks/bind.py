@@ -44,6 +44,8 @@ class BoundGraph:
         self, nodes: Sequence[Node], plans: Mapping[str, Plan], weights: Weights, arrays, backend: str
     ):
         self._plans, self._weights, self._ops = plans, weights, _ops(backend)
+        threads = max((one.threads for one in plans.values()), default=1)
+        self._shared = {} if backend == "numpy" else {"threads": threads}
         self.photo = np.empty(0)
         self.actions: list[Callable[[], None]] = []
         for node in nodes:
@@ -68,7 +70,7 @@ class BoundGraph:
 
     def _max_pool(self, node, inputs, y):
         ops, (x,) = self._ops, inputs
-        return lambda: ops.max_pool(x, node.window, node.stride, node.padding, y)
+        return lambda: ops.max_pool(x, node.window, node.stride, node.padding, y, **self._shared)
 
     def _add(self, node, inputs, y):  # y is the first of the summands, and is written over
         ops, x, floor = self._ops, inputs[1], _floor(node)

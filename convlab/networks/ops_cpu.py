@@ -1,4 +1,8 @@
-"""What lies between convolutions, compiled: each operation of `ops.py` in one pass over its numbers."""
+"""What lies between convolutions, compiled: each operation of `ops.py` in one pass over its numbers.
+
+Max pooling is shared out to threads, by lines of y: then each core finds its part of the next convolution's
+input in its own cache. The other passes are short, or their input lies in one core's cache (the photo).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,16 @@ import numpy as np
 
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.finish import finish
-from convlab.cpu.jit import njit
+from convlab.cpu.jit import njit, prange
+from convlab.cpu.threads import parallel_for
 
 __all__ = ["add", "finish", "max_pool", "mean", "normalise", "place"]
+
+
+def max_pool(x: np.ndarray, window: int, stride: int, padding: int, y: np.ndarray, threads: int = 1) -> None:
+    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest."""
+    lines = (len(y) * y.shape[1], 1), (1, 1)
+    parallel_for(threads, *lines, _max_pool, _max_pool_shared, x, window, stride, padding, y)
 
 
 def place(x: np.ndarray, y: np.ndarray, first: int) -> None:
@@ -52,20 +63,26 @@ def _larger(v, w):
 
 
 @njit
-def max_pool(x, window, stride, padding, y):
-    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest.
+def _max_pool(low, high, left, right, x, window, stride, padding, y):
+    """Fill the lines low..high of y, counted through the whole batch.
 
     First the lines of a window, all columns of them at once, then the columns: a line is a long loop.
     """
-    N, H, W, C = x.shape
+    _, H, W, C = x.shape
     columns = np.empty(W * C, x.dtype)  # the largest of each column of windows
-    for n in range(N):
-        for p in range(y.shape[1]):
-            top = p * stride - padding
-            _largest(columns, x[n].reshape(H, W * C), max(top, 0), min(top + window, H))
-            for q in range(y.shape[2]):
-                left = q * stride - padding
-                _largest(y[n, p, q], columns.reshape(W, C), max(left, 0), min(left + window, W))
+    for line in range(low, high):
+        n, p = divmod(line, y.shape[1])
+        top = p * stride - padding
+        _largest(columns, x[n].reshape(H, W * C), max(top, 0), min(top + window, H))
+        for q in range(y.shape[2]):
+            first = q * stride - padding
+            _largest(y[n, p, q], columns.reshape(W, C), max(first, 0), min(first + window, W))
+
+
+@njit(parallel=True)
+def _max_pool_shared(parts, x, window, stride, padding, y):
+    for i in prange(len(parts)):
+        _max_pool(parts[i, 0], parts[i, 1], 0, 1, x, window, stride, padding, y)
 
 
 @njit

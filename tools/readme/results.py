@@ -50,7 +50,7 @@ def markdown(run: Measurement, source: str) -> str:
 
 def whole_networks(run: Measurement) -> list[str]:
     """Return a table of the networks as a whole, and above it what it is; nothing where no one else ran."""
-    rows = run.part("stacks")
+    rows = [row for row in run.part("stacks") if row.threads == 1]
     others = list(dict.fromkeys(row.candidate for row in rows if not row.ours))
     lines = []
     for (network, _), group in by_layer(rows).items():

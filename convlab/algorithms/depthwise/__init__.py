@@ -6,10 +6,10 @@
 With m = 1 a number of x meets R*S weights and no more, so there is no matrix product to make of it: its
 filters would be one column each. But channels lie side by side in memory, and so do their sums. A vector of
 channels of one pixel times the vector of their weights gives a vector of sums, in place: no copy of x, and no
-table of places. The window slides along a line: a tile loads each of its pixels once for a line of taps, and
-adds it to all the sums that want it. A window with holes or long steps, or of other than 3, 5 or 7 taps, goes
-tap by tap.
-Taps above and below the picture are left out; taps beside it read a row of zeros.
+table of places. The window slides over two lines at once: each pixel under a few outputs of both is loaded
+once, and added to all the sums that want it. It stays in its place until all channels have come by, so that
+x and y are read and written from end to end. Taps beside the picture read a row of zeros. A window with
+holes or long steps, or of other taps than 3 x 3, 5 x 5 or 7 x 7, goes tap by tap.
 
 With m > 1 filters share a channel, and a little of the matrix product comes back: one number of x, a vector
 of filters.
@@ -33,13 +33,22 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
+# A place of the window: two lines of four outputs, and what is under them. H/P is the stride, near enough.
+_PLACE = {
+    "places": "N * ceil(P/2) * ceil(Q/4)",
+    "channels": "ceil(K/VL)*VL",
+    "down": "R + H/P",
+    "across": "S + 3*W/Q",
+}
+
+
 def _phases() -> tuple[Phase, ...]:
-    tiles, channels = "N*P * ceil(Q/MR)", "ceil(K/VL)*VL"
-    lines = stream("N*P*R*W*C*b", "R*W*C*b")  # each output line reads R lines, which the one before read too
-    loads = stream(f"{tiles} * R * (MR + 2*S) * {channels} * b", "MR*VL*b")  # pixels and weights of a tile
+    down, inside = "(down)*W*C*b", "((down)*(across) + 2*R*S + 1)"  # bytes of lines; vectors of a place
+    lines = stream(f"N*ceil(P/2) * {down}", down, _PLACE)  # some of them were read for the two lines before
+    loads = stream(f"places * {inside} * channels * b", "8*VL*b", _PLACE)  # into registers
     streams = stream("N*H*W*C*b"), lines, loads, stream("N*P*Q*K*b")
-    flops = Formula(f"2 * {tiles}*MR * {channels} * R*S")
-    return (Phase("slide", flops, streams, {"tile": Formula(f"{tiles} * ceil(K/(2*VL))")}),)
+    flops = Formula("2 * 8*places * channels * R*S", _PLACE)
+    return (Phase("slide", flops, streams, {"tile": Formula("places", _PLACE)}),)
 
 
 TRAFFIC = Formula("(N*H*W*C + K*R*S + N*P*Q*K) * b")

@@ -1,7 +1,11 @@
 """Depthwise convolution, the fast form: sums of a tile of pixels and channels, while the window slides by.
 
-One filter a channel: the columns of the register tile are channels (`_lines`). More of them: its columns are
-the filters of one channel (`_filters`), and the product is a small matrix product after all.
+One filter a channel: the columns of the register tile are channels. The whole window slides over the picture
+(`_windows`); if it has holes, or a shape of its own, it goes tap by tap (`_taps`). More filters: the columns
+are the filters of one channel (`_filters`), and the product is a small matrix product after all.
+
+The innermost loop is the one over channels. They lie side by side in memory: so x, y and the weights are read
+and written from end to end, and what is done once a place, to find its pixels, is shared by all channels.
 """
 
 from __future__ import annotations
@@ -42,9 +46,9 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    window, tile, *rest = _arguments(problem, x, panels, workspace, out)
+    window, multiplier, tile, *rest = _arguments(problem, x, panels, workspace, out)
     sides = (problem.N * problem.P, window.lines if window else 1), (problem.C, tile.cols)
-    parallel_for(threads, *sides, depthwise_part, _shared, window, tile, *rest)
+    parallel_for(threads, *sides, depthwise_part, _shared, window, multiplier, tile, *rest)
 
 
 @checked
@@ -67,28 +71,29 @@ def _arguments(problem, x, panels, workspace, out) -> tuple:
     stride, corner, dilation = problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
     sizes = *problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps
-    window = window_for(problem.R, problem.S, stride, dilation) if problem.K == problem.C else None
+    multiplier = None if problem.K == problem.C else problem.K // problem.C
+    window = window_for(problem.R, problem.S, stride, dilation) if multiplier is None else None
     tile = window_tile(problem.dtype, problem.S) if window else tile_for(problem.dtype)
-    return window, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
+    return window, multiplier, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
 
 
 @njit
-def depthwise_part(first, end, left, right, window, tile, x, panels, out, outside, sizes):
-    """Compute the channels left..right of the lines first..end of y, counted through the whole batch."""
-    part, rest = (first, end, left, right), (x, panels[0], out, outside, sizes)
-    if window is not None:
-        _windows(*part, window, tile, *rest)
-        return
-    m = sizes[5] // sizes[2]  # K / C
-    if m == 1:
-        _taps(*part, tile.narrow, *rest)
-        return
-    whole = whole_panels(m, tile)
-    for line in range(first, end):
-        for c in range(left, right):
-            rest = c, x, panels[c], out, outside, sizes
-            _filters(line, 0, whole, tile, *rest)
-            _filters(line, whole, m, tile.narrow, *rest)
+def depthwise_part(first, end, left, right, window, multiplier, tile, x, panels, out, outside, sizes):
+    """Compute the channels left..right of the lines first..end of y, counted through the whole batch.
+
+    What is None is None for the compiler, too: it keeps one of the three ways only.
+    """
+    if multiplier is not None:  # filters share a channel, and are the columns
+        whole = whole_panels(multiplier, tile)
+        for line in range(first, end):
+            for c in range(left, right):
+                rest = c, x, panels[c], out, outside, sizes
+                _filters(line, 0, whole, tile, *rest)
+                _filters(line, whole, multiplier, tile.narrow, *rest)
+    elif window is not None:
+        _windows(first, end, left, right, window, tile, x, panels[0], out, outside, sizes)
+    else:
+        _taps(first, end, left, right, tile.narrow, x, panels[0], out, outside, sizes)
 
 
 @njit
@@ -96,6 +101,7 @@ def _windows(first, end, left, right, window, tile, x, panels, out, outside, siz
     """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
     H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, _, _ = sizes
     whole, taps = right - right % tile.cols, R * S
+    down, across = stride_p + R, (tile.rows - 1) * stride_q + S
     line = first
     while line < end:
         n, p = divmod(line, P)
@@ -103,17 +109,28 @@ def _windows(first, end, left, right, window, tile, x, panels, out, outside, siz
         row = p * stride_p - top
         for q in range(0, Q, tile.rows):
             col = q * stride_q - side
-            pixels = pixels_under(tile, window, x, n * H * W * C, row, col, H, W, C, outside)
-            pixel, count = line * Q + q, min(tile.rows, Q - q)
-            places = pixel, pixel + (lines - 1) * Q, count  # a line too many goes where the one above will
-            for k in range(left, whole, tile.cols):
-                _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
+            picture = x, n * H * W * C, row, col, H, W, C
+            if row >= 0 and col >= 0 and row + down <= H and col + across <= W:
+                pixels = pixels_under(tile, window, *picture, None)
+            else:
+                pixels = pixels_under(tile, window, *picture, outside)
+            above, count = line * Q + q, min(tile.rows, Q - q)
+            below = above + (lines - 1) * Q  # a line too many goes where the upper one will
+            if count == tile.rows:  # a number that the compiler knows: then nothing is asked in the loop
+                places = above, below, tile.rows
+                for k in range(left, whole, tile.cols):
+                    _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
+            else:
+                places = above, below, count
+                for k in range(left, whole, tile.cols):
+                    _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
             if whole < right:
+                places = above, below, count
                 _two_lines(tile, window, pixels, whole, panels, whole * taps, out, places, right - whole)
         line += lines
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
     """Compute a vector of channels of two lines, the upper one last."""
     above, below, count = places
@@ -174,7 +191,7 @@ def _taps_inside(start, step, taps, size):
 
 
 @njit(parallel=True)
-def _shared(parts, window, tile, x, panels, out, outside, sizes):
+def _shared(parts, window, multiplier, tile, x, panels, out, outside, sizes):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        depthwise_part(first, end, left, right, window, tile, x, panels, out, outside, sizes)
+        depthwise_part(first, end, left, right, window, multiplier, tile, x, panels, out, outside, sizes)

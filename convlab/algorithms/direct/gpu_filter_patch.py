@@ -145,11 +145,12 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
             for i in range(size):
                 sums[i] = number(0)
             row, col = p - top, q - ahead  # the first pixel loaded; very large if there is none
-            at = (n * H + row) * W + col
+            # 64 bits: lines lie a constant apart, and above the first picture a place is truly below 0.
+            at = uint64(n * H + p) * W + q - (uint64(top) * W + ahead)
             if row < H and row + lines <= H and col < W and col + width <= W:
-                inside(0, x, uint64(at), row, col, H, W, sums, pixels, weights)
+                inside(0, x, at, row, col, H, W, sums, pixels, weights)
             else:
-                border(0, x, uint64(at), row, col, H, W, sums, pixels, weights)
+                border(0, x, at, row, col, H, W, sums, pixels, weights)
             put_all(0, y, (n * P + p) * Q + q, p, q, P, Q, sums)
 
     return patch

@@ -33,8 +33,9 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     ----------
     block_m, block_n, block_k : int, optional
         Output pixels and filters of a tile of y, and the length of a piece of the sums. On backend "cpu"
-        block_n must be a multiple of the register tile's columns (`convlab.cpu.tile_size`). On backend "gpu"
-        they are the tile of a block of threads, at most 48 KB of shared memory (`convlab.gpu.gemm`).
+        block_n must be a multiple of the columns of the register tile for so many filters
+        (`convlab.cpu.tile_size.tile_for`). On backend "gpu" they are the tile of a block of threads, at most
+        48 KB of shared memory (`convlab.gpu.gemm`).
 
     Returns
     -------

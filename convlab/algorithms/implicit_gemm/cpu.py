@@ -37,13 +37,13 @@ def run(given, problem, x, panels, workspace, out, threads):
 def blocks_of(given, problem: ConvProblem) -> tuple[int, int, int]:
     """Return block_m, block_n and block_k: those that are given, else those that fit the second cache."""
     block_m, block_n, block_k = given
-    tile = tile_for(problem.dtype)
+    M, filters, taps = problem.gemm
+    tile = tile_for(problem.dtype, columns=filters)
     if block_n is not None and block_n % tile.cols:
         raise ParameterError(
             f"block_n={block_n}; on backend='cpu' expected a multiple of {tile.cols}, "
-            "the columns of this processor's register tile"
+            "the columns of this processor's register tile for so many filters"
         )
-    M, filters, taps = problem.gemm
     whole = round_up(filters, tile.cols)
     rows, columns = block_m or TILES * tile.rows, block_k or PIECE
     return min(rows, M), min(block_n or whole, whole), min(columns, taps)

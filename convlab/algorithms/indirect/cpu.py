@@ -63,7 +63,7 @@ def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], th
     threads : int
     """
     (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
-    tile, groups = tile_for(x.dtype), len(panels)
+    tile, groups = tile_for(x.dtype, columns=filters), len(panels)
     sizes = prod(image), pixels, taps, image[-1] // groups, filters
     arrays = tile, x, offsets, outside, panels, out, places
     for g in range(groups):

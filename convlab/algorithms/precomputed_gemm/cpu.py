@@ -42,7 +42,8 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    tile, (M, filters, _) = tile_for(problem.dtype), problem.gemm
+    M, filters, _ = problem.gemm
+    tile = tile_for(problem.dtype, columns=filters)
     tables = workspace["starts"], workspace["masks"], workspace["outside"]
     channels = problem.C // problem.groups
     tiles = len(workspace["masks"])

@@ -117,7 +117,7 @@ def _convolve(first, end, left, right, tile, forward, backward, arrays, out, siz
                 size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)  # of one U[e]
                 ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
                 for e in range(places):  # M[:, e] = V[:, e] @ U[e]
-                    factors = V[e * channels :], a_row, 1, u[e * size :]
+                    factors = V[e * channels :], a_row, None, u[e * size :]
                     products = Output(M, m_row, None, None, None, 0), e * tile.cols  # as they are
                     gemm_part(0, count, 0, width, tile, *factors, *products, count, width, channels, ahead)
                 column = g * filters + k

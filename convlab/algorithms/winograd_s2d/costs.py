@@ -51,7 +51,6 @@ def _fold() -> Phase:
         "fold",
         streams=(stream("N*H*W*C*b"), stream(f"{_Z}*b")),
         begins={"run": Formula(f"2*N*(P+{_R}-1)*(Q+{_R}-1)")},
-        shared=False,
     )
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from convlab.algorithms.winograd import cpu as winograd
 from convlab.algorithms.winograd_s2d.space_to_depth import M, empty_fold, fold_weights, folded
 from convlab.cpu.copy_run import copy_run
-from convlab.cpu.jit import njit
+from convlab.cpu.jit import njit, prange
+from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
 
 
@@ -24,23 +25,34 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 def run(problem, x, packed, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     z, (_, (top, left), _) = workspace["z"], problem.geometry
-    _fold(x.reshape(-1), z.reshape(-1), (*x.shape, *z.shape[1:3]), top, left)
+    lines = (len(z) * z.shape[1], 1), (1, 1)
+    arrays = x.reshape(-1), z.reshape(-1), (*x.shape[1:], *z.shape[1:3]), top, left
+    parallel_for(threads, *lines, _fold, _shared, *arrays)
     winograd.run(M, folded(problem), z, packed, workspace, out, threads)
 
 
 @njit
-def _fold(x, z, sizes, top, left):
-    """Copy two neighbours of a line at a time: they lie side by side in x, and in z; both are flat."""
-    N, H, W, C, rows, columns = sizes
-    for n in range(N):
-        for i in range(rows):
-            for a in range(2):
-                h = 2 * i + a - top
-                if 0 <= h < H:
-                    for j in range(columns):
-                        w = 2 * j - left
-                        first, end = max(0, -w), min(2, W - w)  # which of the two lie in the picture
-                        if first < end:
-                            to = ((((n * rows + i) * columns + j) * 2 + a) * 2 + first) * C
-                            start = ((n * H + h) * W + w + first) * C
-                            copy_run(z, to, x, start, (end - first) * C)
+def _fold(low, high, left, right, x, z, sizes, above, before):
+    """Fill the lines low..high of z, counted through the whole batch; x and z are flat.
+
+    Two neighbours of a line are copied at a time: they lie side by side in x, and in z.
+    """
+    H, W, C, rows, columns = sizes
+    for line in range(low, high):
+        n, i = divmod(line, rows)
+        for a in range(2):
+            h = 2 * i + a - above
+            if 0 <= h < H:
+                for j in range(columns):
+                    w = 2 * j - before
+                    first, end = max(0, -w), min(2, W - w)  # which of the two lie in the picture
+                    if first < end:
+                        to = (((line * columns + j) * 2 + a) * 2 + first) * C
+                        start = ((n * H + h) * W + w + first) * C
+                        copy_run(z, to, x, start, (end - first) * C)
+
+
+@njit(parallel=True)
+def _shared(parts, x, z, sizes, above, before):
+    for part in prange(len(parts)):
+        _fold(parts[part, 0], parts[part, 1], 0, 1, x, z, sizes, above, before)

@@ -1,0 +1,42 @@
+"""The gradients, as the compiler made their kernels: right, and what the simulator computes."""
+
+import numpy as np
+import pytest
+from cases import CASES
+from ptx_tools import needs_compiler, on_every_gpu
+from test_gradients import DOORS, TABLES, check, operands
+
+from convlab.gpu.device import simulated, using
+from tools.ptx.device import Executor
+
+pytestmark = pytest.mark.workshop
+
+FORMS = [(which, name) for which, table in TABLES.items() for name in table if "gpu" in table[name].forms]
+form = pytest.mark.parametrize(("which", "algorithm"), FORMS, ids=["-".join(one) for one in FORMS])
+
+
+def served(which, algorithm):
+    """Return the cases that an algorithm serves; there is one."""
+    found = {case: one for case, one in CASES.items() if not TABLES[which][algorithm].supports(one)}
+    assert found
+    return found
+
+
+@needs_compiler
+@form
+def test_case_table(which, algorithm):
+    for problem in served(which, algorithm).values():
+        on_every_gpu(lambda problem=problem: check(which, problem, algorithm=algorithm, backend="gpu"))
+
+
+@needs_compiler
+@form
+def test_the_same_bits_as_in_the_lane_simulator(which, algorithm):
+    problems = [one for one in served(which, algorithm).values() if one.dtype == "float32"]
+    for problem in problems[:: max(1, len(problems) // 4)]:
+        given = operands(which, problem)[0]
+        with using(Executor(fused=False)):
+            found = DOORS[which](problem, *given, algorithm=algorithm, backend="gpu")
+        with simulated(traced=False):
+            expected = DOORS[which](problem, *given, algorithm=algorithm, backend="gpu")
+        np.testing.assert_array_equal(found, expected)

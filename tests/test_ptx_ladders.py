@@ -1,0 +1,49 @@
+"""Every rung of every ladder of kernels, as the compiler made it: right, and what the simulator computes."""
+
+import numpy as np
+import pytest
+from cases import CASES, arrays, assert_close
+from ptx_tools import LAYERS, needs_compiler, on_every_gpu, small
+
+from convlab import plan
+from convlab.benchmark.gpu.ladders import ladders
+from convlab.errors import ParameterError
+from convlab.gpu.device import simulated, using
+from tools.ptx.device import Executor
+
+pytestmark = pytest.mark.workshop
+
+RUNGS = {name: one for ladder in ladders() for name, one in ladder.rungs().items()}
+TOO_LARGE = "implicit GEMM 7: deeper pieces"  # for float64: its tiles do not fit into shared memory
+
+
+@needs_compiler
+@pytest.mark.parametrize("rung", RUNGS)
+def test_case_table(rung):
+    algorithm, cases = RUNGS[rung], CASES | (LAYERS if rung.startswith("filter") else {})
+    served = {case: problem for case, problem in cases.items() if not algorithm.supports(problem)}
+    assert served
+    for case, problem in served.items():
+        x, w, bias = arrays(problem)
+
+        def compute(problem=problem, x=x, w=w, bias=bias):
+            return plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+
+        if rung == TOO_LARGE and problem.dtype == "float64":
+            with using(Executor()), pytest.raises(ParameterError, match="bytes of shared memory"):
+                compute()
+            continue
+        for y in on_every_gpu(compute):
+            assert_close(y, x, w, problem, bias, f"{rung}, {case}", algorithm.rounding)
+
+
+@needs_compiler
+@pytest.mark.parametrize("rung", RUNGS)
+def test_the_same_bits_as_in_the_lane_simulator(rung):
+    algorithm = RUNGS[rung]
+    for problem in map(CASES.get, small(algorithm)):
+        x, w, bias = arrays(problem)
+        with using(Executor(fused=False)):
+            y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+        with simulated(traced=False):
+            np.testing.assert_array_equal(y, plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x))
