@@ -1,7 +1,5 @@
 """Bias, residual and ReLU in the store: the same numbers as one after another, wherever y lies."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from effort import sampled
@@ -51,7 +49,10 @@ class Posed:
 def test_every_form_ends_as_asked(kind, name, backend):
     posed = Posed(PROBLEMS[kind])
     problem, limit = posed.problem, posed.limit * ALGORITHMS[name].rounding
-    for epilogue, threads in product(EPILOGUES, (1, 2) if backend == "cpu" else (1,)):
+    for epilogue in EPILOGUES:
+        threads = (
+            2 if epilogue == "add_relu" and backend == "cpu" else 1
+        )  # to compile takes longer than to run
         made = plan(
             problem, posed.w, posed.bias, algorithm=name, backend=backend, threads=threads, epilogue=epilogue
         )
