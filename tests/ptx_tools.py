@@ -17,7 +17,6 @@ from tools.ptx.kinds import DTYPES
 LAYERS = {
     "layer": ConvProblem(2, 14, 12, 16, 40, 3, 3, padding=1),
     "picture": ConvProblem(2, 45, 70, 1, 1, 7, 7, padding=3),
-    "picture in double precision": ConvProblem(1, 37, 66, 1, 1, 5, 5, padding=2, dtype="float64"),
 }
 
 TROUBLE = assembly_fault()

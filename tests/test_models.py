@@ -325,7 +325,7 @@ def test_memory_is_what_is_really_allocated(name, algorithm):
         tracemalloc.stop()
     planned = sum(ready.memory.values())
     assert planned <= held <= 1.01 * planned + 300_000  # the rest is Python's own: plans, steps, functions
-    assert peak - held <= features.nbytes + 20_000, "a run allocates nothing large"
+    assert peak - held <= features.nbytes + 30_000, "a run allocates nothing large"
     assert ready.profile(PHOTO, rounds=1).peak_bytes == planned
 
 
