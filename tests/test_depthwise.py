@@ -130,3 +130,11 @@ def test_lines_in_pairs(P):
         y = np.ones(problem.y_shape, np.float32)
         prepared(x, y, residual=y)
         assert_close(y, x, w, problem, np.ones(20, np.float32), f"{P} lines on {threads} threads")
+
+
+@pytest.mark.parametrize("many", [37, 48, 96, 100])
+def test_as_many_filters_a_channel_as_fill_a_wider_tile(many):
+    problem = ConvProblem(1, 5, 6, 2, 2 * many, 3, 3, padding=1, groups=2)
+    x, w, _ = arrays(problem)
+    y = plan(problem, w, algorithm="depthwise", backend="cpu")(x)
+    assert_close(y, x, w, problem, None, f"{many} filters a channel")

@@ -73,7 +73,10 @@ def _arguments(problem, x, panels, workspace, out) -> tuple:
     sizes = *problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps
     multiplier = None if problem.K == problem.C else problem.K // problem.C
     window = window_for(problem.R, problem.S, stride, dilation) if multiplier is None else None
-    tile = window_tile(problem.dtype, problem.S) if window else tile_for(problem.dtype)
+    if window is not None:
+        tile = window_tile(problem.dtype, problem.S)
+    else:
+        tile = tile_for(problem.dtype, columns=problem.K // problem.C)
     return window, multiplier, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
 
 
