@@ -37,8 +37,9 @@ def test_a_rung_says_what_is_new():
 
 
 def test_packing_is_the_librarys():
-    tile = tile_for("float32")
-    _, b = factors(1, 3 * tile.cols, 5)
+    columns = 6 * tile_for("float32").cols  # whole panels, of two vectors and of three
+    tile = tile_for("float32", columns=columns)
+    _, b = factors(1, columns, 5)
     assert np.array_equal(pack(b, tile.cols).reshape(-1), gemm.pack(np.ascontiguousarray(b.T)[None])[0])
     panels = pack(b[:, : tile.cols + 1], tile.cols)
     assert panels.shape == (2, 5, tile.cols)

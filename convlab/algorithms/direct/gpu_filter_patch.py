@@ -146,7 +146,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
                 sums[i] = number(0)
             row, col = p - top, q - ahead  # the first pixel loaded; very large if there is none
             # 64 bits: lines lie a constant apart, and above the first picture a place is truly below 0.
-            at = uint64(n * H + p) * W + q - (uint64(top) * W + ahead)
+            at = uint64(n * H + p) * W + q - uint64(top * W + ahead)
             if row < H and row + lines <= H and col < W and col + width <= W:
                 inside(0, x, at, row, col, H, W, sums, pixels, weights)
             else:
