@@ -7,7 +7,6 @@ import copy
 import itertools
 import json
 import random
-import threading
 import time
 
 import pytest
@@ -188,18 +187,21 @@ def test_a_call_on_two_threads_is_timed_by_the_wall(monkeypatch):
     assert seconds > 0.030
 
 
-def test_threads_that_still_ask_for_work_are_waited_for():
-    end = time.perf_counter() + 0.05
-    asking = threading.Thread(target=_busy_until, args=(end,))
-    asking.start()
+@pytest.mark.parametrize("asks", [0.05, 60])
+def test_threads_that_still_ask_for_work_are_waited_for(monkeypatch, asks):
+    """For some seconds another thread of this process uses half a core; it is not waited for forever."""
+    wall = 0.0
+
+    def sleep(seconds):
+        nonlocal wall
+        wall += seconds
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "perf_counter", lambda: wall)
+    monkeypatch.setattr(time, "process_time", lambda: min(wall, asks) / 2)
     disturbance.until_quiet()
-    assert time.perf_counter() >= end
-    asking.join()
-
-
-def _busy_until(end):
-    while time.perf_counter() < end:
-        pass
+    until = min(asks, disturbance.LONGEST_REST)
+    assert until <= wall <= until + 2 * disturbance.NAP
 
 
 def test_who_was_pushed_aside_warms_up_again(monkeypatch):
