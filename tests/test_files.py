@@ -266,7 +266,7 @@ def numbered(name, number):
 
 def cell(text):
     """Return what puts a text for the time of a row."""
-    return put(r"warm,9,[\d.e+-]+,", f"warm,9,{text},")
+    return put(r"warm,\d+,[\d.e+-]+,", f"warm,9,{text},")
 
 
 DIGITS = "9" * 400
@@ -319,8 +319,8 @@ BROKEN = {
     "UTF-16": lambda text: text.encode("utf-16"),
     "no text at all": lambda text: bytes(range(256)) * 9,
     "another column": put(",median,", ",mean,"),
-    "a cell too many": put(r"warm,9,", "warm,9,9,"),
-    "a cell too few": put(r",warm,9,", ",9,"),
+    "a cell too many": put(r"warm,\d+,", "warm,9,9,"),
+    "a cell too few": put(r",warm,\d+,", ",9,"),
     "a cell without an end": put("layers,", "x" * 200_000 + ","),
     "a time of NaN": cell("nan"),
     "a time of infinity": cell("inf"),
@@ -334,7 +334,7 @@ BROKEN = {
     "a size that is a fraction": put(",56,56,", ",5.6,56,"),
     "no such type": put(",float32,", ",float8,"),
     "no layer counted": put(",4,3x3", ",0,3x3"),
-    "quartiles the wrong way round": put(r"warm,9,([\d.e+-]+),[\d.e+-]+,", "warm,9,1.0,2.0,"),
+    "quartiles the wrong way round": put(r"warm,\d+,([\d.e+-]+),[\d.e+-]+,", "warm,9,1.0,2.0,"),
     "a folder": None,
     "a pipe": None,
 }
@@ -533,6 +533,7 @@ def test_text_in_a_script_stays_text(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_machine_whose_name_is_markup_is_shown_by_its_name(folder, monkeypatch, name):
     changed = put('"processor": "[^"]*"', f'"processor": {json.dumps(name)}')(GOOD)
+    changed = put('"date": "[^"]*"', '"date": "2026-03-01T12:00:00+00:00"')(changed)
     (folder / "m_good.csv").write_text(changed, encoding="utf-8")
     monkeypatch.setattr("convlab.machine.system.processor", lambda: name)
     for widget in (PredictedTimes(machine="m_good"), RooflineExplorer(machine="m_good")):
@@ -548,7 +549,7 @@ def test_a_machine_whose_name_is_markup_is_shown_by_its_name(folder, monkeypatch
     assert alt[1].count("Roofs of") == 1
     run = runs(folder, CPU)["m_good.csv"]
     line = results.where_and_when(run.header)
-    assert line == f"on {as_markdown(name)} (AVX-512), 21 November 2026"
+    assert line == f"on {as_markdown(name)} (AVX-512), 1 March 2026"
     assert as_markdown(name) in one_layer.markdown(run, "a.png")
 
 
