@@ -59,9 +59,8 @@ class Effort:
 class WallClock:
     """Calls on the processor, timed by the wall clock.
 
-    Ours write into an array that is there, ``plan(x, out)``, as in a network, and so does every library that
-    is given a graph. PyTorch and NumPy make theirs in the call: where it is large, a system may hand out its
-    pages one by one, and a short layer takes longer for that than for its sums.
+    Ours are bound to their arrays, as in a network, and so is every library that is given a graph: nobody
+    looks at x again, or makes room for y. PyTorch and NumPy do both in the call, which a short layer feels.
 
     Parameters
     ----------
@@ -109,6 +108,16 @@ class WallClock:
     def plan(self, problem: ConvProblem, w: np.ndarray, algorithm: Algorithm):
         """Return a plan of one of ours."""
         return plan(problem, w, algorithm=algorithm, backend="cpu", threads=self.threads)
+
+    def bind(self, prepared, x, y) -> Callable[[], object]:
+        """Return the call of a plan with these arrays."""
+        run = prepared.bound(x, y)
+
+        def call():
+            run()
+            return y
+
+        return call
 
     def timer(self, run: Callable[[], object], warm: int = 2) -> Timer:
         """Return a function that takes the time of one call, after untimed ones."""
@@ -214,7 +223,7 @@ class Comparison:
 
     def _our_call(self, algorithm: Algorithm) -> Call:
         prepared = self.clock.plan(self.workload.problem, self.w, algorithm)
-        return Call(lambda: prepared(self.x_there, self.y_there), self.clock.get)
+        return Call(self.clock.bind(prepared, self.x_there, self.y_there), self.clock.get)
 
     def enter_baselines(self, baselines: Iterable[Baseline]) -> None:
         """Take in the baselines that compute this pass and serve this layer."""
