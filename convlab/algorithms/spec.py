@@ -83,6 +83,9 @@ class Form:
     pack_key : callable, optional
         ``pack_key(problem)`` returns what the packed weights depend on beside w: a spectrum is as large as
         a transform. A plan of such a form keeps w, to pack it anew for another size.
+    bind : callable, optional
+        ``bind(problem, x, packed, workspace, y, threads)`` returns `run` with these arguments, worked out as
+        far as can be, as a function of nothing. For forms that only read their workspace.
     phases : callable, optional
         ``phases()`` returns what a run consists of, for `convlab.auto.predict`. A form that does not say is
         not predicted, and "auto" takes it only where it was measured.
@@ -102,6 +105,7 @@ class Form:
     scratch: tuple[str, ...] = ()
     resize: Callable[[ConvProblem, ConvProblem, dict], tuple[dict[str, np.ndarray], str]] | None = None
     pack_key: Callable[[ConvProblem], Any] | None = None
+    bind: Callable[..., Callable[[], None]] | None = None
     phases: Callable[[], tuple[Phase, ...]] | None = None
     setup: Callable[[], tuple[Phase, ...]] = lambda: (packing(),)
     rank: int | None = None

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import bound_for
 from convlab.cpu.tile_size import TILES
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
@@ -90,8 +92,13 @@ def padded(N: int, dtype) -> int:
     return round_up(N, lanes)
 
 
-def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> None:
-    """Compute y[m, column + n] = sum over k of a[m*a_row + k*a_k] * w[n, k], and what `out` adds to it.
+def gemm(*arguments) -> None:
+    """Multiply: what `bound_gemm` returns, called at once."""
+    bound_gemm(*arguments)()
+
+
+def bound_gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> Callable[[], None]:
+    """Return what computes y[m, column + n] = sum over k of a[m*a_row + k*a_k] * w[n, k], and `out`'s rest.
 
     Parameters
     ----------
@@ -109,7 +116,8 @@ def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) 
     """
     tile = tile_for(a.dtype, columns=N)
     arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
-    parallel_for(threads, (M, tile.rows), (N, tile.cols), gemm_part, _shared, tile, *arrays, M, N, K)
+    sides = (M, tile.rows), (N, tile.cols)
+    return bound_for(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K)
 
 
 @njit

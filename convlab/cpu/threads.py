@@ -18,9 +18,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import ceil
 from threading import RLock
@@ -81,10 +81,15 @@ def _longest(cuts: list[tuple[int, int]], step: int) -> float:
     return max(end - start for start, end in cuts) / step
 
 
-def parallel_for(
+def parallel_for(threads: int, rows: tuple[int, int], cols: tuple[int, int], *rest) -> None:
+    """Run a kernel over a rows x cols matrix of sums: what `bound_for` returns, called at once."""
+    bound_for(threads, rows, cols, *rest)()
+
+
+def bound_for(
     threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments
-) -> None:
-    """Run a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
+) -> Callable[[], None]:
+    """Return the call of a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
 
     Parameters
     ----------
@@ -96,11 +101,18 @@ def parallel_for(
     shared : callable
         ``shared(parts, *arguments)`` calls the kernel for every part, on many threads.
     """
-    if threads == 1 or lost_the_pool():
-        kernel(0, rows[0], 0, cols[0], *arguments)
+    alone = partial(kernel, 0, rows[0], 0, cols[0], *arguments)
+    if threads == 1:
+        return alone
+    return partial(_together, threads, alone, shared, partition(threads, *rows, *cols), *arguments)
+
+
+def _together(threads: int, alone, shared, parts, *arguments) -> None:
+    if lost_the_pool():
+        alone()
     else:
         with limited(threads):
-            shared(partition(threads, *rows, *cols), *arguments)
+            shared(parts, *arguments)
 
 
 @contextmanager

@@ -196,6 +196,8 @@ class Plan:
         self._check(x, out, residual, ready)
         finishes = self._form.epilogue and x.flags.c_contiguous
         target = self._output(out, residual) if finishes else None
+        if finishes and self._form.bind is not None and self._on_first_x is None:
+            return self._form.bind(ready.problem, x, ready.packed, ready.workspace, target, self.threads)
 
         def run() -> None:
             if self._on_first_x is not None:

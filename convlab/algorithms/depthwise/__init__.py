@@ -67,7 +67,7 @@ ALGORITHM = Algorithm(
             __name__,
             "cpu",
             epilogue=True,
-            functions=("pack", "allocate"),
+            functions=("pack", "allocate", "bind"),
             bytes_moved=TRAFFIC,
             workspace_bytes=Formula("C * b"),
             packed_bytes=panel_bytes("K/runs", "R*S", "runs", _RUNS),

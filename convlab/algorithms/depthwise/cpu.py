@@ -18,7 +18,7 @@ from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, tile_for, within
 from convlab.cpu.sliding_window import ONE_TAP, pixels_under, slide, window_for, window_tile
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import bound_for
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
@@ -46,9 +46,14 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    bind(problem, x, panels, workspace, out, threads)()
+
+
+def bind(problem, x, panels, workspace, out, threads):
+    """Return `run` with these arguments, as a function of nothing: only the kernel is left to call."""
     window, multiplier, tile, *rest = _arguments(problem, x, panels, workspace, out)
     sides = (problem.N * problem.P, window.lines if window else 1), (problem.C, tile.cols)
-    parallel_for(threads, *sides, depthwise_part, _shared, window, multiplier, tile, *rest)
+    return bound_for(threads, *sides, depthwise_part, _shared, window, multiplier, tile, *rest)
 
 
 @checked

@@ -39,7 +39,7 @@ ALGORITHM = Algorithm(
             __name__,
             "cpu",
             epilogue=True,
-            functions=("pack",),
+            functions=("pack", "bind"),
             bytes_moved=TRAFFIC,
             packed_bytes=PANELS,
             phases=lambda: (product(),),
