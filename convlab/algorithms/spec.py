@@ -13,6 +13,7 @@ from convlab.backends import choose_backend
 from convlab.cost.formula import Formula
 from convlab.cost.phases import NOTHING, Phase, packing
 from convlab.errors import UnsupportedError
+from convlab.gpu.model.work import Work
 from convlab.problem import ConvProblem
 from convlab.support.checked import Threads, checked
 
@@ -91,6 +92,8 @@ class Form:
         not predicted, and "auto" takes it only where it was measured.
     setup : callable
         ``setup()`` returns the phases of what `plan` does once: `pack`, and `allocate` where it fills tables.
+    works : callable, optional
+        ``works(problem)`` returns what each launch of a run asks of a GPU, for `convlab.auto.predict_gpu`.
     rank : int, optional
         Place in the order that "auto" follows where no model predicts the times, the lowest first. A form
         without one is not taken by that rule.
@@ -108,6 +111,7 @@ class Form:
     bind: Callable[..., Callable[[], None]] | None = None
     phases: Callable[[], tuple[Phase, ...]] | None = None
     setup: Callable[[], tuple[Phase, ...]] = lambda: (packing(),)
+    works: Callable[[ConvProblem], tuple[Work, ...]] | None = None
     rank: int | None = None
     epilogue: bool = False
 

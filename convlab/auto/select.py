@@ -137,6 +137,11 @@ def rank(
     Not all of them need serve the problem.
     """
     why = f"it is the rule on backend {backend!r}"
+    if backend == "gpu":
+        from convlab.auto.predict_gpu import rank_on_gpu  # asks the driver, when it is asked
+
+        if found := rank_on_gpu(problem):
+            return found
     if backend == "cpu":
         from convlab.auto.ranking import rank_on_cpu  # reads what is known of the machine, when that is asked
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -29,6 +30,7 @@ from convlab.errors import UnsupportedError
 from convlab.gpu.availability import launch_fault
 from convlab.gpu.diagnose.driver_errors import translated
 from convlab.gpu.launch_args import as_launched
+from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.machine import cuda_driver
 from convlab.support.checked import checked
@@ -57,6 +59,13 @@ class Gpu:
         """How many blocks, at least, it can work on at once: each multiprocessor has its own."""
         with translated("asking for the GPU in use"):
             return _cuda().get_current_device().MULTIPROCESSOR_COUNT
+
+    @cached_property
+    def speeds(self) -> GpuSpeeds | None:
+        """How fast its units are, by what the driver tells; None for a generation that nobody measured."""
+        with translated("asking for the GPU in use"):
+            board = _cuda().get_current_device()
+            return GpuSpeeds.of_driver(board)
 
     def wait(self) -> None:
         """Wait until all work that this thread has asked for is done."""

@@ -31,7 +31,12 @@ MULTIPROCESSORS = {
     "sm_90": Multiprocessor(threads=2048, blocks=32, shared_bytes=228 * 1024),
 }
 # A few GPUs: what their code is compiled for, and their multiprocessors (NVIDIA's architecture white papers).
-GPUS = {"A100": ("sm_80", 108), "RTX 3090": ("sm_86", 82), "H100": ("sm_90", 132)}
+GPUS = {
+    "A100": ("sm_80", 108),
+    "RTX 3090": ("sm_86", 82),
+    "RTX A6000": ("sm_86", 84),
+    "H100": ("sm_90", 132),
+}
 WARP = 32
 REGISTERS = 65536  # 4 bytes each
 MOST_REGISTERS = 255  # of a thread

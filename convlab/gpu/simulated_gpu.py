@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convlab.gpu.launch_args import as_launched
+from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.occupancy import GPUS
 from convlab.support.checked import checked
 
@@ -31,6 +32,7 @@ class Simulator:
 
     name = "simulator"
     multiprocessors = GPUS["H100"][1]  # which tiles it is given depends on that, not how they are run
+    speeds: GpuSpeeds | None = None  # no time passes here; a GPU's, to choose what that would take
     stream_per_thread = False  # it is done when it has been asked for
 
     def __init__(self, traced: bool = True):

@@ -74,6 +74,6 @@ ALGORITHM = Algorithm(
             phases=_phases,
             rank=1,
         ),
-        "gpu": form(__name__, "gpu", functions=("pack",), bytes_moved=TRAFFIC, rank=1),
+        "gpu": form(__name__, "gpu", functions=("pack", "works"), bytes_moved=TRAFFIC, rank=1),
     },
 )

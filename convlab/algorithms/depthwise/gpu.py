@@ -9,14 +9,17 @@ chosen. Filters too large for registers are `looped`: one thread per output.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
-from convlab.algorithms.depthwise.gpu_sliding import THREADS, sliding
+from convlab.algorithms.depthwise.gpu_sliding import REGISTERS, THREADS, sliding
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
+from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -80,6 +83,30 @@ def fours(problem: ConvProblem, aligned: bool = True) -> int:
 
 def _threads(problem, patch, vector):
     return problem.N * ceil_div(problem.P, patch[0]) * ceil_div(problem.Q, patch[1]) * (problem.K // vector)
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launch of `run` asks of a GPU."""
+    taps, chosen = problem.R * problem.S, choose(problem)
+    (rows, cols), vector = chosen or ((1, 1), 1)
+    lines, columns = (rows - 1) * problem.stride[0] + problem.R, (cols - 1) * problem.stride[1] + problem.S
+    pixels, sums = lines * columns if chosen else taps, rows * cols
+    loads = pixels + taps
+    threads = _threads(problem, (rows, cols), vector)
+    each = loads + sums + sums * taps * vector + 4 * pixels + 40
+    work = one_pass(
+        "slide",
+        threads,
+        THREADS,
+        registers=REGISTERS,
+        instructions=each if chosen else 20 * taps + 40,
+        loads=loads,
+        stores=sums,
+        lanes_apart=vector,
+        moved=threads * (pixels + sums) * vector * problem.itemsize,
+        cold=problem.x_bytes + problem.w_bytes + problem.y_bytes,
+    )
+    return (replace(work, compute=replace(work.compute, multiply_adds=THREADS // WARP * sums * taps * vector)),)
 
 
 def run(problem, x, w, workspace, y, threads):

@@ -37,6 +37,6 @@ ALGORITHM = Algorithm(
     forms={
         "numpy": form(__name__, "reference", bytes_moved=ONCE, rank=9),
         "cpu": form(__name__, "cpu", functions=("pack",), bytes_moved=ONCE, phases=_phases, rank=9),
-        "gpu": form(__name__, "gpu", functions=("pack",), bytes_moved=ONCE, rank=9),
+        "gpu": form(__name__, "gpu", functions=("pack", "works"), bytes_moved=ONCE, rank=9),
     },
 )

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.algorithms.direct import gpu_filter, gpu_staged
+from convlab.algorithms.direct import gpu_filter, gpu_filter_patch, gpu_staged
 from convlab.algorithms.direct.reference import filters_innermost
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import SECTOR, Demand, Work
 from convlab.gpu.numba_cuda import cuda, number_type
+from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, kept
 from convlab.support.integers import ceil_div
@@ -145,6 +147,19 @@ def pack(problem: ConvProblem, w):
 def run(problem, x, packed, workspace, y, threads):
     """Fill y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     _form(problem).run(problem, x, packed, workspace, y, threads)
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launch of `run` asks of a GPU."""
+    if gpu_filter.refuses(problem) is None:
+        return gpu_filter_patch.works(problem)
+    # One tap: a number of x for all lanes, one of w for each, and the arithmetic of four axes for both.
+    tap = Demand(instructions=14, multiply_adds=1, accesses=2, passes=2)
+    blocks, taps = ceil_div(problem.y_bytes // problem.itemsize, THREADS), problem.gemm[2]
+    each, b = THREADS // WARP, problem.itemsize
+    l2 = blocks * taps * (each * SECTOR / (SECTOR / b) + THREADS * b)
+    cold = problem.x_bytes + problem.w_bytes + problem.y_bytes
+    return (Work("seven loops", blocks, THREADS, 40, taps, each * tap, l2_bytes=l2, cold=cold),)
 
 
 def _form(problem: ConvProblem) -> Rung:

@@ -15,7 +15,9 @@ from convlab.algorithms.im2col.reference import channels_first
 from convlab.gpu.device import current
 from convlab.gpu.gemm import matrix
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import LINE, SECTOR, Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
+from convlab.gpu.occupancy import WARP
 from convlab.support.integers import ceil_div
 
 THREADS = 128
@@ -54,6 +56,27 @@ def allocate(problem, threads):
     """Return the workspace on the device: the matrix (C*R*S, N*P*Q)."""
     M, _, taps = problem.gemm
     return {"cols": current().empty((problem.groups * taps, M), problem.dtype)}
+
+
+def works(problem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU; its reads lie C numbers apart."""
+    M, _, taps = problem.gemm
+    each = problem.R * problem.S
+    numbers = M * taps * problem.groups
+    fill = one_pass(
+        "fill the matrix",
+        numbers // each,
+        THREADS,
+        registers=32,
+        instructions=20 * each + 40,
+        loads=each,
+        stores=each,
+        lanes_apart=(min(WARP, WARP * problem.C * problem.itemsize // LINE or 1) + 1) / 2,
+        moved=numbers * (SECTOR + problem.itemsize),
+        cold=problem.x_bytes,
+        passed_on=numbers * problem.itemsize,
+    )
+    return (fill, *matrix.works(problem, "m", passed_on=numbers * problem.itemsize))
 
 
 def fill(problem, x, cols) -> None:

@@ -50,7 +50,7 @@ ALGORITHM = Algorithm(
         "gpu": form(
             __name__,
             "gpu",
-            functions=("pack", "packed_bytes", "allocate"),
+            functions=("pack", "packed_bytes", "allocate", "works"),
             bytes_moved=THROUGH_A_MATRIX,
             workspace_bytes=MATRIX,
             rank=4,

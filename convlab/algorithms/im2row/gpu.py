@@ -17,6 +17,7 @@ from convlab.gpu.gemm import matrix, simple
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.ptx import load4, store4
 from convlab.support.integers import ceil_div
@@ -66,6 +67,28 @@ def allocate(problem, threads):
     """Return the workspace on the device: the matrix (N*P*Q, R*S*C)."""
     M, _, taps = problem.gemm
     return {"rows": current().empty((M, problem.groups * taps), problem.dtype)}
+
+
+def works(problem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    M, _, taps = problem.gemm
+    numbers, channels = M * taps * problem.groups, problem.C // problem.groups
+    vector = 1 if channels % 4 else 4
+    size = numbers * problem.itemsize
+    fill = one_pass(
+        "fill the matrix",
+        numbers // vector // RUN,
+        THREADS,
+        registers=40,
+        instructions=25 * RUN + 60,
+        loads=RUN,
+        stores=RUN,
+        lanes_apart=vector,
+        moved=2 * size,
+        cold=problem.x_bytes,
+        passed_on=size,
+    )
+    return (fill, *matrix.works(problem, "k", passed_on=size))
 
 
 def fill(problem, x, rows) -> None:

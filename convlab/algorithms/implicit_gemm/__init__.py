@@ -77,7 +77,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
             "gpu": form(
                 __name__,
                 "gpu",
-                functions=("pack", "packed_bytes", "allocate", "workspace_bytes"),
+                functions=("pack", "packed_bytes", "allocate", "workspace_bytes", "works"),
                 bound=(given,),
                 bytes_moved=ONCE,
                 rank=2,

@@ -19,6 +19,8 @@ from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import multiply
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.work import convolution_works
+from convlab.gpu.model.work import Work
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
@@ -42,6 +44,12 @@ def allocate(given, problem: ConvProblem, threads: int) -> dict:
 def workspace_bytes(given, problem: ConvProblem, threads: int) -> int:
     """Bytes of what `allocate` returns."""
     return launch.partial_bytes(problem, choose_tile(problem, given).parts)
+
+
+def works(given, problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    tile, parts, *_ = choose_tile(problem, given)
+    return convolution_works(problem, tile, parts)
 
 
 def run(given, problem, x, w, workspace, y, threads):

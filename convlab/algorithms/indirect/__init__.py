@@ -63,7 +63,7 @@ ALGORITHM = Algorithm(
         "gpu": form(
             __name__,
             "gpu",
-            functions=("pack", "packed_bytes", "allocate", "workspace_bytes", "resize"),
+            functions=("pack", "packed_bytes", "allocate", "workspace_bytes", "resize", "works"),
             bytes_moved=Formula(f"{ONCE.text} + ceil(P*Q/32)*32 * R*S * 4"),
         ),
     },

@@ -19,8 +19,10 @@ from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
+from convlab.gpu.model.work import Work
 from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
@@ -56,6 +58,13 @@ def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict, s
         table, rebuilt = buffer.resize(old, new, kept)
         table = {name: current().put(array) for name, array in table.items()}
     return table | launch.partials(new, choose_tile(new).parts), rebuilt
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    tile, parts, *_ = choose_tile(problem)
+    table = workspace_bytes(problem, 1) - launch.partial_bytes(problem, parts)
+    return convolution_works(problem, tile, parts, table)
 
 
 def run(problem, x, w, workspace, y, threads):

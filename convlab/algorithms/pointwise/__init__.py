@@ -45,6 +45,8 @@ ALGORITHM = Algorithm(
             phases=lambda: (product(),),
             rank=0,
         ),
-        "gpu": form(__name__, "gpu", functions=("pack", "packed_bytes"), bytes_moved=TRAFFIC, rank=0),
+        "gpu": form(
+            __name__, "gpu", functions=("pack", "packed_bytes", "works"), bytes_moved=TRAFFIC, rank=0
+        ),
     },
 )

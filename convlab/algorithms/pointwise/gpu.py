@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from convlab.gpu.gemm import matrix
+from convlab.gpu.model.work import Work
 
 pack, packed_bytes = matrix.pack, matrix.packed_bytes
+
+
+def works(problem) -> tuple[Work, ...]:
+    """Return what the launch of `run` asks of a GPU."""
+    return matrix.works(problem, "k", cold=problem.x_bytes)
 
 
 def run(problem, x, packed, workspace, y, threads):

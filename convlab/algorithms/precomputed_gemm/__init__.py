@@ -46,7 +46,7 @@ ALGORITHM = Algorithm(
         "gpu": form(
             __name__,
             "gpu",
-            functions=("pack", "packed_bytes", "allocate", "workspace_bytes"),
+            functions=("pack", "packed_bytes", "allocate", "workspace_bytes", "works"),
             bytes_moved=Formula(f"{ONCE.text} + N*P*Q * (1 + ceil(R*S/32)) * 4"),
             rank=3,
         ),

@@ -24,8 +24,10 @@ from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.gemm.vector_io import mover
 from convlab.gpu.kernels import device_function
+from convlab.gpu.model.work import Work
 from convlab.index_map import IndexMap
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
@@ -97,6 +99,14 @@ def table(problem: ConvProblem) -> np.ndarray:
         for tap in range(taps):
             found[1 + tap // WORD, some] |= hits[:, tap].astype(np.uint32) << np.uint32(tap % WORD)
     return found
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    tile, parts, *_ = choose_tile(problem)
+    tile = replace(tile, block_k=channels_of_a_piece(problem))
+    table = workspace_bytes(problem, 1) - launch.partial_bytes(problem, parts)
+    return convolution_works(problem, tile, parts, table)
 
 
 def run(problem, x, w, workspace, y, threads):

@@ -42,6 +42,7 @@ def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
             "setup": lambda: (packing(weights, f"2*2*{n}*(R + {n})*S * K*C/G"),),
         },
         "gpu": {
+            "functions": ("pack", "allocate", "works"),
             # V and M are written by one kernel and read by the next.
             "bytes_moved": Formula(f"(N*H*W*C + 2*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
             "workspace_bytes": Formula(f"({windows} + {products}) * b"),

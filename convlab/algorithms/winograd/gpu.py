@@ -21,11 +21,17 @@ from functools import lru_cache
 from math import prod
 
 from convlab.algorithms.winograd.gpu_transforms import written_out
-from convlab.algorithms.winograd.tiles import tile_grid, transform_weights, window_cells
+from convlab.algorithms.winograd.tiles import (
+    tile_grid,
+    transform_operations,
+    transform_weights,
+    window_cells,
+)
 from convlab.algorithms.winograd.transforms import in_steps, transforms
 from convlab.gpu.device import current
 from convlab.gpu.gemm import batched
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
@@ -128,6 +134,38 @@ def allocate(m: int, problem: ConvProblem, threads: int):
     products = products_of(m, problem)
     shapes = {"V": products.x_shape, "M": products.y_shape}
     return {name: current().empty((prod(shape),), problem.dtype) for name, shape in shapes.items()}
+
+
+def works(m: int, problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    products, cells = products_of(m, problem), window_cells(m, problem)
+    into, back = transform_operations(m, problem.R)
+    tiles = products.x_bytes // problem.itemsize // cells, products.y_bytes // problem.itemsize // cells
+    first = one_pass(
+        "transform the windows",
+        tiles[0],
+        THREADS,
+        registers=cells + 24,
+        instructions=into + 5 * cells + 40,
+        loads=cells,
+        stores=cells,
+        moved=2 * products.x_bytes,
+        cold=problem.x_bytes,
+        passed_on=products.x_bytes,
+    )
+    last = one_pass(
+        "transform back",
+        tiles[1],
+        THREADS,
+        registers=cells + 24,
+        instructions=back + 2 * cells + 4 * m * m + 40,
+        loads=cells,
+        stores=m * m,
+        moved=products.y_bytes + problem.y_bytes,
+        cold=problem.y_bytes,
+        passed_on=products.y_bytes,
+    )
+    return (first, *batched.works(products), last)
 
 
 def run(m: int, problem: ConvProblem, x, packed, workspace, y, threads):

@@ -6,6 +6,7 @@ too: two pixels of a line lie side by side in x, and side by side in z.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
@@ -13,6 +14,7 @@ from convlab.algorithms.winograd import gpu as winograd
 from convlab.algorithms.winograd_s2d.space_to_depth import M, fold_weights, folded
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
@@ -58,6 +60,25 @@ def allocate(problem: ConvProblem, threads: int):
     inner = folded(problem)
     z = current().empty((prod(inner.x_shape),), problem.dtype)
     return {"z": z} | winograd.allocate(M, inner, threads)
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    inner = folded(problem)
+    fold = one_pass(
+        "fold the picture",
+        prod(inner.x_shape),
+        THREADS,
+        registers=32,
+        instructions=70,
+        loads=1,
+        stores=1,
+        moved=problem.x_bytes + inner.x_bytes,
+        cold=problem.x_bytes,
+        passed_on=inner.x_bytes,
+    )
+    first, *rest = winograd.works(M, inner)
+    return fold, replace(first, cold=0, passed_on=first.passed_on + inner.x_bytes), *rest
 
 
 def run(problem: ConvProblem, x, packed, workspace, y, threads):

@@ -13,6 +13,8 @@ from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.work import product_works
+from convlab.gpu.model.work import Work
 from convlab.problem import ConvProblem
 
 SMALL = Tile(16, 16, 4, 4, 4)  # for matrices that would fill but a strip of the tiles of large ones
@@ -29,6 +31,14 @@ def tile_for(problem: ConvProblem) -> Tile:
     """Return the tile for products of this size."""
     rows, columns, _ = problem.gemm
     return SMALL if min(rows, columns) <= SMALL.block_m else choose_tile(problem).tile
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what `multiply` asks of a GPU: it reads what was just written, and writes what is read next."""
+    tile, many = tile_for(problem), problem.C // problem.groups
+    more = {"passed_on": problem.x_bytes, "kept": True}
+    width = 1 if many % tile.width else tile.width
+    return product_works(problem.gemm, problem.groups, tile, x_width=width, dtype=problem.dtype, **more)
 
 
 def multiply(problem: ConvProblem, a, w, y) -> None:

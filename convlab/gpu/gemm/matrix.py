@@ -18,8 +18,10 @@ from convlab.gpu.device import current, device_multiprocessors
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import TILES, estimate
 from convlab.gpu.gemm.load_matrix import matrix_loader
-from convlab.gpu.gemm.simple import BLOCK, THREADS, TILE, register_tile, shared_tile
+from convlab.gpu.gemm.simple import BLOCK, OWN, PIECE, THREADS, TILE, register_tile, shared_tile
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.work import product_works
+from convlab.gpu.model.work import Work
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -66,6 +68,24 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
     grid = problem.groups * ceil_div(M, side) * across
     arrays = a.reshape(-1), b.reshape(-1), y.reshape(-1)
     current().launch(kernel, grid, block, *arrays, M, N, K, step, group, b.shape[2], problem.K, across)
+
+
+def works(
+    problem: ConvProblem, along: str, *, cold: float = 0, passed_on: float = 0
+) -> tuple[Work, ...]:
+    """Return what the launches of `multiply` ask of a GPU, in its usual way.
+
+    `cold` and `passed_on` are the bytes of a, as `product_works` takes them.
+    """
+    sizes, K = problem.gemm, problem.gemm[2]
+    if along == "k":
+        product = _as_pointwise(problem)
+        tile = _tile_for(product, device_multiprocessors())
+    else:
+        tile = Tile(BLOCK, BLOCK, PIECE, OWN, OWN, buffers=1)
+    width = 1 if K % 4 else 4
+    more = {"cold": cold, "passed_on": passed_on}
+    return product_works(sizes, problem.groups, tile, x_width=width, dtype=problem.dtype, **more)
 
 
 @lru_cache

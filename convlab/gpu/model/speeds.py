@@ -1,0 +1,126 @@
+"""How fast the units of a GPU are, as the model of its time needs it.
+
+What a multiprocessor begins in a cycle is fixed by its generation; how many there are, their clock and the
+memory belong to the board. A driver or a datasheet tells all that. What a load waits for, and how much the L2
+cache gives, no maker writes down: others measured it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ISSUED = 4  # instructions a multiprocessor begins in a cycle: it is four, each with a scheduler
+BEGIN = 2.5e-6  # seconds of a launch that does nothing: the driver's, on any GPU of the last years
+
+
+class Generation(NamedTuple):
+    """What multiprocessors of one generation have in common.
+
+    Attributes
+    ----------
+    lanes : int
+        Multiply-adds of float32 begun in a cycle.
+    access_lanes : int
+        Threads whose load or store of one word is begun in a cycle.
+    l2 : float
+        Bytes a cycle that the L2 cache gives each, if all ask.
+    wait : float
+        Cycles from a load to its answer from memory.
+    measured : str
+        Who measured the last two.
+    """
+
+    lanes: int
+    access_lanes: int
+    l2: float
+    wait: float
+    measured: str
+
+
+# Lanes: the "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide. Lanes of an
+# access: NVIDIA's white papers (load/store units). The rest, by others: bytes of L2 over multiprocessors and
+# clock, and cycles of a chain of loads far larger than the caches.
+_BENCHES = "github.com/te42kyfo/gpu-benches, gpu-l2-cache and gpu-latency"
+GENERATIONS = {
+    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, f"{_BENCHES}, a100_80.txt"),
+    "sm_86": Generation(
+        128, 16, 1276e9 / 28 / 1.70e9, 515, "github.com/YKTian-x2b/AmpereArchViaMicroBenchMark, an RTX 3060"
+    ),
+    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, f"{_BENCHES}, h100_pcie.txt"),
+}
+
+
+@dataclass(frozen=True)
+class GpuSpeeds:
+    """The speeds of one GPU.
+
+    Attributes
+    ----------
+    name : str
+        Whose they are.
+    arch : str
+        What its code is compiled for, e.g. "sm_90".
+    multiprocessors : int
+    clock : float
+        Cycles a second.
+    flops : float
+        Floating-point operations a second, all multiprocessors together, on the ordinary cores.
+    memory, l2 : float
+        Bytes a second, of the memory and of the L2 cache before it.
+    l2_holds : float
+        Bytes of the L2 cache.
+    access_lanes : int
+        Threads of a warp whose load or store a multiprocessor begins in a cycle.
+    wait : float
+        Seconds from a load to its answer from memory.
+    begin : float
+        Seconds of a launch, beside its blocks.
+    """
+
+    name: str
+    arch: str
+    multiprocessors: int
+    clock: float
+    flops: float
+    memory: float
+    l2: float
+    l2_holds: float
+    access_lanes: int
+    wait: float
+    begin: float = BEGIN
+
+    @classmethod
+    def of(
+        cls, name: str, arch: str, multiprocessors: int, clock: float, memory: float, l2_holds: float
+    ) -> GpuSpeeds:
+        """Return the speeds of a board: what its datasheet or driver tells, and its generation."""
+        lanes, access_lanes, l2, wait, _ = GENERATIONS[arch]
+        return cls(
+            name,
+            arch,
+            multiprocessors,
+            clock,
+            flops=2 * lanes * multiprocessors * clock,
+            memory=memory,
+            l2=l2 * multiprocessors * clock,
+            l2_holds=l2_holds,
+            access_lanes=access_lanes,
+            wait=wait / clock,
+        )
+
+    @classmethod
+    def of_driver(cls, board) -> GpuSpeeds | None:
+        """Return the speeds of a device as Numba describes it; None if its generation is not in the table."""
+        arch = "sm_{}{}".format(*board.compute_capability)
+        if arch not in GENERATIONS:
+            return None
+        wires = 2 * board.GLOBAL_MEMORY_BUS_WIDTH / 8  # bytes a cycle: both edges of the clock count
+        return cls.of(
+            "this GPU",
+            arch,
+            board.MULTIPROCESSOR_COUNT,
+            clock=1e3 * board.CLOCK_RATE,  # kHz
+            memory=wires * 1e3 * board.MEMORY_CLOCK_RATE,
+            l2_holds=board.L2_CACHE_SIZE,
+        )

@@ -1,0 +1,187 @@
+"""What a launch asks of a GPU, and how long that takes: the slower of what is busy and what waits.
+
+A block goes round its main loop. In each turn it *brings* a piece (loads from memory, a wait, stores to shared
+memory, a barrier) and then *computes* with it. A multiprocessor that holds one block does these one after the
+other. One that holds several computes in one while another waits:
+
+    a turn alone     =  wait for memory  +  bring  +  compute        the longer of the two, with two buffers
+    a multiprocessor =  turns * max(blocks * what the busiest unit needs,  rounds * a turn alone)
+    a launch         =  begin  +  max(the busiest multiprocessor,  bytes of L2 / its speed,  of memory / its)
+
+Units that work at once are counted apart, and the busiest counts: the roofline's idea (Williams, Waterman &
+Patterson 2009), for every unit inside a multiprocessor. The wait is what is left of Little's law where the
+blocks are too few to hide it (V. Volkov, "Understanding Latency Hiding on GPUs", 2016, chapter 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from convlab.gpu.model.speeds import ISSUED, GpuSpeeds
+from convlab.gpu.occupancy import WARP, occupancy
+from convlab.support.integers import ceil_div
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the warps of a block ask of the units of a multiprocessor, in one turn.
+
+    Attributes
+    ----------
+    instructions : float
+        Of all warps, one after the other; they are issued to `ISSUED` at a time.
+    multiply_adds : float
+        Those of them that multiply and add 32 numbers each.
+    accesses : float
+        Those of them that load or store.
+    passes : float
+        Passes over shared memory and over the first cache: one serves 128 bytes of one row of banks or of
+        one line.
+    """
+
+    instructions: float = 0
+    multiply_adds: float = 0
+    accesses: float = 0
+    passes: float = 0
+
+    def __add__(self, other: Demand) -> Demand:
+        return Demand(*(mine + its for mine, its in zip(_of(self), _of(other), strict=True)))
+
+    def __rmul__(self, factor: float) -> Demand:
+        return Demand(*(factor * mine for mine in _of(self)))
+
+
+LINE = 128  # bytes of a line of the first cache: a pass looks at one
+SECTOR = 32  # bytes that are fetched of it at a time
+
+
+def _of(demand: Demand) -> tuple[float, ...]:
+    return demand.instructions, demand.multiply_adds, demand.accesses, demand.passes
+
+
+@dataclass(frozen=True)
+class Work:
+    """One launch.
+
+    Attributes
+    ----------
+    name : str
+        What it does: "products", "transform the windows".
+    blocks, threads : int
+        Of the launch; of a block.
+    registers, shared_bytes : int
+        Of a thread, and of a block: they decide how many blocks a multiprocessor holds.
+    turns : float
+        Of a block's main loop.
+    bring, compute : Demand
+        Of a block, in each turn: before the barrier, and after it.
+    waits : float
+        How often a turn waits for memory.
+    ahead : bool
+        Whether the block has the rest of the turn to do while it waits.
+    l2_bytes : float
+        Of the whole launch: of the sectors that are asked of the L2 cache.
+    cold : float
+        Bytes of the arrays that come from memory, or have to go there: x, the weights, y.
+    passed_on : float
+        Bytes of an array that another launch wrote, or will read: the L2 cache keeps it if it is not larger.
+    """
+
+    name: str
+    blocks: int
+    threads: int
+    registers: int
+    turns: float
+    compute: Demand
+    bring: Demand = field(default_factory=Demand)
+    shared_bytes: int = 0
+    waits: float = 0
+    ahead: bool = False
+    l2_bytes: float = 0
+    cold: float = 0
+    passed_on: float = 0
+
+
+@dataclass(frozen=True)
+class Time:
+    """The predicted time of a launch: seconds in all, and those that each part would take by itself."""
+
+    name: str
+    seconds: float
+    parts: dict[str, float]
+
+    @property
+    def bound(self) -> str:
+        """What the launch waits for most."""
+        return max(self.parts, key=self.parts.__getitem__)
+
+
+def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
+    """Return how long each unit of a multiprocessor is busy with a demand, in seconds."""
+    cycles = {
+        "issue": demand.instructions / ISSUED,
+        "accesses": demand.accesses * 32 / speeds.access_lanes,
+        "shared memory and L1": demand.passes,
+    }
+    seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
+    seconds["multiply-adds"] = 64 * demand.multiply_adds / (speeds.flops / speeds.multiprocessors)
+    return seconds
+
+
+def time_of(work: Work, speeds: GpuSpeeds) -> Time:
+    """Return the time of one launch."""
+    blocks = ceil_div(work.blocks, speeds.multiprocessors)  # of the busiest multiprocessor
+    resident = occupancy(speeds.arch, work.threads, work.registers, work.shared_bytes).blocks
+    rounds = ceil_div(blocks, resident)
+    busy = unit_seconds(work.bring + work.compute, speeds)
+    alone = sum(max(unit_seconds(one, speeds).values()) for one in (work.bring, work.compute))
+    waiting = work.waits * speeds.wait
+    alone = max(alone, waiting) if work.ahead else alone + waiting
+    parts = {unit: work.turns * blocks * seconds for unit, seconds in busy.items()}
+    parts["waiting"] = work.turns * rounds * alone
+    parts["L2"] = work.l2_bytes / speeds.l2
+    spilled = work.passed_on if work.passed_on > speeds.l2_holds else 0
+    parts["memory"] = (work.cold + spilled) / speeds.memory
+    return Time(work.name, speeds.begin + max(parts.values()), parts)
+
+
+def one_pass(
+    name: str,
+    threads: int,
+    block: int,
+    *,
+    registers: int,
+    instructions: float,
+    loads: float,
+    stores: float,
+    lanes_apart: float = 1,
+    moved: float,
+    cold: float = 0,
+    passed_on: float = 0,
+) -> Work:
+    """Return the work of a launch in which each thread does a little, once: a copy, a transform.
+
+    Parameters
+    ----------
+    name : str
+    threads, block : int
+        Of the launch, and of a block.
+    registers : int
+        Of a thread.
+    instructions : float
+        Of a thread, loads and stores included.
+    loads, stores : float
+        Of a thread.
+    lanes_apart : float
+        Lines that a warp's load or store touches: 1 where neighbours are neighbours.
+    moved : float
+        Bytes that the launch reads and writes.
+    cold, passed_on : float
+        As `Work` has them.
+    """
+    accesses = loads + stores
+    each = Demand(instructions, 0, accesses, accesses * lanes_apart)
+    blocks, warps = ceil_div(threads, block), ceil_div(block, WARP)
+    return Work(
+        name, blocks, block, registers, 1, warps * each, waits=1, l2_bytes=moved, cold=cold, passed_on=passed_on
+    )
