@@ -11,7 +11,8 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from convlab.errors import ParameterError
+from convlab.errors import ParameterError, UnsupportedError
+from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
 from convlab.gpu.occupancy import GPUS
 from convlab.support.checks import check_choice
 from convlab.support.files import data_path, read_text
@@ -139,6 +140,25 @@ def chip_of(name: str) -> Chip:
     if chip is None:
         raise ParameterError(f"datasheet={name!r} says nothing of its chip; expected one with [chip]")
     return chip
+
+
+def gpu_speeds(name: str) -> GpuSpeeds:
+    """Return the speeds of a datasheet's GPU, as the model of its time takes them.
+
+    Raises
+    ------
+    ParameterError
+        As `load`.
+    UnsupportedError
+        If the datasheet does not say how the GPU is built, or nobody measured its generation.
+    """
+    sheet = load(name)
+    arch, multiprocessors = GPUS[sheet.chip.gpu] if sheet.chip else ("", 0)
+    if arch not in GENERATIONS:
+        raise UnsupportedError(f"datasheet={name!r} is of no GPU whose multiprocessors are known")
+    return GpuSpeeds.of(
+        sheet.name, arch, multiprocessors, sheet.chip.clock, memory=sheet.memory, l2_holds=sheet.chip.l2
+    )
 
 
 def read(path: Path) -> Datasheet:

@@ -154,7 +154,7 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
     if gpu_filter.refuses(problem) is None:
         return gpu_filter_patch.works(problem)
     # One tap: a number of x for all lanes, one of w for each, and the arithmetic of four axes for both.
-    tap = Demand(instructions=14, multiply_adds=1, accesses=2, passes=2)
+    tap = Demand(instructions=14, multiply_adds=1, passes=2, short=2)
     blocks, taps = ceil_div(problem.y_bytes // problem.itemsize, THREADS), problem.gemm[2]
     each, b = THREADS // WARP, problem.itemsize
     l2 = blocks * taps * (each * SECTOR / (SECTOR / b) + THREADS * b)

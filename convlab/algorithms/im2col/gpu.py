@@ -18,7 +18,7 @@ from convlab.gpu.kernels import kernel
 from convlab.gpu.model.work import LINE, SECTOR, Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.occupancy import WARP
-from convlab.support.integers import ceil_div
+from convlab.support.integers import ceil_div, round_up
 
 THREADS = 128
 packed_bytes = matrix.packed_bytes
@@ -65,7 +65,7 @@ def works(problem) -> tuple[Work, ...]:
     numbers = M * taps * problem.groups
     fill = one_pass(
         "fill the matrix",
-        numbers // each,
+        problem.C * round_up(M, THREADS),
         THREADS,
         registers=32,
         instructions=20 * each + 40,

@@ -37,8 +37,8 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
     """Return what `multiply` asks of a GPU: it reads what was just written, and writes what is read next."""
     tile, many = tile_for(problem), problem.C // problem.groups
     more = {"passed_on": problem.x_bytes, "kept": True}
-    width = 1 if many % tile.width else tile.width
-    return product_works(problem.gemm, problem.groups, tile, x_width=width, dtype=problem.dtype, **more)
+    more |= {"x_width": 1 if many % tile.width else tile.width, "apart": problem.C, "dtype": problem.dtype}
+    return product_works(problem.gemm, problem.groups, tile, **more)
 
 
 def multiply(problem: ConvProblem, a, w, y) -> None:

@@ -20,7 +20,7 @@ from convlab.gpu.gemm.heuristics import TILES, estimate
 from convlab.gpu.gemm.load_matrix import matrix_loader
 from convlab.gpu.gemm.simple import BLOCK, OWN, PIECE, THREADS, TILE, register_tile, shared_tile
 from convlab.gpu.gemm.tile import Tile
-from convlab.gpu.gemm.work import product_works
+from convlab.gpu.gemm.work import KNOWN, product_works
 from convlab.gpu.model.work import Work
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
@@ -49,8 +49,7 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
         One of `WAYS`; "tuned" is for a that lies along "k". By default the fastest.
     """
     M, N, K = problem.gemm
-    if way is None:
-        way = "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
+    way = way or _way(problem, along)
     if way == "tuned":
         product = _as_pointwise(problem)
         tile, step = _tile_for(product, device_multiprocessors()), product.C
@@ -70,6 +69,12 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
     current().launch(kernel, grid, block, *arrays, M, N, K, step, group, b.shape[2], problem.K, across)
 
 
+def _way(problem: ConvProblem, along: str) -> str:
+    """Return the fastest way."""
+    M, N, _ = problem.gemm
+    return "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
+
+
 def works(
     problem: ConvProblem, along: str, *, cold: float = 0, passed_on: float = 0
 ) -> tuple[Work, ...]:
@@ -79,13 +84,15 @@ def works(
     """
     sizes, K = problem.gemm, problem.gemm[2]
     if along == "k":
-        product = _as_pointwise(problem)
-        tile = _tile_for(product, device_multiprocessors())
-    else:
+        tile = _tile_for(_as_pointwise(problem), device_multiprocessors())
+    elif _way(problem, along) == "registers":
         tile = Tile(BLOCK, BLOCK, PIECE, OWN, OWN, buffers=1)
+    else:
+        tile = Tile(TILE, TILE, TILE, 1, 1, width=1, buffers=1)
     width = 1 if K % 4 else 4
-    more = {"cold": cold, "passed_on": passed_on}
-    return product_works(sizes, problem.groups, tile, x_width=width, dtype=problem.dtype, **more)
+    more = {"cold": cold, "passed_on": passed_on, "others": KNOWN}
+    more |= {"x_width": width, "dtype": problem.dtype, "apart": K * problem.groups if along == "k" else 1}
+    return product_works(sizes, problem.groups, tile, **more)
 
 
 @lru_cache

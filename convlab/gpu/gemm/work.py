@@ -17,7 +17,9 @@ from convlab.support.integers import ceil_div
 
 LINE = 128  # bytes of a line of the first cache
 REDUCERS = 128  # threads of a block that adds up parts
-OTHERS = 64  # instructions of a turn beside all that is counted: addresses, conditions, the barrier
+# Instructions of a warp in a turn beside all that is counted: addresses, conditions, the barrier.
+SEARCHED = 55  # where the places of A are worked out, or looked up
+KNOWN = 25  # where A is a matrix that lies there
 
 
 def convolution_works(problem: ConvProblem, tile: Tile, parts: int, table: float = 0) -> tuple[Work, ...]:
@@ -32,9 +34,8 @@ def convolution_works(problem: ConvProblem, tile: Tile, parts: int, table: float
         Bytes of a table that leads to x.
     """
     width = 1 if problem.C // problem.groups % tile.width else tile.width
-    return product_works(
-        problem.gemm, problem.groups, tile, parts, x_width=width, cold=problem.x_bytes + table, dtype=problem.dtype
-    )
+    more = {"x_width": width, "dtype": problem.dtype, "cold": problem.x_bytes + table}
+    return product_works(problem.gemm, problem.groups, tile, parts, apart=problem.C, **more)
 
 
 def product_works(
@@ -44,10 +45,12 @@ def product_works(
     parts: int = 1,
     *,
     x_width: int,
+    apart: int,
     dtype: str,
     cold: float = 0,
     passed_on: float = 0,
     kept: bool = False,
+    others: float = SEARCHED,
 ) -> tuple[Work, ...]:
     """Return the launches of a product: the tiles, and the sum of the parts where the sums are cut.
 
@@ -61,11 +64,15 @@ def product_works(
         That K is cut into.
     x_width : int
         Numbers of one load of A.
+    apart : int
+        Numbers from one row of A to the next, where they lie.
     dtype : str
     cold, passed_on : float
         Bytes that A is made from: out of memory, or written by the launch before.
     kept : bool
         Is y for the next launch?
+    others : float
+        Instructions of a warp in a turn that the sizes do not tell.
     """
     M, N, K = sizes
     itemsize = np.dtype(dtype).itemsize
@@ -80,8 +87,8 @@ def product_works(
         tile.threads,
         REGISTERS // (tile.threads * tile.resident),
         turns,
-        _compute(tile, itemsize),
-        _bring(tile, x_width, itemsize),
+        _compute(tile, itemsize, others),
+        _bring(tile, x_width, apart, itemsize),
         tile.shared_bytes(dtype),
         waits=1,
         ahead=tile.buffers > 1,
@@ -92,31 +99,30 @@ def product_works(
     return (first,) if parts == 1 else (first, _reduction(parts, y_bytes, itemsize))
 
 
-def _bring(tile: Tile, x_width: int, itemsize: int) -> Demand:
+def _bring(tile: Tile, x_width: int, apart: int, itemsize: int) -> Demand:
     """Return what a block does for a piece: load it, and store A turned and B as it lies."""
     loads_a, loads_b = tile.loads_a(x_width), tile.loads_across(tile.block_n, tile.width)
     stores = loads_a * x_width + loads_b
-    row = tile.lanes(x_width)  # lanes that share a row of A, and so a line of memory
-    rows_of_b = ceil_div(WARP * tile.width, tile.block_n)
-    lines_a = max(ceil_div(WARP, row), WARP * x_width * itemsize // LINE)
-    lines_b = max(rows_of_b, WARP * tile.width * itemsize // LINE)
+    rows_a, rows_b = ceil_div(WARP, tile.lanes(x_width)), ceil_div(WARP * tile.width, tile.block_n)
+    lines_a = max(ceil_div(rows_a * min(apart * itemsize, LINE), LINE), WARP * x_width * itemsize // LINE)
+    lines_b = max(rows_b, WARP * tile.width * itemsize // LINE)
     stored = (loads_a * x_width + loads_b * tile.width) * itemsize // 4
     return tile.warps * Demand(
         instructions=loads_a + loads_b + stores,
-        accesses=loads_a + loads_b + stores,
         passes=loads_a * lines_a + loads_b * lines_b + stored,
+        short=loads_a * x_width + (loads_b if tile.width == 1 else 0),
     )
 
 
-def _compute(tile: Tile, itemsize: int) -> Demand:
+def _compute(tile: Tile, itemsize: int, others: float) -> Demand:
     """Return what a block does with a piece: an outer product for every k of it."""
     read = tile.thread_m + tile.thread_n  # numbers of a thread, for one k
     sums = tile.thread_m * tile.thread_n
     return (tile.warps * tile.block_k) * Demand(
-        instructions=sums + read / tile.width + OTHERS / tile.block_k,
+        instructions=sums + read / tile.width + others / tile.block_k,
         multiply_adds=sums,
-        accesses=read / tile.width,
         passes=read * itemsize / 4,  # a pass serves a word of 4 bytes to each lane
+        short=read if tile.width == 1 and itemsize == 4 else 0,
     )
 
 

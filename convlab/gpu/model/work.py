@@ -2,15 +2,17 @@
 
 A block goes round its main loop. In each turn it *brings* a piece (loads from memory, a wait, stores to shared
 memory, a barrier) and then *computes* with it. A multiprocessor that holds one block does these one after the
-other. One that holds several computes in one while another waits:
+other; one that holds several computes in one while another waits::
 
+    busy             =  what the busiest unit needs for a turn
     a turn alone     =  wait for memory  +  bring  +  compute        the longer of the two, with two buffers
-    a multiprocessor =  turns * max(blocks * what the busiest unit needs,  rounds * a turn alone)
-    a launch         =  begin  +  max(the busiest multiprocessor,  bytes of L2 / its speed,  of memory / its)
+    turns a second   =  of as many blocks as it holds, each alone half of the time: `throughput`
+    a launch         =  begin  +  max(turns * blocks / turns a second,  bytes of L2 / its speed,  of memory / its)
 
 Units that work at once are counted apart, and the busiest counts: the roofline's idea (Williams, Waterman &
-Patterson 2009), for every unit inside a multiprocessor. The wait is what is left of Little's law where the
-blocks are too few to hide it (V. Volkov, "Understanding Latency Hiding on GPUs", 2016, chapter 4).
+Patterson 2009), for every unit inside a multiprocessor. How much of the waiting other blocks hide is a matter
+of queues, of those who want the unit and those who wait elsewhere (M. Reiser, S. Lavenberg, "Mean-Value
+Analysis of Closed Multichain Queuing Networks", JACM 27, 1980).
 """
 
 from __future__ import annotations
@@ -32,17 +34,16 @@ class Demand:
         Of all warps, one after the other; they are issued to `ISSUED` at a time.
     multiply_adds : float
         Those of them that multiply and add 32 numbers each.
-    accesses : float
-        Those of them that load or store.
     passes : float
-        Passes over shared memory and over the first cache: one serves 128 bytes of one row of banks or of
-        one line.
+        Passes over shared memory and over the first cache: one serves a word of each bank, or one line.
+    short : float
+        Loads and stores of a single pass: some generations begin only half a warp of them in a cycle.
     """
 
     instructions: float = 0
     multiply_adds: float = 0
-    accesses: float = 0
     passes: float = 0
+    short: float = 0
 
     def __add__(self, other: Demand) -> Demand:
         return Demand(*(mine + its for mine, its in zip(_of(self), _of(other), strict=True)))
@@ -56,7 +57,7 @@ SECTOR = 32  # bytes that are fetched of it at a time
 
 
 def _of(demand: Demand) -> tuple[float, ...]:
-    return demand.instructions, demand.multiply_adds, demand.accesses, demand.passes
+    return demand.instructions, demand.multiply_adds, demand.passes, demand.short
 
 
 @dataclass(frozen=True)
@@ -120,29 +121,42 @@ def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     """Return how long each unit of a multiprocessor is busy with a demand, in seconds."""
     cycles = {
         "issue": demand.instructions / ISSUED,
-        "accesses": demand.accesses * 32 / speeds.access_lanes,
-        "shared memory and L1": demand.passes,
+        "shared memory and L1": demand.passes + demand.short * (WARP / speeds.access_lanes - 1),
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
     seconds["multiply-adds"] = 64 * demand.multiply_adds / (speeds.flops / speeds.multiprocessors)
     return seconds
 
 
+def throughput(blocks: int, busy: float, alone: float) -> float:
+    """Return the turns a second of some blocks, where one by itself takes `alone` and `busy` of it is the unit.
+
+    Whoever comes to the unit waits for those who are there: on average as many as there would be without it.
+    """
+    waiting, there = max(0.0, alone - busy), 0.0
+    for count in range(1, blocks + 1):
+        passing = busy * (1 + there)
+        each_second = count / (passing + waiting)
+        there = each_second * passing
+    return each_second
+
+
 def time_of(work: Work, speeds: GpuSpeeds) -> Time:
     """Return the time of one launch."""
     blocks = ceil_div(work.blocks, speeds.multiprocessors)  # of the busiest multiprocessor
     resident = occupancy(speeds.arch, work.threads, work.registers, work.shared_bytes).blocks
-    rounds = ceil_div(blocks, resident)
-    busy = unit_seconds(work.bring + work.compute, speeds)
+    units = unit_seconds(work.bring + work.compute, speeds)
+    busy = max(units.values())
     alone = sum(max(unit_seconds(one, speeds).values()) for one in (work.bring, work.compute))
     waiting = work.waits * speeds.wait
     alone = max(alone, waiting) if work.ahead else alone + waiting
-    parts = {unit: work.turns * blocks * seconds for unit, seconds in busy.items()}
-    parts["waiting"] = work.turns * rounds * alone
+    parts = {unit: work.turns * blocks * seconds for unit, seconds in units.items()}
+    computing = work.turns * blocks / throughput(min(resident, blocks), busy, alone)
+    parts["waiting"] = computing - max(parts.values())
     parts["L2"] = work.l2_bytes / speeds.l2
     spilled = work.passed_on if work.passed_on > speeds.l2_holds else 0
     parts["memory"] = (work.cold + spilled) / speeds.memory
-    return Time(work.name, speeds.begin + max(parts.values()), parts)
+    return Time(work.name, speeds.begin + max(computing, parts["L2"], parts["memory"]), parts)
 
 
 def one_pass(
@@ -180,7 +194,7 @@ def one_pass(
         As `Work` has them.
     """
     accesses = loads + stores
-    each = Demand(instructions, 0, accesses, accesses * lanes_apart)
+    each = Demand(instructions, 0, accesses * lanes_apart, accesses if lanes_apart == 1 else 0)
     blocks, warps = ceil_div(threads, block), ceil_div(block, WARP)
     return Work(
         name, blocks, block, registers, 1, warps * each, waits=1, l2_bytes=moved, cold=cold, passed_on=passed_on

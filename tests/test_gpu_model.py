@@ -1,0 +1,305 @@
+"""The model of a GPU's time: against figures that others measured, and its counts against the code's own."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cases import arrays
+from sgemm_ladder import CUBLAS, MATRIX, RUNGS
+
+from convlab import ALGORITHMS, ConvProblem, plan
+from convlab.algorithms.implicit_gemm.gpu import rung
+from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
+from convlab.benchmark import datasheets
+from convlab.errors import UnsupportedError
+from convlab.gpu import simulator
+from convlab.gpu.assembly import assemble
+from convlab.gpu.availability import assembly_fault
+from convlab.gpu.device import using
+from convlab.gpu.gemm.heuristics import TILES
+from convlab.gpu.gemm.kernel import tiled_product
+from convlab.gpu.gemm.load_implicit import implicit_loader, shape
+from convlab.gpu.gemm.work import convolution_works
+from convlab.gpu.launch_args import as_launched
+from convlab.gpu.model.count import accesses, work_of
+from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
+from convlab.gpu.model.work import Demand, Work, throughput, time_of
+from convlab.gpu.simulated_gpu import Simulator
+
+TROUBLE = assembly_fault()
+assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
+A6000 = replace(datasheets.gpu_speeds("rtx_a6000"), flops=CUBLAS)
+LENGTH = 32  # of the sums in the simulator: one turn of the deepest pieces, at least
+TUNED = ("6:", "9:", "10:")
+
+
+@cache
+def looked_at(rung):
+    """Return a rung's machine code, and the trace of its first block on short sums."""
+    kernel, (rows, columns) = rung.make(), rung.block
+    array = np.zeros(4, np.float32)
+    built = assemble(kernel, MATRIX, MATRIX, MATRIX, array, array, array, arch="sm_86")
+    rng = np.random.default_rng(rows)
+    a = rng.standard_normal((rows, LENGTH), np.float32)
+    b = rng.standard_normal((LENGTH, columns), np.float32)
+    c = np.zeros(rows * columns, np.float32)
+    trace = simulator.run(
+        kernel, (1, 1), rung.threads, rows, columns, LENGTH, a.reshape(-1), b.reshape(-1), c
+    )
+    trace.check()
+    assert np.allclose(c.reshape(rows, columns), a.astype(float) @ b, atol=1e-4)
+    return built, trace
+
+
+def predicted(rung, speeds=A6000) -> float:
+    """Return the predicted speed of a rung on the large matrices, in GFLOP/s."""
+    built, trace = looked_at(rung)
+    threads, cells = int(np.prod(rung.threads)), int(np.prod(rung.block))
+    work = work_of(
+        rung.name,
+        built,
+        trace,
+        blocks=MATRIX * MATRIX // cells,
+        threads=threads,
+        multiply_adds=cells / threads * MATRIX,
+        turns=round(cells / threads * LENGTH / built.main_loop.multiply_adds),
+        cold=3 * 4 * MATRIX * MATRIX,
+    )
+    return 2 * MATRIX**3 / time_of(work, speeds).seconds / 1e9
+
+
+@assembly
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+def test_a_published_ladder_is_predicted(rung):
+    """Within a quarter each, the tuned ones within 15 %: nothing in the model was fitted to any of them."""
+    ratio = predicted(rung) / rung.gflops
+    limit = 0.15 if rung.name.startswith(TUNED) else 0.25
+    assert abs(ratio - 1) <= limit, f"{rung.name}: {ratio:.2f} of what was measured"
+
+
+@assembly
+def test_a_published_ladder_is_in_the_right_order():
+    """Rungs that were measured more than a twentieth apart come in the order in which they were measured."""
+    speeds = {rung: predicted(rung) for rung in RUNGS}
+    for low, high in combinations(sorted(RUNGS, key=lambda rung: rung.gflops), 2):
+        if high.gflops > 1.05 * low.gflops:
+            assert speeds[low] < speeds[high], (low.name, high.name)
+
+
+@assembly
+def test_where_the_roof_counts():
+    """By the datasheet's peak only the last rung is far off: the others are held up by shared memory."""
+    promised = replace(A6000, flops=datasheets.load("rtx_a6000").flops["float32"])
+    ratios = {rung.name: predicted(rung, promised) / rung.gflops for rung in RUNGS}
+    *others, last = ratios.values()
+    assert all(0.75 < ratio < 1.25 for ratio in others), ratios
+    assert last > 1.3, "a board of 300 W does not multiply that fast"
+
+
+@assembly
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+def test_loads_are_put_together_as_the_compiler_does(rung):
+    """The accesses of the machine code's main loop are those of the simulator, by their number and width."""
+    built, trace = looked_at(rung)
+    threads, cells, loop = int(np.prod(rung.threads)), int(np.prod(rung.block)), built.main_loop
+    turns = round(cells / threads * LENGTH / loop.multiply_adds)
+    seen = accesses(trace, turns)
+    names = {"ld global": "LDG.E", "ld shared": "LDS", "st shared": "STS"}
+    for kind, opcode in names.items():
+        wide = loop.count(f"{opcode}.128")
+        found = {size: count / turns / (threads / 32) for size, count in seen[kind].widths.items()}
+        if rung.name.startswith("8:") and kind == "ld shared":  # rows at odd places: ptxas is a little better
+            assert abs(sum(found.values()) / loop.count(opcode) - 1) < 0.15
+            continue
+        assert found.get(16, 0) == wide, (kind, found)
+        assert found.get(4, 0) == loop.count(opcode) - wide - loop.count(f"{opcode}.64"), (kind, found)
+
+
+# -- what the shipped kernels are said to ask for ----------------------------------------------------------
+
+EVERY_TILE = [(width, tile) for (dtype, width), tiles in TILES.items() if dtype == "float32" for tile in tiles]
+
+
+@assembly
+@pytest.mark.parametrize(("width", "tile"), EVERY_TILE, ids=str)
+def test_a_tiles_work_is_its_machine_codes(width, tile):
+    """Multiply-adds, loads and stores of a turn to the letter; all instructions within a tenth."""
+    problem = ConvProblem(1, 28, 28, 64 if width == 4 else 3, 256, 3, 3, padding=1)
+    array = np.zeros(4, np.float32)
+    kernel = tiled_product(tile, implicit_loader, width, 4, "float32", 2, 4)
+    built = assemble(kernel, array, array, array, array, shape(problem, tile), (1,) * 13)
+    (work,), loop, warps = convolution_works(problem, tile, 1), built.main_loop, tile.warps
+    pieces = loop.multiply_adds / (tile.thread_m * tile.thread_n * tile.block_k)  # of a turn of its loop
+    assert work.compute.multiply_adds * pieces == warps * loop.multiply_adds
+    brought = warps * (loop.count("LDG") + loop.count("STS"))
+    assert work.bring.instructions * pieces == brought
+    total = (work.compute + work.bring).instructions * pieces
+    assert total == pytest.approx(warps * len(loop), rel=0.1)
+    assert built.registers <= work.registers
+
+
+@pytest.mark.parametrize(("width", "tile"), EVERY_TILE, ids=str)
+def test_a_tiles_passes_are_those_of_its_requests(width, tile):
+    """One block in the simulator, away from the edges: passes and sectors are those of the formula."""
+    channels = 16 if width == 4 else 6
+    problem = ConvProblem(1, 2 * tile.block_m // 8, 8, channels, tile.block_n, 1, 4, padding=((0, 0), (1, 2)))
+    x, w, _ = arrays(problem)
+    device = OneBlock()
+    with using(device):
+        prepared = plan(
+            problem, w, algorithm=rung("", tile, "", "").algorithm("implicit_gemm"), backend="gpu"
+        )
+        prepared(x)
+    (work,) = convolution_works(problem, tile, 1)
+    turns = work.turns + (tile.buffers > 1)  # it brings a piece too many
+    seen = accesses(device.traces[-1], 1)
+    assert seen["ld shared"].passes == work.compute.passes * work.turns
+    stored = seen["st shared"].passes
+    assert stored <= work.bring.passes * turns
+    assert stored + seen["ld global"].passes == pytest.approx(work.bring.passes * turns, rel=0.25)
+
+
+class OneBlock(Simulator):
+    """A simulator that runs the first block of a launch."""
+
+    def launch(self, kernel, grid, block, *arguments):
+        given = map(as_launched, arguments)
+        self.traces.append(simulator.run(kernel, grid, block, *given, blocks=[(0, 0, 0)]))
+
+
+class Counter(Simulator):
+    """A simulator that runs nothing: it counts blocks and threads."""
+
+    def __init__(self):
+        super().__init__()
+        self.launches = []
+
+    def launch(self, kernel, grid, block, *arguments):
+        self.launches.append((int(np.prod(grid)), int(np.prod(block))))
+
+
+PROBLEMS = {
+    "dense": ConvProblem(2, 14, 14, 16, 32, 3, 3, padding=1),
+    "first layer": ConvProblem(1, 32, 32, 3, 24, 7, 7, stride=2, padding=3),
+    "pointwise": ConvProblem(1, 14, 14, 64, 48, 1, 1),
+    "deep": ConvProblem(1, 7, 7, 256, 64, 3, 3, padding=1),
+    "groups": ConvProblem(1, 9, 9, 16, 16, 3, 3, padding=1, groups=4),
+    "depthwise": ConvProblem(1, 28, 28, 32, 32, 3, 3, padding=1, groups=32),
+    "one filter": ConvProblem(1, 40, 40, 1, 1, 5, 5, padding=2),
+}
+MODELLED = [name for name, one in ALGORITHMS.items() if predictable_on_gpu(one)]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("name", MODELLED)
+def test_works_are_the_launches(name, problem):
+    """As many launches as a run makes, of as many blocks and threads."""
+    algorithm = ALGORITHMS[name]
+    if reason := algorithm.refuses(problem):
+        pytest.skip(reason)
+    x, w, _ = arrays(problem)
+    counter = Counter()
+    with using(counter):
+        prepared = plan(problem, w, algorithm=name, backend="gpu")
+        counter.launches.clear()
+        prepared(x)
+        works = algorithm.forms["gpu"].works(problem)
+    said = [(work.blocks, work.threads) for work in works]
+    assert len(said) == len(counter.launches), [work.name for work in works]
+    for (blocks, threads), (really, block) in zip(said, counter.launches, strict=True):
+        assert threads == block
+        assert blocks == pytest.approx(really, rel=0.13, abs=1), (said, counter.launches)
+
+
+@pytest.mark.parametrize("board", ["nvidia_h100", "rtx_a6000"])
+def test_auto_goes_by_the_prediction(board):
+    """Of those that are predicted the fastest is taken, and the reason names it, the next one and the board."""
+    device, speeds = Counter(), datasheets.gpu_speeds(board)
+    device.speeds = speeds
+    problem = ConvProblem(32, 56, 56, 64, 64, 3, 3, padding=1)
+    _, w, _ = arrays(replace(problem, N=1))
+    with using(device):
+        prepared = plan(problem, w, backend="gpu")
+        seconds = predicted_on_gpu(problem, speeds)
+    best, second = sorted(seconds, key=seconds.get)[:2]
+    if seconds[second] > 1.03 * seconds[best]:
+        assert prepared.algorithm.name == best
+    assert speeds.name in prepared.why and "predicted" in prepared.why
+    assert seconds["direct"] > 3 * seconds[best]
+    assert seconds["im2col"] > seconds["implicit_gemm"]
+
+
+def test_without_speeds_the_rule_chooses():
+    """In the simulator no time passes; and an algorithm without a model is refused by name."""
+    problem = PROBLEMS["dense"]
+    with using(Counter()):
+        assert "rule" in plan(problem, arrays(problem)[1], backend="gpu").why
+        with pytest.raises(UnsupportedError, match="'fft'"):
+            predict_on_gpu(problem, "fft", SMALL)
+        with pytest.raises(UnsupportedError, match="cannot serve"):
+            predict_on_gpu(problem, "pointwise", SMALL)
+
+
+# -- the formula -------------------------------------------------------------------------------------------
+
+SMALL = GpuSpeeds.of("a GPU of one", "sm_90", 1, 1e9, memory=1e12, l2_holds=1e6)
+
+
+def work(**changes) -> Work:
+    """Return a launch of one block that multiplies for 1000 cycles."""
+    usual = {"blocks": 1, "threads": 128, "registers": 32, "turns": 1, "compute": Demand(4000, 4000)}
+    return Work("work", **usual | changes)
+
+
+def test_time_is_the_busiest_units():
+    """By hand: 4000 multiply-adds of 32 lanes on 128 lanes are 1000 cycles, a microsecond at 1 GHz."""
+    seconds = time_of(work(), SMALL).seconds - SMALL.begin
+    assert seconds == pytest.approx(1e-6)
+    passes = time_of(work(compute=Demand(4000, 4000, passes=3000)), SMALL)
+    assert passes.seconds - SMALL.begin == pytest.approx(3e-6)
+    assert passes.bound == "shared memory and L1"
+
+
+def test_a_second_block_hides_the_waiting_of_the_first():
+    """One block waits and then works; many keep the unit busy; none is faster than the unit."""
+    alone = time_of(work(waits=1), SMALL).seconds - SMALL.begin
+    assert alone == pytest.approx(1e-6 + SMALL.wait)
+    many = time_of(work(waits=1, blocks=16), SMALL).seconds - SMALL.begin
+    assert 16e-6 <= many < 1.02 * 16e-6
+    assert throughput(1, 1.0, 3.0) == pytest.approx(1 / 3)
+    assert throughput(2, 1.0, 2.0) == pytest.approx(2 / 2.5)  # by hand: half of the time it meets the other
+    assert throughput(50, 1.0, 3.0) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_two_buffers_hide_the_wait_behind_the_work():
+    """The longer of the two counts."""
+    long = work(waits=1, ahead=True)
+    assert time_of(long, SMALL).seconds - SMALL.begin == pytest.approx(1e-6)
+    short = replace(long, compute=Demand(400, 400))
+    assert time_of(short, SMALL).seconds - SMALL.begin == pytest.approx(SMALL.wait)
+
+
+def test_half_a_warp_a_cycle():
+    """Loads of a single pass take two cycles where only 16 lanes are served; wide ones do not."""
+    narrow = GpuSpeeds.of("another", "sm_86", 1, 1e9, memory=1e12, l2_holds=1e6)
+    many = work(compute=Demand(1000, 0, passes=1000, short=1000))
+    assert time_of(many, narrow).seconds - narrow.begin == pytest.approx(2e-6)
+    assert time_of(many, SMALL).seconds - SMALL.begin == pytest.approx(1e-6)
+
+
+def test_what_the_l2_cache_keeps_costs_no_memory():
+    """An array that is handed on goes to memory only if it is larger than the cache."""
+    kept, too_large = (
+        time_of(work(cold=1e7, passed_on=size), SMALL).seconds - SMALL.begin for size in (1e6, 2e7)
+    )
+    assert kept == pytest.approx(1e7 / 1e12)
+    assert too_large == pytest.approx(3e7 / 1e12)
+
+
+def test_every_generation_says_who_measured_it():
+    """And a datasheet without a chip has no speeds."""
+    assert all(generation.measured for generation in GENERATIONS.values())
+    with pytest.raises(UnsupportedError):
+        datasheets.gpu_speeds("nvidia_t4")
