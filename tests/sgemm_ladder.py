@@ -1,4 +1,4 @@
-"""A ladder of matrix products that somebody else has measured: what the model of a GPU's time is held against.
+"""A ladder of matrix products that somebody else measured: what the model of a GPU's time is held against.
 
 S. Boehm, "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022). The speeds are those of
 the table in the README of github.com/siboehm/SGEMM_CUDA: an RTX A6000, 4096 x 4096 numbers. The kernels here
@@ -36,9 +36,9 @@ class Rung(NamedTuple):
 class Tiles(NamedTuple):
     """A block's tile, a thread's, and where numbers lie in shared memory.
 
-    `wide`: four numbers a load from memory, and A is turned on its way. `extra`: columns of B's rows in shared
-    memory beside BN. `linear`: B lies so that neighbours read neighbouring words. `warp`: the tile of a warp,
-    and `subs` the pieces, down and right, that a thread has of it. `bound`: one block is enough.
+    `wide`: four numbers a load from memory, and A is turned on its way. `extra`: columns of B's rows in
+    shared memory beside BN. `linear`: B lies so that neighbours read neighbouring words. `warp`: the tile of
+    a warp, and `subs` the pieces, down and right, that a thread has of it. `bound`: one block is enough.
     """
 
     BM: int
@@ -250,6 +250,7 @@ RUNGS = (
     _of("8: extra columns", 16459.2, 128, 128, 8, 8, 8, 256, wide=True, extra=5),
     _of("9: tuned", 19721.0, 128, 128, 16, 8, 8, 256, wide=True, bound=True),
     _of(
-        "10: a tile a warp", 21779.3, 128, 128, 16, 8, 4, 128, wide=True, warp=(64, 64), subs=(1, 4), bound=True
+        *("10: a tile a warp", 21779.3, 128, 128, 16, 8, 4, 128),
+        **{"wide": True, "warp": (64, 64), "subs": (1, 4), "bound": True},
     ),
 )

@@ -28,9 +28,7 @@ def predictable_on_gpu(algorithm: Algorithm) -> bool:
 
 
 @checked
-def predict_on_gpu(
-    problem: ConvProblem, algorithm: str | Algorithm, speeds: GpuSpeeds
-) -> tuple[Time, ...]:
+def predict_on_gpu(problem: ConvProblem, algorithm: str | Algorithm, speeds: GpuSpeeds) -> tuple[Time, ...]:
     """Predict each launch of an algorithm on backend "gpu"; their seconds add up.
 
     Raises
@@ -50,7 +48,7 @@ def predict_on_gpu(
 
 
 def predicted_on_gpu(problem: ConvProblem, speeds: GpuSpeeds) -> dict[str, float]:
-    """Return the predicted seconds of every algorithm that serves a problem on backend "gpu" and has a model."""
+    """Return the predicted seconds of all that have a model and serve a problem on backend "gpu"."""
     return {
         name: sum(time.seconds for time in predict_on_gpu(problem, algorithm, speeds))
         for name, algorithm in ALGORITHMS.items()

@@ -106,7 +106,9 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
         moved=threads * (pixels + sums) * vector * problem.itemsize,
         cold=problem.x_bytes + problem.w_bytes + problem.y_bytes,
     )
-    return (replace(work, compute=replace(work.compute, multiply_adds=THREADS // WARP * sums * taps * vector)),)
+    return (
+        replace(work, compute=replace(work.compute, multiply_adds=THREADS // WARP * sums * taps * vector)),
+    )
 
 
 def run(problem, x, w, workspace, y, threads):

@@ -24,8 +24,8 @@ from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import choose_tile
 from convlab.gpu.gemm.kernel import Loader
 from convlab.gpu.gemm.tile import Tile
-from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.gemm.vector_io import mover
+from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.kernels import device_function
 from convlab.gpu.model.work import Work
 from convlab.index_map import IndexMap

@@ -36,9 +36,16 @@ def tile_for(problem: ConvProblem) -> Tile:
 def works(problem: ConvProblem) -> tuple[Work, ...]:
     """Return what `multiply` asks of a GPU: it reads what was just written, and writes what is read next."""
     tile, many = tile_for(problem), problem.C // problem.groups
-    more = {"passed_on": problem.x_bytes, "kept": True}
-    more |= {"x_width": 1 if many % tile.width else tile.width, "apart": problem.C, "dtype": problem.dtype}
-    return product_works(problem.gemm, problem.groups, tile, **more)
+    return product_works(
+        problem.gemm,
+        problem.groups,
+        tile,
+        x_width=1 if many % tile.width else tile.width,
+        apart=problem.C,
+        dtype=problem.dtype,
+        passed_on=problem.x_bytes,
+        kept=True,
+    )
 
 
 def multiply(problem: ConvProblem, a, w, y) -> None:

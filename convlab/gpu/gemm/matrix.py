@@ -75,9 +75,7 @@ def _way(problem: ConvProblem, along: str) -> str:
     return "tuned" if along == "k" else "registers" if M * N >= FEW * BLOCK**2 else "shared"
 
 
-def works(
-    problem: ConvProblem, along: str, *, cold: float = 0, passed_on: float = 0
-) -> tuple[Work, ...]:
+def works(problem: ConvProblem, along: str, *, cold: float = 0, passed_on: float = 0) -> tuple[Work, ...]:
     """Return what the launches of `multiply` ask of a GPU, in its usual way.
 
     `cold` and `passed_on` are the bytes of a, as `product_works` takes them.
@@ -89,10 +87,17 @@ def works(
         tile = Tile(BLOCK, BLOCK, PIECE, OWN, OWN, buffers=1)
     else:
         tile = Tile(TILE, TILE, TILE, 1, 1, width=1, buffers=1)
-    width = 1 if K % 4 else 4
-    more = {"cold": cold, "passed_on": passed_on, "others": KNOWN}
-    more |= {"x_width": width, "dtype": problem.dtype, "apart": K * problem.groups if along == "k" else 1}
-    return product_works(sizes, problem.groups, tile, **more)
+    return product_works(
+        sizes,
+        problem.groups,
+        tile,
+        x_width=1 if K % 4 else 4,
+        apart=K * problem.groups if along == "k" else 1,
+        dtype=problem.dtype,
+        cold=cold,
+        passed_on=passed_on,
+        others=KNOWN,
+    )
 
 
 @lru_cache

@@ -1,7 +1,7 @@
 """What a tiled product asks of a GPU: counted from the sizes of its tile, as the kernel is written.
 
-In one turn a block fetches a piece of A and of B, stores both in shared memory, and adds up their products. So
-each count below is a loop of `kernel`, `tile_io` or `outer_product`, for all its warps; a test holds them
+In one turn a block fetches a piece of A and of B, stores both in shared memory, and adds up their products.
+So each count below is a loop of `kernel`, `tile_io` or `outer_product`, for all its warps; a test holds them
 against the machine code and against the requests of a block in the lane simulator.
 """
 
@@ -34,8 +34,16 @@ def convolution_works(problem: ConvProblem, tile: Tile, parts: int, table: float
         Bytes of a table that leads to x.
     """
     width = 1 if problem.C // problem.groups % tile.width else tile.width
-    more = {"x_width": width, "dtype": problem.dtype, "cold": problem.x_bytes + table}
-    return product_works(problem.gemm, problem.groups, tile, parts, apart=problem.C, **more)
+    return product_works(
+        problem.gemm,
+        problem.groups,
+        tile,
+        parts,
+        x_width=width,
+        apart=problem.C,
+        dtype=problem.dtype,
+        cold=problem.x_bytes + table,
+    )
 
 
 def product_works(
@@ -126,7 +134,7 @@ def _compute(tile: Tile, itemsize: int, others: float) -> Demand:
     )
 
 
-def _reduction(parts: int, y_bytes: float, itemsize: int) -> Work:
+def _reduction(parts: int, y_bytes: int, itemsize: int) -> Work:
     """Return the launch that adds up the parts: a thread reads one number of each."""
     return one_pass(
         "add up the parts",

@@ -105,8 +105,8 @@ def work_of(
 
 
 def accesses(trace: Trace, turns: int) -> dict[str, Seen]:
-    """Return what a block's loads from global memory and its accesses to shared memory take, by their kind."""
-    found = {kind: [0, 0, Counter()] for kind in ("ld global", "ld shared", "st shared")}
+    """Return what a block's loads from global memory and its accesses to shared memory take."""
+    found = {kind: Seen(0, 0, Counter()) for kind in ("ld global", "ld shared", "st shared")}
     for site in trace.sites():
         kind, requests = f"{site.kind} {site.space}", trace.requests(site)
         if kind not in found:
@@ -115,11 +115,13 @@ def accesses(trace: Trace, turns: int) -> dict[str, Seen]:
             each = _together(requests, site.size, turns) if site.kind == "ld" else _one_by_one(requests)
         else:
             each = [(_lines(request), request.size) for request in requests]
-        for passes, size in each:
-            found[kind][0] += passes
-            found[kind][1] += passes == 1
-            found[kind][2][size] += 1
-    return {kind: Seen(*counts) for kind, counts in found.items()}
+        before, passes = found[kind], [one for one, _ in each]
+        found[kind] = Seen(
+            before.passes + sum(passes),
+            before.short + passes.count(1),
+            before.widths + Counter(size for _, size in each),
+        )
+    return found
 
 
 def _one_by_one(requests) -> list[tuple[int, int]]:

@@ -1,13 +1,14 @@
 """What a launch asks of a GPU, and how long that takes: the slower of what is busy and what waits.
 
-A block goes round its main loop. In each turn it *brings* a piece (loads from memory, a wait, stores to shared
-memory, a barrier) and then *computes* with it. A multiprocessor that holds one block does these one after the
-other; one that holds several computes in one while another waits::
+A block goes round its main loop. In each turn it *brings* a piece (loads from memory, a wait, stores to
+shared memory, a barrier) and then *computes* with it. A multiprocessor that holds one block does these one
+after the other; one that holds several computes in one while another waits::
 
     busy             =  what the busiest unit needs for a turn
     a turn alone     =  wait for memory  +  bring  +  compute        the longer of the two, with two buffers
-    turns a second   =  of as many blocks as it holds, each alone half of the time: `throughput`
-    a launch         =  begin  +  max(turns * blocks / turns a second,  bytes of L2 / its speed,  of memory / its)
+    turns a second   =  of as many blocks as it holds, in turns at that unit: `throughput`
+    a launch         =  begin  +  max(turns * blocks / turns a second,
+                                      bytes of L2 / its speed,  bytes of memory / its speed)
 
 Units that work at once are counted apart, and the busiest counts: the roofline's idea (Williams, Waterman &
 Patterson 2009), for every unit inside a multiprocessor. How much of the waiting other blocks hide is a matter
@@ -129,7 +130,7 @@ def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
 
 
 def throughput(blocks: int, busy: float, alone: float) -> float:
-    """Return the turns a second of some blocks, where one by itself takes `alone` and `busy` of it is the unit.
+    """Return the turns a second of blocks, where one by itself takes `alone`, and `busy` of it at the unit.
 
     Whoever comes to the unit waits for those who are there: on average as many as there would be without it.
     """
@@ -197,5 +198,14 @@ def one_pass(
     each = Demand(instructions, 0, accesses * lanes_apart, accesses if lanes_apart == 1 else 0)
     blocks, warps = ceil_div(threads, block), ceil_div(block, WARP)
     return Work(
-        name, blocks, block, registers, 1, warps * each, waits=1, l2_bytes=moved, cold=cold, passed_on=passed_on
+        name,
+        blocks,
+        block,
+        registers,
+        1,
+        warps * each,
+        waits=1,
+        l2_bytes=moved,
+        cold=cold,
+        passed_on=passed_on,
     )
