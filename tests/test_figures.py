@@ -3,6 +3,7 @@
 import html
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from convlab import ConvError, ConvProblem, figures
 from convlab.auto import speeds
 from convlab.auto.predict import predict
 from convlab.auto.timing import Timing
-from convlab.benchmark import datasheets
+from convlab.benchmark import datasheets, device_climb
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
 from convlab.figures import charts
@@ -20,6 +21,7 @@ from convlab.figures.style import DARK, LIGHT, ROLES, css
 from convlab.support.units import bytes_text
 
 PROBLEM = ConvProblem(1, 8, 10, 3, 6, 3, 3)
+CLIMB = device_climb()
 SERVING = ("direct", "im2row", "winograd_2x2", "indirect")
 
 
@@ -71,6 +73,10 @@ PICTURES = {
     "chip": lambda: figures.chip(datasheets.load("nvidia_h100")),
     "mma layout": lambda: figures.mma_layout(lane=9),
     "pipeline": lambda: figures.pipeline(),
+    "gpu roofline": lambda: figures.gpu_roofline(CLIMB.line, CLIMB.rungs, CLIMB.others, title="Up"),
+    "gpu roofline, measured": lambda: figures.gpu_roofline(
+        CLIMB.line, [replace(one, source="a clock") for one in CLIMB.rungs[:2]], title="Up"
+    ),
     "tap addresses": lambda: figures.tap_addresses(),
     "model error": lambda: figures.model_error(judged(1, 0.9, 2, 0.5, 1.2)),
 }

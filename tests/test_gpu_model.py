@@ -12,7 +12,8 @@ from sgemm_ladder import CUBLAS, MATRIX, RUNGS
 from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
-from convlab.benchmark import datasheets
+from convlab.benchmark import datasheets, roofline
+from convlab.benchmark.gpu import climb, times
 from convlab.errors import UnsupportedError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
@@ -243,6 +244,62 @@ def test_without_speeds_the_rule_chooses():
             predict_on_gpu(problem, "fft", SMALL)
         with pytest.raises(UnsupportedError, match="cannot serve"):
             predict_on_gpu(problem, "pointwise", SMALL)
+
+
+# -- the climb ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def climbed():
+    """Return the climb where no GPU was ever measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(times, "newest", lambda part: None)
+        patch.setattr(times, "gpu_trouble", lambda: "none here")
+        patch.setattr(climb, "gpu_trouble", lambda: "none here")
+        yield climb.device_climb()
+
+
+def test_what_was_not_measured_is_called_predicted(climbed):
+    """No step claims a clock, and the source says why."""
+    assert "none here" in climbed.source
+    assert not any(one.measured for one in (*climbed.rungs, *climbed.others))
+    assert not any(roof.measured for roof in (climbed.line.adds, *climbed.line.memories))
+
+
+def test_every_predicted_step_is_below_every_roof(climbed):
+    """Of each level at its own bytes; the dense ones also below the multiply-adds."""
+    for one in (*climbed.rungs, *climbed.others):
+        for roof in climbed.line.memories:
+            assert one.speed <= 1.001 * roof.at(one.intensity(roof.name)), (one.name, roof.name)
+        assert one.speed <= climbed.line.adds.rate or one.name.startswith("winograd"), one.name
+
+
+def test_the_climb_goes_up(climbed):
+    """Each of the rungs that change the tile is faster than the one before, and asks the caches for less."""
+    by_name = {one.name: one for one in climbed.rungs}
+    names = "one thread per output", "coalesced", "tile in shared memory", "column of outputs in registers"
+    steps = [by_name[name] for name in (*names, "square of outputs in registers", "four numbers an access")]
+    speeds = [one.speed for one in steps]
+    assert speeds == sorted(speeds)
+    assert steps[-1].intensity(climb.L2) > 4 * steps[2].intensity(climb.L2)
+    assert by_name["two buffers"].speed >= by_name["four numbers an access"].speed
+
+
+def test_a_measured_step_is_the_clocks(climbed):
+    """Measured times and roofs take the places of predicted and promised ones, and say where they are from."""
+    problem = climbed.rungs[0].problem
+    first, second, *_ = climb.climb(problem, climbed.speeds, {"coalesced": 2e-3}, "saved: a board")
+    assert (first.measured, second.measured) == (False, True)
+    assert (second.seconds, second.source) == (2e-3, "saved: a board")
+    device = roofline.of_device({"flops": 50e12, "copy": 3e12, "l2": 6e12, "l2_bytes": 1 << 25}, "a board")
+    line, speeds = climb.with_measured(climbed.line, climbed.speeds, device)
+    assert (line.machine, line.adds.rate, line.adds.measured) == ("a board", 50e12, True)
+    assert {roof.name: roof.measured for roof in line.memories} == {
+        climb.SHARED: False,
+        climb.L2: True,
+        climb.MEMORY: True,
+    }
+    assert (speeds.flops, speeds.l2, speeds.memory) == (50e12, 6e12, 3e12)
 
 
 # -- the formula -------------------------------------------------------------------------------------------

@@ -615,6 +615,14 @@ def rows() -> dict[str, Call]:
         right={"points": ANY_LIST, "beside": ANY_LIST},
     )
     row("figures.roofline_chart.rate_text", roof=line.adds)
+    row(
+        "figures.gpu_roofline_chart.gpu_roofline",
+        line=line,
+        steps=[],
+        others=[],
+        title="A title",
+        right={"steps": ANY_LIST, "others": ANY_LIST},
+    )
     row("figures.network_chart.network_profile", profile=ready.profile(photo, rounds=1, progress=False))
     row("figures.tensor_boxes.tensors", problem=problem)
     row("figures.chip_levels.chip", machine=datasheets.load("nvidia_h100"))
@@ -954,6 +962,7 @@ def rows() -> dict[str, Call]:
     row("auto.timing.material", problem=problem)
     row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
+    row("benchmark.gpu.climb.device_climb", board="nvidia_h100", named={"board": "datasheet"})
     row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
     row(
         "benchmark.gpu.times.layer_times",

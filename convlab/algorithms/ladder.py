@@ -35,7 +35,7 @@ class Rung:
     refuses : callable
         ``refuses(problem)`` returns why this rung does not serve a problem, or None. The algorithm may.
     others : dict
-        What else of the `Form` is the rung's own, for instance "allocate" and "workspace_bytes".
+        What else of the `Form` is the rung's own, for instance "allocate", "workspace_bytes" and "works".
     """
 
     name: str
@@ -50,7 +50,8 @@ class Rung:
     def algorithm(self, name: str) -> Algorithm:
         """Return the algorithm of this name with this kernel as its form on the GPU, for `convlab.plan`."""
         whole = ALGORITHMS[name]
-        form = replace(whole.forms["gpu"], run=self.run, pack=self.pack, **self.others)
+        own = {"works": None} | self.others  # what another kernel asks for says nothing of this one
+        form = replace(whole.forms["gpu"], run=self.run, pack=self.pack, **own)
 
         def refuses(problem):
             return whole.refuses(problem) or self.refuses(problem)

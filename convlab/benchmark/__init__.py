@@ -27,6 +27,7 @@ from convlab.support.lazy import door
 def _offer() -> dict[str, Any]:
     from convlab.benchmark.comparison import Effort
     from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT, compare_three, three_ways
+    from convlab.benchmark.gpu.climb import device_climb
     from convlab.benchmark.gpu.ladders import ladders
     from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
     from convlab.benchmark.layers import Workload

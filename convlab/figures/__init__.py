@@ -7,6 +7,7 @@ one kind of picture; `cell_grid` is what those with tinted cells are drawn with.
 from convlab.figures.address_grids import tap_addresses
 from convlab.figures.charts import bars, curves, staircase, times
 from convlab.figures.chip_levels import chip
+from convlab.figures.gpu_roofline_chart import gpu_roofline
 from convlab.figures.images import counts, gallery, grids
 from convlab.figures.mma_cells import mma_layout
 from convlab.figures.model_error_chart import model_error
@@ -26,6 +27,7 @@ __all__ = [
     "curves",
     "figure_style",
     "gallery",
+    "gpu_roofline",
     "grids",
     "mma_layout",
     "model_error",

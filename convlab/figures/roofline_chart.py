@@ -89,8 +89,8 @@ def roofline(
         ax.set(xscale="log", yscale="log")
         _limits(ax, (line, *beside), points)
         for other in beside:
-            _roofs(ax, other, other.machine)
-        _roofs(ax, line, "")  # last: its names cover others
+            draw_roofs(ax, other, other.machine)
+        draw_roofs(ax, line, "")  # last: its names cover others
         for one in points:
             marker, colour = _mark_of(one, points)
             ax.plot(
@@ -135,7 +135,7 @@ def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point]) -> None:
     )
 
 
-def _roofs(ax, line: Roofline, name: str) -> None:
+def draw_roofs(ax, line: Roofline, name: str) -> None:
     """Draw the roofs of a machine, each with its name on the line."""
     (left, right), (low, _) = ax.get_xlim(), ax.get_ylim()
     paper = {"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.8}

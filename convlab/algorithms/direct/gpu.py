@@ -19,7 +19,7 @@ from convlab.algorithms.direct.reference import filters_innermost
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
-from convlab.gpu.model.work import SECTOR, Demand, Work
+from convlab.gpu.model.work import LINE, Demand, Work
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
@@ -27,6 +27,7 @@ from convlab.support.checked import Computed, kept
 from convlab.support.integers import ceil_div
 
 THREADS = 128
+TAP = 14  # instructions for one tap: two loads, a multiply-add, and the arithmetic of four axes for both
 
 
 # -- one thread per output: neighbours are pixels ----------------------------------------------------------
@@ -65,6 +66,20 @@ def _run_naive(problem, x, w, workspace, y, threads):
     blocks = ceil_div(y.size, THREADS)
     kernel = one_thread_per_output(problem.dtype)
     current().launch(kernel, blocks, THREADS, x, w, y, *problem.geometry, problem.groups)
+
+
+def _naive_works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Lanes are pixels, C numbers apart: a load of x is in as many lines as they are; one weight serves all."""
+    lines = min(WARP, WARP * problem.C * problem.itemsize / LINE)
+    return _one_output_a_thread(problem, Demand(TAP, 1, 1 + lines, 1), (THREADS, 1))
+
+
+def _one_output_a_thread(problem: ConvProblem, tap: Demand, wanted: tuple[int, int]) -> tuple[Work, ...]:
+    """Return the work of kernels that do `tap` for each tap; `wanted`: a block's different pixels, filters."""
+    blocks, b = ceil_div(problem.y_bytes // problem.itemsize, THREADS), problem.itemsize
+    taps, cold = problem.gemm[2], problem.x_bytes + problem.w_bytes + problem.y_bytes
+    l2 = blocks * taps * sum(wanted) * b
+    return (Work("seven loops", blocks, THREADS, 40, taps, THREADS // WARP * tap, l2_bytes=l2, cold=cold),)
 
 
 # -- coalesced: neighbours are filters ---------------------------------------------------------------------
@@ -109,6 +124,12 @@ def _run_coalesced(problem, x, w, workspace, y, threads):
     current().launch(coalesced(problem.dtype), blocks, THREADS, x, w, y, *problem.geometry)
 
 
+def _coalesced_works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Lanes are filters, side by side; one number of x serves all."""
+    filters = min(THREADS, problem.K // problem.groups)
+    return _one_output_a_thread(problem, Demand(TAP, 1, 2, 2), (ceil_div(THREADS, filters), filters))
+
+
 # -- the table, and the algorithm --------------------------------------------------------------------------
 
 RUNGS = (
@@ -118,6 +139,7 @@ RUNGS = (
         "Neighbours read x and write y C and K numbers apart: every one of them in a sector of its own.",
         _run_naive,
         one_thread_per_output,
+        others={"works": _naive_works},
     ),
     Rung(
         "coalesced",
@@ -126,6 +148,7 @@ RUNGS = (
         _run_coalesced,
         coalesced,
         _pack,
+        others={"works": _coalesced_works},
     ),
     Rung(
         "staged in shared memory",
@@ -135,6 +158,7 @@ RUNGS = (
         gpu_staged.staged,
         _pack,
         gpu_staged.refuses,
+        {"works": gpu_staged.works},
     ),
 )
 
@@ -151,15 +175,8 @@ def run(problem, x, packed, workspace, y, threads):
 
 def works(problem: ConvProblem) -> tuple[Work, ...]:
     """Return what the launch of `run` asks of a GPU."""
-    if gpu_filter.refuses(problem) is None:
-        return gpu_filter_patch.works(problem)
-    # One tap: a number of x for all lanes, one of w for each, and the arithmetic of four axes for both.
-    tap = Demand(instructions=14, multiply_adds=1, passes=2, short=2)
-    blocks, taps = ceil_div(problem.y_bytes // problem.itemsize, THREADS), problem.gemm[2]
-    each, b = THREADS // WARP, problem.itemsize
-    l2 = blocks * taps * (each * SECTOR / (SECTOR / b) + THREADS * b)
-    cold = problem.x_bytes + problem.w_bytes + problem.y_bytes
-    return (Work("seven loops", blocks, THREADS, 40, taps, each * tap, l2_bytes=l2, cold=cold),)
+    single = gpu_filter.refuses(problem) is None
+    return gpu_filter_patch.works(problem) if single else _coalesced_works(problem)
 
 
 def _form(problem: ConvProblem) -> Rung:

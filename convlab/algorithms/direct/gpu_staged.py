@@ -17,12 +17,16 @@ import numpy as np
 
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
+from convlab.gpu.model.work import Demand, Work
 from convlab.gpu.numba_cuda import cuda, number_type
+from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
+from convlab.support.integers import ceil_div
 
 LANES = 32  # filters of a block
 TILE = (2, 4)  # output pixels of a block: rows, columns
 SHARED = 20 * 1024  # bytes for the patch of x, and as many for the weights
+STEP, FETCH = 5, 30  # instructions of a multiply-add, and of a number that is fetched
 
 
 @lru_cache
@@ -99,6 +103,33 @@ def refuses(problem):
     if chunk_of(problem) == 0:
         return "one channel of the patch under a tile, or of the weights, does not fit in shared memory"
     return None
+
+
+def works(problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launch of `run_staged` asks of a GPU."""
+    chunk, pixels = chunk_of(problem), TILE[0] * TILE[1]
+    threads, taps, b = LANES * pixels, problem.R * problem.S, problem.itemsize
+    (sp, sq), (dr, ds) = problem.stride, problem.dilation
+    rows, cols = (TILE[0] - 1) * sp + (problem.R - 1) * dr + 1, (TILE[1] - 1) * sq + (problem.S - 1) * ds + 1
+    fetched = (rows * cols + taps * LANES) * chunk  # numbers of a piece
+    blocks = problem.N * ceil_div(problem.P, TILE[0]) * ceil_div(problem.Q, TILE[1])
+    blocks *= problem.groups * ceil_div(problem.K // problem.groups, LANES)
+    turns, warps, steps = problem.C / problem.groups / chunk, threads // WARP, fetched / WARP
+    return (
+        Work(
+            "seven loops",
+            blocks,
+            threads,
+            64,
+            turns,
+            warps * taps * chunk * Demand(STEP, 1, 2, 2),
+            Demand(FETCH * steps, 0, 2 * steps, 2 * steps),
+            2 * SHARED,
+            waits=ceil_div(steps, warps),  # a thread's numbers come one after the other
+            l2_bytes=blocks * turns * fetched * b,
+            cold=problem.x_bytes + problem.w_bytes + problem.y_bytes,
+        ),
+    )
 
 
 def run_staged(problem, x, w, workspace, y, threads, shared=SHARED):

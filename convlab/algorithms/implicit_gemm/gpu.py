@@ -81,6 +81,7 @@ def rung(name: str, tile: Tile, change: str, traffic: str, parts: Count = 1) -> 
         {
             "allocate": lambda problem, threads: launch.partials(problem, parts),
             "workspace_bytes": lambda problem, threads: launch.partial_bytes(problem, parts),
+            "works": lambda problem: convolution_works(problem, tile, parts),
         },
     )
 
