@@ -10,6 +10,8 @@ from cases import arrays
 from sgemm_ladder import CUBLAS, MATRIX, RUNGS
 
 from convlab import ALGORITHMS, ConvProblem, plan
+from convlab.algorithms.direct import gpu as direct
+from convlab.algorithms.direct import gpu_staged
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
 from convlab.benchmark import datasheets, roofline
@@ -164,6 +166,24 @@ def test_a_tiles_passes_are_those_of_its_requests(width, tile):
     assert stored + seen["ld global"].passes == pytest.approx(work.bring.passes * turns, rel=0.25)
 
 
+@assembly
+def test_a_taps_instructions_are_the_machine_codes():
+    """Of the rungs with one output a thread: within a tenth, and no spill."""
+    x, w, y = (np.zeros(shape, np.float32) for shape in ((2, 8, 8, 64), (64, 3, 3, 64), (2, 8, 8, 64)))
+    packed, where = np.zeros((1, 3, 3, 64, 64), np.float32), ((1, 1),) * 3
+    kernels = {
+        direct.TAP: [
+            assemble(direct.one_thread_per_output("float32"), x, w, y, *where, 1),
+            assemble(direct.coalesced("float32"), x, packed, y, *where),
+        ],
+        gpu_staged.STEP: [assemble(gpu_staged.staged("float32"), x, packed, y, *where, 16)],
+    }
+    for said, every in kernels.items():
+        for built in every:
+            assert len(built.main_loop) / built.main_loop.multiply_adds == pytest.approx(said, rel=0.1)
+            assert built.spill_bytes == 0
+
+
 class OneBlock(Simulator):
     """A simulator that runs the first block of a launch."""
 
@@ -281,12 +301,12 @@ def test_the_climb_goes_up(climbed):
     steps = [by_name[name] for name in (*names, "square of outputs in registers", "four numbers an access")]
     speeds = [one.speed for one in steps]
     assert speeds == sorted(speeds)
-    assert steps[-1].intensity(climb.L2) > 4 * steps[2].intensity(climb.L2)
+    assert steps[-1].intensity(climb.L2) > 3 * steps[2].intensity(climb.L2)
     assert by_name["two buffers"].speed >= by_name["four numbers an access"].speed
 
 
 def test_a_measured_step_is_the_clocks(climbed):
-    """Measured times and roofs take the places of predicted and promised ones, and say where they are from."""
+    """Measured times and roofs take the places of predicted ones, and say where they are from."""
     problem = climbed.rungs[0].problem
     first, second, *_ = climb.climb(problem, climbed.speeds, {"coalesced": 2e-3}, "saved: a board")
     assert (first.measured, second.measured) == (False, True)

@@ -46,11 +46,17 @@ def gpu_roofline(
         ax.plot(across, heights, color=ROLES["active"], linewidth=1, alpha=0.6, zorder=4)
         if steps:
             _at_every_level(ax, steps[-1])
-        for number, (one, x, y) in enumerate(zip(steps, across, heights, strict=True), 1):
+        for one, x, y in zip(steps, across, heights, strict=True):
             face = ROLES["active"] if one.measured else LIGHT["paper"]
-            ax.plot(x, y, "o", color=face, markeredgecolor=ROLES["active"], markersize=13, zorder=6)
-            ink = LIGHT["paper" if one.measured else "ink"]
-            ax.text(x, y, str(number), ha="center", va="center", fontsize=8, color=ink, zorder=7)
+            ax.plot(x, y, "o", color=face, markeredgecolor=ROLES["active"], markersize=8, zorder=6)
+        named = _together(across, heights)
+        for (x, y), numbers in named:
+            crowded = any(x < other < 2 * x and y / 2 < high < 2 * y for (other, high), _ in named)
+            ax.annotate(
+                ", ".join(map(str, numbers)), (x, y), textcoords="offset points",
+                xytext=(-8 if crowded else 8, 0), ha="right" if crowded else "left", va="center",
+                fontsize=8.5, color=LIGHT["ink"], zorder=7,
+            )  # fmt: skip
         for one in others:
             marker, colour = mark(one.name)
             face = colour if one.measured else LIGHT["paper"]
@@ -79,6 +85,21 @@ def _limits(ax, line: Roofline, steps: Sequence[Step]) -> None:
     ax.set_ylim(low / 2.5 / _GIGA, flat * 2 / _GIGA)
 
 
+def _together(
+    across: Sequence[float], heights: Sequence[float]
+) -> list[tuple[tuple[float, float], list[int]]]:
+    """Return places and the numbers of the steps that stand there: those too near each other share a name."""
+    found: list[tuple[tuple[float, float], list[int]]] = []
+    for number, (x, y) in enumerate(zip(across, heights, strict=True), 1):
+        for (other_x, other_y), numbers in found:
+            if max(x / other_x, other_x / x) < 1.1 and max(y / other_y, other_y / y) < 1.5:
+                numbers.append(number)
+                break
+        else:
+            found.append(((x, y), [number]))
+    return found
+
+
 def _at_every_level(ax, one: Step) -> None:
     """Draw one kernel at the intensity of each level, from the nearest to the farthest."""
     height = one.speed / _GIGA
@@ -89,9 +110,11 @@ def _at_every_level(ax, one: Step) -> None:
             ax.plot(
                 x, height, _LEVELS[level], color=LIGHT["paper"], markeredgecolor=LIGHT["muted"], markersize=7
             )
+            near = level == SHARED  # there is room on the far side of its slope
             ax.annotate(
-                f"the last one,\nby the bytes of {level}", (x, height), textcoords="offset points",
-                xytext=(0, -9), ha="center", va="top", fontsize=7.5, color=LIGHT["muted"],
+                f"the last one, by\nthe bytes of\n{level}", (x, height), textcoords="offset points",
+                xytext=(-8, 0) if near else (0, 8), ha="right" if near else "center",
+                va="center" if near else "bottom", fontsize=7.5, color=LIGHT["muted"],
             )  # fmt: skip
 
 

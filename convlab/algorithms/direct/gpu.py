@@ -27,7 +27,7 @@ from convlab.support.checked import Computed, kept
 from convlab.support.integers import ceil_div
 
 THREADS = 128
-TAP = 14  # instructions for one tap: two loads, a multiply-add, and the arithmetic of four axes for both
+TAP = 27  # instructions for one tap: two loads, a multiply-add, the arithmetic of four axes for both
 
 
 # -- one thread per output: neighbours are pixels ----------------------------------------------------------
@@ -69,13 +69,13 @@ def _run_naive(problem, x, w, workspace, y, threads):
 
 
 def _naive_works(problem: ConvProblem) -> tuple[Work, ...]:
-    """Lanes are pixels, C numbers apart: a load of x is in as many lines as they are; one weight serves all."""
+    """Lanes are pixels, C numbers apart: a load of x is in as many lines; one weight serves all."""
     lines = min(WARP, WARP * problem.C * problem.itemsize / LINE)
     return _one_output_a_thread(problem, Demand(TAP, 1, 1 + lines, 1), (THREADS, 1))
 
 
 def _one_output_a_thread(problem: ConvProblem, tap: Demand, wanted: tuple[int, int]) -> tuple[Work, ...]:
-    """Return the work of kernels that do `tap` for each tap; `wanted`: a block's different pixels, filters."""
+    """Return the work of kernels that do `tap` for each tap; `wanted`: a block's pixels, filters."""
     blocks, b = ceil_div(problem.y_bytes // problem.itemsize, THREADS), problem.itemsize
     taps, cold = problem.gemm[2], problem.x_bytes + problem.w_bytes + problem.y_bytes
     l2 = blocks * taps * sum(wanted) * b

@@ -26,7 +26,7 @@ from convlab.support.integers import ceil_div
 LANES = 32  # filters of a block
 TILE = (2, 4)  # output pixels of a block: rows, columns
 SHARED = 20 * 1024  # bytes for the patch of x, and as many for the weights
-STEP, FETCH = 5, 30  # instructions of a multiply-add, and of a number that is fetched
+STEP, FETCH = 17, 30  # instructions of a multiply-add, and of a number that is fetched
 
 
 @lru_cache

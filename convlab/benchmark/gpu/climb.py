@@ -109,7 +109,9 @@ def climb(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, sourc
     source : str
         Where those are from.
     """
-    rungs = [(one, "direct") for one in direct.RUNGS] + [(one, "implicit_gemm") for one in implicit_gemm.RUNGS]
+    rungs = [(one, "direct") for one in direct.RUNGS] + [
+        (one, "implicit_gemm") for one in implicit_gemm.RUNGS
+    ]
     serving = [(rung.name, rung.algorithm(name)) for rung, name in rungs if not rung.refuses(problem)]
     return [step(name, one, problem, speeds, measured, source) for name, one in serving]
 
@@ -189,7 +191,11 @@ def of_levels(sheet: Datasheet, speeds: GpuSpeeds) -> Roofline:
     by_rate: dict[float, list[str]] = {}
     for dtype, rate in {**sheet.flops, **sheet.narrow}.items():
         by_rate.setdefault(rate, []).append(dtype)
-    flat = [Roof(", ".join(kinds), rate, False, False) for rate, kinds in by_rate.items() if "float32" not in kinds]
+    flat = [
+        Roof(", ".join(kinds), rate, False, False)
+        for rate, kinds in by_rate.items()
+        if "float32" not in kinds
+    ]
     return Roofline(
         sheet.name,
         Roof(ADDS, speeds.flops, per_byte=False, measured=False),
