@@ -78,7 +78,7 @@ def gpu_roofline(
 
 def _limits(ax, line: Roofline, steps: Sequence[Step]) -> None:
     across = [one.intensity(level) for one in steps for level in _LEVELS]
-    left, right = min(across, default=1) / 3, max(across, default=100) * 6
+    left, right = min(across, default=1) / 3, max(across, default=100) * 10
     ax.set_xlim(left, right)
     flat = max([line.adds.rate, *(roof.rate for roof in line.more)])
     low = min([one.speed for one in steps], default=line.memories[-1].at(left))
@@ -110,11 +110,11 @@ def _at_every_level(ax, one: Step) -> None:
             ax.plot(
                 x, height, _LEVELS[level], color=LIGHT["paper"], markeredgecolor=LIGHT["muted"], markersize=7
             )
-            near = level == SHARED  # there is room on the far side of its slope
+            side = -1 if level == SHARED else 1  # on the far side of its slope there is room
             ax.annotate(
                 f"the last one, by\nthe bytes of\n{level}", (x, height), textcoords="offset points",
-                xytext=(-8, 0) if near else (0, 8), ha="right" if near else "center",
-                va="center" if near else "bottom", fontsize=7.5, color=LIGHT["muted"],
+                xytext=(8 * side, 0), ha="right" if side < 0 else "left", va="center", fontsize=7.5,
+                color=LIGHT["muted"],
             )  # fmt: skip
 
 

@@ -121,7 +121,7 @@ class Time:
 def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     """Return how long each unit of a multiprocessor is busy with a demand, in seconds."""
     cycles = {
-        "issue": demand.instructions / ISSUED,
+        "issuing instructions": demand.instructions / ISSUED,
         "shared memory and L1": demand.passes + demand.short * (WARP / speeds.access_lanes - 1),
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
