@@ -14,8 +14,10 @@ from convlab.algorithms.direct import gpu as direct
 from convlab.algorithms.direct import gpu_staged
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
-from convlab.benchmark import datasheets, roofline
-from convlab.benchmark.gpu import climb, times
+from convlab.auto.timing import Timing
+from convlab.benchmark import datasheets, roofline, saved
+from convlab.benchmark.gpu import climb, model_error, times
+from convlab.benchmark.gpu.model_error import judge_device, speeds_of
 from convlab.errors import UnsupportedError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
@@ -30,6 +32,7 @@ from convlab.gpu.model.count import accesses, work_of
 from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
 from convlab.gpu.model.work import Demand, Work, throughput, time_of
 from convlab.gpu.simulated_gpu import Simulator
+from tools.bench_gpu import report
 
 TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
@@ -320,6 +323,56 @@ def test_a_measured_step_is_the_clocks(climbed):
         climb.MEMORY: True,
     }
     assert (speeds.flops, speeds.l2, speeds.memory) == (50e12, 6e12, 3e12)
+
+
+# -- beside measurements -----------------------------------------------------------------------------------
+
+DEVICE = {"name": "NVIDIA X1", "capability": "9.0", "multiprocessors": 132, "clock_khz": 1_980_000}
+DEVICE |= {"memory_clock_khz": 2_619_000, "memory_bus_bits": 5120, "l2_bytes": 50 << 20}
+
+
+def saved_run(problem, longer: float, device: dict, roofs: dict) -> saved.Measurement:
+    """Return a run in which one algorithm took so many times as long as it is predicted to."""
+    told = {"what": saved.GPU, "date": "2030-01-02T00:00", "device": device, "roofs": roofs}
+    speeds = speeds_of(told | {"device": DEVICE})
+    with using(Counter()):
+        seconds = predicted_on_gpu(problem, speeds)["indirect"]
+    median = longer * seconds
+    timing = Timing(median, median, median)
+    place = "layers_32", "resnet18", "layer", 1, problem
+    rows = [
+        saved.Row(*place, name, ours, 0, 5, timing) for name, ours in (("indirect", True), ("cuDNN", False))
+    ]
+    return saved.Measurement(told, rows)
+
+
+@pytest.mark.parametrize("roofs", [{}, {"flops": 50e12, "copy": 3e12, "l2": 6e12, "l2_bytes": 1 << 24}])
+def test_predictions_are_laid_beside_measurements(roofs):
+    """Ours alone, by the run's own roofs where it has some; the ratio is predicted by measured."""
+    problem = replace(PROBLEMS["dense"], N=32)
+    run = saved_run(problem, 2.0, DEVICE, roofs)
+    (judged,) = judge_device(run)
+    assert judged.row.candidate == "indirect"
+    assert judged.ratio == pytest.approx(0.5)
+    assert judged.longest_phase == "products"
+    speeds = speeds_of(run.header)
+    assert speeds.memory == pytest.approx(roofs.get("copy", 3.35e12), rel=0.01)
+    (table,) = [one for one in report.tables(run) if one.title == "Predicted time by measured time"]
+    assert table.rows[0][:4] == ("indirect", "1", "0.50", "0.50")
+
+
+def test_a_gpu_that_nobody_knows_is_not_judged():
+    """A generation that is not in the table, or a driver that says too little."""
+    problem = replace(PROBLEMS["dense"], N=32)
+    for device in (DEVICE | {"capability": "12.0"}, DEVICE | {"l2_bytes": None}):
+        assert judge_device(saved_run(problem, 1.0, device, {})) == []
+
+
+def test_without_a_saved_run_nothing_is_judged(monkeypatch):
+    monkeypatch.setattr(model_error, "newest", lambda part: None)
+    words, judged = model_error.judged_device()
+    assert judged == []
+    assert "no measurement" in words
 
 
 # -- the formula -------------------------------------------------------------------------------------------

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from math import isnan
 
+from convlab.benchmark.gpu.model_error import judge_device
 from convlab.benchmark.gpu.times import COPY
+from convlab.benchmark.model_error import Judged, by_algorithm, mean_ratio
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.summary import by_layer, disturbed, fastest, speedup
 from convlab.support.tables import NOTHING, TextTable
@@ -33,6 +36,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
             title = f"{TITLES[network]}, {_images(int(images))}: how many times as fast as ..."
             found.append(_against(rows, title))
     found.append(_float32_layers(parts.get("layers_32", [])))
+    found.append(_model(judge_device(replace(measurement, rows=timed))))
     return [table for table in found if table.rows]
 
 
@@ -135,6 +139,21 @@ def _float32_layers(rows: list[Row]) -> TextTable:
             ratio = ratio_2(theirs.seconds / ours.seconds)
             lines.append((f"{network} {layer}", ours.candidate, *times, ratio))
     return TextTable("float32, 32 images, layer by layer", ("", "our best", "time", "cuDNN", "ratio"), lines)
+
+
+def _model(judged: list[Judged]) -> TextTable:
+    """Return what the model predicted, beside what was measured, algorithm by algorithm."""
+    rows = []
+    for name, group in by_algorithm(judged).items():
+        worst = group[0]
+        where = f"{worst.row.network} {worst.row.layer}, {worst.row.problem.N} images"
+        cells = str(len(group)), f"{mean_ratio(group):.2f}", f"{worst.ratio:.2f}", where, worst.longest_phase
+        rows.append((name, *cells))
+    return TextTable(
+        "Predicted time by measured time",
+        ("", "layers", "mean", "worst", "which is", "and longest there"),
+        rows,
+    )
 
 
 def float32_of(rows: Iterable[Row]) -> Collection[str]:

@@ -1,0 +1,78 @@
+"""The model of a GPU's time, judged: what it predicts of the layers that a saved run has measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from convlab.algorithms import ALGORITHMS
+from convlab.auto.predict import Part, Prediction
+from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu
+from convlab.benchmark.gpu.times import newest, saved_from
+from convlab.benchmark.model_error import Judged
+from convlab.benchmark.saved import Measurement
+from convlab.gpu.device import using
+from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
+from convlab.gpu.model.work import Time
+from convlab.gpu.simulated_gpu import Simulator
+from convlab.support.checked import checked
+
+PARTS = ("layers", "depthwise")  # of a run on a GPU, each with the number of images behind it
+_TOLD = "multiprocessors", "clock_khz", "memory_clock_khz", "memory_bus_bits", "l2_bytes"
+
+
+def speeds_of(header: Mapping) -> GpuSpeeds | None:
+    """Return the speeds of the GPU of a saved run: its roofs where they were measured, else its driver's.
+
+    None for a generation that nobody measured, or if the driver did not tell enough.
+    """
+    device = header["device"]
+    arch = f"sm_{str(device.get('capability')).replace('.', '')}"
+    if arch not in GENERATIONS or not all(device.get(name) for name in _TOLD):
+        return None
+    speeds = GpuSpeeds.of(
+        device["name"],
+        arch,
+        device["multiprocessors"],
+        1e3 * device["clock_khz"],
+        memory=2 * device["memory_bus_bits"] / 8 * 1e3 * device["memory_clock_khz"],
+        l2_holds=device["l2_bytes"],
+    )
+    roofs = header["roofs"]
+    return replace(speeds, flops=roofs["flops"], memory=roofs["copy"], l2=roofs["l2"]) if roofs else speeds
+
+
+@checked
+def judge_device(measurement: Measurement) -> list[Judged]:
+    """Return what the model says of each measured run of one of our algorithms; nothing without speeds."""
+    speeds = speeds_of(measurement.header)
+    if speeds is None:
+        return []
+    found, device = [], Simulator()
+    device.multiprocessors = speeds.multiprocessors  # what tiles are chosen for
+    with using(device):
+        for row in measurement.rows:
+            known = ALGORITHMS.get(row.candidate)
+            if row.part.partition("_")[0] in PARTS and known and predictable_on_gpu(known):
+                found.append(Judged(row, _prediction(predict_on_gpu(row.problem, known, speeds))))
+    return found
+
+
+def _prediction(times: tuple[Time, ...]) -> Prediction:
+    return Prediction(sum(time.seconds for time in times), tuple(map(_part, times)))
+
+
+def _part(time: Time) -> Part:
+    moving = max(time.parts["L2"], time.parts["memory"])
+    computing = max(
+        seconds for name, seconds in time.parts.items() if name not in ("L2", "memory", "waiting")
+    )
+    return Part(time.name, time.seconds, computing, moving, time.seconds - max(computing, moving))
+
+
+def judged_device() -> tuple[str, list[Judged]]:
+    """Return the newest saved run of a GPU, judged, and which run that is; or why there is none."""
+    kept = newest("layers_32")
+    if kept is None:
+        return "no measurement of a GPU is kept, so nothing can be laid beside the predictions yet", []
+    return saved_from(kept), judge_device(kept)
