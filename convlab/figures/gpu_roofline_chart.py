@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from convlab.benchmark.gpu.climb import L2, MEMORY, SHARED, Step
 from convlab.benchmark.roofline import Roofline
 from convlab.figures.picture import Picture, show
-from convlab.figures.roofline_chart import draw_roofs, mark, rate_text
+from convlab.figures.roofline_chart import draw_roofs, mark, name_axes, rate_text
 from convlab.figures.style import LIGHT, ROLES, figure_style, headline
 from convlab.support.checked import checked
 from convlab.support.units import count_text
@@ -65,13 +65,7 @@ def gpu_roofline(
                 markersize=8, markeredgewidth=1.4, zorder=5,
             )  # fmt: skip
         _names(ax, steps, others)
-        ax.set_xlabel("FLOPs of the definition for each byte that is asked of the L2 cache")
-        ax.set_ylabel("GFLOP/s (of the definition's FLOPs)")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-            axis.set_minor_formatter("")
-        ax.grid(color=LIGHT["line"], linewidth=0.5)
-        ax.set_axisbelow(True)
+        name_axes(ax, "FLOPs of the definition for each byte that is asked of the L2 cache")
         headline(fig, title)
         return show(fig, _in_words(title, line, steps, others))
 

@@ -110,15 +110,20 @@ def roofline(
                 transform=ax.transAxes, fontsize=8.5, color=LIGHT["muted"],
             )  # fmt: skip
         once = ", each number moved once" if _backwards(points) else " that is moved"
-        ax.set_xlabel(f"FLOPs of the definition for each byte{once}")
-        ax.set_ylabel("GFLOP/s (of the definition's FLOPs)")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-            axis.set_minor_formatter("")
-        ax.grid(color=LIGHT["line"], linewidth=0.5)
-        ax.set_axisbelow(True)
+        name_axes(ax, f"FLOPs of the definition for each byte{once}")
         headline(fig, title)
         return show(fig, in_words(title, line, points, beside))
+
+
+def name_axes(ax, across: str) -> None:
+    """Say what lies along the axes of a roofline, with plain numbers and a grid."""
+    ax.set_xlabel(across)
+    ax.set_ylabel("GFLOP/s (of the definition's FLOPs)")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        axis.set_minor_formatter("")
+    ax.grid(color=LIGHT["line"], linewidth=0.5)
+    ax.set_axisbelow(True)
 
 
 def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point]) -> None:
