@@ -93,7 +93,7 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
     pixels, sums = lines * columns if chosen else taps, rows * cols
     loads = pixels + taps
     threads = _threads(problem, (rows, cols), vector)
-    each = loads + sums + sums * taps * vector + 4 * pixels + 40
+    each = loads + sums + sums * taps * vector + 12 * pixels + 95
     work = one_pass(
         "slide",
         threads,

@@ -68,7 +68,7 @@ def works(problem) -> tuple[Work, ...]:
         problem.C * round_up(M, THREADS),
         THREADS,
         registers=32,
-        instructions=20 * each + 40,
+        instructions=30 * each + 60,
         loads=each,
         stores=each,
         lanes_apart=(min(WARP, WARP * problem.C * problem.itemsize // LINE or 1) + 1) / 2,

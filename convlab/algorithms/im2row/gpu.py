@@ -80,7 +80,7 @@ def works(problem) -> tuple[Work, ...]:
         numbers // vector // RUN,
         THREADS,
         registers=40,
-        instructions=25 * RUN + 60,
+        instructions=25 * RUN + 175,
         loads=RUN,
         stores=RUN,
         lanes_apart=vector,
