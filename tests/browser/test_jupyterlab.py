@@ -92,6 +92,13 @@ def test_a_wrong_kernel_opens_the_microscope_below_the_words(lab, watched):
     assert one.page.locator(TROUBLE).all_text_contents() == []
 
 
+def stopped(page) -> list[str]:
+    """Return which figures say that they have stopped, and why."""
+    return page.locator(TROUBLE).evaluate_all(
+        "found => found.map((one) => `${one.closest('.convlab')?.className}: ${one.textContent}`)"
+    )
+
+
 def test_figures_move(lab, watched):
     """Every kind of figure, in one notebook: opening one takes longer than moving what it shows.
 
@@ -105,7 +112,7 @@ def test_figures_move(lab, watched):
     nbformat.write(notebook, lab.settings.with_name("work") / "figures.ipynb")
     one = watched()
     lab.run_all(one.page, "figures.ipynb")
-    assert one.page.locator(TROUBLE).all_text_contents() == []
+    assert stopped(one.page) == []
     figures = one.page.locator(".jp-OutputArea .convlab")
     assert figures.count() >= len(kinds)
     open_controls(one.page)
@@ -114,7 +121,7 @@ def test_figures_move(lab, watched):
     for slider in sliders.all():
         moves(slider, press_arrow)
         moves(slider, drag)
-    assert one.page.locator(TROUBLE).all_text_contents() == []
+    assert stopped(one.page) == []
     for number, figure in enumerate(figures.all()):
         figure.scroll_into_view_if_needed()
         one.screenshot(f"lab-{number}")
