@@ -962,7 +962,6 @@ def rows() -> dict[str, Call]:
     row("auto.timing.material", problem=problem)
     row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
     folder = data_path("measurements")
-    row("benchmark.gpu.model_error.judge_device", measurement=measurement)
     row("benchmark.gpu.climb.device_climb", board="nvidia_h100", named={"board": "datasheet"})
     row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
     row(
