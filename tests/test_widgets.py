@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from ipywidgets.widgets import widget as kernel
 from known_machine import SPEEDS
 from widget_kinds import LEADING, WIDGETS
 
@@ -394,6 +395,21 @@ def test_nothing_is_asked_of_the_network(widget):
     urls = re.findall(r"\w+://[^\s\"'`)]+", widget.module() + stylesheet())
     assert set(urls) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"@import|url\((?!#)", stylesheet())
+
+
+def test_a_page_is_told_everything_at_once(widget, monkeypatch):
+    """What came in a second message might come after the first picture was drawn, and be missing in it."""
+    messages, real = [], kernel.comm.create_comm
+
+    def listening(**arguments):
+        messages.append(arguments["data"]["state"])
+        return real(**arguments)
+
+    monkeypatch.setattr(kernel.comm, "create_comm", listening)
+    another = type(widget)()
+    (first,) = (message for message in messages if "limits" in message)
+    names = another.state()
+    assert {name: first[name] for name in names} == another.get_state(list(names))
 
 
 def test_page_carries_the_present_state(widget):

@@ -115,7 +115,11 @@ class MemoryBlowup(Live):
             | {"algorithm": self._known},
         )
         self.observe(self._ask, ("own", "batch", "dtype"))
+
+    def open(self):
+        """Tell the page of this widget, with what is refused of the own layer as it is now."""
         self._ask()
+        super().open()
 
     @traitlets.validate("algorithm")
     def _is_algorithm(self, proposal):

@@ -105,8 +105,7 @@ class WinogradTile(Live):
 
     def __init__(self, m=2, dimensions=2, *, step=_LAST):
         check_whole("dimensions", dimensions, 1, 2)
-        super().__init__(m=as_word("m", m, SIZES), dimensions=str(dimensions), step=step)
-        self.tiles = {
+        tiles = {
             d: {
                 size: {
                     name: [[text(number) for number in row] for row in rows]
@@ -116,13 +115,15 @@ class WinogradTile(Live):
             }
             for d in ("1", "2")
         }
-        self.matrices = {
+        matrices = {
             size: {
                 name: [[[number.numerator, number.denominator] for number in row] for row in rows]
                 for name, rows in transforms(int(size))._asdict().items()
             }
             for size in SIZES
         }
+        shown = {"m": as_word("m", m, SIZES), "dimensions": str(dimensions), "step": step}
+        super().__init__(**shown, tiles=tiles, matrices=matrices)
 
     def describe(self) -> str:
         """Return the present state in words."""

@@ -70,10 +70,14 @@ class Live(anywidget.AnyWidget):
         super().__init__(
             limits=known | {name: list(words) for name, words in (limits or {}).items()}, **state
         )
+
+    def open(self):
+        """Tell the page of this widget: all at once, for a slow page draws what it has been told so far."""
         self.opening = {name: getattr(self, name) for name in sorted(self.trait_names(turned=True))}
         self.guide = [{"words": step.words, "state": dict(step.state)} for step in self.lead()]
         mark = sha256(json.dumps(self.known_by(), sort_keys=True).encode()).hexdigest()
         self.key = f"{type(self).__name__}-{mark[:4]}"
+        super().open()
 
     def known_by(self) -> dict[str, Any]:
         """Return what tells this widget from others of its kind in a notebook: how it opens."""
