@@ -500,12 +500,11 @@ def test(arguments):
     if arguments and arguments != ["--all"]:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
     style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
-    # Three processes for two cores, or four with --all: some wait for a kernel or a browser, and one for the
-    # notebooks that the others run. Some tests stay together, see tests/conftest.py; the longest come first.
+    # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
+    # tests/conftest.py; the longest come first.
     # A learner need not read what was skipped and why.
     said = arguments or ["-r", "fE"]
-    processes = "4" if arguments else "3"
-    tests = [("pytest", ["-m", "pytest", "-n", processes, "--no-loadscope-reorder"] + said)]
+    tests = [("pytest", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + said)]
     failed = []
     for title, command in (style if arguments else []) + tests:
         print("== " + title, flush=True)
