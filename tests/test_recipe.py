@@ -78,7 +78,7 @@ def test_what_says_no_phases_is_left_out_of_the_prediction(monkeypatch):
     bare = replace(ALGORITHMS["direct"].forms["cpu"], phases=None)
     monkeypatch.setitem(ALGORITHMS, "bare", replace(ALGORITHMS["direct"], name="bare", forms={"cpu": bare}))
     assert "bare" not in ranking.predicted.__wrapped__(LAYERS[0])
-    with pytest.raises(UnsupportedError, match="says its phases"):
+    with pytest.raises(UnsupportedError, match="says what it does"):
         predict(LAYERS[0], "bare", speeds())
 
 

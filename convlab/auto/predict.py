@@ -12,7 +12,7 @@ roofline's (Williams, Waterman & Patterson 2009), phase by phase.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -128,15 +128,29 @@ def predict(
     include_packing: bool = False,
 ) -> Prediction:
     """Predict a run of an algorithm on backend "cpu"; with the packing, also what a plan does before it."""
+    algorithm = modelled(problem, algorithm, "cpu", predictable)
+    return predict_served(problem, algorithm, speeds, threads, include_packing)
+
+
+def modelled(
+    problem: ConvProblem, algorithm: str | Algorithm, backend: str, is_known: Callable[[Algorithm], bool]
+) -> Algorithm:
+    """Return an algorithm whose time on a backend can be predicted.
+
+    Raises
+    ------
+    UnsupportedError
+        If it does not serve the problem, or its form does not say what it does: `is_known` denies it.
+    """
     if not isinstance(algorithm, Algorithm):
         algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
-    if not predictable(algorithm):
+    if not is_known(algorithm):
         raise UnsupportedError(
-            f"algorithm={algorithm.name!r} has no form for backend='cpu' that says its phases"
+            f"algorithm={algorithm.name!r} has no form for backend={backend!r} that says what it does"
         )
     if reason := algorithm.refuses(problem):
         raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    return predict_served(problem, algorithm, speeds, threads, include_packing)
+    return algorithm
 
 
 def predict_served(

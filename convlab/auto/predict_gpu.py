@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
+from convlab.auto.predict import modelled
 from convlab.auto.ranking import in_order
-from convlab.errors import UnsupportedError
 from convlab.gpu.device import current
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import Time, time_of
 from convlab.plans.feasible import serves
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
-from convlab.support.checks import check_choice
 from convlab.support.units import time_text
 
 
@@ -36,15 +35,8 @@ def predict_on_gpu(problem: ConvProblem, algorithm: str | Algorithm, speeds: Gpu
     UnsupportedError
         If the algorithm does not serve the problem, or does not say what it asks for.
     """
-    if not isinstance(algorithm, Algorithm):
-        algorithm = ALGORITHMS[check_choice("algorithm", algorithm, ALGORITHMS)]
-    if not predictable_on_gpu(algorithm):
-        raise UnsupportedError(
-            f"algorithm={algorithm.name!r} has no form for backend='gpu' that says what its launches ask for"
-        )
-    if reason := algorithm.refuses(problem):
-        raise UnsupportedError(f"algorithm={algorithm.name!r} cannot serve this: {reason}")
-    return tuple(time_of(work, speeds) for work in algorithm.forms["gpu"].works(problem))
+    form = modelled(problem, algorithm, "gpu", predictable_on_gpu).forms["gpu"]
+    return tuple(time_of(work, speeds) for work in form.works(problem))
 
 
 def predicted_on_gpu(problem: ConvProblem, speeds: GpuSpeeds) -> dict[str, float]:

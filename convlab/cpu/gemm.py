@@ -92,9 +92,9 @@ def padded(N: int, dtype) -> int:
     return round_up(N, lanes)
 
 
-def gemm(*arguments) -> None:
+def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> None:
     """Multiply: what `bound_gemm` returns, called at once."""
-    bound_gemm(*arguments)()
+    bound_gemm(a, a_row, a_k, panels, out, column, M, N, K, threads)()
 
 
 def bound_gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> Callable[[], None]:

@@ -30,7 +30,7 @@ from convlab.errors import UnsupportedError
 from convlab.gpu.availability import launch_fault
 from convlab.gpu.diagnose.driver_errors import translated
 from convlab.gpu.launch_args import as_launched
-from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.model.speeds import GpuSpeeds, driver_facts
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.machine import cuda_driver
 from convlab.support.checked import checked
@@ -62,10 +62,9 @@ class Gpu:
 
     @cached_property
     def speeds(self) -> GpuSpeeds | None:
-        """How fast its units are, by what the driver tells; None for a generation that nobody measured."""
+        """How fast its units are, by what the driver tells; None if that is too little, or it is too new."""
         with translated("asking for the GPU in use"):
-            board = _cuda().get_current_device()
-            return GpuSpeeds.of_driver(board)
+            return GpuSpeeds.of_facts("this GPU", driver_facts(_cuda().get_current_device()))
 
     def wait(self) -> None:
         """Wait until all work that this thread has asked for is done."""

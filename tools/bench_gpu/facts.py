@@ -5,17 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from convlab.gpu.model.speeds import driver_facts
 from convlab.machine.cuda_driver import find_gpus
 
-# Numba's names of what the driver tells, and ours.
-_ATTRIBUTES = {
-    "MULTIPROCESSOR_COUNT": "multiprocessors",
-    "CLOCK_RATE": "clock_khz",
-    "MEMORY_CLOCK_RATE": "memory_clock_khz",
-    "GLOBAL_MEMORY_BUS_WIDTH": "memory_bus_bits",
-    "L2_CACHE_SIZE": "l2_bytes",
-    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": "shared_bytes",
-}
 _NOW = ("clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "temperature.gpu", "power.draw")
 
 
@@ -27,10 +19,9 @@ def gpu_facts() -> dict:
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
     return {
         "name": name,
-        "capability": ".".join(map(str, device.compute_capability)),
         "driver": next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
         "memory": int(cuda.current_context().get_memory_info()[1]),
-        **{ours: getattr(device, theirs, None) for theirs, ours in _ATTRIBUTES.items()},
+        **driver_facts(device),
     }
 
 

@@ -9,7 +9,6 @@ chosen. Filters too large for registers are `looped`: one thread per output.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from convlab.algorithms.depthwise.gpu_sliding import REGISTERS, THREADS, sliding
@@ -19,7 +18,6 @@ from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import kernel
 from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
-from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -94,7 +92,7 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
     loads = pixels + taps
     threads = _threads(problem, (rows, cols), vector)
     each = loads + sums + sums * taps * vector + 12 * pixels + 95
-    work = one_pass(
+    slide = one_pass(
         "slide",
         threads,
         THREADS,
@@ -102,13 +100,12 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
         instructions=each if chosen else 20 * taps + 40,
         loads=loads,
         stores=sums,
+        multiply_adds=sums * taps * vector,
         lanes_apart=vector,
         moved=threads * (pixels + sums) * vector * problem.itemsize,
         cold=problem.x_bytes + problem.w_bytes + problem.y_bytes,
     )
-    return (
-        replace(work, compute=replace(work.compute, multiply_adds=THREADS // WARP * sums * taps * vector)),
-    )
+    return (slide,)
 
 
 def run(problem, x, w, workspace, y, threads):

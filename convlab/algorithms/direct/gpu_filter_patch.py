@@ -13,7 +13,6 @@ Loads begin at multiples of four, as they must. So up to three pixels left of th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from convlab.gpu.device import current
@@ -21,7 +20,6 @@ from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type, uint64
-from convlab.gpu.occupancy import WARP
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
@@ -165,7 +163,7 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
     taps, lines = problem.R * problem.S, tall + problem.R - 1
     loads, sums = lines * loads_for(problem.S, problem.padding[1][0]), tall * WIDE
     threads = problem.N * ceil_div(problem.P, tall) * ceil_div(problem.Q, WIDE)
-    work = one_pass(
+    patches = one_pass(
         "patches",
         threads,
         BLOCK[0] * BLOCK[1],
@@ -173,12 +171,12 @@ def works(problem: ConvProblem) -> tuple[Work, ...]:
         instructions=loads * 8 + sums * taps + taps + 60,
         loads=loads + taps,
         stores=tall,
+        multiply_adds=sums * taps,
         lanes_apart=4,
         moved=threads * (loads + tall) * WIDE * problem.itemsize,
         cold=problem.x_bytes + problem.y_bytes,
     )
-    warps = BLOCK[0] * BLOCK[1] // WARP
-    return (replace(work, compute=replace(work.compute, multiply_adds=warps * sums * taps)),)
+    return (patches,)
 
 
 def run(problem, x, w, workspace, y, threads):

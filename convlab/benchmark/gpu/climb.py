@@ -22,11 +22,10 @@ from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_tim
 from convlab.benchmark.roofline import ADDS, Roof, Roofline
 from convlab.gpu.device import Gpu, gpu_trouble, simulated
 from convlab.gpu.model.speeds import GpuSpeeds
-from convlab.gpu.model.work import LINE, time_of
+from convlab.gpu.model.work import L2, LINE, MEMORY, SHARED, time_of
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 
-SHARED, L2, MEMORY = "shared memory and L1", "L2", "memory"
 MODEL = "predicted"
 
 

@@ -12,13 +12,12 @@ from convlab.benchmark.gpu.times import newest, saved_from
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Measurement
 from convlab.gpu.device import using
-from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
-from convlab.gpu.model.work import Time
+from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.model.work import L2, MEMORY, WAITING, Time
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.support.checked import checked
 
 PARTS = ("layers", "depthwise")  # of a run on a GPU, each with the number of images behind it
-_TOLD = "multiprocessors", "clock_khz", "memory_clock_khz", "memory_bus_bits", "l2_bytes"
 
 
 def speeds_of(header: Mapping) -> GpuSpeeds | None:
@@ -26,20 +25,11 @@ def speeds_of(header: Mapping) -> GpuSpeeds | None:
 
     None for a generation that nobody measured, or if the driver did not tell enough.
     """
-    device = header["device"]
-    arch = f"sm_{str(device.get('capability')).replace('.', '')}"
-    if arch not in GENERATIONS or not all(device.get(name) for name in _TOLD):
-        return None
-    speeds = GpuSpeeds.of(
-        device["name"],
-        arch,
-        device["multiprocessors"],
-        1e3 * device["clock_khz"],
-        memory=2 * device["memory_bus_bits"] / 8 * 1e3 * device["memory_clock_khz"],
-        l2_holds=device["l2_bytes"],
-    )
-    roofs = header["roofs"]
-    return replace(speeds, flops=roofs["flops"], memory=roofs["copy"], l2=roofs["l2"]) if roofs else speeds
+    device, roofs = header["device"], header["roofs"]
+    speeds = GpuSpeeds.of_facts(device["name"], device)
+    if speeds is None or not roofs:
+        return speeds
+    return replace(speeds, flops=roofs["flops"], memory=roofs["copy"], l2=roofs["l2"])
 
 
 @checked
@@ -63,10 +53,9 @@ def _prediction(times: tuple[Time, ...]) -> Prediction:
 
 
 def _part(time: Time) -> Part:
-    moving = max(time.parts["L2"], time.parts["memory"])
-    computing = max(
-        seconds for name, seconds in time.parts.items() if name not in ("L2", "memory", "waiting")
-    )
+    moving = max(time.parts[L2], time.parts[MEMORY])
+    units = time.parts.keys() - {L2, MEMORY, WAITING}
+    computing = max(time.parts[unit] for unit in units)
     return Part(time.name, time.seconds, computing, moving, time.seconds - max(computing, moving))
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.gpu.gemm.launch import REDUCERS
 from convlab.gpu.gemm.tile import Tile
-from convlab.gpu.model.work import Demand, Work, one_pass
+from convlab.gpu.model.work import LINE, Demand, Work, one_pass
 from convlab.gpu.occupancy import REGISTERS, WARP
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
-LINE = 128  # bytes of a line of the first cache
-REDUCERS = 128  # threads of a block that adds up parts
 # Instructions of a warp in a turn beside all that is counted: addresses, conditions, the barrier.
 SEARCHED = 55  # where the places of A are worked out, or looked up
 KNOWN = 25  # where A is a matrix that lies there

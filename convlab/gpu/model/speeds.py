@@ -7,6 +7,7 @@ cache gives, no maker writes down: others measured it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -110,17 +111,38 @@ class GpuSpeeds:
         )
 
     @classmethod
-    def of_driver(cls, board) -> GpuSpeeds | None:
-        """Return the speeds of a device as Numba describes it; None if its generation is not in the table."""
-        arch = "sm_{}{}".format(*board.compute_capability)
-        if arch not in GENERATIONS:
+    def of_facts(cls, name: str, facts: Mapping) -> GpuSpeeds | None:
+        """Return the speeds of a board whose driver told `facts`, as `driver_facts` names them.
+
+        None for a generation that nobody measured, or if the driver did not tell enough.
+        """
+        arch = "sm_" + str(facts.get("capability")).replace(".", "")
+        if arch not in GENERATIONS or not all(facts.get(told) for told in _NEEDED):
             return None
-        wires = 2 * board.GLOBAL_MEMORY_BUS_WIDTH / 8  # bytes a cycle: both edges of the clock count
+        wires = 2 * facts["memory_bus_bits"] / 8  # bytes a cycle: both edges of the clock count
         return cls.of(
-            "this GPU",
+            name,
             arch,
-            board.MULTIPROCESSOR_COUNT,
-            clock=1e3 * board.CLOCK_RATE,  # kHz
-            memory=wires * 1e3 * board.MEMORY_CLOCK_RATE,
-            l2_holds=board.L2_CACHE_SIZE,
+            facts["multiprocessors"],
+            clock=1e3 * facts["clock_khz"],
+            memory=wires * 1e3 * facts["memory_clock_khz"],
+            l2_holds=facts["l2_bytes"],
         )
+
+
+# Numba's names of what a driver tells, and ours.
+ATTRIBUTES = {
+    "MULTIPROCESSOR_COUNT": "multiprocessors",
+    "CLOCK_RATE": "clock_khz",
+    "MEMORY_CLOCK_RATE": "memory_clock_khz",
+    "GLOBAL_MEMORY_BUS_WIDTH": "memory_bus_bits",
+    "L2_CACHE_SIZE": "l2_bytes",
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": "shared_bytes",
+}
+_NEEDED = "multiprocessors", "clock_khz", "memory_clock_khz", "memory_bus_bits", "l2_bytes"
+
+
+def driver_facts(board) -> dict:
+    """Return what the driver tells of a device, as Numba describes it; None for what is not told."""
+    told = {ours: getattr(board, theirs, None) for theirs, ours in ATTRIBUTES.items()}
+    return {"capability": ".".join(map(str, board.compute_capability)), **told}

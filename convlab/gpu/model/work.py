@@ -55,6 +55,14 @@ class Demand:
 
 LINE = 128  # bytes of a line of the first cache: a pass looks at one
 SECTOR = 32  # bytes that are fetched of it at a time
+# What a launch may be busy with, beside its instructions.
+MULTIPLY_ADDS, SHARED, L2, MEMORY, WAITING = (
+    "multiply-adds",
+    "shared memory and L1",
+    "L2",
+    "memory",
+    "waiting",
+)
 
 
 def _of(demand: Demand) -> tuple[float, ...]:
@@ -122,10 +130,10 @@ def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     """Return how long each unit of a multiprocessor is busy with a demand, in seconds."""
     cycles = {
         "issuing instructions": demand.instructions / ISSUED,
-        "shared memory and L1": demand.passes + demand.short * (WARP / speeds.access_lanes - 1),
+        SHARED: demand.passes + demand.short * (WARP / speeds.access_lanes - 1),
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
-    seconds["multiply-adds"] = 64 * demand.multiply_adds / (speeds.flops / speeds.multiprocessors)
+    seconds[MULTIPLY_ADDS] = 64 * demand.multiply_adds / (speeds.flops / speeds.multiprocessors)
     return seconds
 
 
@@ -153,11 +161,11 @@ def time_of(work: Work, speeds: GpuSpeeds) -> Time:
     alone = max(alone, waiting) if work.ahead else alone + waiting
     parts = {unit: work.turns * blocks * seconds for unit, seconds in units.items()}
     computing = work.turns * blocks / throughput(min(resident, blocks), busy, alone)
-    parts["waiting"] = computing - max(parts.values())
-    parts["L2"] = work.l2_bytes / speeds.l2
+    parts[WAITING] = computing - max(parts.values())
+    parts[L2] = work.l2_bytes / speeds.l2
     spilled = work.passed_on if work.passed_on > speeds.l2_holds else 0
-    parts["memory"] = (work.cold + spilled) / speeds.memory
-    return Time(work.name, speeds.begin + max(computing, parts["L2"], parts["memory"]), parts)
+    parts[MEMORY] = (work.cold + spilled) / speeds.memory
+    return Time(work.name, speeds.begin + max(computing, parts[L2], parts[MEMORY]), parts)
 
 
 def one_pass(
@@ -169,6 +177,7 @@ def one_pass(
     instructions: float,
     loads: float,
     stores: float,
+    multiply_adds: float = 0,
     lanes_apart: float = 1,
     moved: float,
     cold: float = 0,
@@ -185,7 +194,7 @@ def one_pass(
         Of a thread.
     instructions : float
         Of a thread, loads and stores included.
-    loads, stores : float
+    loads, stores, multiply_adds : float
         Of a thread.
     lanes_apart : float
         Lines that a warp's load or store touches: 1 where neighbours are neighbours.
@@ -195,7 +204,7 @@ def one_pass(
         As `Work` has them.
     """
     accesses = loads + stores
-    each = Demand(instructions, 0, accesses * lanes_apart, accesses if lanes_apart == 1 else 0)
+    each = Demand(instructions, multiply_adds, accesses * lanes_apart, accesses if lanes_apart == 1 else 0)
     blocks, warps = ceil_div(threads, block), ceil_div(block, WARP)
     return Work(
         name,
