@@ -9,7 +9,7 @@ import pytest
 from cases import CASES
 from device_tools import Counting, held
 from effort import sampled
-from test_gpu_tiled_product import OneBlock
+from test_gpu_tiled_product import OneBlock, instructions
 from test_gradients import DOORS, TABLES, by_definition, check, made, operands
 
 from convlab import ConvProblem, bgrad, conv_transpose2d, dgrad, plan_dgrad, plan_wgrad, wgrad
@@ -18,17 +18,13 @@ from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated, using
 from convlab.gpu.gemm import launch
-from convlab.gpu.gemm.heuristics import (
-    TILES,
-    TileChoice,
-    choose_for_sums_of_pixels,
-    instructions,
-)
+from convlab.gpu.gemm.heuristics import TILES, TileChoice, choose_for_sums_of_pixels
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.load_columns import columns_loader
 from convlab.gpu.gemm.load_columns import shape as columns_shape
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gradients import DGRAD
 from convlab.gradients import bgrad_gpu as biases
 from convlab.gradients import dgrad_depthwise_gpu as patches
@@ -248,11 +244,12 @@ def test_the_cut_suits_the_problem():
 def test_parts_follow_the_multiprocessors():
     """Few columns and rows, and long sums: they are cut until there are blocks for all."""
     layer = ConvProblem(32, 56, 56, 64, 64, 3, 3, padding=1)
-    large, small = (choose_for_sums_of_pixels(layer, count) for count in (132, 4))
+    large, small = (choose_for_sums_of_pixels(layer, GpuSpeeds.of_size(count)) for count in (132, 4))
     assert large.blocks >= 0.8 * 132
     assert large.parts > small.parts
-    assert choose_for_sums_of_pixels(replace(layer, C=1024, K=1024, H=14, W=14), 132).parts == 1
-    assert choose_for_sums_of_pixels(replace(layer, groups=8), 132).parts > 1
+    wide = replace(layer, C=1024, K=1024, H=14, W=14)
+    assert choose_for_sums_of_pixels(wide, GpuSpeeds.of_size(132)).parts == 1
+    assert choose_for_sums_of_pixels(replace(layer, groups=8), GpuSpeeds.of_size(132)).parts > 1
     for chosen in (large, small):
         assert chosen.blocks == chosen.parts * -(-64 // chosen.tile.block_m) * -(-576 // chosen.tile.block_n)
 
@@ -427,7 +424,7 @@ def test_no_product_spills(which, dtype, width, tile):
     assert made.main_loop.multiply_adds == 2 * tile.block_k * tile.thread_m * tile.thread_n
     if width == 4 and dtype == "float32":  # what `choose_for_sums_of_pixels` reckons with
         cost = len(made.main_loop) / made.main_loop.multiply_adds
-        assert cost == pytest.approx(instructions(tile), rel=0.07)
+        assert cost == pytest.approx(instructions(tile), rel=0.1)
 
 
 CHANNELS_CUT = {

@@ -211,6 +211,7 @@ def rows() -> dict[str, Call]:
     from convlab.gpu.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import implicit_loader
     from convlab.gpu.gemm.tile import Tile
+    from convlab.gpu.model.speeds import GpuSpeeds
     from convlab.gpu.simulated_gpu import Simulator
     from convlab.index_map import IndexMap
     from convlab.inspect import access_patterns, addressing
@@ -860,8 +861,9 @@ def rows() -> dict[str, Call]:
         shared_bytes=4096,
         right={"registers": {"0"}, "shared_bytes": {"0"}},
     )
-    row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), multiprocessors=132)
-    row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, multiprocessors=132)
+    of_size = GpuSpeeds.of_size(132)
+    row("gpu.gemm.heuristics.choose_tile", problem=problem, given=(None, None, None), speeds=of_size)
+    row("gpu.gemm.heuristics.estimate", problem=problem, tile=tile, parts=1, speeds=of_size)
     row("gpu.gemm.tile.Tile", block_m=16, block_n=16, block_k=16, thread_m=1, thread_n=1, width=1, buffers=1)
     row("gpu.gemm.tile.Tile.check", tile.check, dtype="float32")
     row("gpu.gemm.tile.Tile.shared_bytes", tile.shared_bytes, dtype="float32")

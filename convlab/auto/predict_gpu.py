@@ -12,7 +12,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.auto.predict import modelled
 from convlab.auto.ranking import in_order
-from convlab.gpu.device import current
+from convlab.gpu.device import current, planned_for
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import Time, time_of
 from convlab.plans.feasible import serves
@@ -36,7 +36,8 @@ def predict_on_gpu(problem: ConvProblem, algorithm: str | Algorithm, speeds: Gpu
         If the algorithm does not serve the problem, or does not say what it asks for.
     """
     form = modelled(problem, algorithm, "gpu", predictable_on_gpu).forms["gpu"]
-    return tuple(time_of(work, speeds) for work in form.works(problem))
+    with planned_for(speeds):  # which tiles are chosen depends on them
+        return tuple(time_of(work, speeds) for work in form.works(problem))
 
 
 def predicted_on_gpu(problem: ConvProblem, speeds: GpuSpeeds) -> dict[str, float]:

@@ -146,13 +146,31 @@ def using(device: Gpu | Simulator) -> Iterator[Gpu | Simulator]:
         _current.reset(token)
 
 
+@contextmanager
+def planned_for(speeds: GpuSpeeds) -> Iterator[None]:
+    """Let launches be planned for a GPU of these speeds inside a ``with``; it is not here."""
+    device = Simulator(traced=False)
+    device.multiprocessors, device.speeds = speeds.multiprocessors, speeds
+    with using(device):
+        yield
+
+
 def device_multiprocessors() -> int:
     """Return the multiprocessors of the device that kernels run on now.
 
     Where there is no GPU, that is what the simulator states: a launch can be looked at on any machine.
     """
-    device = _current.get() or (Simulator if launch_fault() else Gpu())
-    return device.multiprocessors
+    return _at_hand().multiprocessors
+
+
+def device_speeds() -> GpuSpeeds:
+    """Return the speeds of the device that kernels run on now; if they are not known, of one of its size."""
+    device = _at_hand()
+    return device.speeds or GpuSpeeds.of_size(device.multiprocessors)
+
+
+def _at_hand() -> Gpu | Simulator:
+    return _current.get() or (Simulator() if launch_fault() else Gpu())
 
 
 def gpu_trouble() -> str | None:

@@ -108,9 +108,16 @@ RUNGS = (
     ),
     rung(
         "four numbers an access",
-        Tile(128, 128, 8, thread_m=8, thread_n=8, width=4, buffers=1),
+        Tile(128, 128, 8, thread_m=8, thread_n=8, width=4, buffers=1, pairs=False),
         "Loads and stores take four numbers at once.",
         "The same bytes in a quarter of the requests.",
+    ),
+    rung(
+        "lanes in pairs",
+        Tile(128, 128, 8, thread_m=8, thread_n=8, width=4, buffers=1),
+        "Neighbouring lanes stand one above the other and read the same weights; every other lane reads the "
+        "same pixels.",
+        "The same requests; loads from shared memory take half of the passes.",
     ),
     rung(
         "two buffers",
@@ -132,5 +139,12 @@ RUNGS = (
         "Pieces are twice as long: half as many barriers, addresses and turns of the loop.",
         "The same traffic; a larger part of the instructions multiplies. But twice as much is on its way: "
         "where the registers no longer suffice, the compiler spills.",
+    ),
+    rung(
+        "more outputs a thread",
+        Tile(128, 128, 8, thread_m=16, thread_n=8, width=4, buffers=2),
+        "A thread computes 16 x 8 outputs, with all the registers that a thread can have.",
+        "Three quarters of the reads of shared memory. But only eight warps have room on a multiprocessor: "
+        "its own independent sums must hide a thread's waiting.",
     ),
 )

@@ -20,7 +20,7 @@ from convlab.benchmark.datasheets import Datasheet
 from convlab.benchmark.gpu.ladders import ladders
 from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
 from convlab.benchmark.roofline import ADDS, Roof, Roofline
-from convlab.gpu.device import Gpu, gpu_trouble, simulated
+from convlab.gpu.device import Gpu, gpu_trouble, planned_for
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import L2, LINE, MEMORY, SHARED, time_of
 from convlab.problem import ConvProblem
@@ -73,7 +73,7 @@ def step(
     name: str, algorithm: Algorithm, problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping, source: str
 ) -> Step:
     """Return the step of a kernel, with its measured seconds if `measured` has its name."""
-    with simulated():  # the tile may depend on the device; nothing runs
+    with planned_for(speeds):  # which tile is taken may depend on them
         works = algorithm.forms["gpu"].works(problem)
     times = [time_of(work, speeds) for work in works]
     passes = sum(work.blocks * work.turns * (work.bring + work.compute).passes for work in works)

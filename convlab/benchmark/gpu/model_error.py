@@ -11,10 +11,8 @@ from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu
 from convlab.benchmark.gpu.times import newest, saved_from
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Measurement
-from convlab.gpu.device import using
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import L2, MEMORY, WAITING, Time
-from convlab.gpu.simulated_gpu import Simulator
 from convlab.support.checked import checked
 
 PARTS = ("layers", "depthwise")  # of a run on a GPU, each with the number of images behind it
@@ -38,13 +36,11 @@ def judge_device(measurement: Measurement) -> list[Judged]:
     speeds = speeds_of(measurement.header)
     if speeds is None:
         return []
-    found, device = [], Simulator()
-    device.multiprocessors = speeds.multiprocessors  # what tiles are chosen for
-    with using(device):
-        for row in measurement.rows:
-            known = ALGORITHMS.get(row.candidate)
-            if row.part.partition("_")[0] in PARTS and known and predictable_on_gpu(known):
-                found.append(Judged(row, _prediction(predict_on_gpu(row.problem, known, speeds))))
+    found = []
+    for row in measurement.rows:
+        known = ALGORITHMS.get(row.candidate)
+        if row.part.partition("_")[0] in PARTS and known and predictable_on_gpu(known):
+            found.append(Judged(row, _prediction(predict_on_gpu(row.problem, known, speeds))))
     return found
 
 

@@ -1,18 +1,13 @@
-"""Which tile for which product: big tiles multiply faster, small ones keep all of the GPU busy.
+"""Which tile for which product: the one whose launches are predicted to be over first.
 
-The unit of the model is the time of a multiply-add on one multiprocessor. The busiest one has
+    time  =  seconds of all launches of `work.product_works`, by the model of `convlab.gpu.model.work`
 
-    rounds  =  blocks / multiprocessors, rounded up
-    time    =  rounds * block_m * block_n * length of the sums
-               * (instructions of a multiply-add  +  FETCH * (1/block_m + 1/block_n))
-    instructions  =  1  +  reads of shared memory  +  OTHERS / multiply-adds of a thread in a piece
+A 128 x 128 tile needs the fewest instructions and fetches for a multiply-add. But a picture of 14 x 14 pixels
+is two tiles high, and most multiprocessors would have nothing to do. Smaller tiles are more blocks; and where
+even they are too few, the sums are cut: each block adds up a part of K, and a second kernel adds the parts
+(split-K). What is best depends on the speeds of the GPU too: those of the device that kernels run on here.
 
-A 128 x 128 tile needs the fewest instructions and fetches. But a picture of 14 x 14 pixels is two tiles high,
-and most multiprocessors would have nothing to do. Smaller tiles are more blocks; and where even they are too
-few, the sums are cut: each block adds up a part of K, and a second kernel adds the parts (split-K).
-
-The constants are guesses from the assembly and from data sheets. They decide on speed, and of
-the result on the last bits alone, through the order of the sums.
+The choice decides on speed, and of the result on the last bits alone, through the order of the sums.
 """
 
 from __future__ import annotations
@@ -23,16 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.gpu.device import device_multiprocessors
+from convlab.gpu.device import device_speeds
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.work import convolution_works, product_works
+from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.model.work import Work, time_of
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked, kept
 from convlab.support.integers import ceil_div
 
-FETCH = 16  # multiply-adds in the time of fetching a number: 128 a clock, against 32 bytes from the L2 cache
-OTHERS = 50  # instructions for one piece beside multiplying and reading shared memory: addresses, barrier
-ENOUGH = 8  # warps of a multiprocessor that hide each other's waiting
-LAUNCH = 400_000  # multiply-adds in the time that a second kernel takes to start
 PARTS = 1, 2, 3, 4, 6, 8, 12, 16, 24, 32
 PARTS_OF_PIXELS = *PARTS, 48, 64, 96, 128, 192, 256  # where the sums run over all pixels
 LEAST = 4  # pieces of a part
@@ -68,8 +62,8 @@ class TileChoice(NamedTuple):
         Blocks of the launch, and those of the busiest multiprocessor.
     used : float
         Share of the tiles' cells that are cells of y, 0 to 1.
-    time : float
-        By the model above.
+    seconds : float
+        Of all launches, as predicted.
     """
 
     tile: Tile
@@ -77,14 +71,14 @@ class TileChoice(NamedTuple):
     blocks: int
     rounds: int
     used: float
-    time: float
+    seconds: float
 
 
 @checked
 def choose_tile(
     problem: ConvProblem,
     given: tuple[int | None, int | None, int | None] = (None, None, None),
-    multiprocessors: Count | None = None,
+    speeds: GpuSpeeds | None = None,
 ) -> TileChoice:
     """Return the tile and the parts that are expected to be the fastest.
 
@@ -93,48 +87,48 @@ def choose_tile(
     problem : ConvProblem
     given : tuple
         block_m, block_n and block_k that somebody wants; None leaves one to the library. K is not cut then.
-    multiprocessors : int, optional
-        How many the GPU has; by default those of the device that kernels run on here.
+    speeds : GpuSpeeds, optional
+        Of the GPU; by default those of the device that kernels run on here.
 
     Raises
     ------
     ParameterError
         If there is no such tile.
     """
-    count = device_multiprocessors() if multiprocessors is None else multiprocessors
-    return _chosen(problem, given, count)
+    return _chosen(problem, given, speeds or device_speeds())
 
 
 @kept
 def _chosen(
-    problem: ConvProblem,
-    given: tuple[Count | None, Count | None, Count | None],
-    multiprocessors: Count,
+    problem: ConvProblem, given: tuple[Count | None, Count | None, Count | None], speeds: GpuSpeeds
 ) -> TileChoice:
-    width = 1 if problem.C // problem.groups % 4 else 4
-    tiles = TILES[problem.dtype, width]
-    choices = [estimate(problem, tile, parts, multiprocessors) for tile in tiles for parts in PARTS]
-    best = min(choices, key=lambda choice: choice.time)
+    tiles = TILES[problem.dtype, _width(problem.C // problem.groups)]
+    choices = [_estimate(problem, tile, parts, speeds) for tile in tiles for parts in PARTS]
+    best = min(choices, key=lambda choice: choice.seconds)
     if not any(given):
         return best
     usual = best.tile.block_m, best.tile.block_n, best.tile.block_k
     tile = tile_of(*(block or other for block, other in zip(given, usual, strict=True)))
     tile.check(problem.dtype)
-    return estimate(problem, tile, 1, multiprocessors)
+    return _estimate(problem, tile, 1, speeds)
 
 
 @checked
 def estimate(
-    problem: ConvProblem, tile: Tile, parts: Count = 1, multiprocessors: Count | None = None
+    problem: ConvProblem, tile: Tile, parts: Count = 1, speeds: GpuSpeeds | None = None
 ) -> TileChoice:
     """Return what the model says of a tile and of so many parts of K, or fewer where those would be short."""
-    if multiprocessors is None:
-        multiprocessors = device_multiprocessors()
-    return _estimate(problem.gemm, problem.groups, tile, 1 if problem.groups > 1 else parts, multiprocessors)
+    return _estimate(problem, tile, parts, speeds or device_speeds())
+
+
+def _estimate(problem: ConvProblem, tile: Tile, parts: int, speeds: GpuSpeeds) -> TileChoice:
+    parts = 1 if problem.groups > 1 else _none_empty(problem.gemm[2], tile, parts)
+    works = convolution_works(problem, tile, parts)
+    return _judged(works, problem.gemm[:2], problem.groups, tile, parts, speeds)
 
 
 @checked
-def choose_for_sums_of_pixels(problem: ConvProblem, multiprocessors: Count | None = None) -> TileChoice:
+def choose_for_sums_of_pixels(problem: ConvProblem, speeds: GpuSpeeds | None = None) -> TileChoice:
     """Return the tile and the parts for the gradient of the weights, whose sums run over all output pixels.
 
     Its y is small, a row for each filter and a column for each of its numbers. So the sums are cut, where
@@ -145,47 +139,52 @@ def choose_for_sums_of_pixels(problem: ConvProblem, multiprocessors: Count | Non
     ----------
     problem : ConvProblem
         The forward convolution.
-    multiprocessors : int, optional
+    speeds : GpuSpeeds, optional
         As in `choose_tile`.
     """
-    return _for_sums_of_pixels(problem, multiprocessors or device_multiprocessors())
+    return _for_sums_of_pixels(problem, speeds or device_speeds())
 
 
 @lru_cache
-def _for_sums_of_pixels(problem: ConvProblem, multiprocessors: int) -> TileChoice:
-    pixels, filters, taps = problem.gemm
-    width = 1 if filters % 4 or problem.C // problem.groups % 4 else 4
-    choices = (
-        _estimate((filters, taps, pixels), problem.groups, tile, parts, multiprocessors)
-        for tile in TILES[problem.dtype, width]
-        for parts in PARTS_OF_PIXELS
-    )
-    few = (one for one in choices if one.parts == 1 or one.blocks <= BLOCKS * multiprocessors)
-    return min(few, key=lambda choice: choice.time)
+def _for_sums_of_pixels(problem: ConvProblem, speeds: GpuSpeeds) -> TileChoice:
+    (pixels, filters, taps), channels = problem.gemm, problem.C // problem.groups
+    choices = []
+    for tile in TILES[problem.dtype, min(_width(filters), _width(channels))]:
+        for wanted in PARTS_OF_PIXELS:
+            parts = _none_empty(pixels, tile, wanted)
+            works = product_works(
+                (filters, taps, pixels),
+                problem.groups,
+                tile,
+                parts,
+                x_width=tile.width,
+                apart=problem.C,
+                dtype=problem.dtype,
+                cold=problem.x_bytes,
+            )
+            choices.append(_judged(works, (filters, taps), problem.groups, tile, parts, speeds))
+    few = (one for one in choices if one.parts == 1 or one.blocks <= BLOCKS * speeds.multiprocessors)
+    return min(few, key=lambda choice: choice.seconds)
 
 
-def _estimate(
-    gemm: tuple[int, int, int], groups: int, tile: Tile, parts: int, multiprocessors: int
+def _none_empty(length: int, tile: Tile, parts: int) -> int:
+    """Return the parts that sums of this length are cut into: none is empty, none is shorter than `LEAST`."""
+    pieces = ceil_div(length, tile.block_k)
+    return ceil_div(pieces, ceil_div(pieces, max(1, min(parts, pieces // LEAST))))
+
+
+def _judged(
+    works: tuple[Work, ...], sides: tuple[int, int], groups: int, tile: Tile, parts: int, speeds: GpuSpeeds
 ) -> TileChoice:
-    M, N, K = gemm
-    pieces = ceil_div(K, tile.block_k)
-    parts = max(1, min(parts, pieces // LEAST))
-    length = ceil_div(pieces, parts)
-    parts = ceil_div(pieces, length)  # none is empty
-    tiles, cells = ceil_div(M, tile.block_m) * ceil_div(N, tile.block_n) * groups, tile.block_m * tile.block_n
-    rounds = ceil_div(tiles * parts, multiprocessors)
-    fetches = FETCH * (1 / tile.block_m + 1 / tile.block_n)
-    waiting = max(1, ENOUGH / (rounds * tile.warps))
-    time = rounds * cells * length * tile.block_k * (instructions(tile) + fetches) * waiting
-    if parts > 1:  # each is written and read again, and their sum is written
-        time += LAUNCH + FETCH * (2 * parts + 1) * M * N * groups / multiprocessors
-    return TileChoice(tile, parts, tiles * parts, rounds, M * N * groups / (tiles * cells), time)
+    (M, N), blocks = sides, works[0].blocks
+    used = M * N * groups * parts / (blocks * tile.block_m * tile.block_n)
+    rounds = ceil_div(blocks, speeds.multiprocessors)
+    return TileChoice(tile, parts, blocks, rounds, used, sum(time_of(one, speeds).seconds for one in works))
 
 
-def instructions(tile: Tile) -> float:
-    """Return the instructions for each multiply-add of the main loop, by the model above."""
-    reads = (1 / tile.thread_m + 1 / tile.thread_n) / tile.width
-    return 1 + reads + OTHERS / (tile.thread_m * tile.thread_n * tile.block_k)
+def _width(numbers: int) -> int:
+    """Return how many numbers a load can take at once, of rows of so many."""
+    return 1 if numbers % 4 else 4
 
 
 def tile_of(block_m: int, block_n: int, block_k: int) -> Tile:

@@ -14,18 +14,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.gpu.device import current, device_multiprocessors
+from convlab.gpu.device import current, device_speeds
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm.heuristics import TILES, estimate
 from convlab.gpu.gemm.load_matrix import matrix_loader
 from convlab.gpu.gemm.simple import BLOCK, OWN, PIECE, THREADS, TILE, register_tile, shared_tile
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.work import KNOWN, product_works
+from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import Work
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
 WAYS = "shared", "registers", "tuned"
+DEEP = Tile(128, 128, 16, 8, 8)  # nothing is searched or looked up, so there are registers for long pieces
 FEW = 8  # blocks; below, smaller tiles keep more of the GPU busy
 
 pack, packed_bytes = launch.pack, launch.packed_bytes  # (groups, K, N up to a multiple of four)
@@ -52,7 +54,7 @@ def multiply(problem: ConvProblem, a, along: str, b, y, way: str | None = None) 
     way = way or _way(problem, along)
     if way == "tuned":
         product = _as_pointwise(problem)
-        tile, step = _tile_for(product, device_multiprocessors()), product.C
+        tile, step = _tile_for(product, device_speeds()), product.C
         launch.multiply(product, tile, 1, matrix_loader, (step, K), a, a, b, None, y)
         return
     step, group = (problem.groups * K, K) if along == "k" else (M, K * M)
@@ -82,7 +84,7 @@ def works(problem: ConvProblem, along: str, *, cold: float = 0, passed_on: float
     """
     sizes, K = problem.gemm, problem.gemm[2]
     if along == "k":
-        tile = _tile_for(_as_pointwise(problem), device_multiprocessors())
+        tile = _tile_for(_as_pointwise(problem), device_speeds())
     elif _way(problem, along) == "registers":
         tile = Tile(BLOCK, BLOCK, PIECE, OWN, OWN, buffers=1)
     else:
@@ -109,7 +111,10 @@ def _as_pointwise(problem: ConvProblem) -> ConvProblem:
 
 
 @lru_cache
-def _tile_for(product: ConvProblem, multiprocessors: int) -> Tile:
+def _tile_for(product: ConvProblem, speeds: GpuSpeeds) -> Tile:
     """Return the tile that is expected to be the fastest."""
     width = 4 if product.gemm[2] % 4 == 0 else 1
-    return min(TILES[product.dtype, width], key=lambda tile: estimate(product, tile, 1, multiprocessors).time)
+    tiles = TILES[product.dtype, width]
+    if (product.dtype, width) == ("float32", 4):
+        tiles = DEEP, *tiles
+    return min(tiles, key=lambda tile: estimate(product, tile, 1, speeds).seconds)

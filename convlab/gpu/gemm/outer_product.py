@@ -52,12 +52,14 @@ def outer_products(tile: Tile, dtype: Computed):
 def thread_corner(tile: Tile):
     """Return corner(thread), which gives (top, left): where in the block a thread's first sums lie.
 
-    The threads of a warp lie 8 along a row of y and 4 down a column, see `Tile.warp_n`.
+    The threads of a warp lie 8 along a row of y and 4 down a column, see `Tile.warp_n`; row by row, or in
+    pairs of rows, column by column, see `Tile.in_pairs`.
     """
     width, threads_n, warp_n = tile.width, tile.threads_n, tile.warp_n
     warps_n, warp_m = threads_n // warp_n, WARP // warp_n
+    rows = 2 if tile.in_pairs else 1  # that lanes walk down before they go on to the right
 
-    if warp_n == threads_n:
+    if warp_n == threads_n and not tile.in_pairs:
 
         @device_function
         def row_by_row(thread):
@@ -68,8 +70,8 @@ def thread_corner(tile: Tile):
     @device_function
     def warp_by_warp(thread):
         warp, lane = thread // WARP, thread % WARP
-        across = warp % warps_n * warp_n + lane % warp_n
-        along = warp // warps_n * warp_m + lane // warp_n
+        across = warp % warps_n * warp_n + lane // rows % warp_n
+        along = warp // warps_n * warp_m + lane // (rows * warp_n) * rows + lane % rows
         return along * width, across * width
 
     return warp_by_warp

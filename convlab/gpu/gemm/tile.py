@@ -39,6 +39,8 @@ class Tile:
         Numbers of one access to memory, 1 or 4.
     buffers : int
         Pieces in shared memory at a time: 1, or 2 to load the next one while this one is multiplied.
+    pairs : bool
+        Whether lanes stand in pairs, see `in_pairs`.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Tile:
     thread_n: Count
     width: Count = 4
     buffers: Count = 2
+    pairs: bool = True
 
     def __post_init__(self):
         for block, thread in (("block_m", "thread_m"), ("block_n", "thread_n")):
@@ -127,13 +130,29 @@ class Tile:
         The nearer to a square, the fewer different numbers do 32 lanes need. Where that does not go into
         the block, the threads are counted row by row.
         """
-        fits = self.threads_n % 8 == 0 and self.threads_m % 4 == 0
-        return 8 if fits and self.thread_n > 1 else self.threads_n
+        return 8 if self._is_near_square else self.threads_n
+
+    @cached_property
+    def _is_near_square(self) -> bool:
+        return self.threads_n % 8 == 0 and self.threads_m % 4 == 0 and self.thread_n > 1
+
+    @cached_property
+    def in_pairs(self) -> bool:
+        """Whether lanes i and i+1 stand one above the other, and i and i+2 side by side.
+
+        Then neighbours want the same numbers of B, and every other lane the same of A. Loads of 16 bytes are
+        served in half of the passes for that, see `simulator.bank_conflicts`.
+        """
+        return self.pairs and self.width == 4 and self._is_near_square
 
     @cached_property
     def resident(self) -> int:
-        """Blocks a multiprocessor shall hold: as many as leave 128 registers to a thread."""
-        return max(1, REGISTERS // 128 // self.threads)
+        """Blocks a multiprocessor shall hold: as many as leave 128 registers to a thread, or twice as many.
+
+        Twice as many for more than 64 sums, which would not fit beside all else.
+        """
+        room = 128 if self.thread_m * self.thread_n <= 64 else 256
+        return max(1, REGISTERS // room // self.threads)
 
     # -- shared memory -------------------------------------------------------------------------------------
 

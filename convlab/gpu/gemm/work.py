@@ -12,7 +12,7 @@ import numpy as np
 from convlab.gpu.gemm.launch import REDUCERS
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.model.work import LINE, Demand, Work, one_pass
-from convlab.gpu.occupancy import REGISTERS, WARP
+from convlab.gpu.occupancy import MOST_REGISTERS, REGISTERS, WARP
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -92,7 +92,7 @@ def product_works(
         "products",
         blocks,
         tile.threads,
-        REGISTERS // (tile.threads * tile.resident),
+        min(MOST_REGISTERS, REGISTERS // (tile.threads * tile.resident)),
         turns,
         _compute(tile, itemsize, others),
         _bring(tile, x_width, apart, itemsize),
@@ -128,7 +128,7 @@ def _compute(tile: Tile, itemsize: int, others: float) -> Demand:
     return (tile.warps * tile.block_k) * Demand(
         instructions=sums + read / tile.width + others / tile.block_k,
         multiply_adds=sums,
-        passes=read * itemsize / 4,  # a pass serves a word of 4 bytes to each lane
+        passes=read * itemsize / 4 / (2 if tile.in_pairs else 1),  # a pass serves a word to each lane, or two
         short=read if tile.width == 1 and itemsize == 4 else 0,
     )
 

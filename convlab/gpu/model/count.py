@@ -162,7 +162,7 @@ def _merged(requests) -> list[tuple[int, int]]:
                 break
         taken.update(run)
         lanes = words[run[0]].lanes
-        passes = wavefronts(np.zeros(len(lanes), int), lanes, row * WORD, WORD * count)[0]
+        passes = wavefronts(np.zeros(len(lanes), int), lanes, row * WORD, WORD * count, "ld")[0]
         found.append((int(passes), WORD * count))
     return found
 

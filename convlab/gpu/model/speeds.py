@@ -51,6 +51,8 @@ GENERATIONS = {
     "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, f"{_BENCHES}, h100_pcie.txt"),
 }
 
+H100 = "sm_90", 132, 1.98e9, 3.35e12, 50 << 20  # as in its datasheet: multiprocessors, Hz, bytes a second, L2
+
 
 @dataclass(frozen=True)
 class GpuSpeeds:
@@ -109,6 +111,13 @@ class GpuSpeeds:
             access_lanes=access_lanes,
             wait=wait / clock,
         )
+
+    @classmethod
+    def of_size(cls, multiprocessors: int) -> GpuSpeeds:
+        """Return the speeds of a GPU of which only its multiprocessors are known: an H100's, shared out."""
+        arch, count, clock, memory, l2_holds = H100
+        share = multiprocessors / count
+        return cls.of("a GPU", arch, multiprocessors, clock, memory * share, l2_holds * share)
 
     @classmethod
     def of_facts(cls, name: str, facts: Mapping) -> GpuSpeeds | None:

@@ -9,7 +9,7 @@ import numpy as np
 from convlab.errors import ParameterError
 from convlab.gpu.occupancy import WARP
 from convlab.gpu.simulator.access_log import AccessRows, unique_rows
-from convlab.gpu.simulator.bank_conflicts import WORD, lanes_a_pass, wavefronts
+from convlab.gpu.simulator.bank_conflicts import WORD, parts, wavefronts
 from convlab.gpu.simulator.kernel_source import instructions, places
 from convlab.gpu.simulator.requests import SECTOR, Request, Site
 from convlab.support.integers import ceil_div
@@ -76,8 +76,8 @@ class AccessTable:
             sectors = _count_distinct(request, address // SECTOR, count)
             ideal_sectors = ceil_div(bytes_, SECTOR)
         elif array.space == "shared":
-            waves = wavefronts(request, lanes, address, size)
-            ideal_waves = _count_distinct(request, lanes // lanes_a_pass(size), count)
+            asked = request, lanes, address, size, kind
+            waves, ideal_waves = wavefronts(*asked), _count_distinct(request, parts(*asked), count)
         else:
             waves, ideal_waves = _count_distinct(request, address // WORD, count), np.ones(count, int)
         totals = (int(part.sum()) for part in (bytes_, sectors, ideal_sectors, waves, ideal_waves))
@@ -89,16 +89,17 @@ class AccessTable:
         rows = self._rows_of(self._number[site])
         starts = rows.start + np.flatnonzero(np.diff(self._request[rows], prepend=-1))
         found = [
-            self._one(slice(start, stop), site.size)
+            self._one(slice(start, stop), site)
             for start, stop in zip(starts, [*starts[1:], rows.stop], strict=True)
         ]
         return sorted(found, key=lambda one: (one.block[::-1], one.warp, one.iteration))
 
-    def _one(self, rows, size):
+    def _one(self, rows, site):
         path = self._simulation.paths[self._rows.path[rows.start]]
         threads, block = self._rows.thread[rows], tuple(self._blocks[self._block[rows.start]])
         warp = int(threads[0]) // WARP
-        return Request(block, warp, path.iterations(), threads % WARP, self._address[rows], size)
+        lanes, addresses = threads % WARP, self._address[rows]
+        return Request(block, warp, path.iterations(), lanes, addresses, site.size, site.kind)
 
     def reads(self, array: str) -> np.ndarray:
         """Return how often each element of a global array was read."""

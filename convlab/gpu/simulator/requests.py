@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from convlab.gpu.simulator.bank_conflicts import lanes_a_pass, wavefronts
+from convlab.gpu.simulator.bank_conflicts import parts, wavefronts
 from convlab.gpu.simulator.errors import Place
 from convlab.support.integers import ceil_div
 
@@ -37,6 +37,8 @@ class Request:
         beginning of shared memory. `Site.offset` is the array's own first byte.
     size : int
         Bytes each of them asks for.
+    kind : str
+        "ld", "st" or "atomic".
     """
 
     block: tuple[int, int, int]
@@ -45,6 +47,7 @@ class Request:
     lanes: np.ndarray
     addresses: np.ndarray
     size: int
+    kind: str
 
     @property
     def sectors(self) -> int:
@@ -59,12 +62,17 @@ class Request:
     @property
     def wavefronts(self) -> int:
         """Passes it takes, of shared memory."""
-        return int(wavefronts(np.zeros(len(self.lanes), int), self.lanes, self.addresses, self.size)[0])
+        return int(wavefronts(*self._alone)[0])
 
     @property
     def ideal_wavefronts(self) -> int:
         """Passes it would take without any conflict."""
-        return len(np.unique(self.lanes // lanes_a_pass(self.size)))
+        return len(np.unique(parts(*self._alone)))
+
+    @property
+    def _alone(self) -> tuple:
+        """What `parts` takes, of this request."""
+        return np.zeros(len(self.lanes), int), self.lanes, self.addresses, self.size, self.kind
 
 
 @dataclass(frozen=True)

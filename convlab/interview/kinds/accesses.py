@@ -21,7 +21,7 @@ WIDTHS = (*range(4, 41), 48, 56, 60, 63, 64, 65, 66, 68, 72, 80, 96, 100, 128, 1
 
 def request(addresses: np.ndarray, size: int) -> Request:
     """Return the request of a warp whose lanes read `size` bytes each, from these first bytes on."""
-    return Request((0, 0, 0), 0, (), LANES, addresses, size)
+    return Request((0, 0, 0), 0, (), LANES, addresses, size, "ld")
 
 
 def _ask_sectors(random: Random) -> Asked:

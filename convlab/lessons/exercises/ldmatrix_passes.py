@@ -21,7 +21,7 @@ def passes_of(row):
 def _answer(row) -> int:
     """Count as the simulator does, for eight lanes that read 16 bytes each."""
     lanes = np.arange(8)
-    return int(wavefronts(np.zeros(8, int), lanes, 4 * row * lanes, 16).sum())
+    return int(wavefronts(np.zeros(8, int), lanes, 4 * row * lanes, 16, "ld").sum())
 
 
 EXERCISE = Exercise(
