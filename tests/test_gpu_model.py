@@ -26,6 +26,7 @@ from convlab.gpu.device import using
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
+from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.model.count import accesses, work_of
@@ -155,7 +156,10 @@ def test_a_tiles_work_is_its_machine_codes(width, tile):
     assert built.registers <= work.registers
 
 
-@pytest.mark.parametrize(("width", "tile"), EVERY_TILE, ids=str)
+ROW_BY_ROW = (4, Tile(128, 128, 8, 8, 8, pairs=False)), (4, Tile(64, 32, 8, 8, 4, pairs=False))
+
+
+@pytest.mark.parametrize(("width", "tile"), [*EVERY_TILE, *ROW_BY_ROW], ids=str)
 def test_a_tiles_passes_are_those_of_its_requests(width, tile):
     """One block in the simulator, away from the edges: passes and sectors are those of the formula."""
     channels = 16 if width == 4 else 6

@@ -117,7 +117,8 @@ RUNGS = (
         Tile(128, 128, 8, thread_m=8, thread_n=8, width=4, buffers=1),
         "Neighbouring lanes stand one above the other and read the same weights; every other lane reads the "
         "same pixels.",
-        "The same requests; loads from shared memory take half of the passes.",
+        "The same requests; those for weights in shared memory take half of the passes, as those for pixels "
+        "already did.",
     ),
     rung(
         "two buffers",

@@ -141,7 +141,7 @@ class Tile:
         """Whether lanes i and i+1 stand one above the other, and i and i+2 side by side.
 
         Then neighbours want the same numbers of B, and every other lane the same of A. Loads of 16 bytes are
-        served in half of the passes for that, see `simulator.bank_conflicts`.
+        served in half of the passes for that, see `simulator.bank_conflicts`. Row by row only those of A are.
         """
         return self.pairs and self.width == 4 and self._is_near_square
 

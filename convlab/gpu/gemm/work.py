@@ -125,10 +125,14 @@ def _compute(tile: Tile, itemsize: int, others: float) -> Demand:
     """Return what a block does with a piece: an outer product for every k of it."""
     read = tile.thread_m + tile.thread_n  # numbers of a thread, for one k
     sums = tile.thread_m * tile.thread_n
+    # A pass serves a word of 4 bytes to each lane; two words of a wide load, where lanes want the same in
+    # pairs. Neighbours in a row want the same of A in any case.
+    alone_a = tile.width == 1 or tile.warp_n % 2
+    words = tile.thread_m / (1 if alone_a else 2) + tile.thread_n / (2 if tile.in_pairs else 1)
     return (tile.warps * tile.block_k) * Demand(
         instructions=sums + read / tile.width + others / tile.block_k,
         multiply_adds=sums,
-        passes=read * itemsize / 4 / (2 if tile.in_pairs else 1),  # a pass serves a word to each lane, or two
+        passes=words * itemsize / 4,
         short=read if tile.width == 1 and itemsize == 4 else 0,
     )
 
