@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from convlab.machine.cuda_driver import find_gpus
 
@@ -25,13 +27,21 @@ def gpu_facts() -> dict:
 
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    return {
-        "name": name,
-        "capability": ".".join(map(str, device.compute_capability)),
-        "driver": next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
-        "memory": int(cuda.current_context().get_memory_info()[1]),
-        **{ours: getattr(device, theirs, None) for theirs, ours in _ATTRIBUTES.items()},
+    questions: dict[str, Callable[[], object]] = {
+        "capability": lambda: ".".join(map(str, device.compute_capability)),
+        "driver": lambda: next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
+        "memory": lambda: int(cuda.current_context().get_memory_info()[1]),
+        **{ours: partial(getattr, device, theirs) for theirs, ours in _ATTRIBUTES.items()},
     }
+    return {"name": name} | {fact: _told(ask) for fact, ask in questions.items()}
+
+
+def _told(ask: Callable[[], object]):
+    """Return an answer; None where there is none: no fact is worth a run."""
+    try:
+        return ask()
+    except Exception:  # whatever a driver of tomorrow says
+        return None
 
 
 def state() -> dict:
@@ -44,5 +54,5 @@ def state() -> dict:
     values = [value.strip() for value in answer.strip().split(",")]
     found = dict(zip(_NOW, values, strict=True)) if len(values) == len(_NOW) else {}
     if "torch" in sys.modules:
-        found["cudnn"] = sys.modules["torch"].backends.cudnn.version()  # e.g. 90800
+        found["cudnn"] = _told(sys.modules["torch"].backends.cudnn.version)  # e.g. 90800
     return found
