@@ -140,7 +140,7 @@ def test_the_kernels_of_the_roofs():
             return lambda: run() or 1.0
 
     with using(NoClock.device):
-        roofs.measure(NoClock(), 1, rounds=1, tiny=True)
+        roofs.measure(NoClock(), 1, rounds=1, sizes=roofs.SMALL)
     assert len(NoClock.device.programs) >= 6
 
 

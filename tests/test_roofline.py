@@ -228,7 +228,7 @@ def test_the_roofs_of_a_gpu_are_saved_ones_or_none(tmp_path, monkeypatch):
     assert none is None
     assert gpu_trouble() in source
     told = {"what": saved.GPU, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}}
-    row = saved.Row("layers_1", "resnet18", "layer", 1, LAYER, "indirect", True, 0, 5, Timing(2, 1, 3))
+    row = saved.Row("layers_32", "resnet18", "layer", 1, LAYER, "indirect", True, 0, 5, Timing(2, 1, 3))
     saved.write(tmp_path / "x1.csv", saved.Measurement(told | {"roofs": {}}, [row]))
     assert device_roofline()[1] is None  # the step that measures roofs had failed
     roofs = {"flops": 60e12, "copy": 4e12, "l2": 8e12, "l2_bytes": 1 << 24}

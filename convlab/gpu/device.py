@@ -110,7 +110,11 @@ class Gpu:
     def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any) -> None:
         """Run a kernel on `grid` blocks of `block` threads; whole numbers are passed as uint32."""
         with translated("the launch of a kernel"):
-            kernel[grid, block](*[as_launched(value) for value in arguments])
+            kernel[grid, block](*self.passed(arguments))
+
+    def passed(self, arguments: tuple) -> list:
+        """Return the arguments of a launch as a kernel gets them."""
+        return [as_launched(value) for value in arguments]
 
 
 _current: ContextVar[Gpu | Simulator | None] = ContextVar("device", default=None)

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from convlab.benchmark import saved
 from convlab.errors import ConvError, UnsupportedError
-from convlab.gpu.device import gpu_trouble
 from convlab.support.tables import as_text
 from convlab.workspace import folders
-from tools.bench_gpu import report, steps
+from tools.bench_gpu import places, report, steps
 from tools.bench_gpu.run import INTERRUPTED, bench_gpu
 
 MEASUREMENTS = Path(__file__).parents[2] / "work" / "measurements"
@@ -31,21 +30,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=8.0, help="then it ends")
     parser.add_argument("--no-baselines", action="store_true", help="without cuDNN")
     parser.add_argument("--no-tests", action="store_true", help="without the device tests")
-    parser.add_argument("--simulate", action="store_true", help="only try every step, without a GPU")
+    tried = parser.add_mutually_exclusive_group()
+    for option, place, how in (
+        ("--simulate", places.SIMULATOR, "only try every step, lane by lane"),
+        ("--execute", places.EXECUTOR, "only try every step, with what the compiler makes of it for an H100"),
+    ):
+        tried.add_argument(option, dest="place", action="store_const", const=place, help=f"no GPU: {how}")
+    parser.set_defaults(place=places.GPU)
     asked = parser.parse_args(arguments)
     options = {
         "words": asked.layers,
         "baselines": not asked.no_baselines,
-        "simulate": asked.simulate,
+        "place": asked.place,
     }
-    name = f"{'simulated' if asked.simulate else 'gpu'}-{datetime.now():%Y%m%d-%H%M%S}.csv"
+    name = f"{asked.place}-{datetime.now():%Y%m%d-%H%M%S}.csv"
     try:
-        steps.check_words(asked.layers, asked.simulate)
+        steps.check_words(asked.layers, asked.place)
         path = folders.replaceable(asked.save or MEASUREMENTS / name, "--save", saved.is_ours, saved.OURS)
-        if not asked.simulate and (trouble := gpu_trouble()):
-            raise UnsupportedError(
-                f"there is no GPU to measure: {trouble}; --simulate tries every step without one"
-            )
+        if trouble := places.trouble(asked.place):
+            raise UnsupportedError(trouble)
         measurement, stopped = bench_gpu(path, options, asked.minutes, not asked.no_tests)
     except ConvError as error:
         print(f"convlab: {error}", file=sys.stderr)

@@ -51,7 +51,7 @@ def _prepare_backwards(
     import torch
 
     given = dict(zip(PASSES[pass_].reads, (one, other), strict=True))
-    arrays = (given.get(name, np.empty(shape_of(problem, name), one.dtype)) for name in ("dy", "x", "w"))
+    arrays = (given.get(name, np.zeros(shape_of(problem, name), one.dtype)) for name in ("dy", "x", "w"))
     dy, x, w = (_there(torch, array, numbers, order) for array in arrays)
     mask = [pass_ == "dgrad", pass_ == "wgrad", False]
     padding = [before for before, _ in problem.padding]

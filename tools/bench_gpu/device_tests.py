@@ -70,8 +70,3 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
         + f", {died} of {count} processes died" * bool(died)
         + f", stopped after {limit:g} s" * bool(late)
     )
-
-
-def is_ours(text: str) -> bool:
-    """Say if a file that begins with this text holds what device tests said."""
-    return text.startswith(FIRST_LINE)

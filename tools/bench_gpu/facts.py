@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 from convlab.gpu.model.speeds import driver_facts
 from convlab.machine.cuda_driver import find_gpus
@@ -17,12 +18,19 @@ def gpu_facts() -> dict:
 
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    return {
-        "name": name,
-        "driver": next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
-        "memory": int(cuda.current_context().get_memory_info()[1]),
-        **driver_facts(device),
+    questions: dict[str, Callable[[], object]] = {
+        "driver": lambda: next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
+        "memory": lambda: int(cuda.current_context().get_memory_info()[1]),
     }
+    return {"name": name, **driver_facts(device)} | {fact: _told(ask) for fact, ask in questions.items()}
+
+
+def _told(ask: Callable[[], object]):
+    """Return an answer; None where there is none: no fact is worth a run."""
+    try:
+        return ask()
+    except Exception:  # whatever a driver of tomorrow says
+        return None
 
 
 def state() -> dict:
@@ -35,5 +43,5 @@ def state() -> dict:
     values = [value.strip() for value in answer.strip().split(",")]
     found = dict(zip(_NOW, values, strict=True)) if len(values) == len(_NOW) else {}
     if "torch" in sys.modules:
-        found["cudnn"] = sys.modules["torch"].backends.cudnn.version()  # e.g. 90800
+        found["cudnn"] = _told(sys.modules["torch"].backends.cudnn.version)  # e.g. 90800
     return found

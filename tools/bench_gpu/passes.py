@@ -43,20 +43,31 @@ class DevicePass(Comparison):
 
     def prepare(self) -> None:
         """Make the two operands, and what some of the output is held against."""
-        problem, one = self.workload.problem, PASSES[self.pass_]
+        problem = self.workload.problem
         rng = np.random.default_rng(0)
-        first, second = (rng.standard_normal(shape_of(problem, name), np.float32) for name in one.reads)
-        self.operands, self.limit = (first, second), limit_of(problem, self.pass_, first, second)
+        first, second = (rng.standard_normal(shape_of(problem, name), np.float32) for name in self.reads)
+        self.limit = limit_of(problem, self.pass_, first, second)
         if self.pass_ == "dgrad":
-            self.some, given = [0, problem.N - 1], [first]
+            self.some = [0, problem.N - 1]
             some, small = (first[self.some], second), replace(problem, N=2)
         else:
             every = range(problem.K) if problem.groups > 1 else range(min(FILTERS, problem.K))
-            self.some, given = list(every), [first, second]
+            self.some = list(every)
             some, small = (first, second[..., self.some]), replace(problem, K=len(every))
         self.expected = IN_FLOAT64[self.pass_](*some, small)
+        self.lay_out((first, second))
+
+    @property
+    def reads(self) -> tuple[str, str]:
+        """The names of the two operands."""
+        return PASSES[self.pass_].reads
+
+    def lay_out(self, operands: tuple[np.ndarray, np.ndarray]) -> None:
+        """Put on the device what the candidates read, and make room for what they write."""
+        self.operands, problem = operands, self.workload.problem
+        given = operands[:1] if self.pass_ == "dgrad" else operands  # weights are laid out by the plan
         self.there = [self.clock.put(array) for array in given]
-        self.y_there = self.clock.device.empty(shape_of(problem, one.writes), problem.dtype)
+        self.y_there = self.clock.device.empty(shape_of(problem, PASSES[self.pass_].writes), problem.dtype)
 
     def check(self, name: str, call: Call, rounding: float = 1.0) -> None:
         """Run a candidate once, and refuse it if its output is wrong."""

@@ -14,6 +14,7 @@ from convlab.benchmark.summary import by_layer, disturbed, fastest, speedup
 from convlab.support.tables import NOTHING, TextTable
 from convlab.support.units import bytes_text, count_text, ratio_2, time_text
 from tools.bench_gpu.cudnn import FLOAT32, FP16, TF32
+from tools.bench_gpu.places import HOW
 
 BASELINES = {"cuDNN float32": FLOAT32, "cuDNN TF32": TF32, "cuDNN fp16": FP16}
 CORES = {"cuDNN TF32": "tensor_core_tf32", "cuDNN fp16": "tensor_core_fp16"}
@@ -53,7 +54,8 @@ def notes(measurement: Measurement) -> list[str]:
     header = measurement.header
     if header.get("simulated"):
         tried = len({row.candidate for row in measurement.rows})
-        lines = [f"simulated: {tried} candidates computed what they should, lane by lane; no time was taken"]
+        how = HOW[header["options"]["place"]]
+        lines = [f"simulated: {tried} candidates computed what they should, {how}; no time was taken"]
     else:
         lines = [f"GPU            {_device(header)}", *_roofs(header["roofs"])]
         lines.append(f"device tests   {header['tests']}")
@@ -173,7 +175,7 @@ def _device(header: dict) -> str:
     known = {
         "compute capability": device.get("capability"),
         "driver": device.get("driver"),
-        "cuDNN": next((state["cudnn"] for state in states if "cudnn" in state), None),
+        "cuDNN": next((state["cudnn"] for state in states if state.get("cudnn")), None),
     }
     return ", ".join([device.get("name", "not known"), *(f"{k} {v}" for k, v in known.items() if v)])
 

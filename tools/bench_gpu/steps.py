@@ -10,6 +10,8 @@
 
     python -m tools.bench_gpu.steps JOURNAL STEP
 
+It gets ready, and begins when a line comes on its standard input (`turns.py`).
+
 A candidate whose kernel takes the process with it, or never ends, is named by the line that the journal got
 before it ran (`run.py` reads it, and starts another process for the rest).
 """
@@ -28,28 +30,21 @@ from pathlib import Path
 from convlab.algorithms import ALGORITHMS
 from convlab.benchmark import layers
 from convlab.benchmark.baselines import at_hand
-from convlab.benchmark.comparison import Comparison, Effort
+from convlab.benchmark.comparison import Comparison
 from convlab.benchmark.gpu import roofs
-from convlab.benchmark.gpu.ladders import IMAGES, Ladder, image, ladders
+from convlab.benchmark.gpu.ladders import Ladder, ladders
 from convlab.benchmark.gpu.times import enter_copy
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.suite import Task
 from convlab.errors import ConvError, UnsupportedError, WorkspaceError
-from convlab.problem import ConvProblem
+from tools.bench_gpu import places, scale
 from tools.bench_gpu.cudnn import BACKWARDS, CUDNN, FLOAT32
 from tools.bench_gpu.journal import Journal
 from tools.bench_gpu.passes import DevicePass
 
-FULL = Effort(rounds=7, most=101, budget=0.4, slow=8.0, patience=0.8)
 FOR_PICTURES = "direct", "depthwise"  # the others would multiply matrices of one column
 LOST = 75  # exit code of a process whose device does not answer any more
 LONGEST = 90.0  # seconds that a candidate may take, compiling included
-
-# What the lane simulator can do in a moment: for trying every step where there is no GPU.
-TINY = Effort(rounds=1, most=1, budget=0.0)
-TINY_IMAGE = Workload("image", "16x12", ConvProblem(1, 16, 12, 1, 1, 3, 3, padding=1))
-TINY_LAYER = Workload("tiny", "layer", ConvProblem(1, 5, 4, 4, 8, 3, 3, padding=1), 2)
-TINY_DEPTHWISE = Workload("tiny", "depthwise", ConvProblem(1, 5, 4, 2, 2, 3, 3, padding=1, groups=2))
 
 
 class DeviceSuite:
@@ -65,10 +60,13 @@ class DeviceSuite:
         Seconds that a candidate may take; then this process ends. Without it nothing ends it.
     """
 
+    of_layer, of_pass = Comparison, DevicePass
+
     def __init__(self, journal: Journal, clock=None, patience: float | None = None):
         self.journal, self.clock, self.patience, self.baselines = journal, clock, patience, []
         options = journal.header["options"]
-        self.words, self.simulate = options["words"], options["simulate"]
+        self.words, self.place = options["words"], options["place"]
+        self.scale, self.on_gpu = scale.scale_at(self.place), self.place == places.GPU
         self._parent = os.getppid()
 
     def tasks(self) -> list[Task]:
@@ -76,15 +74,12 @@ class DeviceSuite:
 
         To start a process and to compile takes seconds, so there are few.
         """
-        many, pictures, depthwise = IMAGES, [image()], layers.depthwise()
-        resnet, squeezenet = (layers.of_network(name) for name in ("resnet18", "squeezenet1_0"))
-        if self.simulate:
-            many, pictures, depthwise = 2, [TINY_IMAGE], [TINY_DEPTHWISE]
-            resnet, squeezenet = [TINY_LAYER], []
-        climbed = [one for one in ladders() if layers.select([self._workload_of(one)], self.words)]
+        size, many = self.scale, self.scale.images
+        resnet, squeezenet, depthwise = size.resnet, size.squeezenet, size.depthwise
+        climbed = [one for one in ladders() if layers.select([size.of_ladder(one)], self.words)]
         return [
             Task("roofs", "roofs", self._roofs),
-            *self._tasks("roofs", "image", pictures, self._image),
+            *self._tasks("roofs", "image", [size.picture], self._image),
             *self._tasks("many images", f"layers_{many}", resnet, self._layer, many),
             *self._tasks("many images", f"depthwise_{many}", depthwise, self._layer, many),
             *(Task("ladders", f"ladder {one.name}", partial(self._ladder, one)) for one in climbed),
@@ -103,18 +98,13 @@ class DeviceSuite:
             found.append(Task(step, label, partial(run, part, label, layers.in_batches(one, images))))
         return found
 
-    def _workload_of(self, ladder: Ladder) -> Workload:
-        if not self.simulate:
-            return ladder.workload
-        return {"filter": TINY_IMAGE, "depthwise": TINY_DEPTHWISE}.get(ladder.name, TINY_LAYER)
-
     # -- the tasks -----------------------------------------------------------------------------------------
 
     def _roofs(self) -> None:
         self._begin("roofs", "roofs")
         count = self.journal.header["device"].get("multiprocessors") or 1
-        found = roofs.measure(self.clock, count, tiny=self.simulate)
-        if not self.simulate:
+        found = roofs.measure(self.clock, count, sizes=self.scale.roofs)
+        if self.on_gpu:
             self.journal.add("roofs", found.as_dict())
         self.journal.keep("roofs")
 
@@ -127,9 +117,9 @@ class DeviceSuite:
 
     def _ladder(self, ladder: Ladder) -> None:
         label = f"ladder {ladder.name}"
-        comparison = self._comparison(label, self._workload_of(ladder))
+        comparison = self._comparison(label, self.scale.of_ladder(ladder))
         rungs = list(ladder.rungs().items())
-        if self.simulate:
+        if self.place == places.SIMULATOR:
             del rungs[2:]  # the higher ones have large tiles, which take the simulator seconds each
         comparison.enter_ours(dict(rungs))
         comparison.enter_baselines(one for one in self.baselines if one.name in FLOAT32)
@@ -143,16 +133,13 @@ class DeviceSuite:
 
     def _gradient(self, part: str, label: str, workload: Workload) -> None:
         pass_, _, _ = part.partition("_")
-        comparison = DevicePass(workload, pass_, *self._how(), **self._told(label))
+        comparison = self.of_pass(workload, pass_, self.scale.effort, self.clock, **self._told(label))
         comparison.enter_ours()
         comparison.enter_baselines(self.baselines)
         self._keep(label, comparison, part)
 
     def _comparison(self, label: str, workload: Workload) -> Comparison:
-        return Comparison(workload, *self._how(), **self._told(label))
-
-    def _how(self) -> tuple:
-        return TINY if self.simulate else FULL, self.clock
+        return self.of_layer(workload, self.scale.effort, self.clock, **self._told(label))
 
     def _told(self, label: str) -> dict:
         return {"on_attempt": partial(self._begin, label), "on_failure": partial(self._note_failure, label)}
@@ -184,17 +171,16 @@ class DeviceSuite:
             os._exit(LOST)  # an ordinary end would ask the lost device to give its memory back
 
 
-def check_words(words: str, simulate: bool) -> None:
-    """Refuse words that choose no layer at all; in the simulator there are only the tiny ones."""
-    real = [image(), *layers.convolutions(), *layers.depthwise()]
-    layers.check_words(words, [TINY_IMAGE, TINY_LAYER, TINY_DEPTHWISE] if simulate else real)
+def check_words(words: str, place: str) -> None:
+    """Refuse words that choose no layer at all; where there is no GPU there are only the tiny ones."""
+    layers.check_words(words, scale.scale_at(place).layers)
 
 
 def take(journal: Journal, step: str, clock, patience: float | None = None) -> None:
     """Take the tasks of one step that are not done yet."""
     suite, asked = DeviceSuite(journal, clock, patience), journal.header["options"]["baselines"]
-    if suite.simulate or not asked:
-        reason = "there is no GPU: this is the simulator" if suite.simulate else "not asked for"
+    if not (suite.on_gpu and asked):
+        reason = "not asked for" if suite.on_gpu else f"there is no GPU: this is the {suite.place}"
         skipped = dict.fromkeys(CUDNN, reason)
     else:
         suite.baselines, skipped = at_hand([*CUDNN.values(), *BACKWARDS])
@@ -215,20 +201,23 @@ def take(journal: Journal, step: str, clock, patience: float | None = None) -> N
 
 
 def main(path: str, step: str) -> None:
-    """Take one step in this process."""
-    from convlab.benchmark.gpu import clock
-    from tools.bench_gpu.facts import gpu_facts, state
+    """Take one step in this process, when its turn has come."""
+    from tools.bench_gpu.facts import state
+    from tools.bench_gpu.rehearsal import Rehearsal
+    from tools.bench_gpu.turns import Turn
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    journal = Journal(Path(path))
-    if journal.header["options"]["simulate"]:
-        journal.add("device", {"name": "lane simulator"})
-        take(journal, step, clock.StandIn(), LONGEST)
-        return
+    turn, journal = Turn(patience=LONGEST), Journal(Path(path))
+    place = journal.header["options"]["place"]
+    if place == places.GPU:
+        Rehearsal(journal, turn).take(step)
+    turn.wait()
+    journal.read()  # what the steps before this one have found
     if not journal.header["device"]:
-        journal.add("device", gpu_facts())
-    take(journal, step, clock.EventClock(), LONGEST)
-    journal.add("states", {step: state()})
+        journal.add("device", places.facts_of(place))
+    take(journal, step, places.clock_at(place), LONGEST)
+    if place == places.GPU:
+        journal.add("states", {step: state()})
 
 
 if __name__ == "__main__":

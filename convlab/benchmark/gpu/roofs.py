@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,13 +50,24 @@ class DeviceRoofs:
         return asdict(self)
 
 
-def measure(clock, multiprocessors: int, rounds: int = 9, tiny: bool = False) -> DeviceRoofs:
-    """Measure the roofs; `tiny` is for the lane simulator, where it is only tried."""
+class RoofSizes(NamedTuple):
+    """Bytes that are copied, and read again from L2; how often; and blocks for each multiprocessor."""
+
+    copy_bytes: int
+    l2_bytes: int
+    times: int
+    blocks: int
+
+
+LARGE = RoofSizes(256 << 20, 16 << 20, 512, 8)  # of 256 threads eight blocks: as many as fit
+SMALL = RoofSizes(THREADS * QUAD * 2, THREADS * QUAD, 5, 1)  # where it is only tried: a turn of four, and one
+
+
+def measure(clock, multiprocessors: int, rounds: int = 9, sizes: RoofSizes = LARGE) -> DeviceRoofs:
+    """Measure the roofs of a device with so many multiprocessors."""
     device = clock.device
-    copy_bytes, l2_bytes, times = (
-        (THREADS * QUAD * 2, THREADS * QUAD, 2) if tiny else (256 << 20, 16 << 20, 512)
-    )
-    blocks = 1 if tiny else 8 * multiprocessors  # of 256 threads: as many as fit
+    copy_bytes, l2_bytes, times, each = sizes
+    blocks = each * multiprocessors
 
     def best(run) -> float:
         run()  # compiles
@@ -72,11 +84,11 @@ def measure(clock, multiprocessors: int, rounds: int = 9, tiny: bool = False) ->
     reading = best(lambda: device.launch(read_again(), blocks, THREADS, source, y, pieces, times))
     if not (device.get(y) == 4 * times).all():
         raise ConvError("the sum of what was read is wrong")
-    each = times * ROUNDS * CHAINS  # multiply-adds of a thread
+    done = times * ROUNDS * CHAINS  # multiply-adds of a thread
     multiplying = best(lambda: device.launch(multiply_add(), blocks, THREADS, y, np.float32(0.5), times))
     cell = device.put(np.ones(1, np.float32))
     return DeviceRoofs(
-        flops=2 * each * blocks * THREADS / multiplying,
+        flops=2 * done * blocks * THREADS / multiplying,
         copy=2 * copy_bytes / copying,
         copy_bytes=copy_bytes,
         l2=times * blocks * THREADS * QUAD / reading,

@@ -99,7 +99,7 @@ def device_roofline() -> tuple[str, Roofline | None]:
 
         found = roofs.measure(EventClock(), cuda.get_current_device().MULTIPROCESSOR_COUNT).as_dict()
         return (source := _measured_here()), of_device(found, source)
-    if (kept := newest("layers_1")) and kept.header["roofs"]:
+    if (kept := newest("layers_32")) and kept.header["roofs"]:
         return (source := saved_from(kept)), of_device(kept.header["roofs"], source)
     return _not_measured(trouble), None
 

@@ -8,6 +8,7 @@ cache gives, no maker writes down: others measured it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -153,5 +154,10 @@ _NEEDED = "multiprocessors", "clock_khz", "memory_clock_khz", "memory_bus_bits",
 
 def driver_facts(board) -> dict:
     """Return what the driver tells of a device, as Numba describes it; None for what is not told."""
-    told = {ours: getattr(board, theirs, None) for theirs, ours in ATTRIBUTES.items()}
-    return {"capability": ".".join(map(str, board.compute_capability)), **told}
+    found: dict[str, object] = dict.fromkeys(["capability", *ATTRIBUTES.values()])
+    for theirs, ours in ATTRIBUTES.items():
+        with suppress(Exception):  # whatever a driver of tomorrow says: no fact is worth a run
+            found[ours] = getattr(board, theirs)
+    with suppress(Exception):
+        found["capability"] = ".".join(map(str, board.compute_capability))
+    return found
