@@ -257,7 +257,7 @@ def test_parts_follow_the_multiprocessors():
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 def test_workspace_is_what_the_model_says(which):
     """At a size whose sums are cut, by depth and by pixels; all else is in the case table."""
-    problem = ConvProblem(2, 14, 14, 24, 32, 3, 3, stride=2, padding=1)
+    problem = ConvProblem(8, 28, 28, 24, 256, 3, 3, stride=2, padding=1)
     with using(Counting()):
         prepared, _ = planned(which, problem)
     taken = sum(array.nbytes for array in prepared.workspace.values())

@@ -268,7 +268,7 @@ def test_every_shipped_tile_fits():
 
 def test_the_choice_follows_the_size():
     large = ConvProblem(32, 28, 28, 128, 128, 3, 3, padding=1)
-    assert choose_tile(replace(large, N=256, H=56, K=512)).tile == TUNED
+    assert choose_tile(replace(large, N=256, H=56, K=512)).tile.block_m == 128
     assert choose_tile(replace(large, K=64)).tile.block_n == 64  # half of a tile of 128 would be idle
     assert choose_tile(replace(large, N=1)).parts > 1
     assert choose_tile(replace(large, N=1, groups=4)).parts == 1
@@ -286,7 +286,7 @@ def test_the_choice_follows_the_multiprocessors_of_the_device():
     large, small = choose_tile(problem), choose_tile(problem, speeds=GpuSpeeds.of_size(4))
     assert large == choose_tile(problem, speeds=GpuSpeeds.of_size(Simulator.multiprocessors))
     assert large.blocks > 100  # else most of 132 multiprocessors would have nothing to do
-    assert 4 <= small.blocks < 16
+    assert small.blocks < large.blocks / 4
     with using(Small()):
         assert choose_tile(problem) == small
         assert estimate(problem, small.tile, small.parts) == small

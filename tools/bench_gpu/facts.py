@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from contextlib import suppress
 
 from convlab.gpu.model.speeds import driver_facts
 from convlab.machine.cuda_driver import find_gpus
@@ -18,19 +18,12 @@ def gpu_facts() -> dict:
 
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    questions: dict[str, Callable[[], object]] = {
-        "driver": lambda: next((gpu.driver for gpu in find_gpus() if gpu.name == name), None),
-        "memory": lambda: int(cuda.current_context().get_memory_info()[1]),
-    }
-    return {"name": name, **driver_facts(device)} | {fact: _told(ask) for fact, ask in questions.items()}
-
-
-def _told(ask: Callable[[], object]):
-    """Return an answer; None where there is none: no fact is worth a run."""
-    try:
-        return ask()
-    except Exception:  # whatever a driver of tomorrow says
-        return None
+    found: dict = {"name": name, "driver": None, "memory": None, **driver_facts(device)}
+    with suppress(Exception):  # whatever a driver of tomorrow says: no fact is worth a run
+        found["driver"] = next((gpu.driver for gpu in find_gpus() if gpu.name == name), None)
+    with suppress(Exception):
+        found["memory"] = int(cuda.current_context().get_memory_info()[1])
+    return found
 
 
 def state() -> dict:
@@ -43,5 +36,6 @@ def state() -> dict:
     values = [value.strip() for value in answer.strip().split(",")]
     found = dict(zip(_NOW, values, strict=True)) if len(values) == len(_NOW) else {}
     if "torch" in sys.modules:
-        found["cudnn"] = _told(sys.modules["torch"].backends.cudnn.version)  # e.g. 90800
+        with suppress(Exception):
+            found["cudnn"] = sys.modules["torch"].backends.cudnn.version()  # e.g. 90800
     return found
