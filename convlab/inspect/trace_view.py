@@ -111,7 +111,8 @@ def _request(request, shared: bool) -> dict:
     lanes, addresses = request.lanes.tolist(), request.addresses.tolist()
     asked = dict(zip(lanes, addresses, strict=True))
     return {
-        **{"block": _short(request.block), "warp": request.warp, "size": request.size},
+        **{"block": _short(request.block), "warp": request.warp},
+        **{"size": request.size, "kind": request.kind},
         "lanes": [asked.get(lane) for lane in range(WARP)],
         "cost": request.wavefronts if shared else request.sectors,
         "least": request.ideal_wavefronts if shared else request.ideal_sectors,

@@ -22,9 +22,17 @@ export function linesOf({ lanes, size }) {
   return [...touched].sort(([a], [b]) => a - b);
 }
 
-/** The passes over shared memory: a Map of banks to { word, lanes } each. 8 bytes come by half warps, 16 by quarters. */
-export function passesOf({ lanes, size }) {
-  const together = { 8: 16, 16: 8 }[size] ?? WARP;
+/** Whether every lane wants the same as its neighbour, or every lane the same as the one two further. */
+const inPairs = (lanes) =>
+  [1, 2].some((apart) => lanes.every((at, lane) => [null, at].includes(lanes[lane ^ apart]) || at === null));
+
+/**
+ * The passes over shared memory: a Map of banks to { word, lanes } each. 8 bytes come by half warps, 16 by quarters;
+ * a load whose lanes want the same in pairs by twice as many lanes.
+ */
+export function passesOf({ lanes, size, kind }) {
+  const words = Math.max(size / WORD, 1);
+  const together = (WARP / words) * (words > 1 && kind === "ld" && inPairs(lanes) ? 2 : 1);
   const found = [];
   for (let first = 0; first < WARP; first += together) {
     const asked = new Map(); // bank -> word -> lanes

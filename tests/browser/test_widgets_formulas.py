@@ -24,6 +24,7 @@ from convlab.benchmark.roofline_points import compulsory_bytes, point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import LATENCY, LOADS, TileBounds
 from convlab.gpu.occupancy import GPUS
+from convlab.gpu.simulator.requests import Request
 from convlab.inspect import block_footprint, tiling
 from convlab.inspect.tiling import Tiling
 from convlab.support import units
@@ -690,6 +691,12 @@ def test_requests_of_a_warp(javascript):
         for access in kernel["accesses"]
         for request in access["requests"]
     ]
+    lanes = np.arange(32)
+    ways = lanes, lanes // 2, lanes // 4 * 2 + lanes % 2, lanes % 4
+    for way, size, kind in itertools.product(ways, (8, 16), ("ld", "st")):
+        request = Request((0, 0, 0), 0, (), lanes, way * size, size, kind)
+        wide = {"shared": True, "lanes": request.addresses.tolist(), "size": size, "kind": kind}
+        given.append(wide | {"cost": request.wavefronts})
     sectors = "m.linesOf(d).map(([, words]) => new Set([...words.keys()].map((word) => word >> 3)).size)"
     body = f"d.shared ? m.passesOf(d).length : {sectors}.reduce((a, b) => a + b)"
     assert javascript(widget, body, given) == [request["cost"] for request in given]
