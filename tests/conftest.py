@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import time
@@ -12,12 +13,17 @@ from pathlib import Path
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Thousands of tests, and all that Numba keeps, are looked through again and again: an eighth of the time.
+gc.set_threshold(50_000, 10, 20)
+
 import effort  # noqa: E402
 import pytest  # noqa: E402
 
 import convlab.workspace  # noqa: E402, F401  # before Jupyter, of which it makes the import quicker
 
 BY_NOTEBOOK = {"test_notebooks.py", "test_prose.py"}  # their tests go notebook by notebook
+TOGETHER = "test_ptx"  # files that run the same kernels: they are compiled once, in one process
+LONGEST = ("test_site.py", TOGETHER, "test_algorithms.py")  # begun first: none is left over at the end
 
 
 def pytest_addoption(parser):
@@ -39,12 +45,17 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's
 def pytest_xdist_make_scheduler(config, log):
-    """Let a file's tests run in one process: it starts one browser. Notebooks are shared out one by one."""
+    """Let a file's tests run in one process: it starts one browser. Notebooks are shared out one by one.
+
+    What runs compiled kernels runs in one process, too: the compiler takes most of the time there.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class FileByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = Path(nodeid.split("::")[0]).name
+            if file.startswith(TOGETHER):
+                return TOGETHER
             return nodeid.partition("[")[2] or file if file in BY_NOTEBOOK else file
 
     return FileByFile(config, log)
@@ -57,6 +68,8 @@ def pytest_collection_modifyitems(config, items):
         kept = items[int(number) :: int(count)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
+    if hasattr(config, "workerinput"):  # of several processes
+        items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
 @pytest.fixture(scope="session")

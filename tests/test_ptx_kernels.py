@@ -6,6 +6,7 @@ compiler made of it. So what both say of a kernel is held against each other.
 
 import numpy as np
 import pytest
+from effort import spread
 from ptx_tools import needs_compiler
 from right_kernels import RIGHT
 
@@ -115,8 +116,15 @@ def test_solutions_of_exercises(name):
 @needs_compiler
 @pytest.mark.parametrize("name", KERNELS)
 def test_both_find_the_same_mistakes(name):
-    """Where the simulator finds nothing, the executor finds nothing; where it does, so does the executor."""
-    for mistake in KERNELS[name].mistakes:
+    """Where the simulator finds nothing, the executor finds nothing; where it does, so does the executor.
+
+    Of many mistakes every second one, for each is compiled anew; and those that the executor cannot see.
+    """
+    mistakes = KERNELS[name].mistakes
+    some = spread(len(mistakes), max(3, len(mistakes) // 2))
+    for number, mistake in enumerate(mistakes):
+        if number not in some and (name, mistake.name) not in NOT_IN_THE_PTX:
+            continue
         kernel = KERNELS[name].wrong(mistake)
         kernel = kernel if hasattr(kernel, "py_func") else cuda.jit(kernel)
         kinds, found = by_simulator(KERNELS[name], kernel), by_executor(KERNELS[name], kernel)

@@ -80,7 +80,7 @@ def ptx_of(kernel, types, capability, made: dict | None = None) -> str:
         # The functions that a kernel calls are compiled for the current GPU: let that be this one. They
         # themselves forget it then, as a launch has its own.
         stack.enter_context(patch.object(dispatcher, "get_current_device", lambda: device))
-        for called in _called(function, {}):
+        for called in called_by(function):
             kept = made.setdefault(called, type(called.overloads)())
             stack.enter_context(patch.object(called, "overloads", kept))
         ptx, _ = cuda.compile(
@@ -95,11 +95,15 @@ def ptx_of(kernel, types, capability, made: dict | None = None) -> str:
     return ptx
 
 
-def _called(function, found: dict) -> list:
-    """Return the compiled functions that a function names, and those they name in turn."""
+def called_by(function, found: dict | None = None) -> list:
+    """Return the compiled functions that a function names, and those they name in turn.
+
+    `found` has those that are known already, by their ``id``.
+    """
+    found = {} if found is None else found
     names = inspect.getclosurevars(function)
     for value in [*names.nonlocals.values(), *names.globals.values()]:
         if hasattr(value, "py_func") and hasattr(value, "overloads") and id(value) not in found:
             found[id(value)] = value
-            _called(value.py_func, found)
+            called_by(value.py_func, found)
     return list(found.values())

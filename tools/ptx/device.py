@@ -24,7 +24,8 @@ _programs: dict[tuple[str, bool], Program] = {}
 def program_of(ptx: str, fused: bool = True) -> Program:
     """Return a kernel's PTX ready to be run; it is taken apart once."""
     if (ptx, fused) not in _programs:
-        _programs[ptx, fused] = Program(parse(ptx), fused)
+        other = _programs.get((ptx, not fused))
+        _programs[ptx, fused] = Program(other.kernel if other else parse(ptx), fused)
     return _programs[ptx, fused]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -36,21 +37,24 @@ class Elementwise:
         to = lanes.write(target, self.writes)
         given = [lanes.read(text, kind) for text, kind in zip(sources, self.reads, strict=True)]
         function = self.function
-
-        def step(mask: Mask) -> None:
-            if mask is None:
-                to[...] = function(*given)
-            else:
-                np.copyto(to, function(*given), where=mask)
-
-        def in_place(mask: Mask) -> None:
-            if mask is None:
-                function(*given, out=to)
-            else:
-                np.copyto(to, function(*given), where=mask)
-
         straight = isinstance(function, np.ufunc) and any(isinstance(one, np.ndarray) for one in given)
-        return in_place if straight else step
+        return partial(_in_place if straight else _assigned, function, given, to)
+
+
+def _assigned(function: Callable, given: list, to: np.ndarray, mask: Mask) -> None:
+    """Compute, and put what comes in its place."""
+    if mask is None:
+        to[...] = function(*given)
+    else:
+        np.copyto(to, function(*given), where=mask)
+
+
+def _in_place(function: Callable, given: list, to: np.ndarray, mask: Mask) -> None:
+    """The same, without an array between where all lanes take part."""
+    if mask is None:
+        function(*given, out=to)
+    else:
+        np.copyto(to, function(*given), where=mask)
 
 
 COMPARISONS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from tools.ptx.text import PtxError
@@ -16,6 +18,7 @@ DTYPES = {
 _EXACT = {"0f": np.uint32, "0F": np.uint32, "0d": np.uint64, "0D": np.uint64}
 
 
+@cache
 def number(text: str, kind: str) -> np.generic:
     """Return a number of the text as one of this type: ``-1``, ``0x1F``, ``0f3F800000`` (a float's bits).
 

@@ -44,6 +44,7 @@ class Lanes:
         self.number_of = lane + first * self.threads  # of a lane in the whole launch
         self.warp_start = lane - self.thread % WARP  # the lane that is the first of its warp
         self._registers: dict[str, np.ndarray] = {}
+        self._read: dict[tuple[str, str], Any] = {}  # what was asked for before
         self._special = self._specials()
 
     def _specials(self) -> dict[str, np.ndarray]:
@@ -85,6 +86,11 @@ class Lanes:
 
         Of a register that is wider than the type its lower bits count.
         """
+        if (text, kind) not in self._read:
+            self._read[text, kind] = self._operand(text, kind)
+        return self._read[text, kind]
+
+    def _operand(self, text: str, kind: str) -> Any:
         dtype = DTYPES[kind]
         held = self._special.get(text) if text in self._special else self.register(text)
         if held is None:

@@ -68,10 +68,13 @@ class Binder:
 
     def _device_function(self, function):
         simulation, code = self._simulation, function.__code__
+        number, frame = id(code), sys._getframe
 
         def call(*arguments, **named):
             path = simulation.path
-            simulation.path = path.call(sys._getframe(1).f_lasti, code)
+            instruction = frame(1).f_lasti
+            # Most calls have been made before, by another thread.
+            simulation.path = path.called.get((instruction, number)) or path.call(instruction, code)
             result = function(*arguments, **named)
             simulation.path = path
             return result

@@ -27,14 +27,15 @@ class LocalArray(dict):
         self.size, self.ndim = prod(self.shape), len(self.shape)
         self.dtype = as_dtype(dtype)
         self._cast, self._indices = cast(self.dtype), _indices(self.shape)
+        self._type = self.dtype.type if self.dtype.kind in "fc" else None  # what need not be cast
 
     def __len__(self):
         return self.shape[0]
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index, value, put=dict.__setitem__):
         if index not in self._indices:
             index = self._index(index)
-        dict.__setitem__(self, index, self._cast(value))
+        put(self, index, value if value.__class__ is self._type else self._cast(value))
 
     def __missing__(self, index):
         index = self._index(index)

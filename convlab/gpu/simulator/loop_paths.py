@@ -25,14 +25,16 @@ class Path:
         0, 1, ... in the body of a loop; -1 before the first.
     following : Path or None
         The next iteration, if any thread has come there; None after some rounds, to ask for `next` again.
+    called : dict
+        The bodies of functions that are called from here, by (instruction, ``id`` of their code).
     caller : int or None
         For the body of a called function: the instruction that called it.
     """
 
     __slots__ = (
-        "_calls",
         "_first",
         "_next",
+        "called",
         "caller",
         "code",
         "following",
@@ -47,7 +49,7 @@ class Path:
         self.number = len(tree)
         tree.append(self)
         self._first = self._next = self.following = None
-        self._calls = {}
+        self.called = {}
 
     def enter(self) -> Path:
         """Return the path at the head of a loop; loops in a row share it, their places differ."""
@@ -66,9 +68,9 @@ class Path:
     def call(self, instruction: int, code) -> Path:
         """Return the path in the body of a function called from here."""
         key = (instruction, id(code))
-        if key not in self._calls:
-            self._calls[key] = Path(self.tree, self, code, -1, instruction)
-        return self._calls[key]
+        if key not in self.called:
+            self.called[key] = Path(self.tree, self, code, -1, instruction)
+        return self.called[key]
 
     def iterations(self) -> tuple[int, ...]:
         """Return the iteration of every loop around it, the outermost first."""
