@@ -69,10 +69,10 @@ def test_one_block_of_the_shipped_tile():
     """The products of one place, with as many tiles and filters as nearly fill a block."""
     layer = ConvProblem(8, 56, 56, 128, 128, 3, 3, padding=1)
     tile = batched.tile_for(gpu.products_of(4, layer))
-    assert (tile.block_m, tile.block_n) == (128, 128)
+    assert (tile.block_m, tile.block_n) == (64, 64)
     few = batched.as_convolution(16, 36, 64, 64, "float32")  # a strip of a larger tile
     assert batched.tile_for(few) == batched.SMALL
-    one_place = batched.as_convolution(120, 1, 20, 124, "float32")
+    one_place = batched.as_convolution(60, 1, 20, 60, "float32")
     a, w, _ = arrays(one_place)
     with simulated(traced=False) as device:
         y = device.empty(one_place.y_shape, "float32")

@@ -963,6 +963,7 @@ def rows() -> dict[str, Call]:
     )
     row("auto.timing.material", problem=problem)
     row("benchmark.datasheets.load", name="nvidia_t4", named={"name": "datasheet"})
+    row("benchmark.datasheets.gpu_speeds", name="nvidia_h100", named={"name": "datasheet"})
     folder = data_path("measurements")
     row("benchmark.gpu.climb.device_climb", board="nvidia_h100", named={"board": "datasheet"})
     row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})

@@ -24,7 +24,7 @@ def speeds_of(header: Mapping) -> GpuSpeeds | None:
     None for a generation that nobody measured, or if the driver did not tell enough.
     """
     device, roofs = header["device"], header["roofs"]
-    speeds = GpuSpeeds.of_facts(device["name"], device)
+    speeds = GpuSpeeds.of_facts(device.get("name", "a GPU"), device)
     if speeds is None or not roofs:
         return speeds
     return replace(speeds, flops=roofs["flops"], memory=roofs["copy"], l2=roofs["l2"])
