@@ -108,7 +108,7 @@ class Edited(Executor):
         return changed
 
 
-def small(algorithm, most: int = 4) -> list[str]:
+def small(algorithm, most: int = 2) -> list[str]:
     """Return cases that an algorithm serves, from the smallest to the middle: for the slow lane simulator."""
     served = [case for case, one in CASES.items() if not algorithm.supports(one) and one.dtype == "float32"]
     served.sort(key=lambda case: CASES[case].macs)

@@ -207,7 +207,7 @@ sys.exit(__main__.main())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_cut_off_goes_on_where_it_was(folder, tmp_path, monkeypatch, number):
     path, step, script = (tmp_path / name for name in ("run.csv", "step.py", "command.py"))
     step.write_text(watched(folder, BRIEFLY))

@@ -59,7 +59,7 @@ def test_case_table(rung):
 @pytest.mark.parametrize("rung", RUNGS)
 def test_the_same_bits_as_in_the_lane_simulator(rung):
     algorithm = RUNGS[rung]
-    for problem in map(CASES.get, small(algorithm, 2)):
+    for problem in map(CASES.get, small(algorithm)):
         x, w, bias = arrays(problem)
         with using(Executor(fused=False)):
             y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
