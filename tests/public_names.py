@@ -10,7 +10,17 @@ from types import ModuleType
 
 from numba.core.extending import _Intrinsic
 
-DOORS = ("", ".networks", ".figures", ".widgets", ".lessons", ".interview", ".gpu", ".gpu.simulator")
+DOORS = (
+    "",
+    ".networks",
+    ".distributed",
+    ".figures",
+    ".widgets",
+    ".lessons",
+    ".interview",
+    ".gpu",
+    ".gpu.simulator",
+)
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 

@@ -211,7 +211,7 @@ def test_the_compiled_operations_are_the_numpy_form(dtype):
     for padding, shape in ((0, (2, 3, 3, 5)), (1, (2, 4, 3, 5)), (0, (2, 3, 2, 5))):
         outs = [np.empty(shape, dtype) for _ in range(2)]
         for ops, out in zip(OPS.values(), outs, strict=True):
-            ops.max_pool(x, 3, 2, padding, out)
+            ops.max_pool(x, 3, 2, (padding, padding), out)
         np.testing.assert_array_equal(*outs)
         assert np.isnan(outs[0]).sum() >= 1
     wide = [np.zeros((2, 7, 6, 9), dtype) for _ in range(2)]
@@ -247,10 +247,10 @@ def test_a_pool_of_any_window(window, stride):
         shape = builder.max_pool("pool", builder.photo, window, stride, padding).shape
         outs = [np.empty(shape, np.float32) for _ in OPS]
         for ops, out in zip(OPS.values(), outs, strict=True):
-            ops.max_pool(x, window, stride, padding, out)
+            ops.max_pool(x, window, stride, (padding, padding), out)
         np.testing.assert_array_equal(*outs)
         shared = np.full_like(outs[0], np.nan)
-        OPS["cpu"].max_pool(x, window, stride, padding, shared, threads=2)
+        OPS["cpu"].max_pool(x, window, stride, (padding, padding), shared, threads=2)
         np.testing.assert_array_equal(shared, outs[0])
         wide = np.pad(x, ((0, 0), *[(padding, padding)] * 2, (0, 0)), constant_values=-np.inf)
         assert (outs[0][:, 0, 0] == wide[:, :window, :window].max(axis=(1, 2))).all()
@@ -261,7 +261,7 @@ def test_a_pool_that_rounds_up_sees_the_last_pixels():
     x = np.zeros((1, 8, 8, 1), np.float32)
     x[0, 7, 7] = 5
     y = np.empty((1, 4, 4, 1), np.float32)
-    OPS["cpu"].max_pool(x, 3, 2, 0, y)
+    OPS["cpu"].max_pool(x, 3, 2, (0, 0), y)
     assert y[0, 3, 3] == 5
     assert y.sum() == 5
 
@@ -499,7 +499,7 @@ def ready():
 @pytest.mark.parametrize("says", WRONG)
 def test_mistakes_are_named(says, monkeypatch):
     monkeypatch.setattr(
-        "convlab.networks.executor.choose_backend", lambda name: "cpu" if name == "auto" else name
+        "convlab.networks.prepared.choose_backend", lambda name: "cpu" if name == "auto" else name
     )
     with pytest.raises(ConvError) as refused:
         WRONG[says]()

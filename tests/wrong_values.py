@@ -157,6 +157,15 @@ _RECORDS = (
     "gpu.simulator.trace.Trace",
     "gpu.simulator.trace.Trace.add",
     "machine.facts.Machine",
+    "distributed.layers.Layers",
+    "distributed.regions.Region",
+    "distributed.regions.Region.hull",
+    "distributed.regions.Region.within",
+    "distributed.regions.Tile",
+    "distributed.report.Run",
+    "distributed.span.Span",
+    "distributed.span.Span.hull",
+    "distributed.span.Span.within",
     "networks.layers.Layer",
     "networks.layers.Network",
     "plans.plan.Plan",
@@ -198,7 +207,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
 def rows() -> dict[str, Call]:
     """Return a right call of every public function and method, by name."""
     import convlab
-    from convlab import ConvProblem, figures, networks, plan
+    from convlab import ConvProblem, distributed, figures, networks, plan
     from convlab.algorithms.tensor_core import TILES
     from convlab.auto.speeds import speeds as current_speeds
     from convlab.auto.timing import Timing
@@ -301,6 +310,37 @@ def rows() -> dict[str, Call]:
     row("nchw.from_nchw", x=x)
     row("nchw.to_nchw", y=x)
     row("nchw.conv2d_nchw", x=x.transpose(0, 3, 1, 2), w=w.transpose(0, 3, 1, 2), bias=bias)
+
+    # beyond one device
+    layers = distributed.Layers.on((1, 5, 6, 4)).conv(w, bias, padding=1)
+    row("distributed.layers.Layers.on", distributed.Layers.on, shape=(1, 5, 6, 4), dtype="float32")
+    row("distributed.layers.Layers.of", distributed.Layers.of, model=networks.load_model("resnet18"))
+    shaping = {"stride": 1, "padding": 1, "dilation": 1, "groups": 1}
+    row(
+        "distributed.layers.Layers.conv",
+        layers.conv,
+        w=w[..., :2],
+        bias=bias,
+        **shaping,
+        relu=False,
+        right=steps,
+    )
+    row(
+        "distributed.layers.Layers.max_pool",
+        layers.max_pool,
+        window=2,
+        stride=1,
+        padding=1,
+        right={"padding": {"0"}},
+    )
+    region = distributed.Region(distributed.Span(0, 1), distributed.Span(0, 1))
+    row("distributed.regions.needs", nodes=layers.nodes, output=region)
+    row("distributed.regions.tiles", nodes=layers.nodes, height=2, width=2)
+    row(
+        "distributed.out_of_core.run",
+        **{"layers": layers, "source": x, "target": Made(y.copy), "borders": "keep", "memory": "1 GiB"},
+        **{"height": 2, "algorithm": "im2row", "backend": "numpy", "threads": 1, "progress": False},
+    )
 
     # gradients
     which = {"algorithm": "auto", "backend": "numpy", "threads": 1}

@@ -33,7 +33,9 @@ class BoundGraph:
     Attributes
     ----------
     photo : ndarray
-        What the first node reads; set it before each run.
+        What the first node reads, if it is "normalise"; set it before each run.
+    inputs : dict of str to ndarray
+        The arrays of nodes of op "input"; fill them before each run.
     actions : list of callable
         In the order of the nodes.
     features : ndarray
@@ -47,6 +49,7 @@ class BoundGraph:
         threads = max((one.threads for one in plans.values()), default=1)
         self._shared = {} if backend == "numpy" else {"threads": threads}
         self.photo = np.empty(0)
+        self.inputs = {node.name: arrays[node.name] for node in nodes if node.op == "input"}
         self.actions: list[Callable[[], None]] = []
         for node in nodes:
             bind = getattr(self, f"_{node.op}")
@@ -59,6 +62,9 @@ class BoundGraph:
         mean, spread = (np.tile(np.asarray(numbers, y.dtype), W) for numbers in (MEAN, SPREAD))  # (W*C,)
         scale = 1 / spread
         y = y.reshape(rows)
+        if inputs:
+            x = inputs[0].reshape(rows)
+            return lambda: ops.normalise(x, mean, scale, y)
         return lambda: ops.normalise(self.photo.reshape(rows), mean, scale, y)
 
     def _conv(self, node, inputs, y):
@@ -70,7 +76,8 @@ class BoundGraph:
 
     def _max_pool(self, node, inputs, y):
         ops, (x,) = self._ops, inputs
-        return lambda: ops.max_pool(x, node.window, node.stride, node.padding, y, **self._shared)
+        corner = node.corner or (node.padding, node.padding)
+        return lambda: ops.max_pool(x, node.window, node.stride, corner, y, **self._shared)
 
     def _add(self, node, inputs, y):  # y is the first of the summands, and is written over
         ops, x, floor = self._ops, inputs[1], _floor(node)
@@ -86,8 +93,15 @@ class BoundGraph:
 
         return run
 
+    def _crop(self, node, inputs, y):
+        (top, left), (_, P, Q, _) = node.corner, node.shape
+        part = inputs[0][:, top : top + P, left : left + Q]
+        return lambda: np.copyto(y, part)
+
     def _room(self, node, inputs, y):
         return lambda: None  # others fill it
+
+    _input = _room
 
     def _mean(self, node, inputs, y):
         ops, (x,) = self._ops, inputs

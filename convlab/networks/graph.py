@@ -30,7 +30,8 @@ class Node:
     op : str
         "normalise", "conv" (bias included, and ReLU if `relu` says so), "max_pool", "add" (and ReLU),
         "concat" or "mean"; in a network that learns also "input", and "relu" by itself; after `fuse` also
-        "room", an array that others fill.
+        "room", an array that others fill; in a tile of a network also "input", and "crop", a part of an
+        array.
     inputs : tuple of str
         Names of the arrays it reads.
     shape : tuple of int
@@ -44,6 +45,9 @@ class Node:
         Of a max pool, in pixels: its side, the distance of two windows, and what is added all round.
     round_up : bool
         Of a max pool: does a last window that hangs over the edge count, too?
+    corner : (int, int), optional
+        Of a max pool in a tile, where not all sides are alike: what is added above and at the left. Of a
+        crop: the first row and column that it takes.
     layer : str
         Of a convolution that a sum became part of: its own name; `name` is that of the sum.
     into, first : str and int
@@ -61,6 +65,7 @@ class Node:
     stride: int = 0
     padding: int = 0
     round_up: bool = False
+    corner: tuple[int, int] | None = None
     layer: str = ""
     into: str = ""
     first: int = 0

@@ -41,13 +41,17 @@ def add(y: np.ndarray, x: np.ndarray, floor: float) -> None:
     np.maximum(y, floor, out=y)
 
 
-def max_pool(x: np.ndarray, window: int, stride: int, padding: int, y: np.ndarray) -> None:
-    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest."""
+def max_pool(x: np.ndarray, window: int, stride: int, corner: tuple[int, int], y: np.ndarray) -> None:
+    """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest.
+
+    The first window begins so many rows above x, and columns left of it, as `corner` says.
+    """
     N, P, Q, C = y.shape
+    top, left = corner
     H, W = (stride * (size - 1) + window for size in (P, Q))  # what all windows together cover
     padded = np.full((N, H, W, C), -np.inf, x.dtype)
-    seen = x[:, : H - padding, : W - padding]
-    padded[:, padding : padding + seen.shape[1], padding : padding + seen.shape[2]] = seen
+    seen = x[:, : H - top, : W - left]
+    padded[:, top : top + seen.shape[1], left : left + seen.shape[2]] = seen
     windows = np.lib.stride_tricks.sliding_window_view(padded, (window, window), axis=(1, 2))
     windows[:, ::stride, ::stride].max(axis=(-2, -1), out=y)
 

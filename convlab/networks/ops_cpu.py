@@ -16,10 +16,12 @@ from convlab.cpu.threads import parallel_for
 __all__ = ["add", "finish", "max_pool", "mean", "normalise", "place"]
 
 
-def max_pool(x: np.ndarray, window: int, stride: int, padding: int, y: np.ndarray, threads: int = 1) -> None:
+def max_pool(
+    x: np.ndarray, window: int, stride: int, corner: tuple[int, int], y: np.ndarray, threads: int = 1
+) -> None:
     """Write the largest number of each window of x (N, H, W, C) into y; NaN counts as the largest."""
     lines = (len(y) * y.shape[1], 1), (1, 1)
-    parallel_for(threads, *lines, _max_pool, _max_pool_shared, x, window, stride, padding, y)
+    parallel_for(threads, *lines, _max_pool, _max_pool_shared, x, window, stride, corner, y)
 
 
 def place(x: np.ndarray, y: np.ndarray, first: int) -> None:
@@ -63,7 +65,7 @@ def _larger(v, w):
 
 
 @njit
-def _max_pool(low, high, left, right, x, window, stride, padding, y):
+def _max_pool(low, high, left, right, x, window, stride, corner, y):
     """Fill the lines low..high of y, counted through the whole batch.
 
     First the lines of a window, all columns of them at once, then the columns: a line is a long loop.
@@ -72,17 +74,17 @@ def _max_pool(low, high, left, right, x, window, stride, padding, y):
     columns = np.empty(W * C, x.dtype)  # the largest of each column of windows
     for line in range(low, high):
         n, p = divmod(line, y.shape[1])
-        top = p * stride - padding
+        top = p * stride - corner[0]
         _largest(columns, x[n].reshape(H, W * C), max(top, 0), min(top + window, H))
         for q in range(y.shape[2]):
-            first = q * stride - padding
+            first = q * stride - corner[1]
             _largest(y[n, p, q], columns.reshape(W, C), max(first, 0), min(first + window, W))
 
 
 @njit(parallel=True)
-def _max_pool_shared(parts, x, window, stride, padding, y):
+def _max_pool_shared(parts, x, window, stride, corner, y):
     for i in prange(len(parts)):
-        _max_pool(parts[i, 0], parts[i, 1], 0, 1, x, window, stride, padding, y)
+        _max_pool(parts[i, 0], parts[i, 1], 0, 1, x, window, stride, corner, y)
 
 
 @njit

@@ -107,10 +107,11 @@ def barriers(page: Page, context: str | None = None, *, colours: bool) -> list[s
     The contrast of colours takes axe seconds a page, for it looks at every word; so it is asked for where a
     page has colours that no other has.
     """
-    rules = {} if colours else {"color-contrast": {"enabled": False}}
+    # Without a list of all that is right axe takes a quarter of the time, and less.
+    options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colours}}}
     return [
         f"{violation['id']}: {' '.join(node['target'])}: {node['html'][:200]}"
-        for violation in Axe().run(page, context=context, options={"rules": rules}).response["violations"]
+        for violation in Axe().run(page, context=context, options=options).response["violations"]
         if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]

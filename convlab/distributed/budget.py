@@ -1,0 +1,133 @@
+"""How much memory a tile takes, and how tall a strip may be to take no more than there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from convlab.algorithms.spec import Algorithm, Form
+from convlab.distributed.layers import Layers
+from convlab.distributed.piece import Piece, piece
+from convlab.distributed.regions import Region, Tile, needs
+from convlab.distributed.rows_in import CONVERTED
+from convlab.distributed.span import Span
+from convlab.errors import ParameterError, WorkspaceError
+from convlab.machine import facts
+from convlab.machine.memory import Memory
+from convlab.networks.fuse import fuse
+from convlab.networks.memory_plan import share
+from convlab.problem import ConvProblem
+from convlab.support.aligned import CACHE_LINE
+from convlab.support.checks import said
+from convlab.support.integers import round_up
+from convlab.support.units import bytes_text
+
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+SHARE = 4  # without a budget a run takes one part in so many of the memory that is free
+Algorithms = Mapping[str, Algorithm]
+
+
+def bytes_of(memory: int | str | None) -> int:
+    """Return a budget in bytes; without one, a quarter of the memory that is free.
+
+    >>> bytes_of("1.5 GiB")
+    1610612736
+
+    Raises
+    ------
+    ParameterError
+        If it is no number of bytes, nor one with its unit.
+    """
+    if memory is None:
+        free = facts.memory_at_hand()
+        if free is None:
+            raise ParameterError("memory=None, and this system does not tell what is free; expected bytes")
+        return free // SHARE
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(B|[KMGT]iB)?\s*", str(memory))
+    if isinstance(memory, bool) or not found or not float(found[1]):
+        raise ParameterError(f"memory={said(memory)}; expected bytes, or text such as '1 GiB' or '300 MiB'")
+    return int(float(found[1]) * UNITS[found[2] or "B"])
+
+
+def takes(small: Piece, algorithms: Algorithms, backend: str, threads: int) -> dict[str, int]:
+    """Return the bytes that a tile takes while it is computed: what `Prepared.memory` says, beforehand.
+
+    Returns
+    -------
+    dict of str to int
+        "arrays" between the layers, what is read and what comes out among them; "workspace" of the
+        convolutions; their "packed weights"; and "conversion" of what is read.
+    """
+    forms = {node.name: algorithms[node.name].forms[backend] for node in small.layers}
+    spaces: dict[tuple, tuple[int, int]] = {}  # kept, and used in turns; layers of one kind share one
+    packed = 0
+    for node in small.layers:
+        form, problem = forms[node.name], node.convolution
+        spaces[problem, algorithms[node.name].name] = _workspace(form, problem, threads)
+        packed += int(form.packed_bytes(problem))
+        packed += problem.w_bytes if form.pack_key else 0
+    fused = fuse(small.nodes, {name for name, form in forms.items() if form.epilogue})
+    return {
+        "arrays": sum(share(fused)[1]),
+        "workspace": sum(kept for kept, _ in spaces.values())
+        + max((turns for _, turns in spaces.values()), default=0),
+        "packed weights": packed,
+        "conversion": CONVERTED,
+    }
+
+
+def _workspace(form: Form, problem: ConvProblem, threads: int) -> tuple[int, int]:
+    """Return the bytes of a workspace that are kept, and those that layers use in turns."""
+    if not form.scratch:
+        return int(form.workspace_bytes(problem, threads)), 0
+    space = int(form.workspace_bytes(problem, threads))
+    if Memory().lacking({"workspace": space}):
+        raise MemoryError
+    arrays = form.allocate(problem, threads)
+    turns = sum(round_up(arrays[name].nbytes, CACHE_LINE) for name in form.scratch)
+    return sum(one.nbytes for name, one in arrays.items() if name not in form.scratch), turns
+
+
+def strip(layers: Layers, start: int, height: int) -> Tile:
+    """Return the strip of the result that begins at a row, as wide as the result."""
+    _, P, Q, _ = layers.shape
+    output = Region(Span(start, min(start + height, P)), Span(0, Q))
+    return Tile(output, needs(layers.nodes, output))
+
+
+def strip_takes(layers: Layers, height: int, algorithms: Algorithms, backend: str, threads: int) -> int:
+    """Return the bytes that strips of a height take at most: those in the middle have two borders."""
+    P = layers.shape[1]
+    starts = {0, max(0, (P - height) // 2), max(0, P - height)}
+    pieces = (piece(layers, strip(layers, start, height)) for start in starts)
+    return max(sum(takes(one, algorithms, backend, threads).values()) for one in pieces)
+
+
+def tallest(layers: Layers, budget: int, algorithms: Algorithms, backend: str, threads: int) -> int:
+    """Return the height of the tallest strips that a budget allows: their borders are the smallest part.
+
+    Raises
+    ------
+    WorkspaceError
+        If a strip of one row takes more; the message says how much.
+    """
+
+    def fits(height: int) -> bool:
+        try:
+            return strip_takes(layers, height, algorithms, backend, threads) <= budget
+        except MemoryError:
+            return False
+
+    low, high = 1, layers.shape[1]
+    if not fits(low):
+        least = strip_takes(layers, low, algorithms, backend, threads)
+        raise WorkspaceError(
+            f"memory={bytes_text(budget)}; a strip of one row of the result takes {bytes_text(least)}, "
+            "with all it needs of the layers before"
+        )
+    if fits(high):
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
