@@ -18,6 +18,10 @@ Read in this order:
     exchange        layer by layer, over the disk: borders are read
     line_buffers    all layers at once, row by row: borders are kept
     out_of_core     the door to all three
+    blocks          a picture that lies in blocks: what each needs of the others
+    dask_worker     what a machine does: one block
+    dask_arrays     `conv2d` and `apply` on arrays of Dask's
+    cluster         workers on this machine, or elsewhere
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ from convlab.support.lazy import door
 
 
 def _offer() -> dict[str, Any]:
+    from convlab.distributed.cluster import connect
+    from convlab.distributed.dask_arrays import apply, conv2d
     from convlab.distributed.layers import Layers
     from convlab.distributed.out_of_core import run
     from convlab.distributed.report import Run

@@ -1,0 +1,96 @@
+"""Workers: some on this machine, or a cluster that is there already. Dask starts and leads them."""
+
+from __future__ import annotations
+
+import sys
+from pkgutil import resolve_name
+from typing import Any
+
+from convlab.distributed.budget import bytes_of
+from convlab.errors import ParameterError, UnsupportedError
+from convlab.support.checked import Count, checked
+from convlab.support.checks import check_number, said
+from convlab.support.install import install_extra
+from convlab.support.version import VERSION
+
+
+@checked
+def connect(
+    address: str | None = None,
+    *,
+    workers: Count = 2,
+    memory: int | str | None = None,
+    seconds: float = 5.0,
+) -> Any:
+    """Return a client of Dask's workers; while there is one, what is lazy is computed by them.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of a scheduler that is there already, "tcp://HOST:8786". Without it workers are started on this
+        machine, and end with the client.
+    workers : int
+        How many to start: processes, each with one thread.
+    memory : int or str, optional
+        Bytes that each of those may hold, or text: "1 GiB". At 95 % of it Dask ends a worker and starts
+        another. Without it, they share a quarter of what is free.
+    seconds : float
+        How long to wait for a scheduler's answer.
+
+    Returns
+    -------
+    distributed.Client
+        A context manager. `client.dashboard_link` is the page that shows who does what.
+
+    Raises
+    ------
+    ConvError
+        If Dask is not installed, nobody answers, or a worker has another version of convlab.
+    """
+    check_number("seconds", seconds, above=0)
+    limit = bytes_of(memory) // (workers if memory is None else 1)
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UnsupportedError(f"Dask is not installed; {install_extra('cluster')}") from None
+    if address is None:
+        page = "127.0.0.1:0"  # a free port, and for this machine alone
+        here = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": limit}
+        client = Client(**here, dashboard_address=page)
+    else:
+        try:
+            client = Client(address, timeout=seconds)
+        except (OSError, ValueError) as error:
+            raise ParameterError(
+                f"address={said(address)}: no scheduler answers within {seconds:g} s; `dask scheduler` "
+                "starts one, `dask worker ADDRESS` a worker of it"
+            ) from error
+    try:
+        check_versions(client)
+    except BaseException:
+        client.close()
+        raise
+    return client
+
+
+def check_versions(client: Any = None) -> None:
+    """Refuse workers with another version of convlab, or none: of a client, or of the current one if any.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if client is None:
+        if "distributed" not in sys.modules:
+            return
+        from distributed import default_client
+
+        try:
+            client = default_client()
+        except ValueError:  # there is none
+            return
+    found = client.run(resolve_name, "convlab:__version__", on_error="return")
+    for worker, version in found.items():
+        if version != VERSION:
+            has = f"has convlab {version}" if isinstance(version, str) else f"has no convlab: {version}"
+            raise UnsupportedError(f"the worker at {worker} {has}; expected {VERSION}, as here")

@@ -1,0 +1,126 @@
+"""What a worker of a cluster does: one block of the result, from the parts of the picture that it was sent.
+
+Nothing here is Dask's: a worker calls `block` as any function.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from convlab.algorithms import ALGORITHMS
+from convlab.distributed.blocks import Part
+from convlab.distributed.layers import Layers, Weights
+from convlab.distributed.piece import piece
+from convlab.distributed.regions import Region, Tile, needs
+from convlab.errors import UnsupportedError
+from convlab.networks.graph import Node
+from convlab.networks.prepared import Prepared
+from convlab.support.version import VERSION
+
+KEPT = 4  # at the left edge of a picture, inside, at its right edge, and the next row's
+
+
+class Work(NamedTuple):
+    """What all blocks of a result have in common.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        Of layers on one picture.
+    algorithms : dict of str to str
+        Their names, by convolution: the same on every machine.
+    backend : str
+    threads : int
+    token : str
+        Tells these layers and weights from others.
+    version : str
+        The version of convlab that has cut the picture.
+    """
+
+    nodes: tuple[Node, ...]
+    algorithms: dict[str, str]
+    backend: str
+    threads: int
+    token: str
+    version: str
+
+
+def border(block: np.ndarray, inside: Region) -> np.ndarray:
+    """Return a part of a block (N, H, W, C), alone: this is what is sent, and not all of the block."""
+    return np.ascontiguousarray(block[:, slice(*inside.rows), slice(*inside.columns)])
+
+
+def block(
+    work: Work, weights: Weights, output: Region, parts: Sequence[Part], *arrays: np.ndarray
+) -> np.ndarray:
+    """Return a block of the result, (N, rows, columns, K).
+
+    Parameters
+    ----------
+    work : Work
+    weights : dict of str to (ndarray, ndarray)
+    output : Region
+        Which block.
+    parts : sequence of Part
+        What is taken of each array, and where it goes.
+    *arrays : ndarray, (N, rows, columns, C)
+
+    Raises
+    ------
+    UnsupportedError
+        If this worker has another version of convlab: its numbers may be others.
+    """
+    if work.version != VERSION:
+        raise UnsupportedError(f"a worker has convlab {VERSION}; expected {work.version}, the caller's")
+    tile = Tile(output, needs(work.nodes, output))
+    ready = READY.take(work, Layers(work.nodes, weights, "a block"), tile)
+    results = []
+    for picture in range(len(arrays[0])):
+        with ready.borrowed() as graph:
+            (read,) = graph.inputs.values()  # (1, rows, columns, C)
+            for part, array in zip(parts, arrays, strict=True):
+                taken = array[picture, slice(*part.inside.rows), slice(*part.inside.columns)]
+                read[0, slice(*part.place.rows), slice(*part.place.columns)] = taken
+            for action in graph.actions:
+                action()
+            results.append(graph.features.copy())  # the next picture is written over it
+    return np.concatenate(results)
+
+
+class Ready:
+    """The newest tiles that were prepared: blocks of the same shape and place use the same plans.
+
+    Attributes
+    ----------
+    made, used : int
+        How often one was prepared, and taken.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: OrderedDict[tuple, Prepared] = OrderedDict()
+        self.made = self.used = 0
+
+    def take(self, work: Work, layers: Layers, tile: Tile) -> Prepared:
+        """Return what computes a tile, prepared now or before."""
+        small = piece(layers, tile)
+        key = work.token, small.nodes
+        with self._lock:
+            self.used += 1
+            if key not in self._kept:
+                self.made += 1
+                algorithms = {name: ALGORITHMS[one] for name, one in work.algorithms.items()}
+                ready = Prepared(small, algorithms, work.backend, work.threads, True, False)
+                self._kept[key] = ready
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+
+READY = Ready(KEPT)
