@@ -13,7 +13,8 @@ usage: python3 lab.py [command] [arguments]
   convlab   any other command of the course: `convlab run`, `convlab bench cpu`; `convlab --help` lists them
   setup     only set up; `setup --test` and `setup --workshop` add now what `test`, and what `test --all` and
             `site` need; `setup --gpu` adds, once and for good, what compiles kernels for NVIDIA GPUs (for
-            reading their machine code no GPU is needed; not for macOS)
+            reading their machine code no GPU is needed; not for macOS), `setup --cluster` Dask, which
+            computes on several machines
 
 A notebook's number or name is a command, too; and everything after a command is passed on:
 
@@ -83,7 +84,9 @@ LAYERS = {
     "test": ROOT / "requirements-test.txt",
     "workshop": ROOT / "requirements-workshop.txt",
     "gpu": ROOT / "requirements-gpu.txt",
+    "cluster": ROOT / "requirements-cluster.txt",
 }
+ADDED = {"gpu", "cluster"}  # stay once they were asked for, and are kept up to date, until .venv is deleted
 BATCH, AT_ONCE = 12, 3  # packages that one call of the installer takes; calls that run side by side
 
 
@@ -111,8 +114,7 @@ def missing(asked=()):
     stamp = read_stamp()
     fits = PYTHON.exists() and stamp.get("made") and all(stamp.get(k) == v for k, v in identity().items())
     held = stamp.get("layers", {})
-    # Packages for GPUs that were once asked for stay, and are kept up to date, until .venv is deleted.
-    wanted = {"course"} | set(asked) | ({"gpu"} & set(held))
+    wanted = {"course"} | set(asked) | (ADDED & set(held))
     return [name for name in LAYERS if name in wanted and not (fits and held.get(name) == digest(name))]
 
 
@@ -195,7 +197,7 @@ def bring_up_to_date(layers):
     if reason:
         print("convlab: making .venv anew: " + reason)
         remove_venv()
-        layers = missing(layers + ["gpu"] * ("gpu" in held))
+        layers = missing(layers + sorted(ADDED & set(held)))
     print("convlab: setting up .venv; Ctrl-C stops it, and the next start goes on from there")
     announce(layers)
     failed = None
@@ -580,7 +582,7 @@ def main(arguments):
     layers = layers_for(command, arguments)
     if layers is None:
         given = " ".join(arguments)
-        print("lab.py: setup takes --test, --workshop and --gpu, got %s" % given, file=sys.stderr)
+        print("lab.py: setup takes --test, --workshop, --gpu and --cluster, got %s" % given, file=sys.stderr)
         return 2
     try:
         with contextlib.suppress(ValueError):  # a console that cannot print a letter must not stop us

@@ -20,7 +20,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 # By extra; "" is what the course needs.
 LOCKS = {
     extra: (ROOT / f"requirements{extra and '-'}{extra}.txt").read_text()
-    for extra in ("", "test", "workshop", "gpu")
+    for extra in ("", "test", "workshop", "gpu", "cluster")
 }
 ENVIRONMENT = (ROOT / "environment.yml").read_text()
 
@@ -154,7 +154,7 @@ def test_lab_takes_the_packages_that_pip_would(lab, monkeypatch, place):
         assert lab["holds"](where) == Marker(where).evaluate(place | {"python_version": python}), where
 
 
-@pytest.mark.parametrize("layer", ["course", "test", "workshop", "gpu"])
+@pytest.mark.parametrize("layer", ["course", "test", "workshop", "gpu", "cluster"])
 def test_lab_says_truly_how_much_there_is_to_install(lab, layer):
     """The first line of a lock, held to what lies here, where that is the platform that was weighed."""
     text = LOCKS["" if layer == "course" else layer].splitlines()[0]
@@ -211,5 +211,5 @@ def test_continuous_integration_runs_the_one_command():
     lines = script.read_text().splitlines()
     assert lines[0] == "#!/usr/bin/env bash"
     assert "set -euo pipefail" in lines
-    # With the compiler for GPUs, so that no test of machine code is skipped there.
-    assert lines[-2:] == ['"$python" lab.py setup --gpu', 'exec "$python" lab.py test --all']
+    # With the compiler for GPUs and with Dask, so that no test of them is skipped there.
+    assert lines[-2:] == ['"$python" lab.py setup --gpu --cluster', 'exec "$python" lab.py test --all']

@@ -52,6 +52,7 @@ LOCKS = {
     "pytest==9.2.0\nscipy==1.18.1 ; python_full_version >= '3.11'\nold==1 ; python_full_version < '3.11'\n",
     "requirements-workshop.txt": "playwright==1.65.2\n",
     "requirements-gpu.txt": "numba-cuda==0.30.4\n",
+    "requirements-cluster.txt": "dask==2026.8.0\n",
 }
 
 
@@ -236,14 +237,15 @@ def test_a_command_adds_what_it_needs_once_and_a_start_does_not(ready, typed, ad
     assert ready.calls == []
 
 
-def test_packages_for_gpus_are_added_once_and_stay(ready):
+@pytest.mark.parametrize(("layer", "package"), [("gpu", "numba-cuda"), ("cluster", "dask")])
+def test_packages_for_gpus_and_clusters_are_added_once_and_stay(ready, layer, package):
     mark = ready.mark()
-    assert ready.run("setup", "--gpu").returncode == 0
-    assert ready.packages == ["numba-cuda"]
-    for command in (["setup", "--gpu"], ["setup"], ["doctor"]):
+    assert ready.run("setup", f"--{layer}").returncode == 0
+    assert ready.packages == [package]
+    for command in (["setup", f"--{layer}"], ["setup"], ["doctor"]):
         ready.run(*command)
         assert ready.packages == [], command
-    ready.change("requirements-gpu.txt")
+    ready.change(f"requirements-{layer}.txt")
     assert ready.run("setup").returncode == 0
     assert ready.packages == ["another"]
     assert mark.exists()
@@ -256,11 +258,11 @@ def test_interrupted_addition_of_packages_for_gpus_is_carried_on(ready):
     assert ready.packages == ["numba-cuda"]
 
 
-def test_packages_for_gpus_stay_when_the_environment_is_made_anew(ready):
-    ready.run("setup", "--gpu")
+def test_what_was_added_stays_when_the_environment_is_made_anew(ready):
+    ready.run("setup", "--gpu", "--cluster")
     (ready.venv / "bin" / "python").unlink()
     assert ready.run("setup").returncode == 0
-    assert ready.packages == ["numba-cuda", *COURSE]
+    assert ready.packages == ["dask", "numba-cuda", *COURSE]
 
 
 def test_macos_is_told_that_it_has_no_cuda(ready, load, monkeypatch, capsys):

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # By extra; each lock but the first adds to the first.
 LOCKS = {None: "requirements.txt"} | {
-    extra: f"requirements-{extra}.txt" for extra in ("test", "workshop", "gpu")
+    extra: f"requirements-{extra}.txt" for extra in ("test", "workshop", "gpu", "cluster")
 }
 PYTHON, WEIGHED = "3.11", "--python-platform=x86_64-manylinux_2_28"
 
