@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import time
 
 import nbformat
 import pytest
+import zmq.asyncio
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import (
     MOST_LINES,
@@ -169,3 +172,21 @@ def test_network_and_other_folders_are_out_of_reach(tmp_path):
     assert [cell.outputs[0].get("ename") for cell in nb.cells[1:4]] == ["PermissionError"] * 3
     assert (tmp_path / "work" / "inside.txt").read_text() == "fine"
     assert not outside.exists()
+
+
+def test_a_message_that_nobody_was_told_of_is_found(tmp_path, monkeypatch):
+    """ZeroMQ tells of a message once; who has missed it must not sleep until the cell's time is up."""
+
+    async def asleep(self, timeout=None):
+        """Wait, and see what is there afterwards, as a poll does that was not woken."""
+        await asyncio.sleep(1e9 if timeout is None else timeout / 1000)
+        return await poll(self, 0)
+
+    poll = zmq.asyncio.Socket.poll
+    monkeypatch.setattr("convlab.workspace.execute.LOOK", 0.1)
+    monkeypatch.setattr(zmq.asyncio.Socket, "poll", asleep)
+    nb = notebook("print(6 * 7)", "1 + 1")
+    start = time.monotonic()
+    run_guarded(nb, tmp_path)
+    assert time.monotonic() - start < 30
+    assert nb.cells[1].outputs[0].text == "42\n"

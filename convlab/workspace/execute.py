@@ -8,25 +8,57 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from math import inf
 from pathlib import Path
+from queue import Empty
+from typing import Any
 
+from jupyter_client.asynchronous import AsyncKernelClient
+from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from traitlets import default
+from traitlets import Type, default
 
 import convlab
 from convlab.lessons.progress import NAMED
+
+LOOK = 1.0  # seconds
 
 
 class NotebookError(Exception):
     """A notebook did not run to its end: the message names the notebook, the cell and the error."""
 
 
+class _Channel(AsyncZMQSocketChannel):
+    """A channel that looks at its socket every second.
+
+    ZeroMQ tells of a message once, and on a busy machine nobody may be there to hear it: then whoever waits
+    for longer sleeps until the time is up, though the message has been there all along.
+    """
+
+    async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
+        """Return the next message; `Empty` after a timeout, in seconds, if there is one."""
+        until = inf if timeout is None else time.monotonic() + timeout
+        while True:
+            try:
+                return await super().get_msg(min(LOOK, max(0, until - time.monotonic())))
+            except Empty:
+                if time.monotonic() >= until:
+                    raise
+
+
+class _Client(AsyncKernelClient):
+    shell_channel_class = iopub_channel_class = control_channel_class = Type(_Channel)
+
+
 class _LocalKernel(AsyncKernelManager):
     """A kernel that talks through sockets in a scratch folder, not through TCP ports anyone may read."""
+
+    client_factory = Type(_Client)
 
     @default("transport")
     def _transport(self) -> str:
