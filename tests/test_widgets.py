@@ -23,6 +23,9 @@ from convlab.benchmark import saved
 from convlab.benchmark.roofline_points import point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
+from convlab.distributed.budget import strip
+from convlab.distributed.piece import piece
+from convlab.distributed.strips import work
 from convlab.gpu import simulator
 from convlab.inspect.access_patterns import ACCESS_PATTERNS
 from convlab.inspect.block_footprint import implicit_gemm_blocks, precomputed_gemm_blocks
@@ -35,6 +38,7 @@ from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
     PredictedTimes,
+    PyramidOverCut,
     RegisterTile,
     RooflineExplorer,
     SlidingWindow,
@@ -125,6 +129,14 @@ def widget(request):
         (ChannelMixing, {"channels": 16, "groups": 256}, "groups=256"),
         (ChannelMixing, {"size": 6}, "size=6; expected an integer from 7 to 112"),
         (ChannelMixing, {"taps": 8}, "taps=8"),
+        (PyramidOverCut, {"layers": 9}, "layers=9; expected an integer from 1 to 8"),
+        (PyramidOverCut, {"cut": 0}, "cut=0; expected an integer from 1 to 47"),
+        (PyramidOverCut, {"cut": 16, "stride": 2}, "cut=16; the result has 16 rows, expected fewer"),
+        (PyramidOverCut, {"taps": 4}, "taps=4; expected one of 1, 3, 5, 7"),
+        (PyramidOverCut, {"stride": 3}, "stride=3; expected one of 1, 2"),
+        (PyramidOverCut, {"W": 500}, "W=500; expected one of 64, 128"),
+        (PyramidOverCut, {"latency": 0.0}, "latency=0.0; expected a number above 0"),
+        (PyramidOverCut, {"latency": 3e-5}, "latency=3e-05; expected one of 1e-6, 2e-6, 5e-6, 1e-5"),
         (RegisterTile, {"rows": 15}, "rows=15; expected an integer from 1 to 14"),
         (RegisterTile, {"vectors": 0}, "vectors=0"),
         (RegisterTile, {"registers": 24}, "registers=24; expected one of 32, 16"),
@@ -288,6 +300,67 @@ def test_alt_text_says_the_numbers():
     assert f"{ratio:.1f}× its input" in MemoryBlowup().words()
 
 
+PYRAMIDS = [
+    {},
+    {"layers": 3, "cut": 1, "H": 9},
+    {"layers": 8, "taps": 7, "dilation": 2, "cut": 20},
+    {"stride": 2, "cut": 5, "H": 31, "taps": 5, "dilation": 2},
+    {"stride": 2, "cut": 8, "taps": 1},
+]
+
+
+@pytest.mark.parametrize("state", PYRAMIDS, ids=str)
+@pytest.mark.parametrize("every", [1, 2, 8])
+def test_a_pyramid_has_what_its_taps_read_and_no_more(state, every):
+    """Tap by tap: what a machine computes reads rows that it has, and the last row of its border."""
+    shown = PyramidOverCut(every=every, **state)
+    lines, group = shown.lines, shown.at[1]
+    for at, (node, before, line) in enumerate(
+        zip(shown.network.nodes[1:], lines[:-1], lines[1:], strict=True)
+    ):
+        problem = node.convolution
+        assert (before.size, line.size) == (problem.H, problem.P)
+        for side, way in ((0, 1), (1, -1)):
+            rows = np.arange(*line.made[side])[:, None] * problem.stride[0] - problem.padding[0][0]
+            read = set((rows + np.arange(problem.R) * problem.dilation[0]).flat) & set(range(problem.H))
+            if at % group:  # no message before this layer
+                assert before.sent == (0, 0)
+                border = {row for row in range(*before.made[side]) if row not in range(*before.own[side])}
+            else:
+                assert before.made == before.own
+                edge = before.cut - side
+                border = {edge + way * row for row in range(before.sent[side])}
+            assert read <= set(range(*before.own[side])) | border
+            assert not border or max(border, key=lambda row: way * row) in read
+
+
+@pytest.mark.parametrize("state", PYRAMIDS, ids=str)
+def test_a_pyramid_repeats_what_two_strips_do(state):
+    shown = PyramidOverCut(**state)
+    layers, cut = shown.network, shown.at[0]
+    halves = [strip(layers, 0, cut), strip(layers, cut, layers.shape[1] - cut)]
+    done = sum(work(piece(layers, half).nodes) for half in halves)
+    assert done / work(layers.nodes) == pytest.approx(1 + shown.cost.share)
+    assert shown.cost == shown.ways[-1]
+    assert shown.ways[0].share == shown.ways[0].repeated == 0
+
+
+def test_a_pyramid_says_what_the_cut_costs():
+    shown = PyramidOverCut()
+    assert "the border grows to 5 rows on either side of the cut" in shown.words()
+    assert "8 after layer 1, 6 after layer 2, 4 after layer 3, 2 after layer 4" in shown.words()
+    row = 512 * 32 * 4  # bytes
+    assert f"1 message each way, {bytes_text(10 * row)}, " in shown.words()
+    exchange = PyramidOverCut(every=1)
+    assert f"5 messages each way, {bytes_text(10 * row)}, 0.0" in exchange.words()
+    assert exchange.cost.seconds - exchange.cost.own == pytest.approx(5 * (1e-5 + row / 1e10))
+    assert "No row is computed twice" in exchange.words()
+    slow = PyramidOverCut(flops=1e12, latency=1e-6)
+    assert "Cheapest here: every layer (exchange)" in slow.words()
+    assert "the cut costs nothing" in PyramidOverCut(taps=1).words()
+    assert "grows to 7 rows for machine 1 and 6 rows for" in PyramidOverCut(4, 8, stride=2).words()
+
+
 def test_indirection_explorer_asks_the_library():
     opened = IndirectionExplorer(5, 5)
     assert opened.rebuilt == ("part", 5)
@@ -414,7 +487,7 @@ def test_a_page_is_told_everything_at_once(widget, monkeypatch):
 
 def test_page_carries_the_present_state(widget):
     names = {MemoryBlowup: "batch", Spectra: "zeros", TilingExplorer: "split_k", RooflineExplorer: "K"}
-    names |= {PredictedTimes: "layer", Guess: "sure", TaskClock: "told"}
+    names |= {PyramidOverCut: "layers", PredictedTimes: "layer", Guess: "sure", TaskClock: "told"}
     name = next((name for kind, name in names.items() if isinstance(widget, kind)), "step")
     value = {"split_k": "4", "sure": "70"}.get(name, 3)
     setattr(widget, name, value)

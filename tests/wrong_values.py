@@ -1,7 +1,9 @@
 """For `test_wrong_values.py`: the wrong values, a right call of every public function, what is left out."""
 
 import inspect
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from public_names import public
@@ -157,15 +159,22 @@ _RECORDS = (
     "gpu.simulator.trace.Trace",
     "gpu.simulator.trace.Trace.add",
     "machine.facts.Machine",
+    "distributed.border_cost.BorderCost",
+    "distributed.border_cost.BreakEven",
     "distributed.layers.Layers",
     "distributed.regions.Region",
     "distributed.regions.Region.hull",
     "distributed.regions.Region.within",
     "distributed.regions.Tile",
     "distributed.report.Run",
+    "distributed.simulated.Simulated",
+    "distributed.simulated.Timeline",
     "distributed.span.Span",
     "distributed.span.Span.hull",
     "distributed.span.Span.within",
+    "distributed.split_time.SplitTime",
+    "distributed.third_roof.NetworkRoof",
+    "distributed.traffic.Message",
     "networks.layers.Layer",
     "networks.layers.Network",
     "plans.plan.Plan",
@@ -199,7 +208,9 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "networks.training.layers.Layer.forward": "each layer has its own",
     "networks.training.layers.Layer.backward": "each layer has its own",
     "networks.training.layers.Layer.node": "each layer has its own",
+    "distributed.mosaic.Mosaic.__getitem__": "NumPy says what is wrong with an index",
 }
+_OF_DASK = ("distributed.cluster.connect", "distributed.dask_arrays.apply", "distributed.dask_arrays.conv2d")
 
 # -- the calls ---------------------------------------------------------------------------------------------
 
@@ -341,6 +352,84 @@ def rows() -> dict[str, Call]:
         **{"layers": layers, "source": x, "target": Made(y.copy), "borders": "keep", "memory": "1 GiB"},
         **{"height": 2, "algorithm": "im2row", "backend": "numpy", "threads": 1, "progress": False},
     )
+    not_negative, seed = TIMES | WHOLE, {"seed": WHOLE}
+    link, chip = distributed.Network(1e-5, 1e9), distributed.Device(1e12, 1e11)
+    free = {"latency": not_negative, "bandwidth": TIMES | {"infinity"}, "nbytes": not_negative}
+    row("distributed.network.Network", latency=1e-5, bandwidth=1e9, right=free)
+    row("distributed.network.Network.seconds", link.seconds, nbytes=8, messages=2, right=free)
+    halo = {"nbytes": 8, "neighbours": 2, "at_once": True}
+    row(
+        "distributed.network.Network.halo_exchange",
+        link.halo_exchange,
+        **halo,
+        right=free | {"neighbours": WHOLE},
+    )
+    for ring in ("all_gather", "reduce_scatter", "all_reduce"):
+        row(f"distributed.network.Network.{ring}", getattr(link, ring), nbytes=8, devices=2, right=free)
+    row("distributed.splits.Split", N=1, H=2, W=1, K=1, C=1)
+    row(
+        "distributed.split_time.Device",
+        flops=1e12,
+        bandwidth=1e11,
+        right={"flops": TIMES, "bandwidth": TIMES},
+    )
+    cut = {"problem": problem, "split": distributed.Split(H=2), "passes": ("forward", "wgrad")}
+    row("distributed.traffic.messages", **cut)
+    row("distributed.split_time.time_of", **cut, device=chip, network=link, overlap=True)
+    row("distributed.third_roof.network_roof", **cut, device=chip, network=link)
+    many = {"devices": 2, "device": chip, "network": link}
+    row(
+        "distributed.split_time.best_splits",
+        **{"problem": problem, **many, "passes": ("forward",), "overlap": True},
+    )
+    row(
+        "distributed.third_roof.NetworkRoof.over",
+        distributed.network_roof(problem, cut["split"], chip, link).over,
+        network_intensity=np.ones(3),
+        right={"network_intensity": {"an array", "a 0-d array"}},
+    )
+    row("distributed.border_cost.break_even", layers=layers, **many)
+    row(
+        "distributed.slowness.stragglers",
+        **{"machines": 3, "part": 0.5, "factor": 2.0, "seed": 1},
+        right=seed | {"part": WHOLE, "factor": TIMES},
+    )
+    row("distributed.slowness.lognormal", machines=3, sigma=0.1, seed=1, right=seed | {"sigma": not_negative})
+    queue = {"machines": 3, "seconds": 1.0, "tiles": 4, "overhead": 0.5, "network": link, "bytes_in": 1}
+    queue |= {"bytes_out": 1, "disk": 2.0, "slowness": 1.0, "failures": [(1, 2.0)], "detection": 1.0}
+    taken = dict.fromkeys(("seconds", "overhead", "bytes_in", "bytes_out", "detection"), not_negative)
+    taken |= {"disk": TIMES | {"infinity"}, "slowness": TIMES, "failures": {"[]"}}
+    row("distributed.simulation.simulate_queue", **queue, results="held", right=taken)
+    row(
+        "distributed.lockstep.simulate_lockstep",
+        **{"machines": 3, "seconds": [1.0, 2.0], "network": link, "border": 8, "slowness": 1.0},
+        right={"seconds": {"(0, 1, 2)", "an array"}, "border": not_negative, "slowness": TIMES},
+    )
+
+    row(
+        "distributed.mosaic.Mosaic",
+        **{"tile": x[..., :3], "height": 9, "width": 8},
+        right={"height": {"True"}, "width": {"True"}},
+    )
+    mosaic = distributed.Mosaic(x, 9, 8)
+    place = Path(tempfile.mkdtemp(prefix="convlab-"), "mosaic.npy")
+    to = {"path": str(place), "progress": False}
+    row("distributed.mosaic.Mosaic.save", mosaic.save, **to)
+    nowhere = {"address": "tcp://127.0.0.1:1", "workers": 2, "memory": "1 GiB", "seconds": 0.05}
+    row("distributed.cluster.connect", **nowhere, right={"seconds": TIMES}, trusted=True)
+    try:
+        import dask.array as da
+    except ImportError:
+        SKIPPED.update(dict.fromkeys(_OF_DASK, "Dask is not installed here"))
+    else:
+        lying = da.from_array(x, chunks=(1, 2, 6, 4))
+        how = {"algorithm": "im2row", "backend": "numpy", "threads": 1}
+        row("distributed.dask_arrays.apply", layers=layers, x=lying, **how)
+        row(
+            "distributed.dask_arrays.conv2d",
+            **{"x": lying, "w": w, "bias": bias, **shaping, **how},
+            right=steps,
+        )
 
     # gradients
     which = {"algorithm": "auto", "backend": "numpy", "threads": 1}
@@ -615,8 +704,12 @@ def rows() -> dict[str, Call]:
         roles={"a": "input"},
         dashed={"a": {1.0: 2.0}},
         text=str,
+        log=False,
         right={"text": CALLED, "dashed": {"{}"}},
     )
+    cut_in_two = distributed.network_roof(problem, cut["split"], chip, link)
+    row("figures.network_roof_chart.network_roof", roofs={"a": cut_in_two}, **one)
+    row("figures.timeline_chart.timeline", run=distributed.simulate_queue(2, 1.0, 3), **one)
     row("figures.charts.staircase", speeds={1024: 1e9, 2048: 1e9}, **one)
     row("figures.images.gallery", images=pixels, **one, columns=1, width=2.0, right={"width": {"1.5"}})
     row("figures.images.grids", arrays=pixels, **one, roles={"a": "input"}, right={"roles": {"{}"}})
@@ -790,6 +883,21 @@ def rows() -> dict[str, Call]:
         machine="here",
         slower="nothing",
         right={"layer": {"0"}, "own": {"{}"}},
+    )
+    row(
+        "widgets.pyramid_over_cut.PyramidOverCut",
+        layers=5,
+        cut=16,
+        every=8,
+        taps=3,
+        stride=1,
+        dilation=1,
+        H=32,
+        W=512,
+        C=32,
+        flops=1e13,
+        latency=1e-5,
+        bandwidth=1e10,
     )
     row(
         "widgets.register_tile.RegisterTile",

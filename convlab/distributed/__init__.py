@@ -18,22 +18,54 @@ Read in this order:
     exchange        layer by layer, over the disk: borders are read
     line_buffers    all layers at once, row by row: borders are kept
     out_of_core     the door to all three
+    mosaic          a picture of any size to try it with
     blocks          a picture that lies in blocks: what each needs of the others
     dask_worker     what a machine does: one block
     dask_arrays     `conv2d` and `apply` on arrays of Dask's
     cluster         workers on this machine, or elsewhere
+    network         what a message takes; rings
+    network_speed   the same, measured between two processes
+    shares          which rows several devices have, and which they read
+    splits          along which axes a convolution is cut
+    traffic         what travels then, and how many bytes
+    split_time      which split is the fastest
+    third_roof      the network in the roofline
+    border_cost     compute a border twice, or send it
+    simulated       what a simulation of many machines tells
+    slowness        machines that are slower than others
+    simulation      many machines that take tiles from one queue
+    lockstep        neighbours that exchange borders layer by layer
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from convlab.distributed.lockstep import simulate_lockstep
+from convlab.distributed.mosaic import Mosaic
+from convlab.distributed.network import Network
+from convlab.distributed.network_speed import measure_network
 from convlab.distributed.regions import Region, Tile, needs, tiles
+from convlab.distributed.simulated import Simulated, Timeline
+from convlab.distributed.simulation import simulate_queue
+from convlab.distributed.slowness import lognormal, stragglers
 from convlab.distributed.span import Span
+from convlab.distributed.split_time import Device, SplitTime, best_splits, time_of
+from convlab.distributed.splits import Split
+from convlab.distributed.third_roof import NetworkRoof, network_roof
+from convlab.distributed.traffic import Message, messages
 from convlab.support.lazy import door
+
+_NEEDING_NUMPY = [
+    *["Mosaic", "Region", "Span", "Tile", "needs", "tiles"],
+    *["Device", "Message", "Network", "NetworkRoof", "Split", "SplitTime"],
+    *["best_splits", "measure_network", "messages", "network_roof", "time_of"],
+    *["Simulated", "Timeline", "lognormal", "simulate_lockstep", "simulate_queue", "stragglers"],
+]
 
 
 def _offer() -> dict[str, Any]:
+    from convlab.distributed.border_cost import BorderCost, BreakEven, break_even
     from convlab.distributed.cluster import connect
     from convlab.distributed.dask_arrays import apply, conv2d
     from convlab.distributed.layers import Layers
@@ -44,4 +76,4 @@ def _offer() -> dict[str, Any]:
 
 
 _taking_numba, __getattr__ = door(__name__, _offer)
-__all__ = sorted(["Region", "Span", "Tile", "needs", "tiles", *_taking_numba])
+__all__ = sorted([*_NEEDING_NUMPY, *_taking_numba])

@@ -9,7 +9,7 @@ from convlab.algorithms.spec import Algorithm, Form
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import Piece, piece
 from convlab.distributed.regions import Region, Tile, needs
-from convlab.distributed.rows_in import CONVERTED
+from convlab.distributed.sources import CONVERTED
 from convlab.distributed.span import Span
 from convlab.errors import ParameterError, WorkspaceError
 from convlab.machine import facts
@@ -82,7 +82,7 @@ def _workspace(form: Form, problem: ConvProblem, threads: int) -> tuple[int, int
         return int(form.workspace_bytes(problem, threads)), 0
     space = int(form.workspace_bytes(problem, threads))
     if Memory().lacking({"workspace": space}):
-        raise MemoryError
+        raise WorkspaceError(f"a workspace of {bytes_text(space)} is more than the memory that is free")
     arrays = form.allocate(problem, threads)
     turns = sum(round_up(arrays[name].nbytes, CACHE_LINE) for name in form.scratch)
     return sum(one.nbytes for name, one in arrays.items() if name not in form.scratch), turns
@@ -103,8 +103,12 @@ def strip_takes(layers: Layers, height: int, algorithms: Algorithms, backend: st
     return max(sum(takes(one, algorithms, backend, threads).values()) for one in pieces)
 
 
-def tallest(layers: Layers, budget: int, algorithms: Algorithms, backend: str, threads: int) -> int:
+def tallest(
+    layers: Layers, budget: int, algorithms: Algorithms, backend: str, threads: int, beside: int = 0
+) -> int:
     """Return the height of the tallest strips that a budget allows: their borders are the smallest part.
+
+    Of the budget so many bytes are taken `beside` the strip.
 
     Raises
     ------
@@ -114,13 +118,13 @@ def tallest(layers: Layers, budget: int, algorithms: Algorithms, backend: str, t
 
     def fits(height: int) -> bool:
         try:
-            return strip_takes(layers, height, algorithms, backend, threads) <= budget
-        except MemoryError:
+            return strip_takes(layers, height, algorithms, backend, threads) + beside <= budget
+        except WorkspaceError:
             return False
 
     low, high = 1, layers.shape[1]
     if not fits(low):
-        least = strip_takes(layers, low, algorithms, backend, threads)
+        least = strip_takes(layers, low, algorithms, backend, threads) + beside
         raise WorkspaceError(
             f"memory={bytes_text(budget)}; a strip of one row of the result takes {bytes_text(least)}, "
             "with all it needs of the layers before"

@@ -8,47 +8,67 @@ than its picture and its result have.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from convlab.distributed.budget import strip_takes
 from convlab.distributed.layers import Layers
+from convlab.distributed.npy_out import FileTarget
 from convlab.distributed.report import Clock, Run
-from convlab.distributed.rows_in import Source, rows_of
-from convlab.distributed.rows_out import FileTarget
+from convlab.distributed.rows_in import rows_of
 from convlab.distributed.settings import Settings
+from convlab.distributed.sources import Source
 from convlab.distributed.stages import inputs, stages
-from convlab.distributed.strips import cut_into_strips, fill
+from convlab.distributed.strips import fill
+from convlab.distributed.targets import Target
 from convlab.distributed.tile_runner import settled
+from convlab.distributed.unfinished import check_room
 
 
-def exchange(layers: Layers, picture: Source, open_target, how: Settings, folder: Any = None) -> Run:
+def exchange(layers: Layers, picture: Source, open_target, how: Settings) -> Run:
     """Compute the layers of a picture one after the other; the arguments are those of `run`.
 
-    A run that was stopped begins anew: what lies between the layers is gone with it.
+    What lies between the layers is gone when a run is stopped. The next one makes it anew, and of the last
+    layer what is missing.
     """
     steps, N = stages(layers), layers.shape[0]
     settings = [settled(step.of_one_picture(), how) for step in steps]
     last_read = {name: place for place, step in enumerate(steps) for name in reads(step)}
-    out = open_target(*settings[-1])
-    clock, sources = Clock(), {layers.nodes[0].name: picture}
-    with tempfile.TemporaryDirectory(prefix="convlab-between-", dir=out.folder) as scratch:
-        for place, (step, (height, algorithms)) in enumerate(zip(steps, settings, strict=True)):
-            one, name, last = step.of_one_picture(), step.nodes[-1].name, place == len(steps) - 1
-            here = out if last else FileTarget(Path(scratch, f"{place}.npy"), step.shape, step.dtype, "")
-            fill(here, one, cut_into_strips(one, height), N, sources, algorithms, how, clock)
-            if not last:
-                sources[name] = rows_of(here.finish())
-            for done in [one for one in reads(step) if last_read[one] == place and one in sources]:
-                gone = sources.pop(done)
-                if gone is not picture:
-                    Path(gone.name).unlink()
-        result = out.finish()
-    stated = max(
+    stated = how.beside + max(
         strip_takes(step.of_one_picture(), *its, how.backend, how.threads)
         for step, its in zip(steps, settings, strict=True)
     )
-    return Run(result, settings[-1][0], stated, between(layers), **clock.seconds, repeated=1.0)
+    every = {name: one for _, algorithms in settings for name, one in algorithms.items()}
+    out = open_target(tuple(height for height, _ in settings), every)
+    clock, sources = Clock(), {layers.nodes[0].name: picture}
+    with _folder(out, between(layers)) as folder:
+        for place, (step, (height, algorithms)) in enumerate(zip(steps, settings, strict=True)):
+            one, name = step.of_one_picture(), step.nodes[-1].name
+            rest = height, N, sources, algorithms, how, clock
+            if place == len(steps) - 1:
+                fill(out, one, *rest)
+                break
+            with closing(FileTarget(folder / f"{place}.npy", step.shape, step.dtype, "")) as here:
+                fill(here, one, *rest)
+                sources[name] = rows_of(here.finish())
+            for read in reads(step):
+                if last_read[read] == place and sources[read] is not picture:
+                    Path(sources.pop(read).name).unlink()
+    return Run(out.finish(), settings[-1][0], stated, between(layers), **clock.seconds, repeated=1.0)
+
+
+@contextmanager
+def _folder(out: Target, needed: int) -> Iterator[Path]:
+    """Give a folder for what lies between the layers: beside the result, or where temporary files are."""
+    if out.between is None:
+        with tempfile.TemporaryDirectory(prefix="convlab-between-") as folder:
+            check_room(Path(folder), needed, "what lies between the layers")
+            yield Path(folder)
+    else:
+        check_room(out.between.parent, needed + out.missing, "the result, with what lies between the layers,")
+        out.between.mkdir()  # deleted when the target is closed
+        yield out.between
 
 
 def reads(step: Layers) -> list[str]:

@@ -8,8 +8,7 @@ are its line buffers, R − 1 rows for a filter of R.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,10 +18,11 @@ from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
 from convlab.distributed.regions import Region, Tile, needs
 from convlab.distributed.report import Clock, Run
-from convlab.distributed.rows_in import Source
+from convlab.distributed.rounds import rows_at_once, schedule
 from convlab.distributed.settings import Settings
+from convlab.distributed.sources import CONVERTED, Source
 from convlab.distributed.span import Span
-from convlab.distributed.stages import inputs, stages
+from convlab.distributed.stages import stages
 from convlab.distributed.tile_runner import Tiles, chosen
 from convlab.errors import WorkspaceError
 from convlab.support.progress import shown
@@ -43,105 +43,50 @@ class LineBuffer(Source):
 
     def __init__(self, shape: tuple[int, ...], dtype: str, rows: int) -> None:
         self.shape, self.dtype, self.name, self.mark = shape, np.dtype(dtype), "a line buffer", ()
-        self.memory = np.empty((rows, *shape[2:]), dtype)
+        self.chunk, self.memory = (1, 1), CONVERTED
+        self.rows = np.empty((rows, *shape[2:]), dtype)
         self.held = Span(0, 0)
 
-    def read(self, picture: int, rows: Span) -> np.ndarray:
+    def read(self, picture: int, rows: Span, columns: Span) -> np.ndarray:
+        """Return some pixels, (rows, columns, C)."""
         assert self.held.start <= rows.start, "a row was dropped too early"
         assert rows.stop <= self.held.stop, "a row is not there yet"
-        return self.memory[rows.within(self.held)]
+        return self.rows[rows.within(self.held), slice(*columns)]
 
     def add(self, numbers: np.ndarray) -> None:
         """Add rows (rows, W, C) below those that are there."""
         held, new = self.held.size, len(numbers)
-        self.memory[held : held + new] = numbers
+        self.rows[held : held + new] = numbers
         self.held = Span(self.held.start, self.held.stop + new)
 
     def drop(self, above: int) -> None:
         """Forget the rows above that one, and move the others up."""
         gone = min(max(above - self.held.start, 0), self.held.size)
         if gone:
-            self.memory[: self.held.size - gone] = self.memory[gone : self.held.size]
+            line = self.rows[0].size
+            numbers = self.rows.reshape(-1)  # along one axis NumPy moves them as they lie, with no copy
+            numbers[: (self.held.size - gone) * line] = numbers[gone * line : self.held.size * line]
             self.held = Span(self.held.start + gone, self.held.stop)
 
 
-class Band(NamedTuple):
-    """What happens in one round.
-
-    Attributes
-    ----------
-    made : dict of str to Span
-        Rows that each stage makes, by the name of its last node; those that make none are missing.
-    unused : dict of str to int
-        Of each array between the stages: rows above this one are not needed any more after the round.
-    """
-
-    made: dict[str, Span]
-    unused: dict[str, int]
-
-
-def schedule(layers: Layers, steps: Sequence[Layers], height: int) -> Iterator[Band]:
-    """Yield what happens in each round: so many rows of the result, and of the rest what they need."""
-    _, P, Q, _ = layers.shape
-    made = {step.nodes[-1].name: 0 for step in steps}
-    for start in range(0, P, height):
-        rows = Span(start, min(start + height, P))
-        needed = needs(layers.nodes, Region(rows, Span(0, Q)))
-        new = {name: Span(done, needed[name].rows.stop) for name, done in made.items()}
-        new = {name: rows for name, rows in new.items() if rows.start < rows.stop}
-        made |= {name: rows.stop for name, rows in new.items()}
-        yield Band(new, _unused(steps, made))
-
-
-def _unused(steps: Sequence[Layers], made: Mapping[str, int]) -> dict[str, int]:
-    """Return for each array the first row that some stage still reads."""
-    first: dict[str, int] = {}
-    for step in steps:
-        _, P, Q, _ = step.shape
-        row = made[step.nodes[-1].name]
-        needed = needs(step.nodes, Region(Span(row, P), Span(0, Q))) if row < P else {}
-        for node in inputs(step):
-            end = node.shape[1]
-            first[node.name] = min(first.get(node.name, end), needed[node.name].rows.start if needed else end)
-    return first
-
-
-def rows_at_once(layers: Layers, steps: Sequence[Layers], height: int) -> tuple[dict[str, int], Band]:
-    """Return how many rows each line buffer holds at most, and a round that makes as many rows as any.
-
-    After some rounds from the top each is like the one before; at the bottom there is less to do.
-    """
-    held = {step.nodes[-1].name: Span(0, 0) for step in steps[:-1]}
-    most = dict.fromkeys(held, 0)
-    largest = Band({}, {})
-    pattern: list = []
-    for band in schedule(layers, steps, height):
-        for name, rows in held.items():
-            rows = Span(rows.start, band.made[name].stop if name in band.made else rows.stop)
-            most[name] = max(most[name], rows.size)
-            held[name] = Span(min(max(rows.start, band.unused[name]), rows.stop), rows.stop)
-        if sum(rows.size for rows in band.made.values()) > sum(rows.size for rows in largest.made.values()):
-            largest = band
-        pattern.append([{name: rows.size for name, rows in rows_of.items()} for rows_of in (band.made, held)])
-        if len(pattern) > 2 and pattern[-1] == pattern[-2] == pattern[-3]:
-            break
-    return most, largest
-
-
 def keep(layers: Layers, picture: Source, open_target, how: Settings) -> Run:
-    """Compute the layers of a picture with line buffers; the arguments are those of `run`."""
+    """Compute the layers of a picture with line buffers; the arguments are those of `run`.
+
+    A run that was stopped begins anew: what the buffers held is gone.
+    """
     one = layers.of_one_picture()
     steps = stages(one)
     height, algorithms, stated = _settled(one, steps, how)
     most, _ = rows_at_once(one, steps, height)
     shapes = {step.nodes[-1].name: step.shape for step in steps}
-    out, clock = open_target(height, algorithms), Clock()
+    out, clock = open_target((height,), algorithms), Clock()
+    rounds = range(0, one.shape[1], height)
     work = [Tiles(step, algorithms, how) for step in steps]
     for number in range(layers.shape[0]):
         buffers = {name: LineBuffer(shapes[name], one.dtype, rows) for name, rows in most.items()}
         sources = {one.nodes[0].name: picture, **buffers}
-        bands = list(schedule(one, steps, height))
-        for band in shown(bands, f"{layers.title}, row by row", how.progress):
+        counted = shown(rounds, f"{layers.title}, row by row", how.progress)
+        for band, _ in zip(schedule(one, steps, height), counted, strict=True):
             for step, tiles in zip(steps, work, strict=True):
                 name = step.nodes[-1].name
                 if name not in band.made:
@@ -153,6 +98,7 @@ def keep(layers: Layers, picture: Source, open_target, how: Settings) -> Run:
                 else:
                     with clock.on("written"):
                         out.write(number, rows, numbers)
+                del numbers  # or its memory would be there still when that of the next round is taken
             for name, above in band.unused.items():
                 if name in buffers:
                     buffers[name].drop(above)
@@ -171,14 +117,20 @@ def _settled(layers: Layers, steps: Sequence[Layers], how: Settings) -> tuple[in
     """
 
     def asked(height: int) -> tuple[dict[str, Algorithm], int]:
-        most, band = rows_at_once(layers, steps, height)
+        most, bands = rows_at_once(layers, steps, height)
         algorithms: dict[str, Algorithm] = {}
-        size = 0
+        size = how.beside
         for step in steps:
             name = step.nodes[-1].name
-            tile = _tile(step, band.made[name])
-            algorithms |= chosen(step, tile, how)
-            size += sum(takes(piece(step, tile), algorithms, how.backend, how.threads).values())
+            # Rounds that make as many rows take the same: those in the middle look at a border on both sides.
+            tiles = {
+                band.made[name].size: _tile(step, band.made[name]) for band in bands if name in band.made
+            }
+            algorithms |= chosen(step, tiles[max(tiles)], how)
+            size += max(
+                sum(takes(piece(step, tile), algorithms, how.backend, how.threads).values())
+                for tile in tiles.values()
+            )
             if name in most:
                 size += most[name] * (step.nodes[-1].nbytes // step.shape[1])
         return algorithms, size
@@ -191,7 +143,10 @@ def _settled(layers: Layers, steps: Sequence[Layers], how: Settings) -> tuple[in
             f"{bytes_text(size)}"
         )
     while how.height is None and height < layers.shape[1]:
-        more, larger = asked(2 * height)
+        try:
+            more, larger = asked(2 * height)
+        except WorkspaceError:  # more than there is
+            break
         if larger > how.budget:
             break
         height, algorithms, size = 2 * height, more, larger

@@ -84,7 +84,8 @@ def _expected(door: socket.socket, token: str) -> socket.socket:
 def _one_way(line: socket.socket, size: int) -> list[float]:
     """Return the seconds that messages of a size take one way, half of there and back."""
     message = os.urandom(size)
-    head, seconds, until = size.to_bytes(8, "big"), [], time.perf_counter() + BUDGET
+    head, until = size.to_bytes(8, "big"), time.perf_counter() + BUDGET
+    seconds: list[float] = []
     while len(seconds) < LEAST or (len(seconds) < MOST[size] and time.perf_counter() < until):
         start = time.perf_counter()
         line.sendall(head + message)

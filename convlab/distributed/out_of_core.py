@@ -14,10 +14,12 @@ from convlab.distributed.exchange import exchange
 from convlab.distributed.layers import Layers
 from convlab.distributed.line_buffers import keep
 from convlab.distributed.report import Run
-from convlab.distributed.rows_in import Source, check_source, rows_of
-from convlab.distributed.rows_out import Target, means_to, rows_to
+from convlab.distributed.rows_in import check_source, rows_of
+from convlab.distributed.rows_out import check_target, means_to, memory_of, rows_to
 from convlab.distributed.settings import Settings
+from convlab.distributed.sources import CONVERTED, Source
 from convlab.distributed.strips import recompute
+from convlab.distributed.targets import Target
 from convlab.support.checked import Count, Threads, checked
 from convlab.support.checks import check_choice
 from convlab.support.version import VERSION
@@ -44,12 +46,14 @@ def run(
     Parameters
     ----------
     layers : Layers
-    source : ndarray, path of a .npy file, or any array with slices (Zarr, HDF5), (N, H, W, C)
-        The picture: numbers of the layers' dtype, or bytes, which stand for numbers from 0 to 1.
+    source : ndarray, path of a .npy file or a Zarr array, or any array with slices (HDF5), (N, H, W, C)
+        The picture: numbers of the layers' dtype, or bytes, which stand for numbers from 0 to 1, byte / 255.
     target : the same, (N, P, Q, K), optional
-        Where the result goes. A file has its name when it is whole, and not before; if the run is stopped,
-        the same call goes on where it was. Without a target the result is an array. Layers that end with
-        the mean over all pixels take none: their result is small, (N, 1, 1, K).
+        Where the result goes. A file, or a Zarr array of a name that ends with .zarr, has its name when it is
+        whole, and not before. If the run is stopped and the picture lies in a file, the same call goes on
+        where it was; with line buffers ("keep") it begins anew. Without a target the result is an array,
+        whose memory is not counted. Layers that end with the mean over all pixels take none: their result is
+        small, (N, 1, 1, K).
     borders : str
         What becomes of the rows that two neighbours need, between the layers:
 
@@ -76,21 +80,24 @@ def run(
     Raises
     ------
     ConvError
-        If the picture or the target does not fit the layers, or not even a strip of one row the memory.
+        If the picture or the target does not fit the layers, or not even a strip of one row the memory; if
+        the disk has no room, or another run writes to the same target.
     """
     check_choice("borders", borders, BORDERS)
     picture = rows_of(source)
     check_source(picture, layers.picture_shape, layers.dtype)
-    how = Settings(bytes_of(memory), height, algorithm, choose_backend(backend), threads, progress)
+    check_target(target, picture)
+    beside = picture.memory - CONVERTED + memory_of(target, layers.shape, layers.dtype)
+    how = Settings(bytes_of(memory), height, algorithm, choose_backend(backend), threads, progress, beside)
     maps = layers.but_for_the_mean()
     opened: list[Target] = []
 
-    def open_target(height: int, algorithms: Algorithms) -> Target:
+    def open_target(heights: tuple[int, ...], algorithms: Algorithms) -> Target:
         if maps is not layers:
             opened.append(means_to(target, maps.shape, maps.dtype))
         else:
-            mark = _mark(maps, picture, borders, height, algorithms)
-            opened.append(rows_to(target, maps.shape, maps.dtype, mark))
+            mark = _mark(maps, picture, (borders, heights, how.backend, how.threads), algorithms)
+            opened.append(rows_to(target, maps.shape, maps.dtype, mark, heights[-1]))
         return opened[0]
 
     try:
@@ -100,12 +107,15 @@ def run(
             one.close()
 
 
-def _mark(layers: Layers, picture: Source, borders: str, height: int, algorithms: Algorithms) -> str:
-    """Return what tells this run from another one; nothing if the picture cannot be told from another."""
-    if not picture.mark:
+def _mark(layers: Layers, picture: Source, way: tuple, algorithms: Algorithms) -> str:
+    """Return what tells this run from another one; nothing if none can go on with what it writes.
+
+    That is so if the picture cannot be told from another, or what was kept in buffers is lost.
+    """
+    if not picture.mark or way[0] == "keep":
         return ""
     names = {name: one.name for name, one in algorithms.items()}
-    said = hashlib.sha256(repr((VERSION, picture.mark, layers.nodes, borders, height, names)).encode())
+    said = hashlib.sha256(repr((VERSION, picture.mark, layers.nodes, way, names)).encode())
     for node in layers.convolutions:
         for array in layers.weights[node.name]:
             said.update(np.ascontiguousarray(array).data)

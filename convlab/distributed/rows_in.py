@@ -1,188 +1,94 @@
-"""Where the picture comes from: a file whose rows are read as they are needed, or an array.
-
-An array in a file could be mapped into memory. But what is mapped and has been read counts as this process's
-memory until the system wants it back; so pixels of a file are read into an array of ours, and no more is held.
-"""
+"""What a picture may be: a .npy file, a mapped one, a Zarr array, or anything that has slices."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 
-from convlab.distributed.span import Span
-from convlab.errors import ArrayError, ParameterError
-from convlab.support.integers import round_up
-
-CONVERTED = 1 << 20  # bytes that are read, or written, at once
-
-
-class Source(Protocol):
-    """Something with rows.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (N, H, W, C)
-    dtype : numpy.dtype
-    name : str
-        What it is called in messages.
-    mark : tuple
-        What tells it from another one, or from itself after a change; empty if nothing does.
-    chunk : (int, int)
-        Rows and columns that are read as one: those of a chunk, or 1 and 1.
-    memory : int
-        Bytes that it takes to read a part of it.
-    """
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    name: str
-    mark: tuple
-    chunk: tuple[int, int]
-    memory: int
-
-    def read(self, picture: int, rows: Span, columns: Span) -> np.ndarray:
-        """Return some pixels of a picture, (rows, columns, C)."""
-        ...
+from convlab.distributed.mapped import mapped
+from convlab.distributed.sources import ArrayRows, FileRows, Source
+from convlab.errors import ArrayError, ParameterError, ShapeError
+from convlab.support.checks import said
 
 
-class FileRows(Source):
-    """The rows of an array that lies in a file; the pixels of each lie one after the other.
+def rows_of(source: Any) -> Source:
+    """Return something with rows.
 
     Parameters
     ----------
-    path : Path
-    shape : tuple of int
-        (N, H, W, C)
-    dtype : numpy.dtype
-    offset : int
-        Bytes before the first pixel.
-    strides : (int, int), optional
-        Bytes from a picture to the next, and from a row to the next; without it no byte is left out.
+    source : str, Path, ndarray, or any array with slices
+        The path of a .npy file, or of a Zarr array where Zarr is installed.
 
     Raises
     ------
     ConvError
-        If there is no such file, or it is too short.
+        If it cannot be read so.
     """
-
-    chunk, memory = (1, 1), CONVERTED
-
-    def __init__(
-        self,
-        path: Path,
-        shape: tuple[int, ...],
-        dtype: np.dtype,
-        offset: int,
-        strides: tuple[int, int] | None = None,
-    ) -> None:
-        N, H, W, C = shape
-        self._pixel = C * dtype.itemsize
-        self._line = W * self._pixel
-        self._strides = strides or (H * self._line, self._line)
-        self.path, self.shape, self.dtype, self.offset, self.name = path, shape, dtype, offset, str(path)
-        try:
-            status = path.stat()
-        except OSError as error:
-            raise ParameterError(f"source, {path}, cannot be read: {error.strerror}") from error
-        self._status = _status(status)
-        self.mark = (str(path.resolve()), *self._status, shape, dtype.str, offset, self._strides)
-        ends = ((many - 1) * step for many, step in zip((N, H), self._strides, strict=True))
-        needed = offset + sum(max(0, end) for end in ends) + self._line
-        if status.st_size < needed:
-            raise ArrayError(f"{path} has {status.st_size:,} bytes; expected {needed:,} for {shape}, {dtype}")
-
-    def read(self, picture: int, rows: Span, columns: Span) -> np.ndarray:
-        """Return some pixels of a picture, (rows, columns, C).
-
-        Raises
-        ------
-        ArrayError
-            If the file is not what it was, or cannot be read.
-        """
-        found = np.empty((rows.size, columns.size, self.shape[3]), self.dtype)
-        together = found.nbytes == rows.size * self._line and self._strides[1] == self._line
-        start = self.offset + picture * self._strides[0] + columns.start * self._pixel
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                if _status(os.fstat(file.fileno())) != self._status:
-                    raise ArrayError(f"source, {self.path}, has changed since it was opened")
-                for row in rows.start, *range(rows.start + 1, rows.stop if not together else 0):
-                    wanted = found if together else found[row - rows.start]
-                    file.seek(start + row * self._strides[1])
-                    if file.readinto(wanted) != wanted.nbytes:
-                        raise ArrayError(f"source, {self.path}, ends in row {row} of picture {picture}")
-        except OSError as error:
-            raise ArrayError(f"source, {self.path}, cannot be read: {error.strerror}") from error
-        return found
+    if isinstance(source, str | Path):
+        path = Path(source)
+        return _zarr(path) if path.is_dir() else _npy(path)
+    slices = all(hasattr(source, one) for one in ("shape", "dtype", "__getitem__"))
+    if not slices or isinstance(source, np.ma.MaskedArray):
+        raise ArrayError(f"source is a {type(source).__name__}; expected an array, or the path of a file")
+    if isinstance(source, np.ndarray) and (place := mapped("source", source)):
+        return FileRows(place.path, source.shape, source.dtype, place.offset, place.strides)
+    try:
+        return ArrayRows(source)
+    except TypeError as error:  # a dtype that is none of NumPy's
+        raise ArrayError(f"source is a {type(source).__name__}, {error}; expected a NumPy array") from error
 
 
-def _status(found: os.stat_result) -> tuple[int, ...]:
-    """Return what changes with a file; its times alone may be set back by who has written to it."""
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _npy(path: Path) -> Source:
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            first = version == (1, 0)
+            reader = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+            shape, by_columns, dtype = reader(file)
+            offset = file.tell()
+    except OSError as error:
+        raise ParameterError(f"source={said(str(path), 300)} cannot be read: {error.strerror}") from error
+    except (ValueError, TokenError) as error:
+        raise ParameterError(f"source={said(str(path), 300)} is no .npy file: {error}") from error
+    if by_columns:
+        raise ArrayError(
+            f"source={said(str(path), 300)} lies column by column; expected rows, as C-contiguous ones"
+        )
+    if len(shape) != 4:
+        raise ShapeError(f"source={said(str(path), 300)} has shape {shape}; expected four axes, (N, H, W, C)")
+    return FileRows(path, shape, dtype, offset)
 
 
-class ArrayRows(Source):
-    """The rows of what has a shape, a dtype, and slices: NumPy's arrays, Zarr's, HDF5's."""
-
-    def __init__(self, array: Any, name: str = "", mark: tuple = ()) -> None:
-        self.array, self.shape, self.dtype = array, tuple(array.shape), np.dtype(array.dtype)
-        self.name, self.mark = name or f"the {type(array).__name__}", mark
-        self.chunk, self.memory = (1, 1), CONVERTED
-        chunks = getattr(array, "chunks", None)
-        if chunks is not None and len(self.shape) == 4 and all(isinstance(one, int) for one in chunks):
-            self.chunk, self.memory = chunks[1:3], chunk_memory(chunks, self.shape, self.dtype)
-
-    def read(self, picture: int, rows: Span, columns: Span) -> np.ndarray:
-        """Return some pixels of a picture, (rows, columns, C)."""
-        return np.asarray(self.array[picture, rows.start : rows.stop, columns.start : columns.stop])
-
-
-def chunk_memory(chunks: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> int:
-    """Return the bytes that it takes to read or write chunks: packed, unpacked, and put together."""
-    N, H, W, C = chunks
-    return 3 * max(CONVERTED, N * H * W * round_up(shape[3], C) * dtype.itemsize)
+def _zarr(path: Path) -> Source:
+    """Zarr keeps an array as a folder: a file for each chunk, and one that says what they are."""
+    try:
+        import zarr
+    except ImportError:
+        raise ParameterError(
+            f"source={said(str(path), 300)} is a folder; if it is a Zarr array, install zarr"
+        ) from None
+    try:
+        array = zarr.open_array(path, mode="r")
+    except Exception as error:  # each kind of folder that is none has an error of its own
+        raise ParameterError(f"source={said(str(path), 300)} is no Zarr array: {error}") from error
+    files = sorted((one, one.stat()) for one in path.rglob("*"))
+    mark = (str(path.resolve()), *((one.name, its.st_size, its.st_mtime_ns) for one, its in files))
+    return ArrayRows(array, str(path), mark)
 
 
-def parts(source: Any, rows: Span, columns: Span) -> Iterator[tuple[Span, Span]]:
-    """Cut some pixels into parts that are read or written at once: whole chunks, of `CONVERTED` bytes if it may.
+def check_source(source: Source, shape: tuple[int, ...], dtype: str) -> None:
+    """Refuse what has another shape, or numbers of another kind; bytes stand for numbers from 0 to 1.
 
-    Parameters
-    ----------
-    source : Source, or a target
-        What has a shape, a dtype, and chunks.
-    rows, columns : Span
-
-    Yields
+    Raises
     ------
-    (Span, Span)
-        Rows and columns.
+    ConvError
     """
-    (high, wide), (_, _, W, C) = source.chunk, source.shape
-    pixel = C * source.dtype.itemsize
-    wide *= max(1, CONVERTED // (high * wide * pixel))
-    if wide >= W:
-        high *= max(1, CONVERTED // (high * W * pixel))
-    for some in _along(rows, high):
-        for others in _along(columns, wide):
-            yield some, others
-
-
-def _along(whole: Span, step: int) -> Iterator[Span]:
-    """Cut a span at the multiples of a step."""
-    for start in range(whole.start // step * step, whole.stop, step):
-        yield Span(max(start, whole.start), min(start + step, whole.stop))
-
-
-def read_into(source: Source, picture: int, rows: Span, columns: Span, into: np.ndarray) -> None:
-    """Read some pixels of a picture into an array (rows, columns, C); bytes become numbers from 0 to 1."""
-    for some, others in parts(source, rows, columns):
-        here = into[some.within(rows), others.within(columns)]
-        if source.dtype == np.uint8:
-            np.divide(source.read(picture, some, others), here.dtype.type(255), out=here)
-        else:
-            here[...] = source.read(picture, some, others)
+    if source.shape != shape:
+        raise ShapeError(f"source, {source.name}, has shape {source.shape}; expected {shape}, (N, H, W, C)")
+    if source.dtype not in (dtype, "uint8"):
+        raise ArrayError(
+            f"source, {source.name}, has dtype {source.dtype}; expected {dtype}, or uint8 (bytes / 255)"
+        )

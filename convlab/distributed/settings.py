@@ -17,6 +17,8 @@ class Settings(NamedTuple):
     algorithm, backend, threads
         As `Model.prepare` takes them; backend is no "auto" any more.
     progress : bool
+    beside : int
+        Bytes that reading and writing take, beside what a strip does: chunks of Zarr arrays.
     """
 
     budget: int
@@ -25,3 +27,4 @@ class Settings(NamedTuple):
     backend: str
     threads: int
     progress: bool
+    beside: int = 0

@@ -62,7 +62,7 @@ class Borrowed(NamedTuple):
     need, there : ndarray of int
         Rows that it takes, and how many of them it has already.
     owners : ndarray of int
-        Parts that have any of them, itself among them.
+        Parts that have any of them; mostly it is one itself.
     """
 
     need: np.ndarray

@@ -104,7 +104,7 @@ class Pixels(NamedTuple):
     new : int
         Those of them that it has not yet.
     owners : int
-        Devices that have any of them, itself among them.
+        Devices that have any of them, and mostly the device itself is one.
     """
 
     need: int
@@ -168,7 +168,9 @@ def largest(problem: ConvProblem, split: Split) -> Largest:
         ceil_div(problem.N, split.N),
         ceil_div(problem.H, split.H) * ceil_div(problem.W, split.W),
         ceil_div(problem.P, split.H) * ceil_div(problem.Q, split.W),
-        *(pixels(what) for what in ("x", "dy", "dw")),
+        pixels("x"),
+        pixels("dy"),
+        pixels("dw"),
         *channels,
         K * per_filter,
     )

@@ -8,17 +8,15 @@ to the disk, and no strip waits for another. What that costs is the work that is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from math import prod
 
 from convlab.distributed.budget import Algorithms, strip, strip_takes
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
-from convlab.distributed.regions import Tile
 from convlab.distributed.report import Clock, Run
-from convlab.distributed.rows_in import Source
-from convlab.distributed.rows_out import Target
 from convlab.distributed.settings import Settings
+from convlab.distributed.sources import Source
+from convlab.distributed.targets import Target
 from convlab.distributed.tile_runner import Tiles, settled
 from convlab.networks.graph import Node
 from convlab.support.progress import shown
@@ -28,24 +26,22 @@ def recompute(layers: Layers, picture: Source, open_target, how: Settings) -> Ru
     """Compute the layers of a picture, every strip for itself; the arguments are those of `run`."""
     one = layers.of_one_picture()
     height, algorithms = settled(one, how)
-    clock, strips = Clock(), cut_into_strips(one, height)
-    out = open_target(height, algorithms)
-    sources = {one.nodes[0].name: picture}
-    fill(out, one, strips, layers.shape[0], sources, algorithms, how, clock)
-    stated = strip_takes(one, height, algorithms, how.backend, how.threads)
-    done = sum(work(piece(one, tile).nodes) for tile in strips)
+    stated = strip_takes(one, height, algorithms, how.backend, how.threads) + how.beside
+    out, clock = open_target((height,), algorithms), Clock()
+    fill(out, one, height, layers.shape[0], {one.nodes[0].name: picture}, algorithms, how, clock)
+    done = sum(work(piece(one, strip(one, start, height)).nodes) for start in starts(one, height))
     return Run(out.finish(), height, stated, 0, **clock.seconds, repeated=done / work(one.nodes))
 
 
-def cut_into_strips(layers: Layers, height: int) -> list[Tile]:
-    """Return the strips of the result, from the top to the bottom."""
-    return [strip(layers, start, height) for start in range(0, layers.shape[1], height)]
+def starts(layers: Layers, height: int) -> range:
+    """Return where the strips of the result begin, from the top to the bottom."""
+    return range(0, layers.shape[1], height)
 
 
 def fill(
     out: Target,
     layers: Layers,
-    strips: Sequence[Tile],
+    height: int,
     pictures: int,
     sources: Mapping[str, Source],
     algorithms: Algorithms,
@@ -53,13 +49,16 @@ def fill(
     clock: Clock,
 ) -> None:
     """Compute strips of some pictures and write them, from where an earlier run has stopped."""
-    tiles, before = Tiles(layers, algorithms, how), out.done
-    turns = list(product(strips, range(pictures)))[before:]
-    for done, (tile, number) in enumerate(shown(turns, f"{layers.title}, in strips", how.progress), 1):
+    tiles, tops = Tiles(layers, algorithms, how), starts(layers, height)
+    turns = range(out.done, len(tops) * pictures)
+    for turn in shown(turns, f"{layers.title}, in strips", how.progress):
+        place, number = divmod(turn, pictures)
+        tile = strip(layers, tops[place], height)
         numbers = tiles.compute(tile, sources, number, clock)
         with clock.on("written"):
             out.write(number, tile.output.rows, numbers)
-            out.tell(before + done)
+            out.tell(turn + 1)
+        del numbers  # or its memory would be there still when that of the next strip is taken
 
 
 def work(nodes: Sequence[Node]) -> int:

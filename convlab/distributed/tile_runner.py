@@ -13,9 +13,10 @@ from convlab.distributed.layers import Layers
 from convlab.distributed.piece import Piece, piece
 from convlab.distributed.regions import Tile
 from convlab.distributed.report import Clock
-from convlab.distributed.rows_in import Source, read_into
 from convlab.distributed.settings import Settings
+from convlab.distributed.sources import Source, read_into
 from convlab.errors import UnsupportedError, WorkspaceError
+from convlab.machine.freed_memory import give_back
 from convlab.machine.memory import Memory
 from convlab.networks.prepared import Prepared
 from convlab.support.units import bytes_text
@@ -43,6 +44,7 @@ class Tiles:
         small = piece(self._layers, tile)
         if self._ready is None or self._ready[0].nodes != small.nodes:
             self._ready = None  # its memory is free before the next one takes any
+            give_back()
             self._ready = small, Prepared(small, *self._how)
         with self._ready[1].borrowed() as graph:
             with clock.on("read"):
@@ -83,11 +85,11 @@ def settled(layers: Layers, how: Settings) -> tuple[int, dict[str, Algorithm]]:
 
     if how.height is not None:
         algorithms = best(how.height)
-        if (size := strip_takes(layers, how.height, algorithms, *way)) > how.budget:
+        if (size := strip_takes(layers, how.height, algorithms, *way) + how.beside) > how.budget:
             raise WorkspaceError(
                 f"memory={bytes_text(how.budget)}; a strip of height={how.height} takes {bytes_text(size)}"
             )
         return how.height, algorithms
-    guess = tallest(layers, how.budget, best(1), *way)
+    guess = tallest(layers, how.budget, best(1), *way, how.beside)
     algorithms = best(guess)
-    return tallest(layers, how.budget, algorithms, *way), algorithms
+    return tallest(layers, how.budget, algorithms, *way, how.beside), algorithms

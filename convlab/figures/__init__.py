@@ -12,12 +12,14 @@ from convlab.figures.images import counts, gallery, grids
 from convlab.figures.mma_cells import mma_layout
 from convlab.figures.model_error_chart import model_error
 from convlab.figures.network_chart import network_profile
+from convlab.figures.network_roof_chart import network_roof
 from convlab.figures.picture import Picture, photograph, show
 from convlab.figures.pipeline_chart import pipeline
 from convlab.figures.roofline_chart import roofline
 from convlab.figures.style import figure_style
 from convlab.figures.tensor_boxes import tensors
 from convlab.figures.thread_grid import threads
+from convlab.figures.timeline_chart import timeline
 
 __all__ = [
     "Picture",
@@ -32,6 +34,7 @@ __all__ = [
     "mma_layout",
     "model_error",
     "network_profile",
+    "network_roof",
     "photograph",
     "pipeline",
     "roofline",
@@ -40,5 +43,6 @@ __all__ = [
     "tap_addresses",
     "tensors",
     "threads",
+    "timeline",
     "times",
 ]

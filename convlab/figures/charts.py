@@ -175,6 +175,7 @@ def curves(
     roles: Mapping[str, Role],
     dashed: Mapping[str, Mapping[float, float]] | None = None,
     text: Callable[[float], str] = "{:g}".format,
+    log: bool = False,
 ) -> Picture:
     """Draw lines with points, each with its name at its end; heights of very different size on a logarithm.
 
@@ -189,8 +190,11 @@ def curves(
         A prediction for some of the lines.
     text : callable
         Writes a height the way people read it.
+    log : bool
+        Logarithmic x axis (said on the axis).
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullLocator
 
     check_names("roles", roles, lines)
     with figure_style():
@@ -206,12 +210,18 @@ def curves(
             y_axis += " (logarithmic)"
         else:
             ax.set_ylim(0, 1.15 * max(heights))
-        _names_at_ends(ax, lines)
+        right = max(x for points in lines.values() for x in points)
+        if log:
+            ax.set_xscale("log")
+            ax.xaxis.set_minor_locator(NullLocator())
+            x_axis += " (logarithmic)"
         ax.margins(x=0.02)
-        ax.set_xlim(right=max(x for points in lines.values() for x in points) * 1.2)
+        ax.set_xlim(right=right ** (1.2 if log else 1) * (1 if log else 1.2))
+        _names_at_ends(ax, lines)
         ax.yaxis.set_major_formatter(lambda value, _: text(value))
         ax.yaxis.set_minor_formatter("")
-        ax.set_xticks(sorted({x for points in lines.values() for x in points}))
+        ticks = sorted({x for points in lines.values() for x in points})
+        ax.set_xticks(ticks, [f"{x:,g}" for x in ticks] if log else None)
         ax.set_xlabel(x_axis)
         ax.set_ylabel(y_axis)
         ax.grid(axis="y", color=LIGHT["line"], linewidth=0.6)

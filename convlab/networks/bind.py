@@ -75,9 +75,9 @@ class BoundGraph:
         return lambda: ops.finish(ready(x, out=y), bias, floor)
 
     def _max_pool(self, node, inputs, y):
-        ops, (x,) = self._ops, inputs
+        ops, (x,), shared = self._ops, inputs, self._shared  # self in it would keep all arrays, in a circle
         corner = node.corner or (node.padding, node.padding)
-        return lambda: ops.max_pool(x, node.window, node.stride, corner, y, **self._shared)
+        return lambda: ops.max_pool(x, node.window, node.stride, corner, y, **shared)
 
     def _add(self, node, inputs, y):  # y is the first of the summands, and is written over
         ops, x, floor = self._ops, inputs[1], _floor(node)

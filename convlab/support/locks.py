@@ -11,7 +11,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -35,6 +35,38 @@ def locked(path: Path, patience: float = 10.0) -> Iterator[None]:
                 time.sleep(pause)
                 pause = min(1.5 * pause, 0.02)
         yield
+
+
+def alone(path: Path) -> Callable[[], None] | None:
+    """Lock a file at once, for as long as the work takes that nobody else may do at the same time.
+
+    Returns
+    -------
+    function or None
+        What lifts the lock and deletes the file; None if another process, or thread, has it locked.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be made.
+    """
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not _try_lock(file):
+            os.close(file)
+            return None
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(file), os.stat(path)):
+                break
+        os.close(file)  # who had it before has just deleted it: this lock is of no file any more
+
+    def lift() -> None:
+        with suppress(OSError):  # on Windows it stays while it is open, and does no harm
+            os.unlink(path)
+        _unlock(file)
+        os.close(file)
+
+    return lift
 
 
 def _try_lock(file: int) -> bool:

@@ -11,6 +11,7 @@ from convlab.widgets.im2col_fills import Im2colFills
 from convlab.widgets.indirection_explorer import IndirectionExplorer
 from convlab.widgets.memory_blowup import MemoryBlowup
 from convlab.widgets.predicted_times import PredictedTimes
+from convlab.widgets.pyramid_over_cut import PyramidOverCut
 from convlab.widgets.register_tile import RegisterTile
 from convlab.widgets.roofline_explorer import RooflineExplorer
 from convlab.widgets.sliding_window import SlidingWindow
@@ -29,6 +30,7 @@ __all__ = [
     "IndirectionExplorer",
     "MemoryBlowup",
     "PredictedTimes",
+    "PyramidOverCut",
     "RegisterTile",
     "RooflineExplorer",
     "SlidingWindow",

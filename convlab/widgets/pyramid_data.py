@@ -1,11 +1,11 @@
 """What a cut through some layers costs two machines: the rows that both need, work, bytes, seconds.
 
-Array 0 is the picture, array l what layer l makes of it. The result is cut, and with it every array before it;
-each machine has its part. The rows beyond the cut that a machine needs it gets from the other one, in a message
-before every so many layers. Layers without a message between them compute rows of the other machine as well:
-with one message, before all layers, that is what `distributed.run` calls "recompute", with one before every
-layer "exchange". What lies between is Ding & He, "A ghost cell expansion method for reducing communications
-in solving PDE problems", SC 2001, doi:10.1109/SC.2001.10042.
+Array 0 is the picture, array l what layer l makes of it. The result is cut, and with it every array before
+it; each machine has its part. The rows beyond the cut that a machine needs it gets from the other one, in a
+message before every so many layers. Layers without a message between them compute rows of the other machine
+as well: with one message, before all layers, that is what `distributed.run` calls "recompute", with one
+before every layer "exchange". What lies between is Ding & He, "A ghost cell expansion method for reducing
+communications in solving PDE problems", SC 2001, doi:10.1109/SC.2001.10042.
 """
 
 from __future__ import annotations

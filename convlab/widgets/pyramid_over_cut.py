@@ -1,4 +1,4 @@
-"""A pyramid over a cut: which rows two machines both need, and whether to compute them twice or to send them."""
+"""A pyramid over a cut: which rows two machines need, and whether to compute them twice or to send them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,34 @@ TWO = ("1", "2")
 WIDTHS = tuple(str(2**power) for power in range(6, 14))
 CHANNELS = tuple(str(2**power) for power in range(2, 10))
 # Round numbers, in steps of 1, 2, 5.
-FLOPS = tuple(f"{step}e{power}" for power in range(9, 15) for step in (1, 2, 5)) + ("1e15",)
-LATENCIES = tuple(f"{step}e-{power}" for power in range(6, 1, -1) for step in (1, 2, 5)) + ("1e-1",)
-BANDWIDTHS = tuple(f"{step}e{power}" for power in range(8, 12) for step in (1, 2, 5)) + ("1e12",)
+FLOPS = (*(f"{step}e{power}" for power in range(9, 15) for step in (1, 2, 5)), "1e15")
+LATENCIES = (*(f"{step}e-{power}" for power in range(6, 1, -1) for step in (1, 2, 5)), "1e-1")
+BANDWIDTHS = (*(f"{step}e{power}" for power in range(8, 12) for step in (1, 2, 5)), "1e12")
 
 SENTENCES = {
-    "once": "Once, before the first layer",
-    "each": "Before every layer",
-    "between": "Before every {every} layers",
-    "finding": "{way}: {messages} each way, {bytes} sent, {share} % of the work done twice",
+    "once": "once (recompute)",
+    "each": "every layer (exchange)",
+    "between": "every {every} layers",
+    "finding": "Border sent {way}: {messages} each way, {bytes}, {share}\u00a0% of the work twice",
     "alone": "No row needs its neighbours: the cut costs nothing",
-    "border": "After {layers} of {taps} × {taps} the border is {rows} thick in the picture",
-    "uneven": "{one} beyond the cut for machine 1, {other} for machine 2",
+    "border": "Through {layers} of {taps} × {taps} the border grows to {rows}",
+    "even": "{one} on either side of the cut",
+    "uneven": "{one} for machine 1 and {other} for machine 2",
     "cheapest": "Cheapest here: {way}, {time}",
-    "saves": "{other} would take {time}",
+    "other": "{way}: {time}",
+    "alike": "Whatever is sent, it takes {time}",
 }
 FIRST_STEPS = (
-    Step("Drag the cut, add a layer: which rows must both machines compute? They are striped in both colours."),
-    Step("A message before every layer: no row is striped now. What is sent instead, and what does it cost?", {"every": 1}),
     Step(
-        "Messages on a faster network: which way is the cheapest now? Find the latency where it changes.",
-        {"every": 1, "latency": "1e-6"},
+        "Drag the cut, add a layer: which rows must both machines compute? They are striped in both colours."
+    ),
+    Step(
+        "The border is sent for every layer: no row is striped now. How often do the machines wait?",
+        {"every": 1},
+    ),
+    Step(
+        "Slower machines, quicker messages: which way is the cheapest? Raise the latency until that changes.",
+        {"flops": "1e12", "latency": "1e-6"},
     ),
 )
 
@@ -156,11 +163,12 @@ class PyramidOverCut(Live):
         both = f" Both compute rows: {', '.join(twice)}." if twice else " No row is computed twice."
         return (
             f"A picture of {self.H} rows, {self.W} columns and {self.C} channels goes through "
-            f"{plural(self.layers, 'layer')} of {self.taps} × {self.taps}, stride {self.stride} in the first, "
-            f"dilation {self.dilation}, on two machines: {halves}. {self._border()}. {self._finding(every)}."
-            f"{both} With {round_text(count_text(machine.flops))}FLOP/s each, messages of "
-            f"{round_text(time_text(machine.latency))} and {round_text(count_text(machine.bandwidth))}B/s: "
-            f"{self._verdict()}."
+            f"{plural(self.layers, 'layer')} of {self.taps} × {self.taps}, stride {self.stride} in the first "
+            f"and dilation {self.dilation} in all, on two machines: {halves}. {self._border()}. "
+            f"{self._finding(every)}."
+            f"{both} A machine does {round_text(count_text(machine.flops))}FLOP/s; a message takes "
+            f"{round_text(time_text(machine.latency))}, and its bytes go at "
+            f"{round_text(count_text(machine.bandwidth))}B/s. {self._verdict()}."
         )
 
     def _way(self, every: int) -> str:
@@ -180,19 +188,22 @@ class PyramidOverCut(Live):
     def _border(self) -> str:
         """Return how thick the border is in the picture, where it is sent once."""
         one, other = pyramid(self.network, self.at[0], self.layers)[0].sent
-        rows = plural(one, "row") if one == other else self._say("uneven", one=plural(one, "row"), other=other)
+        how = "even" if one == other else "uneven"
+        rows = self._say(how, one=plural(one, "row"), other=plural(other, "row"))
         return self._say("border", layers=plural(self.layers, "layer"), taps=self.taps, rows=rows)
 
     def _verdict(self) -> str:
-        """Return which way is the cheapest, and what the other end of the scale would take."""
+        """Return which way is the cheapest, and what the ends of the scale take."""
         times = [each.seconds for each in self.ways]
-        best = times.index(min(times))
-        found = self._say("cheapest", way=self._way(best + 1), time=time_text(times[best]))
-        others = [every for every in sorted({1, self.layers}) if every != best + 1]
-        if not others or not self.cost.messages:
-            return found
-        said = [self._say("saves", other=self._way(one), time=time_text(times[one - 1])) for one in others]
-        return "; ".join([found, *said])
+        best = times.index(min(times)) + 1
+        if not self.cost.messages:
+            return self._say("alike", time=time_text(min(times)))
+        ends = [every for every in dict.fromkeys((1, self.layers)) if every != best]
+        others = [
+            self._say("other", way=self._way(every), time=time_text(times[every - 1])) for every in ends
+        ]
+        found = self._say("cheapest", way=self._way(best), time=time_text(min(times)))
+        return "; ".join([found, *others])
 
 
 def round_text(text: str) -> str:

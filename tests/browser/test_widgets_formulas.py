@@ -35,6 +35,7 @@ from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
     PredictedTimes,
+    PyramidOverCut,
     RegisterTile,
     RooflineExplorer,
     SlidingWindow,
@@ -50,6 +51,7 @@ from convlab.widgets.channel_mixing import groups_of, mixing_layer
 from convlab.widgets.indirection_explorer import rebuilt
 from convlab.widgets.memory_data import form_of, workspace_of
 from convlab.widgets.predicted_data import SLOWER, on_cpu, own_problem, slowed
+from convlab.widgets.pyramid_over_cut import BANDWIDTHS, FLOPS, LATENCIES
 from convlab.widgets.shared.javascript import FROM_PYTHON, IMPORT, parts_of, read
 
 pytestmark = pytest.mark.browser
@@ -393,6 +395,37 @@ def test_costs_of_groups(javascript):
             for got, cost in ((alone, cost_of(shown)), (together, cost_of(shown, mixing_layer(shown)))):
                 for name in ("flops", "weights", "bytes", "intensity"):
                     assert got[name] == getattr(cost, name), (raw, name)
+
+
+def test_pyramids_and_what_they_cost(javascript):
+    rng = random.Random(31)
+    given = []
+    for _ in range(150):
+        rows, stride = rng.randint(8, 48), rng.choice([1, 2])
+        state = {"layers": rng.randint(1, 8), "H": rows, "cut": rng.randint(1, -(-rows // stride) - 1)}
+        state |= {"taps": rng.choice([1, 3, 5, 7]), "stride": stride, "dilation": rng.choice([1, 2])}
+        state |= {"every": rng.randint(1, 8), "W": 2 ** rng.randint(6, 13), "C": 2 ** rng.randint(2, 9)}
+        speeds = zip(("flops", "latency", "bandwidth"), (FLOPS, LATENCIES, BANDWIDTHS), strict=True)
+        given.append(state | {name: float(rng.choice(words)) for name, words in speeds})
+    widgets = [PyramidOverCut(**state) for state in given]
+    got = javascript(PyramidOverCut(), "m.sizesUp(d)", [widget.state() for widget in widgets])
+    uneven = 0
+    for widget, there in zip(widgets, got, strict=True):
+        for line, shown in zip(widget.lines, there["lines"], strict=True):
+            assert (line.size, line.cut) == (shown["size"], shown["cut"])
+            assert [list(rows) for rows in line.made] == shown["made"]
+            assert list(line.sent) == shown["sent"]
+            uneven += line.sent[0] != line.sent[1]
+        for cost, shown in zip(widget.ways, there["ways"], strict=True):
+            assert {**cost._asdict(), "seconds": cost.seconds} == pytest.approx(shown, abs=1e-18)
+        times = [cost.seconds for cost in widget.ways]
+        if widget.cost.messages:
+            assert times[there["best"] - 1] == pytest.approx(min(times))
+        else:
+            assert there["best"] == 0
+        assert there["rows"] == widget.network.shape[1]
+    assert uneven > 20
+    assert {there["best"] for there in got} >= {0, 1, 2, 3}
 
 
 def test_bounds_of_a_tile(javascript):

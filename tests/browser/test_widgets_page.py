@@ -25,6 +25,7 @@ from convlab.widgets import (
     IndirectionExplorer,
     MemoryBlowup,
     PredictedTimes,
+    PyramidOverCut,
     RegisterTile,
     RooflineExplorer,
     SlidingWindow,
@@ -50,6 +51,7 @@ CELLS = (
     "SlidingWindow(4, 4, 2, 2, stride=1, padding=0, step=0)",  # a second of a kind must not disturb the first
     "ChannelMixing()",
     'own = MemoryBlowup(layer="layer2.0.conv2", batch=2)\nown.network = "own"\nown',
+    "PyramidOverCut()",
     "RegisterTile()",
     "IndirectionExplorer()",
     "TileByTile()",
@@ -520,6 +522,55 @@ def test_groups_by_slider_and_by_pointing(page):
     widget.get_by_text("Every filter reads all 16 channels").wait_for()
     widget.get_by_role("spinbutton", name="R and S").fill("1")
     widget.get_by_text("16 × 1 × 1").wait_for()
+
+
+def test_a_cut_by_keyboard_and_by_dragging(page):
+    """All that is said of a state is what Python says of it."""
+    widget, title = page.locator(".cl-pyramid"), page.locator(".cl-pyramid .cl-title")
+
+    def shown(**state):
+        expected = PyramidOverCut(**state)
+        page.wait_for_function(
+            "words => document.querySelector('.cl-pyramid .cl-title').textContent === words",
+            arg=expected._finding(expected.at[1]),
+        )
+        story = widget.locator(".cl-story").text_content()
+        assert story == f"{expected._border()}. {expected._verdict()}."
+        striped = sum(line.twice for line in expected.lines)
+        assert widget.locator("svg [data-both]").count() == striped
+        return striped
+
+    assert shown() == 20
+    cut = widget.get_by_role("slider", name="cut through the result")
+    cut.focus()
+    for key in ("Home", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    assert cut.get_attribute("aria-valuetext") == "machine 1 computes 3 rows of the result, machine 2 29"
+    assert shown(cut=3) == 19  # the picture ends before the pyramid does
+    assert cut.evaluate("node => node === document.activeElement")
+
+    box, picture = cut.locator("circle").bounding_box(), widget.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(picture["x"] + picture["width"] * 0.4, box["y"] + 90, steps=5)
+    page.mouse.up()
+    row = int(cut.get_attribute("aria-valuenow"))
+    assert 10 < row < 20
+    shown(cut=row)
+
+    widget.get_by_role("radio", name="every 2 layers").check()
+    widget.get_by_role("slider", name="layers").focus()
+    page.keyboard.press("ArrowRight")
+    assert shown(cut=row, every=2, layers=6) == 6
+    widget.get_by_role("radio", name="1 × 1").check()
+    assert shown(cut=row, every=2, layers=6, taps=1) == 0
+    assert widget.locator(".cl-line.cl-chosen").count() == 0
+    widget.get_by_role("radio", name="5 × 5").check()
+    widget.get_by_role("radiogroup", name="stride of the first layer").get_by_role("radio", name="2").check()
+    widget.get_by_role("slider", name="latency").press("End")
+    shown(cut=round(row / 2), every=2, layers=6, taps=5, stride=2, latency=0.1)
+    assert "once (recompute)" in widget.locator(".cl-line.cl-chosen").inner_text()
+    assert "Border sent every 2 layers" in title.text_content()
 
 
 def test_a_tile_fills_and_spills(page):

@@ -8,9 +8,11 @@ from convlab.lessons.exercise import Exercise
 from convlab.lessons.exercises import (
     blocked_product,
     blocks_at_once,
+    both_ways,
     buffer,
     build_table,
     cheapest_chain,
+    choose_split,
     convolve,
     copy,
     correlate,
@@ -24,6 +26,7 @@ from convlab.lessons.exercises import (
     flip,
     gather,
     gradient_1d,
+    halo,
     holder,
     im2col,
     im2row,
@@ -33,6 +36,7 @@ from convlab.lessons.exercises import (
     layer_intensity,
     ldmatrix_passes,
     mend,
+    missing_border,
     output_size,
     pack,
     phase_seconds,
@@ -43,6 +47,7 @@ from convlab.lessons.exercises import (
     roof_share,
     separable_saving,
     smallest_batch,
+    strip_height,
     subfilters,
     table_over_matrix,
     tail,
@@ -76,6 +81,7 @@ _FILES: tuple[ModuleType, ...] = (
     *(ldmatrix_passes, holder, blocks_at_once),
     *(layer_intensity, smallest_batch, roof_share),
     *(phase_seconds, regret, cheapest_chain),
+    *(halo, strip_height, missing_border, both_ways, choose_split),
 )
 
 EXERCISES: dict[str, Exercise | KernelExercise] = {

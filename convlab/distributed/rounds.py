@@ -1,0 +1,73 @@
+"""What happens in each round of a run with line buffers: the rows each stage makes, and those not needed more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from convlab.distributed.layers import Layers
+from convlab.distributed.regions import Region, needs
+from convlab.distributed.span import Span
+from convlab.distributed.stages import inputs
+
+
+class Band(NamedTuple):
+    """What happens in one round.
+
+    Attributes
+    ----------
+    made : dict of str to Span
+        Rows that each stage makes, by the name of its last node; those that make none are missing.
+    unused : dict of str to int
+        Of each array between the stages: rows above this one are not needed any more after the round.
+    """
+
+    made: dict[str, Span]
+    unused: dict[str, int]
+
+
+def schedule(layers: Layers, steps: Sequence[Layers], height: int) -> Iterator[Band]:
+    """Yield what happens in each round: so many rows of the result, and of the rest what they need."""
+    _, P, Q, _ = layers.shape
+    made = {step.nodes[-1].name: 0 for step in steps}
+    for start in range(0, P, height):
+        rows = Span(start, min(start + height, P))
+        needed = needs(layers.nodes, Region(rows, Span(0, Q)))
+        new = {name: Span(done, needed[name].rows.stop) for name, done in made.items()}
+        new = {name: rows for name, rows in new.items() if rows.start < rows.stop}
+        made |= {name: rows.stop for name, rows in new.items()}
+        yield Band(new, _unused(steps, made))
+
+
+def _unused(steps: Sequence[Layers], made: Mapping[str, int]) -> dict[str, int]:
+    """Return for each array the first row that some stage still reads."""
+    first: dict[str, int] = {}
+    for step in steps:
+        _, P, Q, _ = step.shape
+        row = made[step.nodes[-1].name]
+        needed = needs(step.nodes, Region(Span(row, P), Span(0, Q))) if row < P else {}
+        for node in inputs(step):
+            end = node.shape[1]
+            first[node.name] = min(first.get(node.name, end), needed[node.name].rows.start if needed else end)
+    return first
+
+
+def rows_at_once(layers: Layers, steps: Sequence[Layers], height: int) -> tuple[dict[str, int], list[Band]]:
+    """Return how many rows each line buffer holds at most, and the rounds that differ.
+
+    After some rounds from the top each is like the one before; at the bottom there is less to do.
+    """
+    held = {step.nodes[-1].name: Span(0, 0) for step in steps[:-1]}
+    most = dict.fromkeys(held, 0)
+    bands: list[Band] = []
+    pattern: list = []
+    for band in schedule(layers, steps, height):
+        for name, rows in held.items():
+            rows = Span(rows.start, band.made[name].stop if name in band.made else rows.stop)
+            most[name] = max(most[name], rows.size)
+            held[name] = Span(min(max(rows.start, band.unused[name]), rows.stop), rows.stop)
+        bands.append(band)
+        pattern.append([{name: rows.size for name, rows in rows_of.items()} for rows_of in (band.made, held)])
+        if len(pattern) > 2 and pattern[-1] == pattern[-2] == pattern[-3]:
+            break
+    return most, bands
