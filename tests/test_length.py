@@ -11,7 +11,7 @@ from notebook_tools import NOTEBOOKS
 from convlab.lessons.length import Length, length
 
 MOST_MINUTES = 50
-MOST_HOURS = 14  # of the whole course
+MOST_HOURS = 16  # of the whole course
 PAUSE_FROM = 30  # minutes; who reads less needs no pause
 PAUSE = "half-way"  # the tag of the cell that offers one
 

@@ -44,8 +44,8 @@ def copy(tmp_path_factory):
     text = exercises.read_text(encoding="utf-8").replace("import (\n", "import (\n    reach,\n", 1)
     table, after = text.split(")\n\nEXERCISES", 1)  # behind the last notebook
     exercises.write_text(f"{table}    reach,\n)\n\nEXERCISES{after}", encoding="utf-8")
-    (folder / "tests" / "right_answers" / "n19.py").write_text(RIGHT.search(RECIPE)[1], encoding="utf-8")
-    _notebook(folder / "notebooks" / "19_dilation.ipynb")
+    (folder / "tests" / "right_answers" / "n20.py").write_text(RIGHT.search(RECIPE)[1], encoding="utf-8")
+    _notebook(folder / "notebooks" / "20_dilation.ipynb")
     return folder
 
 
@@ -95,9 +95,9 @@ def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
     except NoBrowserError as reason:
         pytest.skip(str(reason))
     said = run(copy, "tools.stills")
-    assert re.findall(r"photographed: (\S+),", said) == ["dilated_taps.png", "dilated_taps-19.png"]
-    assert "opens with another picture: 19_dilation.ipynb" in said
-    assert (copy / "convlab" / "widgets" / "dilated_taps-19.png").stat().st_size > 3000
+    assert re.findall(r"photographed: (\S+),", said) == ["dilated_taps.png", "dilated_taps-20.png"]
+    assert "opens with another picture: 20_dilation.ipynb" in said
+    assert (copy / "convlab" / "widgets" / "dilated_taps-20.png").stat().st_size > 3000
 
 
 def test_its_tests_pass(copy):

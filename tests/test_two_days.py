@@ -121,7 +121,7 @@ def test_what_was_missed_is_read_first():
 
 
 def test_a_notebook_that_asks_nothing_is_no_reading():
-    interview = Chapter("18_interview.ipynb", "The interview", (), (), 48, 20, 0)
+    interview = Chapter("19_interview.ipynb", "The interview", (), (), 48, 20, 0)
     missed = [drilled(kind, False, number) for number, kind in enumerate(KINDS, 1)]
     for events in ([], all_done(), missed):
         read = needs.readings(events, course(), WALKS)

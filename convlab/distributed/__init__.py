@@ -10,12 +10,19 @@ Read in this order:
     regions         the same through a whole network: what a tile of the result needs of every array
     piece           a tile as a small network of its own
     budget          how much memory that takes, and how tall a strip may be
-    rows_in         where the picture comes from: rows of a file, or of an array
-    rows_out        where the result goes, so that a part of it is never taken for the whole
+    sources         where the picture comes from: rows of a file, or of an array
+    mapped          arrays that are mapped from a file: which, and where in it they lie
+    rows_in         what a picture may be
+    targets         where the result goes
+    unfinished      results that are not whole, and never taken for it
+    npy_out         a .npy file as the result
+    zarr_out        a Zarr array as the result
+    rows_out        what a target may be
     tile_runner     tile after tile, with what was prepared for the one before
     strips          borders computed twice
     stages          a network cut where borders arise
     exchange        layer by layer, over the disk: borders are read
+    rounds          what happens when, if all layers run at once
     line_buffers    all layers at once, row by row: borders are kept
     out_of_core     the door to all three
     mosaic          a picture of any size to try it with

@@ -24,6 +24,7 @@ from convlab.support.units import bytes_text
 
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 SHARE = 4  # without a budget a run takes one part in so many of the memory that is free
+EDGE = 4  # strips that are looked at above, and below, beside one in the middle
 Algorithms = Mapping[str, Algorithm]
 
 
@@ -96,10 +97,14 @@ def strip(layers: Layers, start: int, height: int) -> Tile:
 
 
 def strip_takes(layers: Layers, height: int, algorithms: Algorithms, backend: str, threads: int) -> int:
-    """Return the bytes that strips of a height take at most: those in the middle have two borders."""
-    P = layers.shape[1]
-    starts = {0, max(0, (P - height) // 2), max(0, P - height)}
-    pieces = (piece(layers, strip(layers, start, height)) for start in starts)
+    """Return the bytes that strips of a height take at most.
+
+    Those in the middle are alike, and have two borders. Near an edge one may look at less padding than the
+    next, which has more to read.
+    """
+    starts = range(0, layers.shape[1], height)
+    some = {*starts[:EDGE], starts[len(starts) // 2], *starts[-EDGE:]}
+    pieces = (piece(layers, strip(layers, start, height)) for start in some)
     return max(sum(takes(one, algorithms, backend, threads).values()) for one in pieces)
 
 

@@ -16,9 +16,8 @@ from convlab.algorithms.spec import Algorithm
 from convlab.distributed.budget import takes
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
-from convlab.distributed.regions import Region, Tile, needs
 from convlab.distributed.report import Clock, Run
-from convlab.distributed.rounds import rows_at_once, schedule
+from convlab.distributed.rounds import rows_at_once, schedule, tile_of
 from convlab.distributed.settings import Settings
 from convlab.distributed.sources import CONVERTED, Source
 from convlab.distributed.span import Span
@@ -92,7 +91,7 @@ def keep(layers: Layers, picture: Source, open_target, how: Settings) -> Run:
                 if name not in band.made:
                     continue
                 rows = band.made[name]
-                numbers = tiles.compute(_tile(step, rows), sources, number, clock)
+                numbers = tiles.compute(tile_of(step, rows), sources, number, clock)
                 if name in buffers:
                     buffers[name].add(numbers)
                 else:
@@ -105,11 +104,6 @@ def keep(layers: Layers, picture: Source, open_target, how: Settings) -> Run:
     return Run(out.finish(), height, stated, 0, **clock.seconds, repeated=1.0)
 
 
-def _tile(step: Layers, rows: Span) -> Tile:
-    output = Region(rows, Span(0, step.shape[2]))
-    return Tile(output, needs(step.nodes, output))
-
-
 def _settled(layers: Layers, steps: Sequence[Layers], how: Settings) -> tuple[int, dict[str, Algorithm], int]:
     """Return how many rows of the result a round makes, the algorithms, and the bytes that it takes.
 
@@ -117,19 +111,16 @@ def _settled(layers: Layers, steps: Sequence[Layers], how: Settings) -> tuple[in
     """
 
     def asked(height: int) -> tuple[dict[str, Algorithm], int]:
-        most, bands = rows_at_once(layers, steps, height)
+        most, tiles = rows_at_once(layers, steps, height)
         algorithms: dict[str, Algorithm] = {}
         size = how.beside
         for step in steps:
             name = step.nodes[-1].name
-            # Rounds that make as many rows take the same: those in the middle look at a border on both sides.
-            tiles = {
-                band.made[name].size: _tile(step, band.made[name]) for band in bands if name in band.made
-            }
-            algorithms |= chosen(step, tiles[max(tiles)], how)
+            largest = max(tiles[name], key=lambda tile: tile.output.rows.size)
+            algorithms |= chosen(step, largest, how)
             size += max(
                 sum(takes(piece(step, tile), algorithms, how.backend, how.threads).values())
-                for tile in tiles.values()
+                for tile in tiles[name]
             )
             if name in most:
                 size += most[name] * (step.nodes[-1].nbytes // step.shape[1])

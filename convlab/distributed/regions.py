@@ -117,9 +117,9 @@ def tiles(nodes: Filled[Sequence[Node]], height: Count, width: Count | None = No
     --------
     >>> from convlab.networks import load_model
     >>> nodes = load_model("resnet18").nodes[:-1]          # but for the mean over the whole picture
-    >>> tile = next(tiles(nodes, 3))
-    >>> tile.needs["photo"].rows                           # three rows of seven, and the border
-    Span(start=0, stop=179)
+    >>> tile = next(tiles(nodes, 1))
+    >>> tile.needs["photo"].rows                           # one row of seven, of 224 of the photo
+    Span(start=0, stop=218)
     """
     _, P, Q, _ = nodes[-1].shape
     width = width or Q

@@ -1,4 +1,4 @@
-"""What happens in each round of a run with line buffers: the rows each stage makes, and those not needed more."""
+"""What happens in each round of a run with line buffers: rows that are made, and rows not needed any more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from convlab.distributed.layers import Layers
-from convlab.distributed.regions import Region, needs
+from convlab.distributed.piece import piece
+from convlab.distributed.regions import Region, Tile, needs
 from convlab.distributed.span import Span
 from convlab.distributed.stages import inputs
+from convlab.networks.graph import Node
 
 
 class Band(NamedTuple):
@@ -52,22 +54,38 @@ def _unused(steps: Sequence[Layers], made: Mapping[str, int]) -> dict[str, int]:
     return first
 
 
-def rows_at_once(layers: Layers, steps: Sequence[Layers], height: int) -> tuple[dict[str, int], list[Band]]:
-    """Return how many rows each line buffer holds at most, and the rounds that differ.
+def tile_of(step: Layers, rows: Span) -> Tile:
+    """Return some rows of what a stage makes, as a tile."""
+    output = Region(rows, Span(0, step.shape[2]))
+    return Tile(output, needs(step.nodes, output))
+
+
+def rows_at_once(
+    layers: Layers, steps: Sequence[Layers], height: int
+) -> tuple[dict[str, int], dict[str, list[Tile]]]:
+    """Return how many rows each line buffer holds at most, and for each stage tiles that differ.
 
     After some rounds from the top each is like the one before; at the bottom there is less to do.
     """
     held = {step.nodes[-1].name: Span(0, 0) for step in steps[:-1]}
     most = dict.fromkeys(held, 0)
-    bands: list[Band] = []
+    found: dict[str, dict[tuple[Node, ...], Tile]] = {step.nodes[-1].name: {} for step in steps}
     pattern: list = []
     for band in schedule(layers, steps, height):
         for name, rows in held.items():
             rows = Span(rows.start, band.made[name].stop if name in band.made else rows.stop)
             most[name] = max(most[name], rows.size)
             held[name] = Span(min(max(rows.start, band.unused[name]), rows.stop), rows.stop)
-        bands.append(band)
-        pattern.append([{name: rows.size for name, rows in rows_of.items()} for rows_of in (band.made, held)])
+        made = {}
+        for step in steps:
+            name = step.nodes[-1].name
+            if name in band.made:
+                tile = tile_of(step, band.made[name])
+                made[name] = piece(step, tile).nodes
+                found[name].setdefault(made[name], tile)
+        if not made:
+            continue  # what it was to make came along with the round before
+        pattern.append((made, [rows.size for rows in held.values()]))
         if len(pattern) > 2 and pattern[-1] == pattern[-2] == pattern[-3]:
             break
-    return most, bands
+    return most, {name: list(tiles.values()) for name, tiles in found.items()}

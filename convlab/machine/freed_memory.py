@@ -1,7 +1,7 @@
 """Memory that was freed goes back to the system.
 
-The C library keeps what was freed for the next who asks: glibc up to 32 MiB an array, and if the next one is a
-little larger it takes new memory beside the old. Who has promised a bound gives the old one back first.
+The C library keeps what was freed for the next who asks: glibc up to 32 MiB an array. If the next one is a
+little larger it takes new memory, beside the old. Who has promised a bound gives the old one back first.
 """
 
 from __future__ import annotations

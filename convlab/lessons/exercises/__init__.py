@@ -81,7 +81,8 @@ _FILES: tuple[ModuleType, ...] = (
     *(ldmatrix_passes, holder, blocks_at_once),
     *(layer_intensity, smallest_batch, roof_share),
     *(phase_seconds, regret, cheapest_chain),
-    *(halo, strip_height, missing_border, both_ways, choose_split),
+    *(halo, strip_height, missing_border),
+    *(both_ways, choose_split),
 )
 
 EXERCISES: dict[str, Exercise | KernelExercise] = {

@@ -1,4 +1,4 @@
-"""Notebook 17: a border computed twice, or sent."""
+"""Notebook 18: a border computed twice, or sent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SEND, _COMPUTE = "L * border * row / bandwidth", "more * work / flops"
 _MORE = "border * L * (L - 1) // 2"
 
 EXERCISE = Exercise(
-    notebook="17",
+    notebook="18",
     statement="both_ways(W, C, R, L, flops, latency, bandwidth) returns (recompute, exchange), in seconds: "
     "what a cut costs one of its two machines. There are L layers of R x R filters, R odd and above 1, C "
     'channels in and out, stride 1 and padding "same", in float32; the picture is W wide and cut across its '

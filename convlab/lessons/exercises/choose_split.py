@@ -1,4 +1,4 @@
-"""Notebook 17: which way to cut a layer."""
+"""Notebook 18: which way to cut a layer."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _answer(N, H, W, C, K, R, p) -> np.ndarray:
 
 
 EXERCISE = Exercise(
-    notebook="17",
+    notebook="18",
     statement="choose_split(N, H, W, C, K, R, p) returns (split, bytes): how to cut a layer for p machines "
     "that train it, so that a machine sends the fewest bytes, and how many these are. R x R filters, R odd, "
     'stride 1, padding "same", float32; what is sent in the forward pass and for both gradients counts, at '

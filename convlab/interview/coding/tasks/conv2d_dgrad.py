@@ -68,7 +68,7 @@ _TERM = 'np.einsum("nkpq,kc->ncpq", dy, w[:, :, r, s])'
 _STEPS = "r, r + P * stride, stride"
 
 EXERCISE = Exercise(
-    notebook="18",
+    notebook="19",
     statement="dgrad(dy, w, H, W, stride, padding) returns dx (N, C, H, W): how a loss changes with each "
     "pixel of x, where dy (N, K, P, Q) says how it changes with each number of y = conv2d(x, w, stride, "
     "padding), and w is (K, C, R, S). It is held against a gradient check: every pixel is moved, and y "

@@ -53,7 +53,7 @@ def _taps_of(index, x, w, stride, padding, groups) -> tuple[str, list[tuple[int,
 _FIRST, _CORNER = "k // (K // groups) * D", "h, v = p * stride, q * stride"
 
 EXERCISE = Exercise(
-    notebook="18",
+    notebook="19",
     statement="conv2d(x, w, stride, padding, groups) returns y (N, K, P, Q) for x (N, C, H, W) and w (K, "
     "C/groups, R, S), as PyTorch does: the channels and the filters are cut into `groups` runs, and each "
     "filter reads the channels of its own group.",

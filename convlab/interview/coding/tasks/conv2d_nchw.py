@@ -55,7 +55,7 @@ EDGE = Mistake(
 # The same convolution is asked for again and again, each time with something more.
 asked = partial(
     Exercise,
-    notebook="18",
+    notebook="19",
     cases=convolutions,
     answer=convolved,
     shapes={"x": "NCHW", "w": "KCRS", "return": "NKPQ"},

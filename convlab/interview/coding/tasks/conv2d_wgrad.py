@@ -47,7 +47,7 @@ _SUM = f'np.einsum("nkpq,ncpq->kc", dy, {_READ})'
 _ROWS, _COLS = "slice(r, r + (P - 1) * stride + 1, stride)", "slice(s, s + (Q - 1) * stride + 1, stride)"
 
 EXERCISE = Exercise(
-    notebook="18",
+    notebook="19",
     statement="wgrad(x, dy, R, S, stride, padding) returns dw (K, C, R, S): how a loss changes with each "
     "weight, where dy (N, K, P, Q) says how it changes with each number of y = conv2d(x, w, stride, "
     "padding), and x is (N, C, H, W). It is held against a gradient check: every weight is moved, and y "

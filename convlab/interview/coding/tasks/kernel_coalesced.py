@@ -53,7 +53,7 @@ _MINE = "p, q, k = i // (Q * K), i // K % Q, i % K"
 _ON = "0 <= row < x.shape[0] and 0 <= col < x.shape[1]"
 
 EXERCISE = KernelExercise(
-    notebook="18",
+    notebook="19",
     statement="conv2d(x, w, y, padding) is a kernel for channels that lie innermost: y[p, q, k] is the sum "
     "over r, s, c of x[p + r - padding, q + s - padding, c] * w[r, s, c, k], with zeros outside of x. x is "
     f"(H, W, C), w (R, S, C, K), y (P, Q, K). The grid and its blocks of {BLOCK} threads are "

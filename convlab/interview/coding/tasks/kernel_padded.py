@@ -47,7 +47,7 @@ SUM = (
 )
 
 EXERCISE = KernelExercise(
-    notebook="18",
+    notebook="19",
     statement=f"{SUM} The grid and its blocks of {BLOCK} threads are one-dimensional, with a thread at "
     "least for every number of y. Naive will do.",
     solution=conv2d,

@@ -61,7 +61,7 @@ _READ = "patch[i, j] = x[c, row, col]"
 _INSIDE = "0 <= row < x.shape[1] and 0 <= col < x.shape[2]"
 
 EXERCISE = KernelExercise(
-    notebook="18",
+    notebook="19",
     statement=f"{SUM} Tiled: R and S are 3, and blocks are 32 x 8 threads, `cuda.threadIdx.x` along Q, "
     "`cuda.threadIdx.y` along P; `cuda.blockIdx.z` is the filter. A block fetches its pixels, with their "
     f"halo, into shared memory, a channel at a time: for each output and channel at most {READS} numbers of "
