@@ -213,9 +213,9 @@ def test_another_version_is_refused_where_a_block_is_computed():
     """A worker may join after the graph was made."""
     x = da.ones(**GOOD)
     y = distributed.conv2d(x, W, **PLAIN)
-    work = dask_worker.Work((), {}, "cpu", 1, "", "0.0.1")
+    work = dask_worker.Work(None, {}, "cpu", 1, "", "0.0.1")
     with pytest.raises(ConvError, match=r"convlab .*; expected 0\.0\.1"):
-        dask_worker.block(work, {}, None, ())
+        dask_worker.block(work, None, ())
     assert y.compute().shape == (1, 6, 6, 4)
 
 

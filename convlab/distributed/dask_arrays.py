@@ -159,10 +159,10 @@ def _graph(layers: Layers, x: Any, algorithm: str, backend: str, threads: int) -
     algorithms = _chosen(layers, down, across, algorithm, backend, threads)
     names = {name: one.name for name, one in algorithms.items()}
     token = tokenize(layers.nodes, layers.weights, names, backend, threads)
-    work = Work(layers.nodes, names, backend, threads, token, VERSION)
+    work = Work(layers, names, backend, threads, token, VERSION)
     name = f"convlab-{tokenize(x.name, token)}"
     edges = cuts(rows), cuts(columns)
-    graph: dict[Any, Any] = {(weights := f"{name}-weights"): layers.weights}
+    graph: dict[Any, Any] = {(common := f"{name}-work"): work}
     for (i, j), output in regions(down, across):
         taken = parts(needs(layers.nodes, output)[layers.nodes[0].name], *edges)
         home = max(taken, key=lambda part: part.inside.pixels)
@@ -175,7 +175,7 @@ def _graph(layers: Layers, x: Any, algorithm: str, backend: str, threads: int) -
                     whole, key = key, (f"{name}-border", n, i, j, *part.block)
                     graph[key] = (border, whole, part.inside)
                 arrays.append(key)
-            graph[name, n, i, j, 0] = (block, work, weights, output, told, *arrays)
+            graph[name, n, i, j, 0] = (block, common, output, told, *arrays)
     meta = np.empty((0, 0, 0, 0), layers.dtype)
     layer = HighLevelGraph.from_collections(name, graph, dependencies=[x])
     return da.Array(layer, name, (pictures, down, across, (layers.shape[3],)), meta=meta)

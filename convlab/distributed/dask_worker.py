@@ -7,31 +7,31 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.distributed.blocks import Part
-from convlab.distributed.layers import Layers, Weights
+from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
 from convlab.distributed.regions import Region, Tile, needs
 from convlab.errors import UnsupportedError
-from convlab.networks.graph import Node
 from convlab.networks.prepared import Prepared
 from convlab.support.version import VERSION
 
 KEPT = 4  # at the left edge of a picture, inside, at its right edge, and the next row's
 
 
-class Work(NamedTuple):
-    """What all blocks of a result have in common.
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What all blocks of a result have in common; it is sent to each worker once.
 
     Attributes
     ----------
-    nodes : tuple of Node
-        Of layers on one picture.
+    layers : Layers
+        On one picture.
     algorithms : dict of str to str
         Their names, by convolution: the same on every machine.
     backend : str
@@ -42,7 +42,7 @@ class Work(NamedTuple):
         The version of convlab that has cut the picture.
     """
 
-    nodes: tuple[Node, ...]
+    layers: Layers
     algorithms: dict[str, str]
     backend: str
     threads: int
@@ -55,15 +55,12 @@ def border(block: np.ndarray, inside: Region) -> np.ndarray:
     return np.ascontiguousarray(block[:, slice(*inside.rows), slice(*inside.columns)])
 
 
-def block(
-    work: Work, weights: Weights, output: Region, parts: Sequence[Part], *arrays: np.ndarray
-) -> np.ndarray:
+def block(work: Work, output: Region, parts: Sequence[Part], *arrays: np.ndarray) -> np.ndarray:
     """Return a block of the result, (N, rows, columns, K).
 
     Parameters
     ----------
     work : Work
-    weights : dict of str to (ndarray, ndarray)
     output : Region
         Which block.
     parts : sequence of Part
@@ -77,10 +74,10 @@ def block(
     """
     if work.version != VERSION:
         raise UnsupportedError(f"a worker has convlab {VERSION}; expected {work.version}, the caller's")
-    tile = Tile(output, needs(work.nodes, output))
-    ready = READY.take(work, Layers(work.nodes, weights, "a block"), tile)
-    results = []
-    for picture in range(len(arrays[0])):
+    ready = READY.take(work, Tile(output, needs(work.layers.nodes, output)))
+    K, dtype = work.layers.shape[3], work.layers.dtype
+    result = np.empty((len(arrays[0]), output.rows.size, output.columns.size, K), dtype)
+    for picture in range(len(result)):
         with ready.borrowed() as graph:
             (read,) = graph.inputs.values()  # (1, rows, columns, C)
             for part, array in zip(parts, arrays, strict=True):
@@ -88,8 +85,8 @@ def block(
                 read[0, slice(*part.place.rows), slice(*part.place.columns)] = taken
             for action in graph.actions:
                 action()
-            results.append(graph.features.copy())  # the next picture is written over it
-    return np.concatenate(results)
+            result[picture] = graph.features[0]  # the next picture is written over it
+    return result
 
 
 class Ready:
@@ -106,9 +103,9 @@ class Ready:
         self._kept: OrderedDict[tuple, Prepared] = OrderedDict()
         self.made = self.used = 0
 
-    def take(self, work: Work, layers: Layers, tile: Tile) -> Prepared:
+    def take(self, work: Work, tile: Tile) -> Prepared:
         """Return what computes a tile, prepared now or before."""
-        small = piece(layers, tile)
+        small = piece(work.layers, tile)
         key = work.token, small.nodes
         with self._lock:
             self.used += 1
