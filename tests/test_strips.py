@@ -148,6 +148,20 @@ def test_random_layers(data):
     assert_strips_are_the_whole(layers, x, data.draw(st.integers(1, layers.shape[1])))
 
 
+def test_a_row_that_reads_less_than_the_one_before():
+    """Of the windows below the edge one reaches row 4 and the next only row 3: a dilation over the padding."""
+    w = np.ones((1, 2, 1, 1), np.float32)
+    layers = (
+        Layers.on((1, 5, 5, 1))
+        .conv(w, padding=((1, 1), (0, 0)))
+        .conv(w, padding=((0, 2), (0, 0)), dilation=(2, 1))
+    )
+    layers = layers.conv(w[:, :1], stride=(3, 1), padding=((2, 0), (0, 0)))
+    x = np.random.default_rng(0).random((1, 5, 5, 1), np.float32)
+    for height in range(1, layers.shape[1] + 1):
+        assert_strips_are_the_whole(layers, x, height)
+
+
 @pytest.mark.parametrize("name", model_names())
 def test_whole_networks(name):
     """Their mean is added up strip by strip, in float64: so it is the same within the tolerance only."""

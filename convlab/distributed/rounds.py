@@ -29,14 +29,25 @@ class Band(NamedTuple):
 
 
 def schedule(layers: Layers, steps: Sequence[Layers], height: int) -> Iterator[Band]:
-    """Yield what happens in each round: so many rows of the result, and of the rest what they need."""
-    _, P, Q, _ = layers.shape
+    """Yield what happens in each round: so many rows of the result, and of the rest what they need.
+
+    A stage makes its rows in order, with those between that nobody reads. So it is asked for each stage what
+    the rows read that it makes, and not what the result needs.
+    """
+    P = layers.shape[1]
     made = {step.nodes[-1].name: 0 for step in steps}
     for start in range(0, P, height):
-        rows = Span(start, min(start + height, P))
-        needed = needs(layers.nodes, Region(rows, Span(0, Q)))
-        new = {name: Span(done, needed[name].rows.stop) for name, done in made.items()}
-        new = {name: rows for name, rows in new.items() if rows.start < rows.stop}
+        wanted = {steps[-1].nodes[-1].name: min(start + height, P)}  # rows up to this one
+        new: dict[str, Span] = {}
+        for step in reversed(steps):
+            name = step.nodes[-1].name
+            rows = Span(made[name], wanted.get(name, 0))
+            if rows.start >= rows.stop:
+                continue
+            new[name] = rows
+            needed = tile_of(step, rows).needs
+            for node in inputs(step):
+                wanted[node.name] = max(wanted.get(node.name, 0), needed[node.name].rows.stop)
         made |= {name: rows.stop for name, rows in new.items()}
         yield Band(new, _unused(steps, made))
 
