@@ -22,6 +22,8 @@ ADDS = {
     "onnxruntime": "ONNX Runtime as a rival in convlab bench cpu, on layers and on whole networks",
     "openvino": "OpenVINO, likewise",
     "ai-edge-litert": "LiteRT, likewise: XNNPACK",
+    "dask": "workers for notebook 18: two on this machine, or a cluster that is there",
+    "zarr": "pictures and results as Zarr arrays, beside .npy files",
 }
 _COMPILED = "compiles the GPU kernels, and runs them where there is an NVIDIA GPU"
 _ONE_VERSION = "one version of all parts of CUDA: each can read what the one before it writes"

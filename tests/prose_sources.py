@@ -99,6 +99,7 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "(162 MB to download, 511 MB on the disk)": lambda: f"({weight('requirements.txt')})",
         "in a few minutes": Given("what the command prints at its end"),
         "(249 MB to download, 666 MB on the disk)": lambda: f"({weight('requirements-gpu.txt')})",
+        "(20 MB to download, 80 MB on the disk)": lambda: f"({weight('requirements-cluster.txt')})",
     },
     "00": {
         "billions of these multiplications": lambda: f"{dozens(load('vgg16').macs)} of these multiplications",
