@@ -149,7 +149,7 @@ def test_random_layers(data):
 
 
 def test_a_row_that_reads_less_than_the_one_before():
-    """Of the windows below the edge one reaches row 4 and the next only row 3: a dilation over the padding."""
+    """Below the edge one window reaches row 4 and the next only row 3: a dilation over the padding."""
     w = np.ones((1, 2, 1, 1), np.float32)
     layers = (
         Layers.on((1, 5, 5, 1))

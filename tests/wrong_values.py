@@ -210,6 +210,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "networks.training.layers.Layer.node": "each layer has its own",
     "distributed.mosaic.Mosaic.__getitem__": "NumPy says what is wrong with an index",
 }
+_FOLDER = tempfile.TemporaryDirectory(prefix="convlab-")  # gone at the end
 _OF_DASK = ("distributed.cluster.connect", "distributed.dask_arrays.apply", "distributed.dask_arrays.conv2d")
 
 # -- the calls ---------------------------------------------------------------------------------------------
@@ -412,7 +413,7 @@ def rows() -> dict[str, Call]:
         right={"height": {"True"}, "width": {"True"}},
     )
     mosaic = distributed.Mosaic(x, 9, 8)
-    place = Path(tempfile.mkdtemp(prefix="convlab-"), "mosaic.npy")
+    place = Path(_FOLDER.name, "mosaic.npy")
     to = {"path": str(place), "progress": False}
     row("distributed.mosaic.Mosaic.save", mosaic.save, **to)
     nowhere = {"address": "tcp://127.0.0.1:1", "workers": 2, "memory": "1 GiB", "seconds": 0.05}
