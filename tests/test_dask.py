@@ -162,6 +162,23 @@ def test_plans_are_kept():
     assert dask_worker.READY.made - before == 3
 
 
+def test_plans_are_kept_in_a_grid_and_by_layers_in_turn():
+    """Nine kinds of block for each of two layers: corners, edges, and those inside."""
+    before, rng = dask_worker.READY.made, np.random.default_rng(4)
+    y = da.ones((1, 40, 40, 2), chunks=(1, 8, 8, 2), dtype="float32")
+    for _ in range(2):
+        y = distributed.conv2d(y, rng.random((2, 3, 3, 2), np.float32), padding=1, **PLAIN)
+    y.compute()
+    assert dask_worker.READY.made - before == 18
+
+
+def test_a_border_is_no_view_that_keeps_its_block_alive():
+    array = np.ones((1, 9, 8, 2), np.float32)
+    part = dask_worker.border(array, distributed.Region(Span(2, 4), Span(0, 8)))
+    assert part.shape == (1, 2, 8, 2)
+    assert not np.shares_memory(part, array)
+
+
 def test_a_border_one_row_short_is_found(monkeypatch):
     rng = np.random.default_rng(0)
     w, x = rng.random((4, 3, 3, 3), np.float32), rng.random((1, 24, 9, 3), np.float32)

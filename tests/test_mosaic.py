@@ -30,7 +30,7 @@ def test_neighbours_fit():
 def test_a_part_is_that_part_of_the_whole(H, W, data):
     whole, mosaic = written_out(H, W), Mosaic(TILE, H, W)
     assert mosaic.shape == whole.shape
-    parts = (st.slices(H) | st.integers(-H, H - 1), st.slices(W) | st.integers(0, W - 1))
+    parts = (st.slices(H) | st.integers(-H, H - 1), st.slices(W) | st.integers(-W, W - 1))
     where = 0, *(data.draw(one) for one in parts)
     np.testing.assert_array_equal(mosaic[where], whole[where])
     np.testing.assert_array_equal(mosaic[:], whole)
@@ -38,7 +38,7 @@ def test_a_part_is_that_part_of_the_whole(H, W, data):
 
 def test_it_is_written_some_rows_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr("convlab.distributed.mosaic.AT_ONCE", 100)
-    path = Mosaic(TILE, 23, 17).save(str(tmp_path / "m.npy"), progress=False)
+    path = Mosaic(TILE, 23, 17).save(tmp_path / "m.npy", progress=False)
     np.testing.assert_array_equal(np.load(path), written_out(23, 17))
     assert [one.name for one in tmp_path.iterdir()] == ["m.npy"]
 

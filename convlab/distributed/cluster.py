@@ -30,7 +30,8 @@ def connect(
         Of a scheduler that is there already, "tcp://HOST:8786". Without it workers are started on this
         machine, and end with the client.
     workers : int
-        How many to start: processes, each with one thread.
+        How many to start, without an address: processes, each with one thread. In a script this belongs
+        below ``if __name__ == "__main__":``, since each of them imports the script.
     memory : int or str, optional
         Bytes that each of those may hold, or text: "1 GiB". At 95 % of it Dask ends a worker and starts
         another. Without it, they share a quarter of what is free.
@@ -48,7 +49,7 @@ def connect(
         If Dask is not installed, nobody answers, or a worker has another version of convlab.
     """
     check_number("seconds", seconds, above=0)
-    limit = bytes_of(memory) // (workers if memory is None else 1)
+    limit = bytes_of(memory) // (workers if memory is None else 1) if address is None else 0
     try:
         from distributed import Client
     except ImportError:
@@ -91,6 +92,6 @@ def check_versions(client: Any = None) -> None:
             return
     found = client.run(resolve_name, "convlab:__version__", on_error="return")
     for worker, version in found.items():
-        if version != VERSION:
+        if version != VERSION and not isinstance(version, OSError):  # who does not answer is asked by `block`
             has = f"has convlab {version}" if isinstance(version, str) else f"has no convlab: {version}"
             raise UnsupportedError(f"the worker at {worker} {has}; expected {VERSION}, as here")

@@ -26,7 +26,9 @@ from convlab.distributed.regions import Tile, needs
 from convlab.distributed.settings import Settings
 from convlab.distributed.tile_runner import chosen
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError
+from convlab.networks.bind import BACKENDS
 from convlab.support.checked import Count, Threads, checked
+from convlab.support.checks import said
 from convlab.support.install import install_extra
 from convlab.support.units import bytes_text
 from convlab.support.version import VERSION
@@ -58,7 +60,8 @@ def conv2d(
     algorithm : str
         As in `convlab.conv2d`. "auto" chooses here, for a block in the middle, and all take the same.
     backend, threads
-        Of each task, on the machine where it runs. A worker of Dask's has threads of its own.
+        Of each task, on the machine where it runs; "auto" is settled here. A worker of Dask's has threads
+        of its own.
 
     Returns
     -------
@@ -119,9 +122,11 @@ def apply(
         raise ShapeError(
             f"x has shape {x.shape}, {x.dtype}; the layers expect {layers.picture_shape}, {layers.dtype}"
         )
+    if (here := choose_backend(backend)) not in BACKENDS:
+        raise ParameterError(f"backend={said(backend)}; blocks are computed on {' or '.join(BACKENDS)}")
     check_versions()
     maps = layers.but_for_the_mean()
-    y = _graph(maps.of_one_picture(), x, algorithm, choose_backend(backend), threads)
+    y = _graph(maps.of_one_picture(), x, algorithm, here, threads)
     if maps is not layers:
         y = y.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(x.dtype)
     return y

@@ -21,7 +21,7 @@ from convlab.errors import UnsupportedError
 from convlab.networks.prepared import Prepared
 from convlab.support.version import VERSION
 
-KEPT = 4  # at the left edge of a picture, inside, at its right edge, and the next row's
+KEPT = 32  # a grid has nine kinds of block, by the edges it has, and layers take turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class Work:
     version: str
 
 
-def border(block: np.ndarray, inside: Region) -> np.ndarray:
-    """Return a part of a block (N, H, W, C), alone: this is what is sent, and not all of the block."""
-    return np.ascontiguousarray(block[:, slice(*inside.rows), slice(*inside.columns)])
+def border(array: np.ndarray, inside: Region) -> np.ndarray:
+    """Return a part of a block (N, H, W, C): a copy, for a view would keep all of the block alive."""
+    return array[:, slice(*inside.rows), slice(*inside.columns)].copy(order="C")
 
 
 def block(work: Work, output: Region, parts: Sequence[Part], *arrays: np.ndarray) -> np.ndarray:
@@ -91,6 +91,8 @@ def block(work: Work, output: Region, parts: Sequence[Part], *arrays: np.ndarray
 
 class Ready:
     """The newest tiles that were prepared: blocks of the same shape and place use the same plans.
+
+    They keep their memory until newer ones push them out.
 
     Attributes
     ----------

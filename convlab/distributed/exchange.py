@@ -1,8 +1,8 @@
 """Layer by layer: every array between two layers lies on the disk, and neighbours find their borders there.
 
 On several machines the border would be sent; the arithmetic is the same. Nothing is computed twice. But each
-array is written once, and read once or more, and a disk is slow: the layers of a network move far more bytes
-than its picture and its result have.
+array is written once, and read once or more, and a disk is slow: between the layers of a network move far
+more bytes than its picture and its result have.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A row of the result needs the last rows of the layer before it; those that reach it from above were computed
 for the row before, and are still there. So nothing is computed twice, nothing between the layers is ever
 whole, and the picture is read once, from the top to the bottom. Hardware for pictures works so: what it keeps
-are its line buffers, R − 1 rows for a filter of R.
+are its line buffers, R − 1 rows for a filter of R at stride 1.
 """
 
 from __future__ import annotations
@@ -129,8 +129,9 @@ def _settled(layers: Layers, steps: Sequence[Layers], how: Settings) -> tuple[in
     height = how.height or 1
     algorithms, size = asked(height)
     if size > how.budget:
+        said_height = f"with height={height}" if how.height else "even one row at a time"
         raise WorkspaceError(
-            f"memory={bytes_text(how.budget)}; with height={height} what is kept of all layers takes "
+            f"memory={bytes_text(how.budget)}; {said_height} what is kept of all layers takes "
             f"{bytes_text(size)}"
         )
     while how.height is None and height < layers.shape[1]:

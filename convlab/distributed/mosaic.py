@@ -5,7 +5,6 @@ Every other tile is mirrored, so that neighbours fit: a line across the result c
 
 from __future__ import annotations
 
-from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +68,7 @@ class Mosaic:
         return part[(picture, *flat, channels)]
 
     @checked
-    def save(self, path: str, *, progress: bool = True) -> Path:
+    def save(self, path: str | Path, *, progress: bool = True) -> Path:
         """Write it as a .npy file, some rows at a time; the file has its name when it is whole.
 
         Raises
@@ -96,7 +95,5 @@ class Mosaic:
 
 def _mirrored(size: int, wanted: Any, tile: int) -> np.ndarray:
     """Return where some rows of a mosaic lie in its tile."""
-    if not isinstance(wanted, slice):
-        wanted = slice(index(wanted), index(wanted) + 1)
-    place = np.arange(size)[wanted] % (2 * tile)
+    place = np.atleast_1d(np.arange(size)[wanted]) % (2 * tile)
     return np.where(place < tile, place, 2 * tile - 1 - place)

@@ -6,7 +6,7 @@
     result.npy.part.between     what `exchange` lays between the layers
 
 At the end the first gets its name, in one step, and the others are deleted. A run that is killed leaves them,
-and the same call goes on from there.
+and the same call goes on from there. (Killed, and not unplugged: notes may reach the disk before the rest.)
 """
 
 from __future__ import annotations

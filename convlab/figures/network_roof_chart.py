@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from convlab.distributed.third_roof import NetworkRoof
+from convlab.errors import ParameterError
 from convlab.figures.picture import Picture, show
 from convlab.figures.style import LIGHT, ROLES, Words, figure_style, headline
 from convlab.support.checked import Filled, checked
@@ -29,13 +30,22 @@ def network_roof(roofs: Filled[Mapping[str, NetworkRoof]], *, title: str, alt: W
         point stands at the right edge, with an arrow.
     title, alt : str
         The finding, and what the figure shows in words.
+
+    Raises
+    ------
+    ParameterError
+        If they are of several devices or networks, or of a network without a limit.
     """
     import matplotlib.pyplot as plt
 
     first = next(iter(roofs.values()))
+    if len({(one.peak, one.network) for one in roofs.values()}) > 1 or first.network == inf:
+        raise ParameterError(
+            "roofs are of several devices or networks, or bytes are free; expected one of each"
+        )
     across = [one.network_intensity for one in roofs.values() if one.network_intensity < inf]
-    ridge = first.peak / first.network
-    low, high = min([*across, ridge]) / 10, max([*across, ridge]) * 60
+    corner = first.peak / first.network
+    low, high = min([*across, corner]) / 10, max([*across, corner]) * 60
     with figure_style():
         fig, ax = plt.subplots(figsize=(8.6, 4.4))
         line = np.geomspace(low, high, 200)
@@ -54,7 +64,7 @@ def network_roof(roofs: Filled[Mapping[str, NetworkRoof]], *, title: str, alt: W
         ax.set_ylim(min(one.attainable for one in roofs.values()) / _GIGA / 4, first.peak / _GIGA * 4)
         _names(ax, {name: (places[name], one.attainable / _GIGA) for name, one in roofs.items()})
         for text, x, y in (
-            (f"network {count_text(first.network)}B/s  ", ridge / 4, ridge / 4 * first.network),
+            (f"network {count_text(first.network)}B/s  ", corner / 4, corner / 4 * first.network),
             (f"multiply-adds {count_text(first.peak)}FLOP/s  ", high, first.peak),
         ):
             ax.annotate(text, (x, y / _GIGA), xytext=(0, 9), textcoords="offset points", fontsize=9,

@@ -43,7 +43,7 @@ def timeline(run: Simulated, *, title: str, alt: Words) -> Picture:
                 color=ROLES["output" if kept else "padding"], hatch=None if kept else "////",
             )  # fmt: skip
         ax.axvline(run.makespan, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
-        ax.set(yticks=range(machines), ylim=(machines - 0.4, -0.6), xlim=(0, 1.04 * run.makespan))
+        ax.set(yticks=range(machines), ylim=(machines - 0.4, -0.6), xlim=(0, 1.04 * run.makespan or 1))
         ax.set_yticklabels([f"machine {one}" for one in range(machines)], color=LIGHT["ink"], fontsize=9)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("seconds since the beginning (dashed: all results are there)")

@@ -26,7 +26,7 @@ from traitlets import Type, default
 import convlab
 from convlab.lessons.progress import NAMED
 
-LOOK = 1.0  # seconds
+LOOK = 1.0  # seconds between two looks at a socket
 
 
 class NotebookError(Exception):
@@ -52,7 +52,11 @@ class _Channel(AsyncZMQSocketChannel):
 
 
 class _Client(AsyncKernelClient):
-    shell_channel_class = iopub_channel_class = control_channel_class = Type(_Channel)
+    """A client whose channels look again."""
+
+    shell_channel_class = Type(_Channel)
+    iopub_channel_class = Type(_Channel)
+    control_channel_class = Type(_Channel)
 
 
 class _LocalKernel(AsyncKernelManager):
