@@ -172,6 +172,25 @@ def test_plans_are_kept_in_a_grid_and_by_layers_in_turn():
     assert dask_worker.READY.made - before == 18
 
 
+def test_large_plans_are_not_hoarded():
+    """Four are kept in any case, and more if they take little."""
+    ready = dask_worker.Ready(4, 1 << 19)
+    layers = Layers.on((1, 64, 64, 3)).conv(np.ones((8, 3, 3, 3), np.float32), padding=1)
+    work = dask_worker.Work(layers, {"conv1": "indirect"}, "cpu", 1, "", convlab.__version__)
+    sizes = []
+    for rows in (2, 3, 4, 5, 6, 7, 40, 41, 42, 43, 44):
+        ready.take(work, distributed.Tile(*tile_of_rows(layers, rows)))
+        sizes.append((len(ready), ready.nbytes))
+    assert sizes[5][0] == 6
+    assert sizes[-1][0] == 4
+    assert sizes[-1][1] > 1 << 19
+
+
+def tile_of_rows(layers, rows):
+    output = distributed.Region(Span(1, 1 + rows), Span(0, 64))
+    return output, distributed.needs(layers.nodes, output)
+
+
 def test_a_border_is_no_view_that_keeps_its_block_alive():
     array = np.ones((1, 9, 8, 2), np.float32)
     part = dask_worker.border(array, distributed.Region(Span(2, 4), Span(0, 8)))
@@ -310,5 +329,7 @@ def test_a_scheduler_that_is_not_there_is_said_at_once():
     with pytest.raises(ConvError, match="no scheduler answers"):
         distributed.connect("tcp://127.0.0.1:1", seconds=1)
     with pytest.raises(ConvError, match="no scheduler answers"):
-        distributed.connect("nonsense://here", seconds=1)
+        distributed.connect("nonsense", seconds=1)
+    # Nor is a client left behind that leads nowhere.
+    assert distributed.conv2d(da.ones(**GOOD), W).shape == (1, 6, 6, 4)
     assert time.perf_counter() - start < 30

@@ -49,7 +49,8 @@ def connect(
         If Dask is not installed, nobody answers, or a worker has another version of convlab.
     """
     check_number("seconds", seconds, above=0)
-    limit = bytes_of(memory) // (workers if memory is None else 1) if address is None else 0
+    limit = bytes_of(memory) if memory is not None or address is None else 0
+    limit //= workers if memory is None else 1
     try:
         from distributed import Client
     except ImportError:
@@ -59,9 +60,12 @@ def connect(
         here = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": limit}
         client = Client(**here, dashboard_address=page)
     else:
+        before = _current()
         try:
             client = Client(address, timeout=seconds)
         except (OSError, ValueError) as error:
+            if (half_made := _current()) is not before:  # it is the current one before it has an answer
+                half_made.close()
             raise ParameterError(
                 f"address={said(address)}: no scheduler answers within {seconds:g} s; `dask scheduler` "
                 "starts one, `dask worker ADDRESS` a worker of it"
@@ -81,17 +85,23 @@ def check_versions(client: Any = None) -> None:
     ------
     UnsupportedError
     """
+    client = client or _current()
     if client is None:
-        if "distributed" not in sys.modules:
-            return
-        from distributed import default_client
-
-        try:
-            client = default_client()
-        except ValueError:  # there is none
-            return
+        return
     found = client.run(resolve_name, "convlab:__version__", on_error="return")
     for worker, version in found.items():
         if version != VERSION and not isinstance(version, OSError):  # who does not answer is asked by `block`
             has = f"has convlab {version}" if isinstance(version, str) else f"has no convlab: {version}"
             raise UnsupportedError(f"the worker at {worker} {has}; expected {VERSION}, as here")
+
+
+def _current() -> Any:
+    """Return the client by which what is lazy is computed now; None if there is none."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None

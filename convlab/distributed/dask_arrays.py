@@ -163,9 +163,9 @@ def _graph(layers: Layers, x: Any, algorithm: str, backend: str, threads: int) -
     down, across = result_sizes(layers.nodes, rows, columns)
     algorithms = _chosen(layers, down, across, algorithm, backend, threads)
     names = {name: one.name for name, one in algorithms.items()}
-    token = tokenize(layers.nodes, layers.weights, names, backend, threads)
+    token = tokenize(layers.weights, names, backend, threads)  # whatever picture they are for
     work = Work(layers, names, backend, threads, token, VERSION)
-    name = f"convlab-{tokenize(x.name, token)}"
+    name = f"convlab-{tokenize(x.name, layers.nodes, token)}"
     edges = cuts(rows), cuts(columns)
     graph: dict[Any, Any] = {(common := f"{name}-work"): work}
     for (i, j), output in regions(down, across):

@@ -21,7 +21,9 @@ from convlab.errors import UnsupportedError
 from convlab.networks.prepared import Prepared
 from convlab.support.version import VERSION
 
-KEPT = 32  # a grid has nine kinds of block, by the edges it has, and layers take turns
+# A grid has nine kinds of block, by the edges they have, and layers take turns. Large blocks take so long
+# that it matters little if their plans are made anew; small ones take little memory.
+LEAST, MOST = 4, 256 << 20  # plans, and bytes of more than that
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Work:
     backend : str
     threads : int
     token : str
-        Tells these layers and weights from others.
+        Tells these weights from others, and how they are used.
     version : str
         The version of convlab that has cut the picture.
     """
@@ -92,7 +94,7 @@ def block(work: Work, output: Region, parts: Sequence[Part], *arrays: np.ndarray
 class Ready:
     """The newest tiles that were prepared: blocks of the same shape and place use the same plans.
 
-    They keep their memory until newer ones push them out.
+    They keep their memory until newer ones push them out: all but a few, if they take much together.
 
     Attributes
     ----------
@@ -100,10 +102,18 @@ class Ready:
         How often one was prepared, and taken.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._lock = most, Lock()
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most, self._lock = least, most, Lock()
         self._kept: OrderedDict[tuple, Prepared] = OrderedDict()
         self.made = self.used = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they keep together."""
+        return sum(sum(one.memory.values()) for one in self._kept.values())
 
     def take(self, work: Work, tile: Tile) -> Prepared:
         """Return what computes a tile, prepared now or before."""
@@ -117,9 +127,9 @@ class Ready:
                 ready = Prepared(small, algorithms, work.backend, work.threads, True, False)
                 self._kept[key] = ready
             self._kept.move_to_end(key)
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._least and self.nbytes > self._most:
                 self._kept.popitem(last=False)
             return self._kept[key]
 
 
-READY = Ready(KEPT)
+READY = Ready(LEAST, MOST)
