@@ -100,20 +100,17 @@ class Ready:
     ----------
     made, used : int
         How often one was prepared, and taken.
+    nbytes : int
+        What those that are kept take together.
     """
 
     def __init__(self, least: int, most: int) -> None:
         self._least, self._most, self._lock = least, most, Lock()
         self._kept: OrderedDict[tuple, Prepared] = OrderedDict()
-        self.made = self.used = 0
+        self.made = self.used = self.nbytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that they keep together."""
-        return sum(sum(one.memory.values()) for one in self._kept.values())
 
     def take(self, work: Work, tile: Tile) -> Prepared:
         """Return what computes a tile, prepared now or before."""
@@ -126,9 +123,11 @@ class Ready:
                 algorithms = {name: ALGORITHMS[one] for name, one in work.algorithms.items()}
                 ready = Prepared(small, algorithms, work.backend, work.threads, True, False)
                 self._kept[key] = ready
+                self.nbytes += sum(ready.memory.values())
             self._kept.move_to_end(key)
             while len(self._kept) > self._least and self.nbytes > self._most:
-                self._kept.popitem(last=False)
+                _, oldest = self._kept.popitem(last=False)
+                self.nbytes -= sum(oldest.memory.values())
             return self._kept[key]
 
 
