@@ -16,7 +16,7 @@ import time
 from statistics import median
 
 from convlab.distributed.network import Network
-from convlab.support.another_python import program
+from convlab.support import another_python
 
 HOST = "127.0.0.1"
 SMALL, LARGE = 8, 4 << 20  # bytes of a message
@@ -45,7 +45,7 @@ def measure_network() -> Network:
     token = secrets.token_hex(16)  # anyone on this computer may connect; our own process knows it
     with socket.create_server((HOST, 0)) as door:
         door.settimeout(PATIENCE)
-        command = [sys.executable, *program(_CHILD), str(door.getsockname()[1]), token]
+        command = [sys.executable, *another_python.program(_CHILD), str(door.getsockname()[1]), token]
         other = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         try:
             with _expected(door, token) as line:

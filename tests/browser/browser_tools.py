@@ -17,7 +17,8 @@ _INSIDE = ("file:", "data:", "blob:", "about:", "http://127.0.0.1", "ws://127.0.
 
 # All that a figure shows: first what is drawn, then what is said (in text, and to a screen reader).
 _SHOWN = """figure => [
-  [...figure.querySelectorAll("svg, [style*=width]")].map((part) => part.outerHTML).join("\\n") +
+  [...figure.querySelectorAll("svg, [style*=width], [style*=--share]")]
+    .map((part) => part.outerHTML).join("\\n") +
     [...figure.querySelectorAll("canvas")].map((part) => part.toDataURL()).join("\\n"),
   figure.innerText + [...figure.querySelectorAll("[aria-label]")].map((part) => part.ariaLabel).join("\\n"),
 ]"""
