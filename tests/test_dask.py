@@ -330,6 +330,9 @@ def test_a_scheduler_that_is_not_there_is_said_at_once():
         distributed.connect("tcp://127.0.0.1:1", seconds=1)
     with pytest.raises(ConvError, match="no scheduler answers"):
         distributed.connect("nonsense", seconds=1)
+    for seconds in (1e-4, 1e-3, 1e-2) * 5:  # given up in the middle of anything
+        with pytest.raises(ConvError, match="no scheduler answers"):
+            distributed.connect("nonsense", seconds=seconds)
     # Nor is a client left behind that leads nowhere.
     assert distributed.conv2d(da.ones(**GOOD), W).shape == (1, 6, 6, 4)
     assert time.perf_counter() - start < 30

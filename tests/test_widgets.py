@@ -23,6 +23,7 @@ from convlab.benchmark import saved
 from convlab.benchmark.roofline_points import point
 from convlab.cost.layers import cost_of
 from convlab.cpu.tile_model import TileBounds
+from convlab.distributed import Device, Network, break_even
 from convlab.distributed.budget import strip
 from convlab.distributed.piece import piece
 from convlab.distributed.strips import work
@@ -52,6 +53,7 @@ from convlab.widgets import (
     predicted_data,
 )
 from convlab.widgets.channel_mixing import mixing_layer
+from convlab.widgets.pyramid_data import Machine, stack, ways
 from convlab.widgets.roofline_data import shaped
 from convlab.widgets.shared.javascript import stylesheet
 from convlab.widgets.winograd_tile import text, tile_of
@@ -343,6 +345,18 @@ def test_a_pyramid_repeats_what_two_strips_do(state):
     assert done / work(layers.nodes) == pytest.approx(1 + shown.cost.share)
     assert shown.cost == shown.ways[-1]
     assert shown.ways[0].share == shown.ways[0].repeated == 0
+
+
+@pytest.mark.parametrize("taps", [3, 5])
+@pytest.mark.parametrize("layers", [2, 5])
+def test_a_pyramid_costs_what_the_library_says(layers, taps):
+    """Two ways to count: rows on both sides of a cut, and what two devices lack of each array."""
+    shown = stack(layers, 32, 64, 8, taps, 1, 1)
+    exchange, *_, recompute = ways(shown, 16, Machine(1e12, 1e-5, 1e9))
+    found = break_even(shown, 2, Device(1e12, 1e12), Network(1e-5, 1e9))
+    for one, other in ((exchange, found.exchange), (recompute, found.recompute)):
+        assert one.messages == other.exchanges
+        assert one.seconds == pytest.approx(other.seconds)
 
 
 def test_a_pyramid_says_what_the_cut_costs():

@@ -15,7 +15,7 @@ import numpy as np
 from convlab.distributed.layers import Layers
 from convlab.distributed.network import Network
 from convlab.distributed.piece import piece
-from convlab.distributed.regions import Region, Tile, needs
+from convlab.distributed.regions import Region, tile_of
 from convlab.distributed.shares import rows_read, share
 from convlab.distributed.span import Span, windows
 from convlab.distributed.split_time import Device
@@ -122,7 +122,7 @@ def _recomputing(layers: Layers, devices: int) -> tuple[float, int, int]:
     flops, rows = 0, 0
     for one in range(devices):
         output = Region(share(P, devices, one), Span(0, Q))
-        tile = Tile(output, needs(layers.nodes, output))
+        tile = tile_of(layers.nodes, output)
         flops = max(flops, 2 * work(piece(layers, tile).nodes))
         needed, own = tile.needs[picture.name].rows, share(picture.shape[1], devices, one)
         kept = max(0, min(needed.stop, own.stop) - max(needed.start, own.start))

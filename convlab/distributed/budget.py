@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from convlab.algorithms.spec import Algorithm, Form
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import Piece, piece
-from convlab.distributed.regions import Region, Tile, needs
+from convlab.distributed.regions import Region, Tile, tile_of
 from convlab.distributed.sources import CONVERTED
 from convlab.distributed.span import Span
 from convlab.errors import ParameterError, WorkspaceError
@@ -93,7 +93,7 @@ def strip(layers: Layers, start: int, height: int) -> Tile:
     """Return the strip of the result that begins at a row, as wide as the result."""
     _, P, Q, _ = layers.shape
     output = Region(Span(start, min(start + height, P)), Span(0, Q))
-    return Tile(output, needs(layers.nodes, output))
+    return tile_of(layers.nodes, output)
 
 
 def strip_takes(layers: Layers, height: int, algorithms: Algorithms, backend: str, threads: int) -> int:

@@ -60,16 +60,14 @@ def connect(
         here = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": limit}
         client = Client(**here, dashboard_address=page)
     else:
-        before = _current()
-        try:
-            client = Client(address, timeout=seconds)
-        except (OSError, ValueError) as error:
-            if (half_made := _current()) is not before:  # it is the current one before it has an answer
-                half_made.close()
+        try:  # a client that finds nobody would be left as the current one: so another asks first
+            Client(address, timeout=seconds, set_as_default=False).close()
+        except (OSError, ValueError, AssertionError) as error:  # the last: too little time even to begin
             raise ParameterError(
                 f"address={said(address)}: no scheduler answers within {seconds:g} s; `dask scheduler` "
                 "starts one, `dask worker ADDRESS` a worker of it"
             ) from error
+        client = Client(address, timeout=seconds)
     try:
         check_versions(client)
     except BaseException:

@@ -22,7 +22,7 @@ from convlab.distributed.blocks import Sizes, cuts, parts, regions, result_sizes
 from convlab.distributed.cluster import check_versions
 from convlab.distributed.dask_worker import Work, block, border
 from convlab.distributed.layers import Layers
-from convlab.distributed.regions import Tile, needs
+from convlab.distributed.regions import needs, tile_of
 from convlab.distributed.settings import Settings
 from convlab.distributed.tile_runner import chosen
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError
@@ -193,4 +193,4 @@ def _chosen(
     middle = len(down) // 2, len(across) // 2
     output = next(region for where, region in regions(down, across) if where == middle)
     how = Settings(0, None, algorithm, backend, threads, False)
-    return chosen(layers, Tile(output, needs(layers.nodes, output)), how)
+    return chosen(layers, tile_of(layers.nodes, output), how)

@@ -16,7 +16,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.distributed.blocks import Part
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
-from convlab.distributed.regions import Region, Tile, needs
+from convlab.distributed.regions import Region, Tile, tile_of
 from convlab.errors import UnsupportedError
 from convlab.networks.prepared import Prepared
 from convlab.support.version import VERSION
@@ -76,7 +76,7 @@ def block(work: Work, output: Region, parts: Sequence[Part], *arrays: np.ndarray
     """
     if work.version != VERSION:
         raise UnsupportedError(f"a worker has convlab {VERSION}; expected {work.version}, the caller's")
-    ready = READY.take(work, Tile(output, needs(work.layers.nodes, output)))
+    ready = READY.take(work, tile_of(work.layers.nodes, output))
     K, dtype = work.layers.shape[3], work.layers.dtype
     result = np.empty((len(arrays[0]), output.rows.size, output.columns.size, K), dtype)
     for picture in range(len(result)):

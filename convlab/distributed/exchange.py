@@ -8,7 +8,7 @@ more bytes than its picture and its result have.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def exchange(layers: Layers, picture: Source, open_target, how: Settings) -> Run
     """
     steps, N = stages(layers), layers.shape[0]
     settings = [settled(step.of_one_picture(), how) for step in steps]
-    last_read = {name: place for place, step in enumerate(steps) for name in reads(step)}
+    disk, last = between(steps), last_read(steps)
     stated = how.beside + max(
         strip_takes(step.of_one_picture(), *its, how.backend, how.threads)
         for step, its in zip(steps, settings, strict=True)
@@ -42,7 +42,7 @@ def exchange(layers: Layers, picture: Source, open_target, how: Settings) -> Run
     every = {name: one for _, algorithms in settings for name, one in algorithms.items()}
     out = open_target(tuple(height for height, _ in settings), every)
     clock, sources = Clock(), {layers.nodes[0].name: picture}
-    with _folder(out, between(layers)) as folder:
+    with _folder(out, disk) as folder:
         for place, (step, (height, algorithms)) in enumerate(zip(steps, settings, strict=True)):
             one, name = step.of_one_picture(), step.nodes[-1].name
             rest = height, N, sources, algorithms, how, clock
@@ -53,9 +53,9 @@ def exchange(layers: Layers, picture: Source, open_target, how: Settings) -> Run
                 fill(here, one, *rest)
                 sources[name] = rows_of(here.finish())
             for read in reads(step):
-                if last_read[read] == place and sources[read] is not picture:
+                if last[read] == place and sources[read] is not picture:
                     Path(sources.pop(read).name).unlink()
-    return Run(out.finish(), settings[-1][0], stated, between(layers), **clock.seconds, repeated=1.0)
+    return Run(out.finish(), settings[-1][0], stated, disk, **clock.seconds, repeated=1.0)
 
 
 @contextmanager
@@ -76,14 +76,18 @@ def reads(step: Layers) -> list[str]:
     return [node.name for node in inputs(step)]
 
 
-def between(layers: Layers) -> int:
+def last_read(steps: Sequence[Layers]) -> dict[str, int]:
+    """Return for each array the last stage that reads it."""
+    return {name: place for place, step in enumerate(steps) for name in reads(step)}
+
+
+def between(steps: Sequence[Layers]) -> int:
     """Return the most bytes that lie between the stages at once."""
-    steps = stages(layers)
-    last_read = {name: place for place, step in enumerate(steps) for name in reads(step)}
+    last = last_read(steps)
     living: dict[str, int] = {}
     most = 0
     for place, step in enumerate(steps[:-1]):
         living[step.nodes[-1].name] = step.nodes[-1].nbytes
         most = max(most, sum(living.values()))
-        living = {name: size for name, size in living.items() if last_read[name] > place}
+        living = {name: size for name, size in living.items() if last[name] > place}
     return most

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from convlab.errors import ParameterError, ShapeError
-from convlab.networks.graph import Node
+from convlab.networks.graph import Node, pooled
 from convlab.networks.model import Model
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, checked
@@ -113,7 +113,7 @@ class Layers:
         if not 0 <= padding <= window // 2:
             raise ParameterError(f"padding={padding}; expected 0 to {window // 2}, half of the window")
         N, H, W, C = last.shape
-        P, Q = ((size + 2 * padding - window) // stride + 1 for size in (H, W))
+        P, Q = (pooled(size, window, stride, padding) for size in (H, W))
         if P < 1 or Q < 1:
             raise ShapeError(f"the windows of {window} pixels do not fit into {H} x {W} of {last.name}")
         name = f"pool{1 + sum(node.op == 'max_pool' for node in self.nodes)}"

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm
-from convlab.distributed.budget import takes
+from convlab.distributed.budget import strip, takes
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
 from convlab.distributed.report import Clock, Run
-from convlab.distributed.rounds import rows_at_once, schedule, tile_of
+from convlab.distributed.rounds import rows_at_once, schedule
 from convlab.distributed.settings import Settings
 from convlab.distributed.sources import CONVERTED, Source
 from convlab.distributed.span import Span
@@ -91,7 +91,7 @@ def keep(layers: Layers, picture: Source, open_target, how: Settings) -> Run:
                 if name not in band.made:
                     continue
                 rows = band.made[name]
-                numbers = tiles.compute(tile_of(step, rows), sources, number, clock)
+                numbers = tiles.compute(strip(step, rows.start, rows.size), sources, number, clock)
                 if name in buffers:
                     buffers[name].add(numbers)
                 else:

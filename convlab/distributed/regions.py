@@ -55,11 +55,6 @@ class Tile(NamedTuple):
     needs: dict[str, Region]
 
 
-def whole(shape: tuple[int, int, int, int]) -> Region:
-    """Return all of an array (N, H, W, C)."""
-    return Region(Span(0, shape[1]), Span(0, shape[2]))
-
-
 @checked
 def needs(nodes: Filled[Sequence[Node]], output: Region) -> dict[str, Region]:
     """Return the region of every array that a region of the last one takes.
@@ -96,6 +91,11 @@ def needs(nodes: Filled[Sequence[Node]], output: Region) -> dict[str, Region]:
     return found
 
 
+def tile_of(nodes: Sequence[Node], output: Region) -> Tile:
+    """Return a region of the result as a tile, with what it needs."""
+    return Tile(output, needs(nodes, output))
+
+
 @checked
 def tiles(nodes: Filled[Sequence[Node]], height: Count, width: Count | None = None) -> Iterator[Tile]:
     """Cut the result of a network into tiles, and return for each which part of every array it needs.
@@ -127,4 +127,4 @@ def tiles(nodes: Filled[Sequence[Node]], height: Count, width: Count | None = No
         for left in range(0, Q, width):
             rows = Span(top, min(top + height, P))
             output = Region(rows, Span(left, min(left + width, Q)))
-            yield Tile(output, needs(nodes, output))
+            yield tile_of(nodes, output)

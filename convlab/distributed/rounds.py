@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from convlab.distributed.budget import strip
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
 from convlab.distributed.regions import Region, Tile, needs
@@ -45,7 +46,7 @@ def schedule(layers: Layers, steps: Sequence[Layers], height: int) -> Iterator[B
             if rows.start >= rows.stop:
                 continue
             new[name] = rows
-            needed = tile_of(step, rows).needs
+            needed = strip(step, rows.start, rows.size).needs
             for node in inputs(step):
                 wanted[node.name] = max(wanted.get(node.name, 0), needed[node.name].rows.stop)
         made |= {name: rows.stop for name, rows in new.items()}
@@ -63,12 +64,6 @@ def _unused(steps: Sequence[Layers], made: Mapping[str, int]) -> dict[str, int]:
             end = node.shape[1]
             first[node.name] = min(first.get(node.name, end), needed[node.name].rows.start if needed else end)
     return first
-
-
-def tile_of(step: Layers, rows: Span) -> Tile:
-    """Return some rows of what a stage makes, as a tile."""
-    output = Region(rows, Span(0, step.shape[2]))
-    return Tile(output, needs(step.nodes, output))
 
 
 def rows_at_once(
@@ -91,7 +86,7 @@ def rows_at_once(
         for step in steps:
             name = step.nodes[-1].name
             if name in band.made:
-                tile = tile_of(step, band.made[name])
+                tile = strip(step, band.made[name].start, band.made[name].size)
                 made[name] = piece(step, tile).nodes
                 found[name].setdefault(made[name], tile)
         if not made:

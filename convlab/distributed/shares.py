@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab.distributed.span import Span, Windows
-from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
 
@@ -26,16 +25,6 @@ def share(size: int, parts: int, part: int) -> Span:
     [2, 2, 3]
     """
     return Span(part * size // parts, (part + 1) * size // parts)
-
-
-def windows_of(problem: ConvProblem) -> tuple[Windows, Windows]:
-    """Return how the windows of a convolution lie along its rows, and along its columns."""
-    (P, Q), (H, W), taps = problem.y_shape[1:3], problem.x_shape[1:3], (problem.R, problem.S)
-    stride, corner, dilation = problem.geometry
-    rows, columns = (
-        Windows(*one) for one in zip((H, W), (P, Q), stride, taps, dilation, corner, strict=True)
-    )
-    return rows, columns
 
 
 def rows_read(axis: Windows, outputs: Span) -> np.ndarray:

@@ -133,20 +133,25 @@ class ArrayRows(Source):
     def __init__(self, array: Any, name: str = "", mark: tuple = ()) -> None:
         self.array, self.shape, self.dtype = array, tuple(array.shape), np.dtype(array.dtype)
         self.name, self.mark = name or f"the {type(array).__name__}", mark
-        self.chunk, self.memory = (1, 1), CONVERTED
-        chunks = getattr(array, "chunks", None)
-        if chunks is not None and len(self.shape) == 4 and all(isinstance(one, int) for one in chunks):
-            self.chunk, self.memory = chunks[1:3], chunk_memory(chunks, self.shape, self.dtype)
+        self.chunk, self.memory = chunked(getattr(array, "chunks", None), self.shape, self.dtype, CONVERTED)
 
     def read(self, picture: int, rows: Span, columns: Span) -> np.ndarray:
         """Return some pixels of a picture, (rows, columns, C)."""
         return np.asarray(self.array[picture, rows.start : rows.stop, columns.start : columns.stop])
 
 
-def chunk_memory(chunks: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype) -> int:
-    """Return the bytes that it takes to read or write chunks: packed, unpacked, and put together."""
+def chunked(
+    chunks: Any, shape: tuple[int, ...], dtype: np.dtype, otherwise: int
+) -> tuple[tuple[int, int], int]:
+    """Return the rows and columns of a chunk, and the bytes that it takes to read or write chunks.
+
+    They are there packed, unpacked, and put together. What has no chunks is read pixel by pixel, and takes
+    `otherwise`.
+    """
+    if chunks is None or len(shape) != 4 or not all(isinstance(one, int) for one in chunks):
+        return (1, 1), otherwise
     N, H, W, C = chunks
-    return 3 * max(CONVERTED, N * H * W * round_up(shape[3], C) * dtype.itemsize)
+    return (H, W), 3 * max(CONVERTED, N * H * W * round_up(shape[3], C) * dtype.itemsize)
 
 
 def parts(source: Any, rows: Span, columns: Span) -> Iterator[tuple[Span, Span]]:

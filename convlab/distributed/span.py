@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from convlab.networks.graph import Node
+from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.integers import ceil_div
 
@@ -102,6 +103,15 @@ class Windows(NamedTuple):
         return Span(min(rows.start, last_to_see), max(rows.stop, min(self.out, first_to_see + 1)))
 
 
+def windows_of(problem: ConvProblem) -> tuple[Windows, Windows]:
+    """Return how the windows of a convolution lie: along its rows, along its columns."""
+    (H, W), (P, Q), taps = problem.x_shape[1:3], problem.y_shape[1:3], (problem.R, problem.S)
+    stride, corner, dilation = problem.geometry
+    axes = zip((H, W), (P, Q), stride, taps, dilation, corner, strict=True)
+    rows, columns = (Windows(*axis) for axis in axes)
+    return rows, columns
+
+
 @checked
 def windows(node: Node, shape: tuple[int, int, int, int]) -> tuple[Windows, Windows]:
     """Return how the windows of a node lie on an array that it reads: along its rows, along its columns.
@@ -114,14 +124,11 @@ def windows(node: Node, shape: tuple[int, int, int, int]) -> tuple[Windows, Wind
     shape : tuple of int
         The array's shape, (N, H, W, C).
     """
+    if node.op == "conv":
+        return windows_of(node.convolution)
     sides = list(zip(shape[1:3], node.shape[1:3], strict=True))
     axes = [(1, 1, 1, 0)] * 2  # stride, taps, dilation, corner
-    if node.op == "conv":
-        problem = node.convolution
-        (top, _), (left, _) = problem.padding
-        taps, corner = (problem.R, problem.S), (top, left)
-        axes = list(zip(problem.stride, taps, problem.dilation, corner, strict=True))
-    elif node.op == "max_pool":
+    if node.op == "max_pool":
         axes = [(node.stride, node.window, 1, node.padding)] * 2
     elif node.op == "mean":
         axes = [(1, size, 1, 0) for size, _ in sides]

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from convlab.distributed.shares import Borrowed, borrowed, share, windows_of
+from convlab.distributed.shares import Borrowed, borrowed, share
+from convlab.distributed.span import windows_of
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked

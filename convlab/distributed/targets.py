@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from convlab.distributed.mapped import Mapped
-from convlab.distributed.sources import chunk_memory, parts
+from convlab.distributed.sources import chunked, parts
 from convlab.distributed.span import Span
 from convlab.errors import ArrayError, ParameterError, ShapeError, WorkspaceError
 
@@ -71,10 +71,8 @@ class ArrayTarget(Target):
         if isinstance(array, np.ndarray) and not array.flags.writeable:
             raise ArrayError("target is read-only; expected an array that can be written")
         self.array, self.shape, self.dtype = array, shape, np.dtype(dtype)
-        self.chunk, self.memory = (1, 1), 0
         chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
-        if chunks is not None and all(isinstance(one, int) for one in chunks):
-            self.chunk, self.memory = chunks[1:3], chunk_memory(chunks, shape, self.dtype)
+        self.chunk, self.memory = chunked(chunks, shape, self.dtype, 0)
 
     def write(self, picture: int, rows: Span, numbers: np.ndarray) -> None:
         """Put rows of a picture, (rows, Q, K), in their place."""

@@ -82,6 +82,11 @@ class Node:
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
+def pooled(size: int, window: int, stride: int, padding: int, round_up: bool = False) -> int:
+    """Return how many windows of a max pool lie along an axis; with `round_up` one may hang over the edge."""
+    return (size + 2 * padding - window + round_up * (stride - 1)) // stride + 1
+
+
 class GraphBuilder:
     """Notes what an architecture does.
 
@@ -119,7 +124,7 @@ class GraphBuilder:
     ) -> Node:
         """Note the largest number of every square window, `stride` pixels apart."""
         N, H, W, C = x.shape
-        P, Q = ((size + 2 * padding - window + round_up * (stride - 1)) // stride + 1 for size in (H, W))
+        P, Q = (pooled(size, window, stride, padding, round_up) for size in (H, W))
         if P < 1 or Q < 1:
             raise ShapeError(f"{name} gets {H}x{W} pixels, less than its window; expected a larger photo")
         sizes = {"window": window, "stride": stride, "padding": padding}
