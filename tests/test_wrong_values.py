@@ -34,6 +34,12 @@ def all_rows():
     return rows()
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    """A word is a right name of a file, which is then written."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("name", [*PUBLIC, *methods(PUBLIC)])
 def test_wrong_values_are_refused(name):
     if name in SKIPPED:

@@ -105,7 +105,7 @@ class Call:
         result = self.function(*bound.args, **bound.kwargs)
         if inspect.isgenerator(result):
             return list(result)
-        if hasattr(result, "__enter__") and not isinstance(result, np.ndarray):
+        if hasattr(result, "__enter__") and not isinstance(result, (np.ndarray, Path)):
             with result:
                 return None
         return result
@@ -1208,9 +1208,9 @@ def _nothing(x):
 
 def figure():
     """Return an empty matplotlib figure."""
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
-    return plt.figure(figsize=(1, 1))
+    return Figure(figsize=(1, 1))
 
 
 def newest_run(folder):
