@@ -36,7 +36,7 @@ from __future__ import print_function
 
 import sys
 
-OLDEST, NEWEST = (3, 11), (3, 13)
+OLDEST, NEWEST = (3, 11), (3, 14)
 
 
 def refusal(version):
@@ -69,6 +69,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
+# In a plain C locale Python has no letters for the umlauts of a path; the bytes of it are UTF-8 all the same.
+PLAIN_C = sys.getfilesystemencoding() == "ascii"
+ROOT_TEXT = os.fsencode(str(ROOT)).decode("utf-8", "replace") if PLAIN_C else str(ROOT)
 VENV = ROOT / ".venv"
 WINDOWS = os.name == "nt"
 BIN = VENV / ("Scripts" if WINDOWS else "bin")
@@ -120,7 +123,7 @@ def missing(asked=()):
 
 def identity():
     """Return what .venv is bound to: this folder, and a Python such as 3.11 (its patch releases may come)."""
-    return {"root": str(ROOT), "python": this_python()}
+    return {"root": ROOT_TEXT, "python": this_python()}
 
 
 def this_python():
@@ -218,7 +221,7 @@ def reason_to_rebuild(stamp):
     """Return why the .venv that is there cannot be brought up to date in place, or None."""
     if stamp.get("made") is False:
         return "it was left half made"
-    if stamp.get("root", str(ROOT)) != str(ROOT):
+    if stamp.get("root", ROOT_TEXT) != ROOT_TEXT:
         return "the checkout has moved here from " + str(stamp["root"])
     ask = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.base_prefix)"
     try:
@@ -395,13 +398,15 @@ def install_packages(command, packages, title):
 
 def install_convlab():
     """Put this checkout on .venv's import path, and the command `convlab` beside its Python."""
-    (PACKAGES / "convlab.pth").write_text(str(ROOT) + "\n")  # Python reads it in the system's encoding
+    # Python reads it in the encoding of the moment: an umlaut is an escape there, in a line that is run.
+    line = ROOT_TEXT if ROOT_TEXT.isascii() else "import sys; sys.path.append(%a)" % ROOT_TEXT
+    (PACKAGES / "convlab.pth").write_text(line + "\n")
     # By way of lab.py, so that kernels and speeds are kept in one place, however convlab is started.
     if WINDOWS:
         (BIN / "convlab.cmd").write_text('@"%s" -P "%s" convlab %%*\n' % (BASE_PYTHON, ROOT / "lab.py"))
     else:
         start = " ".join(map(shlex.quote, [BASE_PYTHON, "-P", str(ROOT / "lab.py"), "convlab"]))
-        (BIN / "convlab").write_text('#!/bin/sh\nexec %s "$@"\n' % start)
+        (BIN / "convlab").write_text('#!/bin/sh\nexec %s "$@"\n' % start, errors="surrogateescape")
         (BIN / "convlab").chmod(0o755)
 
 
@@ -472,6 +477,8 @@ def environment():
     clean["VIRTUAL_ENV"] = str(VENV)
     clean["PATH"] = str(BIN) + os.pathsep + clean.get("PATH", os.defpath)
     clean["PIP_USER"] = "0"
+    if PLAIN_C:  # pip and venv would fail at an umlaut in a path
+        clean["PYTHONUTF8"] = "1"
     # Compiled kernels go where they are deleted together with the packages that compiled them.
     clean.setdefault("NUMBA_CACHE_DIR", str(VENV / "numba-cache"))
     clean.setdefault("CONVLAB_CACHE_DIR", str(VENV / "convlab-cache"))

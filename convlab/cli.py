@@ -1,5 +1,6 @@
 """The command line: ``convlab lab | start | run | progress | interview | doctor | algorithms | ...``.
 
+Without a command it opens the course, and a notebook's number or name is a command, too, as with ``lab.py``.
 Each command imports what it needs when it runs, so that ``convlab --help`` answers at once.
 """
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +21,15 @@ from convlab.errors import ConvError, ParameterError
 
 
 class _Commands(TyperGroup):
-    """Answers a wrong input with one line and exit code 2, never with a traceback."""
+    """Knows what is meant where no command is named; a wrong input gets one line and exit code 2."""
+
+    def parse_args(self, ctx, args):
+        first = args[0] if args else "-"
+        if first.startswith("-") and first not in _OURS:
+            args = ["lab", *args]
+        elif first not in self.commands and _is_notebook(first):
+            args = ["start", *args]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx):
         try:
@@ -29,10 +39,15 @@ class _Commands(TyperGroup):
             raise typer.Exit(2) from None
 
 
+_OURS = "-h", "--help", "--version"  # all other options are those of `lab`
+_HELP = """How does a 2-D convolution actually run? A course in notebooks, and its tools.
+
+Without a command it opens the course, as `lab` does; a notebook is a command, too: `convlab 02`.
+"""
 app = typer.Typer(
     cls=_Commands,
-    help="How does a 2-D convolution actually run? A course in notebooks, and its tools.",
-    no_args_is_help=True,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -45,6 +60,25 @@ Port = Annotated[
 Ip = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; by default this machine.")
 ]
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        from convlab.support.version import VERSION
+        from convlab.workspace import notebooks
+
+        print(f"convlab {VERSION}, the course in {notebooks.ROOT}")
+        raise typer.Exit
+
+
+@app.callback(help=_HELP)
+def convlab(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which course this is."),
+    ] = False,
+) -> None:
+    """Carry the options that stand before a command."""
 
 
 @app.command()
@@ -67,7 +101,7 @@ def lab(
     course = notebooks.course_notebooks()
     folder = folders.work_folder(work)
     made = copies.update(course, folder)
-    _report(made)
+    _report(made, folder)
     _open(folder, made[0].path.name, browser, at, ip, tuple(more or ()))
 
 
@@ -93,7 +127,7 @@ def start(
     folder = folders.work_folder(work)
     every = copies.update(notebooks.course_notebooks(), folder)  # it has links to the others
     made = copies.fresh(source, folder) if fresh else next(c for c in every if c.path.name == source.name)
-    _report([made])
+    _report([made], folder)
     if no_open:
         print(made.path)
     else:
@@ -106,24 +140,26 @@ def run(
         list[str] | None, typer.Argument(metavar="[NOTEBOOK]...", help="By default all.")
     ] = None,
     mine: Annotated[
-        bool, typer.Option("--mine", help="Your own copies in work/, not the course's notebooks.")
+        bool, typer.Option("--mine", help="Your own copies, not the course's notebooks.")
     ] = False,
     work: Work = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the pages go; by default work/pages/.")
+        Path | None, typer.Option(metavar="DIR", help="Where the pages go; by default pages/ of your folder.")
     ] = None,
     timeout: Annotated[
         str, typer.Option(metavar="SECONDS", help="How long one cell may take, at least 1.")
     ] = "300",
 ) -> None:
     """Execute notebooks from top to bottom and write them as HTML pages, dark on light."""
-    from convlab.workspace import folders, notebooks
+    from convlab.workspace import folders, home, notebooks
 
     seconds = number("--timeout", timeout, 1, 86_400)
     mine = mine or work is not None
     there = notebooks.own_notebooks(folders.work_folder(work)) if mine else notebooks.course_notebooks()
     chosen = [notebooks.find(name, there) for name in names or ()] or there
-    folder = folders.writable(out or (work or notebooks.ROOT / "work") / "pages", "--out")
+    folder = folders.writable(out or (work or folders.usual_folder()) / "pages", "--out")
+    _say_which(work or folders.usual_folder())
+    home.settle(folder if out else folder.parent)
     from convlab.support.progress import Steps
     from convlab.workspace.pages import is_ours, make_page
 
@@ -162,11 +198,11 @@ def progress(work: Work = None) -> None:
     from convlab.lessons import progress as memory
     from convlab.lessons.course import Standing, chapters
     from convlab.lessons.map_of_course import CourseMap
-    from convlab.workspace import notebooks
+    from convlab.workspace import folders
 
     kept = memory.of(work) if work else memory.here()
     if kept.path is None:  # called outside of the learner's folder: the one that `convlab lab` would open
-        kept = memory.of(notebooks.ROOT / "work")
+        kept = memory.of(folders.usual_folder())
     print(CourseMap(chapters(), Standing(kept.events())))
     if trouble := kept.trouble():
         print(f"convlab: {trouble}", file=sys.stderr)
@@ -220,8 +256,31 @@ def _port(port: str | None, ip: str | None) -> int | None:
     return None if port is None else number("--port", port, 1, 65535)
 
 
-def _report(made) -> None:
-    """Say in a line what happened to the copies; nothing where nothing did."""
+def _is_notebook(word: str) -> bool:
+    """Return whether a word that is no command means a notebook; a number does, even if none has it."""
+    from convlab.workspace import notebooks
+
+    if word.isdecimal():
+        return True
+    try:
+        return bool(notebooks.find(word, notebooks.course_notebooks()))
+    except ConvError:
+        return False
+
+
+def _say_which(folder: Path) -> None:
+    """Say which course this is, where another is at hand."""
+    from convlab.workspace import folders
+
+    if mixed_up := folders.mixed_up(folder):
+        print(f"convlab: {mixed_up}", file=sys.stderr)
+
+
+def _report(made, folder: Path) -> None:
+    """Say in a line what happened to the copies, and which course it is; nothing where all is as ever."""
+    from convlab.support.install import course_command
+
+    _say_which(folder)
     names = {
         state: [copy.path.stem for copy in made if copy.state == state]
         for state in ("new", "updated", "behind")
@@ -233,7 +292,7 @@ def _report(made) -> None:
     for name in names["behind"]:
         print(
             f"{name}: the course has a newer version; yours has your changes and is kept. "
-            f"A fresh copy beside it: python3 lab.py start {name.split('_')[0]} --fresh",
+            f"A fresh copy beside it: {course_command(f'start {name[:2]} --fresh')}",
             file=sys.stderr,
         )
 
@@ -242,8 +301,9 @@ def _open(
     folder: Path, notebook: str, browser: bool, port: int | None, ip: str | None, more: tuple[str, ...]
 ) -> None:
     """Show a notebook in the JupyterLab that already serves the folder, or in a new one."""
-    from convlab.workspace import server
+    from convlab.workspace import home, server
 
+    home.settle(folder)
     there = server.running(folder) if (ip, more) == (None, ()) else None
     if there and port in (None, there["port"]):
         url = server.address(there, notebook)
@@ -258,6 +318,9 @@ def _open(
 
 def main() -> None:
     """Run the command line under its own name, also as ``python -m convlab.cli``."""
+    for stream in (sys.stdout, sys.stderr):  # a console that cannot print a letter must not stop us
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")
     app(prog_name="convlab")
 
 

@@ -13,7 +13,9 @@ from convlab.gpu.diagnose import faults, toolkit
 from convlab.gpu.diagnose.faults import Fault
 from convlab.machine.facts import Machine, version
 from convlab.support.install import declared, install_command, install_extra
-from convlab.workspace.notebooks import course_notebooks
+from convlab.support.version import VERSION
+from convlab.workspace import notebooks
+from convlab.workspace.folders import usual_folder
 
 # What the course shows with a library that it can do without.
 ADDS = {
@@ -56,8 +58,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The machine, what was looked for on it, and what is kept there: its speeds, its kernels."""
+    """The machine, what was looked for on it, and what is kept there: its speeds, its kernels.
 
+    `course` says which course this is, where it lies, and where the learner's folder is.
+    """
+
+    course: str
     machine: Machine
     findings: tuple[Finding, ...]
     speeds_at: str | None
@@ -78,7 +84,7 @@ class Diagnosis:
 
     def describe(self) -> str:
         """Return the diagnosis as text: the machine, what is here, what is missing, what could be added."""
-        lines = [self.machine.describe(), ""]
+        lines = [self.machine.describe(), "", f"course         {self.course}"]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
         lines += [f"here           {here}"]
         lines += [f"speeds         {self.speeds}"]
@@ -96,6 +102,7 @@ class Diagnosis:
         """Return everything as plain values, ready for JSON."""
         return {
             "can_run": self.can_run,
+            "course": self.course,
             "machine": self.machine.as_dict(),
             "findings": [asdict(finding) for finding in self.findings],
             "speeds_at": self.speeds_at,
@@ -112,7 +119,8 @@ def examine() -> Diagnosis:
     findings = [*map(_requirement, required()), _numba_imports(), _notebooks()]
     findings += [_library(name) for name in ADDS]
     findings += _gpu(machine)
-    return Diagnosis(machine, tuple(findings), machine_file.measured_at(), _kernels(), machine_file.trouble())
+    speeds = machine_file.measured_at(), _kernels(), machine_file.trouble()
+    return Diagnosis(_course(), machine, tuple(findings), *speeds)
 
 
 def required() -> list[str]:
@@ -142,6 +150,16 @@ def _numba_imports() -> Finding:
     return Finding("Numba's start", True, f"with {numba.get_num_threads()} threads")
 
 
+def _course() -> str:
+    """Return which course this is, where it lies, and on which folder it would open."""
+    kind = "installed in" if notebooks.from_wheel() else "a checkout,"
+    try:
+        folder = f"your folder is {usual_folder()}"
+    except ConvError as error:
+        folder = str(error)
+    return f"convlab {VERSION}, {kind} {notebooks.ROOT}; {folder}"
+
+
 def _model() -> str:
     """Return by whose speeds "auto" chooses while this machine's are not known, in words."""
     from convlab.auto.shipped import shipped_speeds
@@ -163,7 +181,7 @@ def _kernels() -> str:
 
 def _notebooks() -> Finding:
     try:
-        return Finding("notebooks", True, str(len(course_notebooks())))
+        return Finding("notebooks", True, str(len(notebooks.course_notebooks())))
     except ConvError as error:
         return Finding("notebooks", True, None, str(error))
 
@@ -173,12 +191,14 @@ def _library(name: str) -> Finding:
     if there:
         return Finding(name, False, there, ADDS[name])
     holding = {
-        extra: len(lines)
+        extra: [line for line in lines if Requirement(line).name == name]
         for extra, lines in declared().items()
         if any(Requirement(line).name == name for line in lines)
     }
-    smallest = min(holding, key=holding.__getitem__)  # PyTorch is among the rivals, too
-    return Finding(name, False, None, ADDS[name], install_extra(smallest))
+    smallest = min(holding, key=lambda extra: len(declared()[extra]))  # PyTorch is among the rivals, too
+    # In a checkout an extra is installed whole, as it is locked; from a wheel one needs no more than asked.
+    command = install_command(*holding[smallest]) if notebooks.from_wheel() else install_extra(smallest)
+    return Finding(name, False, None, ADDS[name], command)
 
 
 # -- what compiles kernels for NVIDIA GPUs, reads their code, and runs them --------------------------------

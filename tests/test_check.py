@@ -57,9 +57,12 @@ def test_the_diagnosis_is_there_or_empty():
 def test_an_error_of_another_kind_is_no_known_mistake():
     broken = Mistake("is broken", lambda H, R, s, p, d: 1 / 0, "It divides by zero.")
     exercise = replace(EXERCISES["output_size"], mistakes=(broken,))
-    outcomes = [
-        attempt(answer, exercise) for answer in (lambda *a: 1 / 0, lambda *a: [][0], lambda *a: 1 % 0)
-    ]
+
+    def divides_by_something_else(*_):
+        raise ZeroDivisionError("the picture is empty")
+
+    answers = (lambda *a: 1 / 0, lambda *a: [][0], divides_by_something_else)
+    outcomes = [attempt(answer, exercise) for answer in answers]
     assert [bool(diagnosis(exercise, each)) for each in outcomes] == [True, False, False]
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
@@ -64,6 +65,7 @@ def course(tmp_path, monkeypatch):
     ("typed", "says"),
     [
         ("nonsense", "nonsense"),
+        ("99", "notebook='99'; expected a number like 02 or one of: 00_good"),
         ("--nonsense", "--nonsense"),
         ("lab --nonsense", "--nonsense"),
         ("lab words", "argument='words'; expected options for JupyterLab"),
@@ -110,10 +112,53 @@ def test_wrong_command_line_names_the_argument_and_exits_with_2(course, typed, s
     assert not (course / "work").exists() or not list((course / "work").glob("*.ipynb"))
 
 
-def test_no_command_shows_the_help():
-    done = convlab()
-    assert done.exit_code == 2
-    assert "Commands:" in done.output
+@pytest.fixture
+def opened(course, monkeypatch):
+    """What is opened in JupyterLab, in place of it."""
+    calls = []
+    monkeypatch.setattr(server, "running", lambda folder: None)
+    monkeypatch.setattr(server, "serve", lambda folder, first, **options: calls.append((first, options)))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("typed", "first", "browser"),
+    [("", "00", True), ("--no-browser", "00", False), ("1", "01", True), ("02 --no-browser", "02", False)],
+)
+def test_without_a_command_the_course_opens(opened, typed, first, browser):
+    done = convlab(*typed.split())
+    assert done.exit_code == 0, done.output
+    ((notebook, options),) = opened
+    assert notebook.startswith(first)
+    assert options["browser"] is browser
+
+
+@pytest.mark.parametrize("typed", ["--help", "-h"])
+def test_the_help_lists_the_commands_and_opens_nothing(opened, typed):
+    done = convlab(typed)
+    assert done.exit_code == 0
+    assert "Commands:" in done.stdout
+    assert "lab" in done.stdout
+    assert opened == []
+
+
+def test_the_version_names_the_course(opened, course):
+    assert convlab("--version").stdout == f"convlab {metadata_version()}, the course in {course}\n"
+    assert opened == []
+
+
+def metadata_version() -> str:
+    """The version that pyproject.toml gives the wheel."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def test_a_console_that_cannot_print_a_letter_does_not_stop_us():
+    command = [sys.executable, "-m", "convlab.cli", "networks", "resnet18"]
+    told = subprocess.run(
+        command, capture_output=True, cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert (told.returncode, told.stderr) == (0, b"")
+    assert b"224?224?3" in told.stdout
 
 
 def test_any_error_of_ours_is_one_line(course, monkeypatch):
@@ -287,6 +332,18 @@ def test_doctor_finds_what_is_here():
 def volatile(facts: dict) -> dict:
     """What may differ between two looks at the same machine."""
     return {name: facts[name] for name in ("memory_available", "blas")}
+
+
+def test_doctor_says_which_course_this_is(monkeypatch, tmp_path):
+    assert f"a checkout, {ROOT}; your folder is {ROOT / 'work'}\n" in convlab("doctor").stdout
+    monkeypatch.setattr(notebooks, "PACKAGE", ROOT)  # as an installed wheel
+    monkeypatch.chdir(tmp_path)
+    findings = {
+        finding["name"]: finding for finding in json.loads(convlab("doctor", "--json").stdout)["findings"]
+    }
+    assert f"installed in {ROOT}; your folder is {tmp_path / 'convlab-work'}\n" in convlab("doctor").stdout
+    torch = findings["torch"]
+    assert torch["found"] or shlex.split(torch["command"])[-1].startswith("torch>=")
 
 
 def test_doctor_says_the_same_in_words():

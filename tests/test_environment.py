@@ -133,7 +133,7 @@ def test_lab_knows_the_locks(lab):
 
 PLACES = [
     {"python_full_version": full, "sys_platform": system, "os_name": "nt" if system == "win32" else "posix"}
-    for full in ("3.11.2", "3.11.10", "3.12.0", "3.13.5")
+    for full in ("3.11.2", "3.11.10", "3.12.0", "3.13.5", "3.14.8")
     for system in ("linux", "darwin", "win32")
 ]
 

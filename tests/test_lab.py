@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -189,6 +190,27 @@ def test_the_command_convlab_starts_from_anywhere(ready, tmp_path):
     command, clean = [ready.venv / "bin" / "convlab", "a b"], {"PATH": "/usr/bin:/bin"}
     done = subprocess.run(command, cwd="/", env=clean, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (f"-P -m convlab a b, {ready.venv / 'convlab-cache'}\n", "")
+
+
+PLAIN_C = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_plain_c_locale_finds_the_checkout_under_a_path_with_umlauts(tmp_path):
+    """What was set up in one locale is found in another, and Python reads the path wherever it starts."""
+    checkout = Checkout(tmp_path / "a b \u00fc")
+    assert checkout.run("setup", **PLAIN_C).returncode == 0
+    pth = (checkout.site / "convlab.pth").read_bytes()
+    found = {"sys": SimpleNamespace(path=[])}
+    exec(pth.decode("ascii").removeprefix("import sys; "), found)
+    assert found["sys"].path == [str(checkout.root)]
+    mark = checkout.mark()
+    for locale in (PLAIN_C, {"LC_ALL": "C.UTF-8"}):
+        done = checkout.run("setup", **locale)
+        assert (done.returncode, done.stdout, checkout.calls) == (0, "", [])
+    assert mark.exists()
+    # What is started reads paths as UTF-8, whatever the locale says.
+    (checkout.venv / "bin" / "python").write_text('#!/bin/sh\necho "UTF-8 mode: $PYTHONUTF8"\n')
+    assert checkout.run("doctor", **PLAIN_C).stdout == "UTF-8 mode: 1\n"
 
 
 def test_an_update_installs_only_what_is_new(ready):
@@ -547,7 +569,7 @@ def test_help_names_every_folder_that_is_written():
 # -- a Python that is too old ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", [(2, 7, 18), (3, 6, 15), (3, 10, 13), (3, 14, 0)])
+@pytest.mark.parametrize("version", [(2, 7, 18), (3, 6, 15), (3, 10, 13), (3, 15, 0)])
 def test_wrong_python_gets_one_clear_line(checkout, version):
     pretend = (
         f"import runpy, sys; sys.version_info = {version}; runpy.run_path('lab.py', run_name='__main__')"
@@ -555,7 +577,7 @@ def test_wrong_python_gets_one_clear_line(checkout, version):
     done = subprocess.run([sys.executable, "-c", pretend], cwd=checkout.root, capture_output=True, text=True)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
-    assert "3.11 to 3.13" in done.stderr
+    assert "3.11 to 3.14" in done.stderr
     assert "this is {}.{} ".format(*version) in done.stderr
     assert not checkout.venv.exists()
 

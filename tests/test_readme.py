@@ -2,9 +2,14 @@
 
 import io
 import re
+import tomllib
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -15,8 +20,9 @@ from convlab.support.files import data_path
 from convlab.support.units import bytes_text
 from tools.errors import BuildError
 from tools.readme import __main__ as readme
-from tools.readme import one_layer
+from tools.readme import algorithms, blow_up, map_of_notebooks, one_layer
 from tools.readme.results import markdown, whole_networks
+from tools.readme.rings import over
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,6 +31,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_numbers():
     conv1 = convlab.networks.load("resnet18")["conv1"].problem
     assert f"a photograph of {bytes_text(conv1.x_bytes)}." in README
+
+
+def test_the_pythons_are_those_of_the_project():
+    (said,) = re.findall(r"You need Python ([\d., ]+ or [\d.]+)\. ", README)
+    allowed = SpecifierSet(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"])
+    named = re.findall(r"3\.\d+", said)
+    assert named == [f"3.{minor}" for minor in range(30) if f"3.{minor}.0" in allowed]
 
 
 def test_code_runs(capsys):
@@ -41,11 +54,9 @@ def test_code_runs(capsys):
 TO_BE_WRITTEN = "NAME", "TOPIC", "kn2row", "dilated_taps", "dilation", "reach", "n20"
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_links(page):
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "TESTING.md", "ROADMAP.md"])
+def test_files_that_are_named_are_there(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / target).exists(), target
     for path in re.findall(r"`((?:convlab|tests|notebooks|data)/[\w/.]+)`", text):
         assert (ROOT / path).exists() or any(name in path for name in TO_BE_WRITTEN), path
 
@@ -60,8 +71,27 @@ def test_every_notebook_is_listed():
 
 def test_blocks_are_up_to_date():
     assert readme.renewed(README) == README, f"README.md is behind data/; renew it: {readme.COMMAND}"
-    for name in readme.BLOCKS:
+    for name in readme.BLOCKS.keys() - {"rings"}:
         assert f"<!-- convlab: {name} -->\n" in README
+
+
+@pytest.mark.workshop
+def test_what_is_counted_is_up_to_date():
+    """It collects all tests: half a minute."""
+    page = (ROOT / "TESTING.md").read_text(encoding="utf-8")
+    assert "<!-- convlab: rings -->\n" in page
+    assert readme.renewed(page, "TESTING.md") == page, f"TESTING.md is behind the tests: {readme.COMMAND}"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        *((0, "0"), (1, "1"), (10, "10"), (36, "over 30"), (40, "over 30"), (100, "over 90")),
+        *((730, "over 720"), (734, "over 730"), (14096, "over 14,000")),
+    ],
+)
+def test_a_count_is_told_by_its_first_figures(count, said):
+    assert over(count) == said
 
 
 def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
@@ -76,7 +106,7 @@ def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
     [
         (
             "<!-- convlab: lottery -->\n<!-- end -->",
-            "no block is called 'lottery'; expected roofline, results",
+            "no block is called 'lottery'; expected blow-up, notebooks, algorithms, roofline, results, rings",
         ),
         ("<!-- convlab: results -->\n", "has no end"),
         ("<!-- convlab: results -->\n\n<!-- convlab: results -->\n<!-- end -->", "'results' has no end"),
@@ -115,16 +145,21 @@ def test_the_command_says_what_it_could_not_make(tmp_path, monkeypatch, capsys):
     def no_browser():
         raise BuildError("no browser found")
 
-    page, table = tmp_path / "README.md", (readme.roofline(), readme.results())
+    page, counts = tmp_path / "README.md", tmp_path / "TESTING.md"
+    table = {name: make() for name, make in readme.BLOCKS.items() if name != "rings"}
+    counts.write_text("<!-- convlab: rings -->\n<!-- end -->\n", encoding="utf-8")
     page.write_text(README.replace("<!-- end -->", "an old line\n<!-- end -->"), encoding="utf-8")
     monkeypatch.setattr(readme, "README", page)
     monkeypatch.setattr(readme, "data_path", lambda *parts: tmp_path / parts[-1])
     monkeypatch.setattr(readme, "PICTURES", {"one.png": lambda: png("red"), "two.png": no_browser})
-    monkeypatch.setattr(readme, "BLOCKS", {"roofline": lambda: table[0], "results": lambda: table[1]})
+    monkeypatch.setattr(readme, "TESTING", counts)
+    monkeypatch.setattr(readme, "BLOCKS", {name: partial(str, text) for name, text in table.items()})
+    monkeypatch.setitem(readme.BLOCKS, "rings", no_browser)
     assert readme.main() == 1
     told = capsys.readouterr()
     assert told.out.splitlines() == ["changed: README.md", "changed: data/pictures/one.png"]
     assert "data/pictures/two.png is left as it is: no browser found" in told.err
+    assert "TESTING.md is left as it is: no browser found" in told.err
     assert page.read_text(encoding="utf-8") == README
     assert readme.main() == 1
     assert capsys.readouterr().out == ""
@@ -190,6 +225,17 @@ def test_results_are_told_by_network_and_class():
     ]
 
 
+def test_the_newest_run_is_shown(monkeypatch):
+    run, *_ = readme.cpu_runs().values()
+    later, earlier, other = (
+        replace(run, header=run.header | {"date": f"{year}-01-01"}) for year in (2100, 2000, 2200)
+    )
+    other = replace(other, rows=[])  # it has not timed the layer
+    monkeypatch.setattr(readme, "cpu_runs", lambda: {"a": earlier, "b": later, "c": other})
+    assert readme.shown_run() == ("b", later)
+    assert "](data/measurements/b)" in readme.results()
+
+
 def test_the_main_picture_says_the_same_on_every_machine(monkeypatch):
     (run, *_) = readme.cpu_runs().values()
     here = one_layer.markdown(run, "a.png")
@@ -202,3 +248,88 @@ def test_the_main_picture_says_the_same_on_every_machine(monkeypatch):
     assert here.startswith(f"![{drawn.alt.split('. ')[0]}. ")
     speed = fastest.problem.flops / fastest.seconds / 1e9
     assert f"Points, in GFLOP/s: {fastest.candidate} {speed:.0f}, " in here
+
+
+# -- the picture that moves ----------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def turns():
+    """Return what is shown of each shape: its group in the picture."""
+    return [g for g in ElementTree.fromstring(blow_up.picture()).iter(f"{SVG}g") if "turn" in g.get("class")]
+
+
+def test_each_layer_has_as_many_blocks_as_its_matrix_has_inputs():
+    network = convlab.networks.load("resnet18")
+    shapes = list(network.distinct())
+    assert len(turns()) == len(shapes)
+    for group, shape in zip(turns(), shapes, strict=True):
+        wide = [float(one.get("width")) for one in group.iter(f"{SVG}rect") if "copy" in one.get("class")]
+        cells = shape.N * shape.P * shape.Q * shape.R * shape.S * shape.C
+        blocks = sum(width + 2 for width in wide) / blow_up.COPY  # a gap of two pixels after each
+        assert blocks == pytest.approx(cells / (shape.H * shape.W * shape.C), abs=0.01)
+        marked = [one for one in group.iter(f"{SVG}rect") if one.get("class") == "active"]
+        assert len(marked) == sum(layer.problem == shape for layer in network)
+
+
+def test_it_is_small_and_asks_for_nothing():
+    """An image may run no script and load nothing; it must be XML, and say in words what it shows."""
+    text = blow_up.picture()
+    assert len(text.encode()) < 100 << 10
+    assert not re.search(r"<script|<image|<foreignObject|@import|url\(|href|\bon\w+=", text)
+    root = ElementTree.fromstring(text)
+    assert root.find(f"{SVG}title").text.startswith("ResNet-18 by im2col")
+    assert blow_up.alternative() in root.find(f"{SVG}desc").text
+    assert f"![{blow_up.alternative()}]" in README
+
+
+def test_what_stands_still_is_a_whole_layer():
+    """Without motion, or in a program that knows no animation, one shape is seen and the others are not."""
+    still, _, moving = blow_up.picture().partition("@media (prefers-reduced-motion: no-preference)")
+    assert moving
+    assert "animation" not in still
+    assert ".turn { visibility: hidden; }\n.first { visibility: visible; }" in still
+    assert ["first" in group.get("class") for group in turns()] == [True] + [False] * (len(turns()) - 1)
+
+
+# -- the tables made from the code ---------------------------------------------------------------------------
+
+
+def test_a_column_says_what_is_served():
+    """Each cell, held against problems that the table's own grid does not have."""
+    common = {"N": 2, "H": 50, "W": 41, "C": 8, "K": 16}
+    for name, algorithm in convlab.ALGORITHMS.items():
+        told = algorithms.columns(algorithm)
+        for size in (1, 3, 5, 8, 11):
+            for stride in (1, 2, 5):
+                for groups in (1, 4, 8):
+                    problem = convlab.ConvProblem(**common, R=size, S=size, stride=stride, groups=groups)
+                    fits = (
+                        told["filter"] in ("any", f"{size} × {size}")
+                        or (" to " in told["filter"] and 5 <= size <= 8)
+                    ) and (told["stride"] in ("any", str(stride)))
+                    fits = fits and told["groups"] in ("any", "= C" if groups == 8 else str(groups))
+                    assert (algorithm.supports(problem) is None) == fits, (name, problem)
+
+
+def test_the_table_of_algorithms_has_a_row_for_each_and_follows_a_change(monkeypatch):
+    rows = re.findall(r"^\| `(\w+)` \|", algorithms.markdown(), re.MULTILINE)
+    assert rows == list(convlab.ALGORITHMS)
+    fussy = replace(convlab.ALGORITHMS["direct"], refuses=lambda p: "no" if p.stride != (3, 3) else None)
+    assert algorithms.columns(fussy)["stride"] == "3"
+    assert algorithms.layers(fussy) == "stride 3"
+    bare = replace(convlab.ALGORITHMS["direct"], forms={"numpy": convlab.ALGORITHMS["direct"].forms["numpy"]})
+    assert algorithms.layers(bare) == "any; NumPy alone"
+    never = replace(fussy, refuses=lambda problem: "no")
+    with pytest.raises(ValueError, match="serves no problem of the grid"):
+        algorithms.columns(never)
+
+
+def test_every_notebook_has_its_question_and_minutes(monkeypatch):
+    asked = map_of_notebooks.questions()
+    assert {path.name[:2] for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")} == set(asked)
+    assert all(question.endswith("?") for question in asked.values())
+    monkeypatch.setattr(map_of_notebooks, "questions", lambda: dict(list(asked.items())[:-1]))
+    with pytest.raises(BuildError, match=r"no row for 19_interview\.ipynb"):
+        map_of_notebooks.markdown()

@@ -6,18 +6,21 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 
 import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import ROOT, notebook
 
+from convlab.lessons.course import chapters
 from convlab.workspace.formulas import FormulaError, mathml
 from convlab.workspace.notebooks import copy_notebooks
+from tools.errors import BuildError
+from tools.site import card, links, slim
 from tools.site.__main__ import main
-from tools.site.pages import front_page, title_and_line
+from tools.site.front_page import front_page, title_and_line
 from tools.site.publish import MARKER
+from tools.site.way import paths
 
 pytestmark = pytest.mark.workshop
 
@@ -26,7 +29,9 @@ def small_course(folder):
     """Write a course of two notebooks, beside it a learner's scratch that is none of it."""
     folder.mkdir()
     text = "Two and two.\n\n$$P = \\frac{H}{s}$$\n\n[Back here](00_sums.ipynb)"
-    nbformat.write(notebook(new_markdown_cell(text), "2 + 2"), folder / "00_sums.ipynb")
+    first = notebook(new_markdown_cell(text), "2 + 2")
+    first.cells[0].source += "\n\n**Two and *two*?** It is four."
+    nbformat.write(first, folder / "00_sums.ipynb")
     table = "from IPython.display import Markdown\nMarkdown('| rung |\\n|---|\\n| the first |')"
     nbformat.write(notebook("print(open('data.txt').read())", table), folder / "01_files.ipynb")
     nbformat.write(notebook("1 / 0"), folder / "Untitled.ipynb")
@@ -48,9 +53,10 @@ def sources(tmp_path):
     return small_course(tmp_path / "notebooks")
 
 
-def build(sources, out):
-    command = [sys.executable, "-m", "tools.site", "--notebooks", str(sources), "--out", str(out)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+def build(sources, out, *more):
+    command = [sys.executable, "-m", "tools.site", "--notebooks", str(sources), "--out", str(out), *more]
+    outside = {name: value for name, value in os.environ.items() if name != "GITHUB_REPOSITORY"}
+    return subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +89,7 @@ def test_a_book_takes_the_old_ones_place(built):
 def test_pages_name_no_server_and_no_folder_of_this_machine(built):
     out, _ = built
     loaded = re.compile(r"src=\"(https?:|//)|<link[^>]* href=\"(https?:|//)|url\(['\"]?(https?:|//)|@import")
-    pages = [*out.rglob("*.html"), *out.glob("*.js"), out / "_static" / "book.css"]
+    pages = [*out.rglob("*.html"), *out.glob("*.js"), out / "_static" / "style.css"]
     assert len(pages) >= 5
     for path in pages:
         text = path.read_text(encoding="utf-8")
@@ -182,16 +188,177 @@ def test_only_the_course_is_copied(tmp_path, sources):
     assert names == {"00_sums.ipynb", "01_files.ipynb", "data.txt"}
 
 
+# -- the head of every page, and buttons that lead elsewhere -------------------------------------------------
+
+ADDRESS = "https://example.org/course/"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """The small course, built for an address and a repository."""
+    folder = tmp_path_factory.mktemp("published")
+    said = build(
+        small_course(folder / "notebooks"),
+        folder / "site",
+        "--address",
+        ADDRESS,
+        "--repository",
+        "some/course",
+    )
+    assert said.returncode == 0, said.stderr
+    return folder / "site"
+
+
+def tags(page):
+    """Return what a page says of itself, by name."""
+    return dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', page.read_text("utf-8")))
+
+
+def test_a_published_book_says_what_it_is(published):
+    said = tags(published / "00_sums.html")
+    assert said["description"].startswith("Two and two? ")
+    assert said["og:url"] == f"{ADDRESS}00_sums.html"
+    assert said["og:image"] == f"{ADDRESS}_static/{card.CARD}"
+    assert (published / "_static" / card.CARD).read_bytes()[16:24] == b"".join(
+        side.to_bytes(4, "big") for side in card.SIZE
+    )
+    page = (published / "00_sums.html").read_text("utf-8")
+    assert f'<link rel="canonical" href="{ADDRESS}00_sums.html" />' in page
+    sitemap = (published / "sitemap.xml").read_text("utf-8")
+    assert re.findall("<loc>(.*)</loc>", sitemap) == [
+        ADDRESS,
+        f"{ADDRESS}00_sums.html",
+        f"{ADDRESS}01_files.html",
+    ]
+    assert f"Sitemap: {ADDRESS}sitemap.xml" in (published / "robots.txt").read_text("utf-8")
+    assert tags(published / "404.html")["robots"] == "noindex"
+    assert f'<base href="{ADDRESS}" />' in (published / "404.html").read_text("utf-8")
+
+
+def test_launch_buttons_are_on_notebooks_alone(published):
+    where = re.compile(r'href="(https://[^"]+)" target="_blank"')
+    found = where.findall((published / "00_sums.html").read_text("utf-8"))
+    assert [address for address in found if "some/course" in address] == found
+    assert "https://colab.research.google.com/github/some/course/blob/colab/notebooks/00_sums.ipynb" in found
+    assert "https://mybinder.org/v2/gh/some/course/HEAD?urlpath=lab/tree/notebooks/00_sums.ipynb" in found
+    assert where.findall((published / "index.html").read_text("utf-8")) == []
+
+
+def test_a_book_of_no_address_leads_nowhere_outside(built):
+    out, _ = built
+    assert not (out / "sitemap.xml").exists()
+    for path in out.glob("*.html"):
+        text = path.read_text("utf-8")
+        assert not re.search(r'href="https?:', text), path.name
+        assert "og:" not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "message"),
+    [
+        ("--address", "example.org", "expected an address"),
+        ("--address", "https://example.org/?a=b", "expected an address"),
+        ("--repository", "course", "expected OWNER/NAME"),
+        ("--pdf", "nowhere/book.pdf", "nowhere is not a folder"),
+        ("--pdf", "data.txt", "holds something else"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(tmp_path, sources, capsys, option, given, message):
+    given = str(sources / given) if option == "--pdf" else given
+    assert main(["--notebooks", str(sources), "--out", str(tmp_path / "site"), option, given]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+    assert not (tmp_path / "site").exists()
+
+
+# -- links ---------------------------------------------------------------------------------------------------
+
+WHOLE = """<!doctype html><link rel="stylesheet" href="style.css"><script src="a.js"></script>
+<h1 id="top">x</h1><a href="#top">up</a><a href="other.html#there">there</a><a href="https://example.org">out</a>
+<img src="b.png"><script>begin("_static/c.js")</script>"""
+FAULTS = {
+    "a page": ('href="other.html#there"', 'href="gone.html"', "gone.html is not there"),
+    "a place": ("#there", "#elsewhere", "other.html#elsewhere names a place that is not there"),
+    "a place here": ('"#top"', '"#bottom"', "#bottom names a place that is not there"),
+    "a picture": ("b.png", "c.png", "c.png is not there"),
+    "a script": ("a.js", "b.js", "b.js is not there"),
+    "the code of a figure": ("_static/c.js", "_static/d.js", "_static/d.js is not there"),
+    "a style": ('href="style.css"', 'href="gone.css"', "gone.css is not there"),
+    "out of the book": ('"other.html#there"', '"../index.html"', "../index.html leads out of the book"),
+    "another host's script": (
+        '"a.js"',
+        '"https://cdn.example/a.js"',
+        "asks another host: https://cdn.example/a.js",
+    ),
+    "another host's picture": ('"b.png"', '"//cdn.example/b.png"', "asks another host: //cdn.example/b.png"),
+    "another host's font": (
+        "<h1",
+        "<style>@import 'https://f.example/f.css'</style><h1",
+        "asks another host",
+    ),
+}
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A tiny book in which every link resolves."""
+    book = tmp_path / "book"
+    (book / "_static").mkdir(parents=True)
+    (book / "index.html").write_text(WHOLE)
+    (book / "other.html").write_text('<p id="there">')
+    (book / "style.css").write_text("p { background: url(b.png) }")
+    for name in ("a.js", "b.png", "_static/c.js"):
+        (book / name).touch()
+    return book
+
+
+def test_a_whole_book_has_no_broken_link(whole):
+    links.check(whole)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_link_is_named_with_its_page(whole, fault):
+    good, bad, message = FAULTS[fault]
+    (whole / "index.html").write_text(WHOLE.replace(good, bad, 1))
+    with pytest.raises(BuildError) as said:
+        links.check(whole)
+    assert "index.html" in str(said.value)
+    assert message in str(said.value)
+
+
+def test_a_style_that_asks_for_what_is_not_there_is_named(whole):
+    (whole / "style.css").write_text("@import 'more.css';")
+    with pytest.raises(BuildError, match=r"style\.css asks for more\.css"):
+        links.check(whole)
+
+
+def test_a_broken_link_stops_the_build(sources, tmp_path):
+    nbformat.write(
+        notebook(new_markdown_cell("![gone](gone.html)\n\n<a href='gone.html'>x</a>")),
+        sources / "00_sums.ipynb",
+    )
+    said = build(sources, tmp_path / "site")
+    assert said.returncode == 1
+    assert "00_sums.html: gone.html is not there" in said.stderr
+    assert not (tmp_path / "site").exists()
+
+
+def test_styles_of_no_use_go():
+    css = ".on > b, .off { top: 0 } @media print { .off { top: 1px } .on { top: 2px } } p { top: 3px }"
+    css += "@font-face { src: url(x) }"
+    assert slim.used(css, {"on"}) == ".on > b{top: 0 }@media print {.on{top: 2px }}p{top: 3px }"
+
+
+# -- the front page ------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("cell", "title", "line"),
     [
         ("# im2col\n\nA matrix. More.", "im2col", "A matrix."),
         ("# 02 · im2col\n\nA\nmatrix, e.g. this one. More.", "im2col", "A matrix, e.g. this one."),
-        (
-            "# im2col\n\n**Why so?** Because of 3.5 bytes. More.",
-            "im2col",
-            "**Why so?** Because of 3.5 bytes.",
-        ),
+        ("# im2col\n\n**Two loops. Why so?** Because. More.", "im2col", "Two loops. Why so?"),
         ("# im2col\n\n![a window](w.png)\n\nWords.", "im2col", "Words."),
         ("# 3 ways to loop", "3 ways to loop", ""),
     ],
@@ -200,10 +367,15 @@ def test_title_and_line(cell, title, line):
     assert title_and_line(cell) == (title, line)
 
 
-def test_front_page_lists_the_notebooks_in_order():
-    page = front_page({"00_a": ("First", "One."), "01_b": ("Second", "Two.")})
-    assert page.index("[First](00_a.ipynb)") < page.index("One.") < page.index("[Second](01_b.ipynb)")
+def test_front_page_has_every_notebook_in_its_part_with_its_minutes():
+    found = chapters()
+    page = front_page(found, {each.file: f"Line {each.number}." for each in found})
     assert "$" not in page
+    assert "**]" not in page
+    places = [page.index(f"[{each.title}]({each.file}) <span") for each in found]
+    assert places == sorted(places)
+    assert all(f"{each.minutes:.0f} min</span>\n\n  Line {each.number}." in page for each in found)
+    assert [len(path.chapters) > 2 for path in paths(found)] == [True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -222,11 +394,6 @@ def test_formulas(latex, part):
 def test_formula_that_cannot_be_read_is_said_to_be(latex):
     with pytest.raises(FormulaError):
         mathml(latex, as_block=False)
-
-
-def test_the_wheel_holds_the_library_and_the_data_alone():
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
-    assert wheel["targets"]["wheel"] == {"packages": ["convlab"], "force-include": {"data": "convlab/data"}}
 
 
 def test_the_library_does_not_need_the_tools():

@@ -8,7 +8,8 @@ import pytest
 
 from convlab.errors import ParameterError
 from convlab.support import files
-from convlab.workspace import copies, folders, notebooks
+from convlab.support.learners_folder import RECORD
+from convlab.workspace import copies, folders, home, notebooks
 
 
 @pytest.fixture
@@ -269,3 +270,101 @@ def test_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(folders.tempfile, "TemporaryFile", read_only)
     with pytest.raises(ParameterError, match=r"--out='.*': Permission denied; expected a folder"):
         folders.writable(tmp_path, "--out")
+
+
+@pytest.fixture
+def installed(course, tmp_path, monkeypatch):
+    """The course as it comes in a wheel; we are in an empty folder, which is returned."""
+    monkeypatch.setattr(notebooks, "PACKAGE", tmp_path)
+    here = tmp_path / "a folder"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return here
+
+
+def test_a_checkout_has_its_own_folder_wherever_we_are(course, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert folders.usual_folder() == tmp_path / "work"
+
+
+def test_a_wheel_makes_a_folder_here_and_finds_it_again_from_inside(installed, course, monkeypatch):
+    folder = folders.work_folder()
+    assert folder == installed / folders.FROM_WHEEL
+    states(course, folder)
+    (folder / "measurements").mkdir()
+    for place in (folder, folder / "measurements", installed):
+        monkeypatch.chdir(place)
+        assert folders.usual_folder() == folder
+
+
+def test_a_current_folder_that_was_deleted_is_said(installed):
+    installed.rmdir()
+    with pytest.raises(ParameterError, match=r"the current folder: No such file.*named by --work"):
+        folders.usual_folder()
+    assert folders.mixed_up(installed) is None
+
+
+def test_a_wheel_in_a_checkout_says_which_course_it_is(installed, tmp_path, monkeypatch):
+    assert folders.mixed_up(folders.usual_folder()) is None
+    for part in ("lab.py", "convlab/__init__.py", "notebooks/00_start_here.ipynb", "tests/a.py"):
+        path = installed / "check out" / part
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for place in ("check out", "check out/tests"):
+        monkeypatch.chdir(installed / place)
+        said = folders.mixed_up(folders.usual_folder())
+        assert f"installed in {tmp_path}, not the checkout {installed / 'check out'}; " in said
+        assert f"python3 '{installed / 'check out' / 'lab.py'}'" in said
+
+
+def test_a_checkout_in_another_folder_of_ours_says_which_it_opens(course, work, tmp_path, monkeypatch):
+    other = tmp_path / "convlab-work"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    assert folders.mixed_up(work) is None
+    (other / RECORD).touch()
+    assert f"the checkout {tmp_path}, on your folder {work}; " in folders.mixed_up(work)
+    assert f"--work {other} opens that" in folders.mixed_up(work)
+    assert folders.mixed_up(other) is None
+
+
+def test_a_copy_of_a_course_that_is_read_only_can_be_written_to(course, tmp_path):
+    (course / "sub").mkdir()
+    for path, mode in ((course / "00_start_here.ipynb", 0o444), (course / "sub", 0o555), (course, 0o555)):
+        path.chmod(mode)
+    try:
+        notebooks.copy_notebooks(course, tmp_path / "copy")
+    finally:
+        course.chmod(0o755)
+    for path in (tmp_path / "copy", *(tmp_path / "copy").iterdir()):
+        assert os.stat(path).st_mode & 0o200, path
+
+
+# -- a home folder of no use -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("home_is", ["not there", "none", "a file"])
+def test_the_learners_folder_plays_the_part_of_the_home_folder(tmp_path, monkeypatch, home_is):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    (tmp_path / "a-file").touch()
+    places = {"not there": lambda: tmp_path / "gone", "none": no_home, "a file": lambda: tmp_path / "a-file"}
+    monkeypatch.setattr(home.Path, "home", places[home_is])
+    monkeypatch.setattr(os, "environ", {"IPYTHONDIR": "/named", "MPLCONFIGDIR": ""})
+    home.settle(tmp_path)
+    instead = tmp_path / home.INSTEAD
+    assert os.environ.keys() == home.PLACES.keys()
+    assert os.environ["IPYTHONDIR"] == "/named"
+    assert all(os.path.isdir(os.environ[name]) for name in home.PLACES if name != "IPYTHONDIR")
+    assert os.environ["JUPYTER_RUNTIME_DIR"] == str(instead / "jupyter" / "runtime")
+    assert instead.stat().st_mode & 0o077 == 0  # secrets lie there
+
+
+def test_a_good_home_folder_is_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(home.Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(os, "environ", {})
+    home.settle(tmp_path)
+    assert os.environ == {}
+    assert list(tmp_path.iterdir()) == []

@@ -32,7 +32,8 @@ def bench_cpu(
         bool, typer.Option("--baselines/--no-baselines", help="Measure others' libraries, too.")
     ] = True,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="By default a new file in work/measurements/.")
+        Path | None,
+        typer.Option(metavar="FILE", help="By default a new file in measurements/ of your folder."),
     ] = None,
 ) -> None:
     """Run every algorithm on layers of real networks, beside PyTorch and other libraries; save the times."""
@@ -44,13 +45,13 @@ def bench_cpu(
     from convlab.benchmark.suite import Suite
     from convlab.support.progress import Steps
     from convlab.support.tables import as_text
-    from convlab.workspace import folders, notebooks
+    from convlab.workspace import folders
 
     if layers:
         check_words(layers)
     Suite.check_part(part)
     name = f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
-    save = save or notebooks.ROOT / "work" / "measurements" / name
+    save = save or folders.usual_folder() / "measurements" / name
     path = folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
     with Steps() as steps:
         measurement, stopped = bench.bench_cpu(
@@ -81,7 +82,10 @@ def bench_gpu(
     from convlab.workspace import notebooks
 
     if not (notebooks.ROOT / "tools" / "bench_gpu").is_dir():
-        raise ParameterError(f"no tools in {notebooks.ROOT}; expected a checkout of the course, with tools/")
+        raise ParameterError(
+            f"no tools in {notebooks.ROOT}; expected a checkout of the course: an installed convlab comes "
+            "without tools/. Clone it, or unpack its source archive, and run there: python -m tools.bench_gpu"
+        )
     command = [sys.executable, *another_python.module("tools.bench_gpu"), *(options or ())]
     try:
         raise typer.Exit(subprocess.call(command))

@@ -200,11 +200,12 @@ def memory_of(work: Path | None) -> ProgressFile:
     """Return where answers are kept: the folder that is named, this one, or the one of `convlab lab`."""
     from convlab.lessons import progress as memory
     from convlab.support.learners_folder import RECORD
-    from convlab.workspace import folders, notebooks
+    from convlab.workspace import folders
 
-    kept, usual = memory.here(), notebooks.ROOT / "work"
     if work:
         return memory.of(folders.work_folder(work))
-    if kept.path is None and memory.NAMED not in os.environ and (usual / RECORD).is_file():
-        return memory.of(usual)  # called outside of the learner's folder
+    kept = memory.here()
+    if kept.path is None and memory.NAMED not in os.environ:  # called outside of the learner's folder
+        usual = folders.usual_folder()
+        return memory.of(usual) if (usual / RECORD).is_file() else kept
     return kept

@@ -11,7 +11,8 @@ import typer
 from convlab.errors import ParameterError
 
 Work = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Your folder; by default work/ beside notebooks/.")
+    Path | None,
+    typer.Option(metavar="DIR", help="Your folder; by default work/ in a checkout, else convlab-work/ here."),
 ]
 
 

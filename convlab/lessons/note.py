@@ -64,7 +64,8 @@ class Note:
             # A case with its arrays, whose columns must stand below each other, is set as code is.
             parts.append(_block(_marked(self.body), _CODE if "\n" in self.body else "max-width:46em"))
         if self.code:
-            parts.append(_block(html.escape(self.code), f"{_CODE};white-space:pre;overflow-x:auto"))
+            style = f"{_CODE};white-space:pre;overflow-x:auto"
+            parts.append(_block(html.escape(self.code), style, ' tabindex="0"'))  # the keyboard scrolls it
         parts.append(self.picture)
         if self.aside:
             parts.append(_block(_marked(self.aside), "max-width:46em;font-size:90%"))
@@ -83,7 +84,7 @@ def _marked(text: str) -> str:
     return re.sub(r"(?<=\s)\*(\S[^*\n]*)\*(?=[\s.,:;?])", r"<em>\1</em>", text)
 
 
-def _block(page: str, style: str) -> str:
+def _block(page: str, style: str, more: str = "") -> str:
     # Long lines break between words; Jupyter lets a <pre> break anywhere.
     kept = "margin:.4em 0 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
-    return f'<div style="{kept};{style}">{page}</div>'
+    return f'<div{more} style="{kept};{style}">{page}</div>'

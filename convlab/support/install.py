@@ -1,4 +1,4 @@
-"""The command that installs what is missing, exactly as it is typed here."""
+"""The command that installs what is missing, or opens the course, exactly as it is typed here."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ def install_extra(name: str) -> str:
     if (ROOT / "pyproject.toml").exists():
         return install_command("-e", f"{short_path(ROOT)}[{name}]")
     return install_command(*declared()[name])
+
+
+def course_command(words: str) -> str:
+    """Return how a command of the course is typed here, e.g. "start 02": by lab.py, if this is a checkout."""
+    return f"{'python3 lab.py' if has_lab_py() else 'convlab'} {words}".rstrip()
+
+
+def has_lab_py() -> bool:
+    """Return whether this is a checkout, which lab.py sets up; an installed wheel has none."""
+    return (ROOT / "lab.py").is_file()
 
 
 def declared() -> dict[str, list[str]]:

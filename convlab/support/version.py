@@ -1,3 +1,3 @@
 """The version of convlab, where every room can read it; `pyproject.toml` says the same."""
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"

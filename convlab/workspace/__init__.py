@@ -2,7 +2,7 @@
 
 - `notebooks`: which files are the course, and which one "02" means.
 - `folders`, `copies`: the learner's folder, and what is copied into it.
-- `server`: JupyterLab on that folder.
+- `server`: JupyterLab on that folder; `home`: where what Jupyter keeps goes if the home folder is of no use.
 - `execute`, `formulas`, `pages`: notebooks run from top to bottom and kept as pages. The book in
   `tools.site` is built on the first two; nothing here needs `tools.site`.
 """

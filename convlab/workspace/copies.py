@@ -1,8 +1,8 @@
 """The learner's own copies of the notebooks: made, kept up to date, and never overwritten once changed.
 
-The course's notebooks lie in ``notebooks/``; the learner works in ``work/`` beside it. What was copied is
-remembered in ``work/.convlab.json`` as a digest of each notebook's cells. Running a notebook only adds
-outputs, so a notebook that was merely run still counts as untouched; typing in a cell makes it the
+The course's notebooks lie in ``notebooks/``; the learner works in a folder of their own, see `folders`. What
+was copied is remembered there, in ``.convlab.json``, as a digest of each notebook's cells. Running a notebook
+only adds outputs, so a notebook that was merely run still counts as untouched; typing in a cell makes it the
 learner's.
 """
 

@@ -1,15 +1,19 @@
-"""Folders and files that the learner chooses to be written: refused before anything is done."""
+"""Folders that are written to: where the learner's is, and what is refused before anything is done."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from convlab.errors import ParameterError
 from convlab.support.files import why_kept
+from convlab.support.learners_folder import learners_folder
 from convlab.workspace import notebooks
+
+FROM_WHEEL = "convlab-work"  # what the learner's folder is called where there is no checkout
 
 
 def writable(folder: Path, option: str) -> Path:
@@ -52,9 +56,63 @@ def replaceable(file: Path, option: str, is_ours: Callable[[str], bool], ours: s
     return writable(file.parent, option) / file.name
 
 
+def usual_folder() -> Path:
+    """Return the learner's folder, where --work names no other: ``work/`` in a checkout.
+
+    From a wheel it is the one that we are in, or ``convlab-work/`` in the current folder.
+    """
+    if not notebooks.from_wheel():
+        return notebooks.ROOT / "work"
+    try:
+        return learners_folder() or Path.cwd() / FROM_WHEEL
+    except OSError as error:
+        raise ParameterError(
+            f"the current folder: {error.strerror}; expected one that is there, or a folder named by --work"
+        ) from None
+
+
+def mixed_up(work: Path) -> str | None:
+    """Say which course is used, and which is not, where both a wheel and a checkout are at hand.
+
+    Parameters
+    ----------
+    work : Path
+        The learner's folder that is used.
+
+    Returns
+    -------
+    str or None
+        None where there is only one.
+    """
+    if notebooks.from_wheel():
+        if checkout := _checkout_around():
+            return (
+                f"this is the course that is installed in {notebooks.PACKAGE}, not the checkout {checkout}; "
+                f"that one is opened by: python3 {shlex.quote(str(checkout / 'lab.py'))}"
+            )
+        return None
+    around = learners_folder()
+    if around and around.resolve() != work.resolve():
+        return (
+            f"this is the course of the checkout {notebooks.ROOT}, on your folder {work}; you are in another "
+            f"of yours: --work {shlex.quote(str(around))} opens that"
+        )
+    return None
+
+
+def _checkout_around() -> Path | None:
+    """Return the checkout of the course that the current folder lies in."""
+    try:
+        here = Path.cwd()
+        parts = "lab.py", "convlab/__init__.py", "notebooks"
+        return next((f for f in (here, *here.parents) if all((f / part).exists() for part in parts)), None)
+    except OSError:  # the current folder was deleted, or one above may not be looked into
+        return None
+
+
 def work_folder(folder: Path | None = None) -> Path:
-    """Return the folder of the working copies, by default ``work/`` beside ``notebooks/``, never in it."""
-    folder, course = folder or notebooks.ROOT / "work", notebooks.ROOT / "notebooks"
+    """Return the folder of the working copies, by default the usual one; never one among the course's own."""
+    folder, course = folder or usual_folder(), notebooks.course_folder()
     if _holds(folder, course) or _holds(course, folder):
         raise ParameterError(
             f"--work={str(folder)!r} is, holds or lies in the course's own {course}; expected another folder"

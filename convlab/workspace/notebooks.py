@@ -1,15 +1,22 @@
-"""Which files are the course: notebooks whose name starts with their number, such as 02_im2col.ipynb."""
+"""Which files are the course: notebooks whose name starts with their number, such as 02_im2col.ipynb.
+
+They lie in ``notebooks/``: in a checkout beside the library, in an installed wheel inside of it.
+"""
 
 from __future__ import annotations
 
 import shutil
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 import convlab
 from convlab.errors import ParameterError
+from convlab.support.files import data_path
+from convlab.support.install import course_command
 
-ROOT = Path(convlab.__path__[0]).resolve().parent
+PACKAGE = Path(convlab.__path__[0]).resolve()
+ROOT = data_path().parent  # of the course: a checkout, or the package that came as a wheel
 # lab.py, which must work before anything is installed, has the same pattern; a test compares the two.
 NUMBERED = "[0-9][0-9]_*.ipynb"
 
@@ -19,12 +26,24 @@ def numbered(folder: Path) -> list[Path]:
     return sorted(folder.glob(NUMBERED))
 
 
+def course_folder() -> Path:
+    """Return where the course's notebooks lie."""
+    return ROOT / "notebooks"
+
+
+def from_wheel() -> bool:
+    """Return whether this course was installed, and is no checkout."""
+    return ROOT == PACKAGE
+
+
 def course_notebooks() -> list[Path]:
-    """Return the course's notebooks; it is an error if there are none: an installed wheel has no course."""
-    folder = ROOT / "notebooks"
+    """Return the course's notebooks; it is an error if there are none."""
+    folder = course_folder()
     found = numbered(folder)
     if not found:
-        raise ParameterError(f"no notebooks in {folder}; expected a checkout of the course, with notebooks/")
+        raise ParameterError(
+            f"no notebooks in {folder}; expected the whole course: a checkout, or convlab installed anew"
+        )
     return found
 
 
@@ -32,7 +51,8 @@ def own_notebooks(work: Path) -> list[Path]:
     """Return the notebooks in the learner's folder: working copies, and any that the learner made."""
     found = sorted(path for path in work.glob("*.ipynb") if not path.name.startswith("."))
     if not found:
-        raise ParameterError(f"no notebooks in {work}; expected your copies there: python3 lab.py makes them")
+        makes = course_command("")
+        raise ParameterError(f"no notebooks in {work}; expected your copies there: {makes} makes them")
     return found
 
 
@@ -55,7 +75,7 @@ def find(name: str, notebooks: Iterable[Path]) -> Path:
 def copy_notebooks(folder: Path, to: Path, but: Path | None = None) -> None:
     """Copy the course to a new folder: its notebooks and what lies beside them, but nobody's scratch.
 
-    The folder `but` is left out, too.
+    The folder `but` is left out, too. All of the copy can be written to, also where the course cannot.
     """
 
     def unwanted(inside: str, names: list[str]) -> set[str]:
@@ -69,3 +89,5 @@ def copy_notebooks(folder: Path, to: Path, but: Path | None = None) -> None:
         }
 
     shutil.copytree(folder, to, ignore=unwanted)
+    for path in (to, *to.rglob("*")):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import ProxyHandler, build_opener, getproxies_environment
 
 from convlab.errors import ParameterError
+from convlab.workspace import notebooks
 
 # Settings of ours for JupyterLab, beside the reader's own and never in them: no pop-up about news.
 SETTINGS = Path(__file__).parent / "jupyter"
@@ -92,6 +93,11 @@ def prepare_environment(work: Path) -> None:
     paths = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     os.environ.setdefault("JUPYTERLAB_WORKSPACES_DIR", str(work / ".jupyter" / "workspaces"))
+    if (
+        not notebooks.from_wheel()
+    ):  # a checkout's notebooks import the checkout, whatever is installed beside it
+        both = [str(notebooks.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(both))
     spare_loopback()
 
 

@@ -1,8 +1,8 @@
-"""``python -m tools.readme``: bring the README's tables and pictures up to date.
+"""``python -m tools.readme``: bring the tables and pictures of README.md and TESTING.md up to date.
 
-A table stands in README.md between ``<!-- convlab: NAME -->`` and ``<!-- end -->``, and is made from the
-files in `data/`; nothing is measured. A picture is a file in `data/pictures/`, drawn by the library's own
-figures. What is already right is left alone: run twice, the command changes nothing.
+A table stands between ``<!-- convlab: NAME -->`` and ``<!-- end -->``, and is made from the
+library, the notebooks and the files in `data/`; nothing is measured. A picture is a file in `data/pictures/`.
+What is already right is left alone: run twice, the command changes nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import io
 import re
 import sys
 from collections.abc import Callable
+from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from convlab.benchmark.saved import Measurement
 
 COMMAND = "python -m tools.readme"
-README = ROOT / "README.md"
-_BLOCK = re.compile(r"(<!-- convlab: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+README, TESTING = ROOT / "README.md", ROOT / "TESTING.md"
+_BLOCK = re.compile(r"(<!-- convlab: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _BEGIN = re.compile(r"<!-- convlab:")
 
 
@@ -35,55 +37,77 @@ def cpu_runs() -> dict:
     return runs(data_path("measurements"), CPU)
 
 
-def shown_run() -> Measurement:
-    """Return the first of them that has timed the layer of the main picture."""
+def shown_run() -> tuple[str, Measurement]:
+    """Return the newest of them that has timed the layer of the roofline, and the name of its file."""
     from tools.readme.one_layer import LAYER, NETWORK
 
-    for run in cpu_runs().values():
-        if run.part("layers", network=NETWORK, layer=LAYER, ours=True):
-            return run
-    raise BuildError("data/measurements has no run of `convlab bench cpu` that timed the layer shown")
+    found = {
+        name: run
+        for name, run in cpu_runs().items()
+        if run.part("layers", network=NETWORK, layer=LAYER, ours=True)
+    }
+    if not found:
+        raise BuildError("data/measurements has no run of `convlab bench cpu` that timed the layer shown")
+    return max(found.items(), key=lambda item: datetime.fromisoformat(item[1].header["date"]))
 
 
 def results() -> str:
-    """Return the tables of all saved runs."""
+    """Return the tables of that run."""
     from tools.readme.results import markdown
 
-    return "\n\n".join(markdown(run, f"data/measurements/{name}") for name, run in cpu_runs().items())
+    name, run = shown_run()
+    return markdown(run, f"data/measurements/{name}")
 
 
 def roofline() -> str:
-    """Return the place of the first run's roofline in the page, and what it shows."""
+    """Return the place of that run's roofline in the page, and what it shows."""
     from tools.readme.one_layer import markdown
 
-    return markdown(shown_run(), "data/pictures/roofline.png")
+    return markdown(shown_run()[1], "data/pictures/roofline.png")
 
 
 def roofline_picture() -> bytes:
     """Return that roofline."""
     from tools.readme.one_layer import picture
 
-    return picture(shown_run()).png
+    return picture(shown_run()[1]).png
 
 
-def memory_explorer() -> bytes:
-    """Return the memory explorer as a page shows it."""
-    from convlab.widgets import MemoryBlowup
-    from tools.browser import launched, photograph
+def blow_up() -> str:
+    """Return the moving picture's place in the page, a link to the notebook that explains it."""
+    from tools.readme.blow_up import alternative
 
-    with launched() as browser:
-        return photograph(browser, MemoryBlowup(layer="layer1.0.conv1", algorithm="im2col"))
+    return f"[![{alternative()}](data/pictures/blow_up.svg)](notebooks/02_im2col.ipynb)"
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"roofline": roofline, "results": results}
+def blow_up_picture() -> bytes:
+    """Return that picture."""
+    from tools.readme.blow_up import picture
+
+    return picture().encode()
+
+
+def markdown_of(module: str) -> Callable[[], str]:
+    """Return what makes a block: `markdown` of a module here, which is imported when it is asked for."""
+    return lambda: import_module(f"tools.readme.{module}").markdown()
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "blow-up": blow_up,
+    "notebooks": markdown_of("map_of_notebooks"),
+    "algorithms": markdown_of("algorithms"),
+    "roofline": roofline,
+    "results": results,
+    "rings": markdown_of("rings"),
+}
 PICTURES: dict[str, Callable[[], bytes]] = {
+    "blow_up.svg": blow_up_picture,
     "roofline.png": roofline_picture,
-    "memory_explorer.png": memory_explorer,
 }
 
 
-def renewed(text: str) -> str:
-    """Return a README with every marked block as the files in `data/` have it now.
+def renewed(text: str, page: str = "README.md") -> str:
+    """Return a page with every marked block as the library and the files in `data/` have it now.
 
     Raises
     ------
@@ -94,14 +118,14 @@ def renewed(text: str) -> str:
     def block(match: re.Match) -> str:
         begin, name, end = match.groups()
         if name not in BLOCKS:
-            raise BuildError(f"README.md: no block is called {name!r}; expected {', '.join(BLOCKS)}")
+            raise BuildError(f"{page}: no block is called {name!r}; expected {', '.join(BLOCKS)}")
         if _BEGIN.search(match[0], len(begin)):
-            raise BuildError(f"README.md: the block {name!r} has no end")
+            raise BuildError(f"{page}: the block {name!r} has no end")
         return f"{begin}\n{BLOCKS[name]()}\n\n{end}"
 
     text, count = _BLOCK.subn(block, text)
     if count != len(_BEGIN.findall(text)):
-        raise BuildError("README.md: a block has no end, or does not begin on a line of its own")
+        raise BuildError(f"{page}: a block has no end, or does not begin on a line of its own")
     return text
 
 
@@ -146,15 +170,19 @@ def update(path: Path, now: bytes, same: Callable[[bytes, bytes], bool] = bytes.
 def main() -> int:
     """Bring everything up to date, and say what has changed; 1 if something could not be made."""
     failed = False
-    try:
-        if update(README, renewed(read_text(README)).encode()):
-            print("changed: README.md")
-    except (BuildError, OSError, ValueError) as error:  # a ConvError is a ValueError, and so is no UTF-8
-        print(f"convlab: README.md is left as it is: {error}", file=sys.stderr)
-        failed = True
+    for page in (README, TESTING):
+        try:
+            if update(page, renewed(read_text(page), page.name).encode()):
+                print(f"changed: {page.name}")
+        except (BuildError, OSError, ValueError) as error:  # a ConvError is a ValueError, and so is no UTF-8
+            print(f"convlab: {page.name} is left as it is: {error}", file=sys.stderr)
+            failed = True
     for name, draw in PICTURES.items():
         try:
-            if update(data_path("pictures", name), small(draw()), same):
+            drawn, alike = draw(), bytes.__eq__
+            if name.endswith(".png"):
+                drawn, alike = small(drawn), same
+            if update(data_path("pictures", name), drawn, alike):
                 print(f"changed: data/pictures/{name}")
         except (BuildError, ConvError) as error:
             print(f"convlab: data/pictures/{name} is left as it is: {error}", file=sys.stderr)

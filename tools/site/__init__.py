@@ -1,11 +1,16 @@
 """The built book: every notebook executed, on pages that need no kernel, no server and no network.
 
-``python3 lab.py site`` runs `python -m tools.site`. Three steps:
+``python3 lab.py site`` runs `python -m tools.site`. Its steps:
 
 - `convlab.workspace.execute`: run the notebooks in a scratch copy; the first error stops the build, with
   notebook and cell.
-- `pages`: write the front page from the notebooks' own first cells, and let Sphinx make the pages.
+- `front_page`: write the front page and the sidebar's contents, by the parts of `way`.
+- `pages`: let Sphinx make the pages; `head` adds what each says of itself, `card` draws what is shown where
+  somebody shares it.
+- `slim`: make the finished pages light.
+- `links`: look at every link; a broken one stops the build.
+- `printed`: with ``--pdf``, print the whole book.
 - `publish`: put the finished book in the place of the old one, and never a half-built one.
 
-`conf.py`, `mathml.py`, `templates/` and `static/` say how the pages look.
+`conf.py`, `mathml.py`, `templates/` and `static/` say how the pages look, `languages.py` in which language.
 """

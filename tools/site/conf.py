@@ -8,7 +8,7 @@ html_title = "convlab"
 language = "en"
 release = __version__
 
-extensions = ["myst_nb", "tools.site.mathml"]
+extensions = ["myst_nb", "tools.site.head", "tools.site.mathml"]
 include_patterns = ["index.md", "[0-9][0-9]_*.ipynb"]
 
 # -- notebooks: they come executed; a widget is written as its own HTML, which moves without a kernel
@@ -17,8 +17,9 @@ nb_merge_streams = True
 nb_render_markdown_format = "myst"  # of what cells show; the default knows no tables
 nb_ipywidgets_js = {}  # otherwise scripts from a CDN
 nb_mime_priority_overrides = [
-    ("html", "application/vnd.jupyter.widget-view+json", None),
-    ("html", "text/html", 0),
+    (builder, kind, place)
+    for builder in ("html", "singlehtml")  # the latter for the book to print
+    for kind, place in (("application/vnd.jupyter.widget-view+json", None), ("text/html", 0))
 ]
 # Only what JupyterLab shows as well; the front page, which is not a notebook, has containers beside.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
@@ -32,8 +33,11 @@ pygments_style = "a11y-high-contrast-light"
 
 # -- the pages
 html_theme = "sphinx_book_theme"
+templates_path = ["templates"]
+html_additional_pages = {"404": "404.html"}
 html_static_path = ["static", "../../convlab/workspace/static"]
-html_css_files = ["formulas.css", "book.css"]
+html_css_files = ["formulas.css", "icons.css", "book.css", "print.css"]
+html_js_files = ["reader.js", "print.js"]
 html_favicon = "static/favicon.svg"
 html_show_sphinx = False
 html_show_copyright = False

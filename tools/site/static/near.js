@@ -1,0 +1,37 @@
+// A figure begins to move when it comes near: a page with many is there at once, and only what is seen is fetched.
+// A link to the state of a figure, whichever it is, lets all of them begin.
+
+/** The code of a figure, as an address to import, once its place is near. */
+window.convlabNear = function (place, file) {
+  return near(place).then(function () { return fetched(file); }).then(function () {
+    return "data:text/javascript;charset=utf-8," + encodeURIComponent(window.convlabCode[file]);
+  });
+
+  function near(place) {
+    return new Promise(function (begin) {
+      function leads() {
+        return location.hash.includes("=");
+      }
+      if (!window.IntersectionObserver || leads()) return begin();
+      var watching = new IntersectionObserver(function (entries) {
+        if (!entries.some(function (entry) { return entry.isIntersecting; })) return;
+        watching.disconnect();
+        begin();
+      }, { rootMargin: "400px 0px" });
+      requestAnimationFrame(function () { setTimeout(function () { watching.observe(place); }); }); // words first
+      addEventListener("hashchange", function () { if (leads()) begin(); });
+    });
+  }
+
+  /** A page in a folder may load no module and fetch no file, but a classic script it may. */
+  function fetched(file) {
+    return new Promise(function (done, failed) {
+      if (window.convlabCode && file in window.convlabCode) return done();
+      var script = document.createElement("script");
+      script.src = file;
+      script.onload = done;
+      script.onerror = function () { failed(new Error(file + " did not come")); };
+      document.head.append(script);
+    });
+  }
+};
