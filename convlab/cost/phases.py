@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from convlab.cost.formula import Formula
-from convlab.cpu.tile_size import TILES
+from convlab.cpu.tile_size import TOGETHER
 
 NOTHING = Formula("0")
 WEIGHTS = "K*R*S*C/G"
@@ -111,7 +111,7 @@ def product(
         flops=made(f"2 * ({times}) * ({rows}) * ceil(({N})/VL)*VL * ({K})"),
         streams=(
             a or stream(f"({times})*({M})*({K})*b", parts=parts),
-            stream(f"({times}) * ceil({tiles}/{TILES}) * {weights}", f"({times}) * {weights}", parts),
+            stream(f"({times}) * ceil(({rows})/{TOGETHER}) * {weights}", f"({times}) * {weights}", parts),
             stream(f"({times})*({M})*({N})*b", parts=parts),
         ),
         begins={"tile": made(f"({times}) * {tiles} * {panels}"), "call": made(calls)}

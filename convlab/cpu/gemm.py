@@ -15,7 +15,7 @@ from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
 from convlab.cpu.threads import bound_for
-from convlab.cpu.tile_size import TILES
+from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import round_up
@@ -134,7 +134,7 @@ def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column
     With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next.
     """
     whole = whole_panels(right, tile)
-    block = TILES * tile.rows
+    block = TOGETHER // tile.rows * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)
         _block(low, high, left, whole, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead)

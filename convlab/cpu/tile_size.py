@@ -15,7 +15,7 @@ from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import COMPUTES, check_dtype
 from convlab.support.integers import ceil_div, round_up
 
-TILES = 8  # neighbouring tiles that go through all filters together: their pixels stay in the cache
+TOGETHER = 56  # rows of neighbouring tiles that go through all filters together: they stay in the cache
 
 
 @checked

@@ -20,7 +20,7 @@ from convlab.cpu.gemm import pack_filters, whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, store_listed, tile_for
 from convlab.cpu.threads import parallel_for
-from convlab.cpu.tile_size import TILES
+from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "resize", "run"]
@@ -73,9 +73,10 @@ def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], th
 @njit
 def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
     whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes)
-    for low in range(first, end, TILES):
-        _block(low, min(low + TILES, end), left, whole, tile, *rest)
-        _block(low, min(low + TILES, end), whole, right, tile.narrow, *rest)
+    together = TOGETHER // tile.rows  # tiles
+    for low in range(first, end, together):
+        _block(low, min(low + together, end), left, whole, tile, *rest)
+        _block(low, min(low + together, end), whole, right, tile.narrow, *rest)
 
 
 @njit

@@ -21,7 +21,7 @@ from convlab.cpu.gemm import empty_panels, put, whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, masked, tile_for
 from convlab.cpu.threads import parallel_for
-from convlab.cpu.tile_size import TILES
+from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 
 
@@ -59,8 +59,9 @@ def _precomputed(
     first, end, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps
 ):
     whole = whole_panels(right, tile)
-    for low in range(first, end, TILES):
-        high = min(low + TILES, end)
+    together = TOGETHER // tile.rows  # tiles
+    for low in range(first, end, together):
+        high = min(low + together, end)
         rest = x, starts, masks, outside, panels, out, sizes, block_c, steps
         _block(low, high, left, whole, tile, *rest)
         _block(low, high, whole, right, tile.narrow, *rest)
