@@ -10,6 +10,7 @@
     saved            what a measurement holds; `saved_runs` reads a folder of them, `summary` sums them up
     model_error      what the model of "auto" predicts of a saved run; `model_error_tables` tells it
     roofline         the roofs of a machine, or those that `datasheets` promise; `roofline_points` below them
+    limits           what a processor allows at best, layer by layer, and how near one comes
     dukhan_2019      the comparison of the paper on indirect convolution
     measure_layer    one layer, here and now; `read_bandwidth`: how fast arrays of any size are read
     gpu              clocks, ladders and times for a GPU

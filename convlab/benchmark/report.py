@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from convlab.auto.disturbance import AGAIN, Watch
 from convlab.auto.roofs import Roofs
-from convlab.benchmark import model_error_tables, pass_report
+from convlab.benchmark import limits, model_error_tables, pass_report
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.suite import PEAK
@@ -26,7 +26,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
         ("threads", "All cores: how many times as fast as ..."),
     ):
         found.append(_against_all(measurement.part(part), title))
-    found += [_networks(measurement, threads) for threads in (1, 2)]
+    found += [*(_networks(measurement, threads) for threads in (1, 2)), limits.table(measurement)]
     found += pass_report.tables(measurement)
     found += [_paper(measurement), *model_error_tables.tables(measurement)]
     return [table for table in found if table.rows]
