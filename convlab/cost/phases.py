@@ -162,6 +162,6 @@ def fill_phase(target: str, holds: str | None = None) -> Phase:
     )
 
 
-def gathered_product(rows: str | None = None) -> Phase:
+def gathered_product(rows: str | None = None, **begins: str) -> Phase:
     """Return the phase of a product that reads x tap by tap, from where a table says."""
-    return product(a=stream("N*H*W*C*b"), rows=rows)
+    return product(a=stream("N*H*W*C*b"), rows=rows, **begins)

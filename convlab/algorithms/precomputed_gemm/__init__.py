@@ -38,7 +38,8 @@ ALGORITHM = Algorithm(
             bytes_moved=Formula(f"{ONCE_A_TAP.text} + N*P*Q*8 + ceil(N*P*Q/MR) * R*S"),
             workspace_bytes=Formula(f"ceil(N*P*Q/MR) * (MR*8 + R*S) + min({BLOCK_C}, C/G) * b"),
             packed_bytes=PANELS,
-            phases=lambda: (gathered_product(),),
+            # Each tile begins its walk anew: a start and a mask a row, where indirection reads a place.
+            phases=lambda: (gathered_product(run="ceil(N*P*Q/MR) * G*ceil(K/G/(2*VL))"),),
             # Packed piece by piece, in the order of the walk: as good as twice.
             setup=lambda: (packing(), packing(), table_phase("ceil(N*P*Q/MR)*MR * R*S")),
             rank=3,
