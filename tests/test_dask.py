@@ -16,7 +16,7 @@ from test_strips import chains, seams, three_layers
 
 import convlab
 from convlab import ConvError, distributed
-from convlab.distributed import Layers, Span, dask_worker
+from convlab.distributed import Layers, Span, cluster, dask_worker
 from convlab.distributed.blocks import cuts, parts, regions, result_sizes
 from convlab.distributed.cluster import check_versions
 from convlab.distributed.span import Windows
@@ -336,3 +336,18 @@ def test_a_scheduler_that_is_not_there_is_said_at_once():
     # Nor is a client left behind that leads nowhere.
     assert distributed.conv2d(da.ones(**GOOD), W).shape == (1, 6, 6, 4)
     assert time.perf_counter() - start < 30
+
+
+def test_a_scheduler_without_workers_is_said_and_one_that_is_about_to_come_is_waited_for():
+    """Else whatever is computed there would be waited for for ever."""
+    lonely = pytest.importorskip("distributed").LocalCluster(
+        n_workers=0, threads_per_worker=1, processes=False, dashboard_address=None
+    )
+    before = cluster._current()
+    with lonely:
+        with pytest.raises(ConvError, match=r"has 0 workers, and none came within 0\.3 s; `dask worker"):
+            distributed.connect(lonely.scheduler_address, seconds=0.3)
+        assert cluster._current() is before, "a client was left behind"
+        lonely.scale(1)
+        with distributed.connect(lonely.scheduler_address, seconds=30) as client:
+            assert len(client.scheduler_info()["workers"]) == 1
