@@ -105,7 +105,7 @@ def check_versions(client: Any = None) -> None:
     ------
     UnsupportedError
     """
-    client = client or _current()
+    client = client or current()
     if client is None:
         return
     found = client.run(resolve_name, "convlab:__version__", on_error="return")
@@ -115,7 +115,7 @@ def check_versions(client: Any = None) -> None:
             raise UnsupportedError(f"the worker at {worker} {has}; expected {VERSION}, as here")
 
 
-def _current() -> Any:
+def current() -> Any:
     """Return the client by which what is lazy is computed now; None if there is none."""
     if "distributed" not in sys.modules:
         return None
