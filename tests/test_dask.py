@@ -16,7 +16,7 @@ from test_strips import chains, seams, three_layers
 
 import convlab
 from convlab import ConvError, distributed
-from convlab.distributed import Layers, Span, dask_worker
+from convlab.distributed import Layers, Span, cluster, dask_worker
 from convlab.distributed.blocks import cuts, parts, regions, result_sizes
 from convlab.distributed.cluster import check_versions
 from convlab.distributed.span import Windows
@@ -274,6 +274,35 @@ def test_two_workers_make_the_whole(client):
     assert all(made.values()), "each has computed some"
 
 
+def test_what_is_computed_shows_how_many_blocks_are_done(client, monkeypatch):
+    bars = []
+
+    def counted(items, label, show):
+        bars.append([label, show, len(items), 0])
+        for item in items:
+            yield item
+            bars[-1][3] += 1
+
+    monkeypatch.setattr("convlab.distributed.computed.shown", counted)
+    x = np.random.default_rng(5).random((1, 40, 20, 2), np.float32)
+    y = distributed.conv2d(da.from_array(x, chunks=(1, 10, 10, 2)), W, padding=1, **PLAIN)
+    right = convlab.conv2d(x, W, padding=1, **PLAIN)
+    np.testing.assert_array_equal(distributed.compute(y), right)
+    assert bars == [["blocks computed", True, 8, 8]]
+    # What fails is raised, and no bar waits for it.
+    broken = da.from_array(x, chunks=(1, 10, 10, 2)).map_blocks(fails, dtype="float32", meta=x[:0])
+    with pytest.raises(ZeroDivisionError):
+        distributed.compute(distributed.conv2d(broken, W, **PLAIN), progress=False)
+    # Without workers it is the same, by threads of this process.
+    monkeypatch.setattr("convlab.distributed.computed.current", lambda: None)
+    np.testing.assert_array_equal(distributed.compute(y), right)
+    assert len(bars) == 2
+
+
+def fails(block):
+    raise ZeroDivisionError
+
+
 def test_the_same_by_the_cluster_s_address(client):
     with distributed.connect(client.scheduler.address) as other:
         x = da.ones(**GOOD)
@@ -336,3 +365,18 @@ def test_a_scheduler_that_is_not_there_is_said_at_once():
     # Nor is a client left behind that leads nowhere.
     assert distributed.conv2d(da.ones(**GOOD), W).shape == (1, 6, 6, 4)
     assert time.perf_counter() - start < 30
+
+
+def test_a_scheduler_without_workers_is_said_and_one_that_is_about_to_come_is_waited_for():
+    """Else whatever is computed there would be waited for for ever."""
+    lonely = pytest.importorskip("distributed").LocalCluster(
+        n_workers=0, threads_per_worker=1, processes=False, dashboard_address=None
+    )
+    before = cluster.current()
+    with lonely:
+        with pytest.raises(ConvError, match=r"has 0 workers, and none came within 0\.3 s; `dask worker"):
+            distributed.connect(lonely.scheduler_address, seconds=0.3)
+        assert cluster.current() is before, "a client was left behind"
+        lonely.scale(1)
+        with distributed.connect(lonely.scheduler_address, seconds=30) as client:
+            assert len(client.scheduler_info()["workers"]) == 1

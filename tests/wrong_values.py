@@ -211,7 +211,10 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "distributed.mosaic.Mosaic.__getitem__": "NumPy says what is wrong with an index",
 }
 _FOLDER = tempfile.TemporaryDirectory(prefix="convlab-")  # gone at the end
-_OF_DASK = ("distributed.cluster.connect", "distributed.dask_arrays.apply", "distributed.dask_arrays.conv2d")
+_OF_DASK = tuple(
+    f"distributed.{one}"
+    for one in ("cluster.connect", "computed.compute", "dask_arrays.apply", "dask_arrays.conv2d")
+)
 
 # -- the calls ---------------------------------------------------------------------------------------------
 
@@ -431,6 +434,7 @@ def rows() -> dict[str, Call]:
             **{"x": lying, "w": w, "bias": bias, **shaping, **how},
             right=steps,
         )
+        row("distributed.computed.compute", lazy=lying, progress=False)
 
     # gradients
     which = {"algorithm": "auto", "backend": "numpy", "threads": 1}

@@ -30,6 +30,7 @@ Read in this order:
     dask_worker     what a machine does: one block
     dask_arrays     `conv2d` and `apply` on arrays of Dask's
     cluster         workers on this machine, or elsewhere
+    computed        what is lazy is computed, and how far that is
     network         what a message takes; rings
     network_speed   the same, measured between two processes
     shares          which rows several devices have, and which they read
@@ -74,6 +75,7 @@ _NEEDING_NUMPY = [
 def _offer() -> dict[str, Any]:
     from convlab.distributed.border_cost import BorderCost, BreakEven, break_even
     from convlab.distributed.cluster import connect
+    from convlab.distributed.computed import compute
     from convlab.distributed.dask_arrays import apply, conv2d
     from convlab.distributed.layers import Layers
     from convlab.distributed.out_of_core import run

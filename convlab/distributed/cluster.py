@@ -36,7 +36,7 @@ def connect(
         Bytes that each of those may hold, or text: "1 GiB". At 95 % of it Dask ends a worker and starts
         another. Without it, they share a quarter of what is free.
     seconds : float
-        How long to wait for a scheduler's answer.
+        How long to wait for a scheduler's answer, and then for a first worker of it.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def connect(
     Raises
     ------
     ConvError
-        If Dask is not installed, nobody answers, or a worker has another version of convlab.
+        If Dask is not installed, nobody answers, there is no worker, or one has another version of convlab.
     """
     check_number("seconds", seconds, above=0)
     limit = bytes_of(memory) if memory is not None or address is None else 0
@@ -60,13 +60,7 @@ def connect(
         here = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": limit}
         client = Client(**here, dashboard_address=page)
     else:
-        try:  # a client that finds nobody would be left as the current one: so another asks first
-            Client(address, timeout=seconds, set_as_default=False).close()
-        except (OSError, ValueError, AssertionError) as error:  # the last: too little time even to begin
-            raise ParameterError(
-                f"address={said(address)}: no scheduler answers within {seconds:g} s; `dask scheduler` "
-                "starts one, `dask worker ADDRESS` a worker of it"
-            ) from error
+        _ask(address, seconds)
         client = Client(address, timeout=seconds)
     try:
         check_versions(client)
@@ -76,6 +70,34 @@ def connect(
     return client
 
 
+def _ask(address: str, seconds: float) -> None:
+    """Refuse a scheduler that is not there, or has no worker: a result would be waited for for ever.
+
+    It is asked by a client of its own, for one that finds nobody would be left as the current one.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=seconds, set_as_default=False)
+    except (OSError, ValueError, AssertionError) as error:  # the last: too little time even to begin
+        raise ParameterError(
+            f"address={said(address)}: no scheduler answers within {seconds:g} s; `dask scheduler` "
+            "starts one, `dask worker ADDRESS` a worker of it"
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=seconds)
+        except TimeoutError as error:
+            raise ParameterError(
+                f"address={said(address)}: the scheduler has 0 workers, and none came within {seconds:g} s; "
+                "`dask worker ADDRESS` starts one"
+            ) from error
+
+
 def check_versions(client: Any = None) -> None:
     """Refuse workers with another version of convlab, or none: of a client, or of the current one if any.
 
@@ -83,7 +105,7 @@ def check_versions(client: Any = None) -> None:
     ------
     UnsupportedError
     """
-    client = client or _current()
+    client = client or current()
     if client is None:
         return
     found = client.run(resolve_name, "convlab:__version__", on_error="return")
@@ -93,7 +115,7 @@ def check_versions(client: Any = None) -> None:
             raise UnsupportedError(f"the worker at {worker} {has}; expected {VERSION}, as here")
 
 
-def _current() -> Any:
+def current() -> Any:
     """Return the client by which what is lazy is computed now; None if there is none."""
     if "distributed" not in sys.modules:
         return None

@@ -132,16 +132,26 @@ def apply(
     return y
 
 
-def _check(x: Any) -> None:
-    """Refuse what is no array of Dask's, or is cut so that no border can be found."""
+def check_lazy(name: str, x: Any) -> None:
+    """Refuse what is no array of Dask's.
+
+    Raises
+    ------
+    ConvError
+    """
     try:
         import dask.array as da
     except ImportError:
         raise UnsupportedError(f"Dask is not installed; {install_extra('cluster')}") from None
     if not isinstance(x, da.Array):
         raise ArrayError(
-            f"x is a {type(x).__name__}; expected an array of Dask's (dask.array.from_array makes one of it)"
+            f"{name} is a {type(x).__name__}; expected an array of Dask's (dask.array.from_array makes one)"
         )
+
+
+def _check(x: Any) -> None:
+    """Refuse what is no array of Dask's, or is cut so that no border can be found."""
+    check_lazy("x", x)
     if x.ndim != 4:
         raise ShapeError(f"x has shape {x.shape}; expected (N, H, W, C)")
     if any(np.isnan(size) for size in x.shape):
