@@ -3,9 +3,10 @@
     time  =  seconds of all launches of `work.product_works`, by the model of `convlab.gpu.model.work`
 
 A 128 x 128 tile needs the fewest fetches for a multiply-add, and a thread with 16 x 8 sums the fewest
-instructions. But a picture of 14 x 14 pixels is two tiles high, and most multiprocessors would have nothing to do. Smaller tiles are more blocks; and where
-even they are too few, the sums are cut: each block adds up a part of K, and a second kernel adds the parts
-(split-K). What is best depends on the speeds of the GPU too: those of the device that kernels run on here.
+instructions. But a picture of 14 x 14 pixels is two tiles high, and most multiprocessors would have nothing
+to do. Smaller tiles are more blocks; and where even they are too few, the sums are cut: each block adds up a
+part of K, and a second kernel adds the parts (split-K). What is best depends on the speeds of the GPU too:
+those of the device that kernels run on here.
 
 The choice decides on speed, and of the result on the last bits alone, through the order of the sums.
 """
