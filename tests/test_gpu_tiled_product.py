@@ -472,6 +472,18 @@ def test_no_shipped_tile_spills(arch, dtype, width, tile):
         assert len(loop) / turns == pytest.approx(instructions(tile), rel=0.1)
 
 
+@assembly
+@archs
+def test_the_rung_of_more_sums_does_not_spill(arch):
+    """128 sums of a thread fit into all the registers that there are, and multiply more than 64 do."""
+    more, (tile, _) = RUNGS[-1], RUNGS[-1].run.args
+    assert (more.name, tile.thread_m * tile.thread_n) == ("more outputs a thread", 128)
+    made = built(tile, arch)
+    assert made.spill_bytes == made.stack_bytes == 0
+    assert made.occupancy(tile.threads).blocks == tile.resident == 2
+    assert made.main_loop.share("FFMA") >= 0.88
+
+
 def instructions(tile):
     """Return the instructions for each multiply-add, by the model that chooses tiles."""
     (work,) = convolution_works(ConvProblem(1, 9, 9, 64, 64, 3, 3), tile, 1)

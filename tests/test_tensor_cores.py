@@ -12,8 +12,11 @@ from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
+from convlab.gpu.simulator.tensor_sums import rounded as rounded_sums
+from convlab.gpu.simulator.tensor_sums import truncated
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import ROUND
+from convlab.oracle import reference
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
 TROUBLE = assembly_fault()
@@ -84,6 +87,68 @@ def test_nan_and_infinity_reach_just_their_windows(kind):
     assert np.isnan(y[0, 0, 0]).all()
     assert np.isinf(y[0, -1, -1]).all()
     assert np.isfinite(y).sum() == y.size - 2 * problem.K
+
+
+# By hand: beside a one the last bit is 2^-23. Eight halves of it are four of it; but each alone is cut off.
+SUMS = {
+    "halves of the last bit": (1.0, [2.0**-24] * 8, 1 + 4 * 2.0**-23, 1.0),
+    "whole last bits": (1.0, [2.0**-23] * 8, 1 + 8 * 2.0**-23, 1 + 8 * 2.0**-23),
+    "below the one, half of a bit": (1.0, [-(2.0**-24)] + [0.0] * 7, 1 - 2.0**-24, 1.0),
+    "the largest is a product": (2.0**-24, [1.0] + [0.0] * 7, 1.0, 1.0),
+    "halves of both signs": (1.0, [2.0**-24, -(2.0**-24)] * 4, 1.0, 1.0),
+    "a carry": (2.0**-22, [1.0, 1.0] + [0.0] * 6, 2 + 2.0**-22, 2 + 2.0**-22),
+    "a carry pushes a bit out": (2.0**-23, [1.0, 1.0] + [0.0] * 6, 2.0, 2.0),
+    "seven eighths of a bit": (1.0, [7 * 2.0**-26] + [0.0] * 7, 1 + 2.0**-23, 1.0),
+    "no number": (np.inf, [-np.inf] + [0.0] * 7, np.nan, np.nan),
+    "too large": (1.0, [np.inf] + [0.0] * 7, np.inf, np.inf),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@np.errstate(invalid="ignore")
+def test_sums_are_rounded_or_cut(name):
+    c, products, by_ieee, cut = SUMS[name]
+    a = np.zeros((16, 16), np.float32)
+    a[:, :8], b, sums = products, np.ones((8, 16), np.float32), np.full((16, 8), c, np.float32)
+    for way, expected in ((rounded_sums, by_ieee), (truncated, cut)):
+        found = way(a, b, sums)
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, np.full((16, 8), np.float32(expected)))
+
+
+def test_the_first_four_words_are_added_before_the_rest():
+    """Of float16 eight products, of tf32 four: what comes after them meets a sum that is cut already."""
+    for along in (16, 8):
+        a, b = np.zeros((16, along), np.float32), np.ones((8, along), np.float32)
+        a[:, 0], a[:, along // 2 - 1], a[:, along // 2 :] = 2.0**-25, 2.0**-25, 2.0**-26
+        a[:, -1] = 1.0
+        together = truncated(a, b, np.zeros((16, 8), np.float32))
+        np.testing.assert_array_equal(together, np.ones((16, 8)))
+        a[:, -1], a[:, along // 2 - 1] = 0.0, 1.0  # the one comes earlier: all behind it is lost
+        np.testing.assert_array_equal(truncated(a, b, np.zeros((16, 8), np.float32)), np.ones((16, 8)))
+        a[:, along // 2 - 1] = 0.0
+        alone = truncated(a, b, np.zeros((16, 8), np.float32))
+        np.testing.assert_array_equal(alone, a.sum(axis=1, keepdims=True) + np.zeros((16, 8)))
+
+
+@kinds
+def test_the_same_kernel_rounds_or_cuts_off(kind):
+    """Whole numbers come out alike; a sum of one sign that is cut is never above the true one."""
+    problem, tile = ConvProblem(1, 4, 8, 64, 32, 1, 1), WarpTile(32, 32, 32, 32)
+    rng = np.random.default_rng(3)
+    whole = [rng.integers(-9, 9, shape).astype(np.float32) for shape in (problem.x_shape, problem.w_shape)]
+    positive = [rng.uniform(0.5, 1, shape).astype(np.float32) for shape in (problem.x_shape, problem.w_shape)]
+
+    def both(x, w):
+        for accumulate in ("rounded", "truncated"):
+            with simulated(False, accumulate):
+                yield conv2d(x, w, algorithm=tensor_core(kind, tile), backend="gpu")
+
+    np.testing.assert_array_equal(*both(*whole))
+    by_ieee, cut = both(*positive)
+    exact = reference(*(rounded(one, kind).astype(np.float64) for one in positive), problem)
+    assert np.all(cut <= exact)
+    assert np.mean(by_ieee > exact) > 0.2
 
 
 def test_rounding_is_to_eleven_bits():

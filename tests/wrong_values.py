@@ -819,6 +819,7 @@ def rows() -> dict[str, Call]:
         blocks=[0],
         traced=True,
         shared_bytes=0,
+        accumulate="rounded",
         named={"arguments": "x"},
         right={
             "shared_bytes": {"0"},
@@ -1054,8 +1055,8 @@ def rows() -> dict[str, Call]:
     else:
         SKIPPED["gpu.assembly.assemble"] = "the compiler's tools are not installed here"
     row("inspect.traffic.FirstBlock", traced=True)
-    row("gpu.simulated_gpu.Simulator", traced=True)
-    row("gpu.device.simulated", traced=True)
+    row("gpu.simulated_gpu.Simulator", traced=True, accumulate="rounded")
+    row("gpu.device.simulated", traced=True, accumulate="rounded")
     row("gpu.device.using", device=Simulator())
     same(
         "inspect.traffic.first_block",

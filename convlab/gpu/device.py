@@ -132,9 +132,9 @@ def current() -> Gpu | Simulator:
 
 @checked
 @contextmanager
-def simulated(traced: bool = True) -> Iterator[Simulator]:
-    """Let GPU forms run in the lane simulator inside a ``with``."""
-    device = Simulator(traced)
+def simulated(traced: bool = True, accumulate: str = "rounded") -> Iterator[Simulator]:
+    """Let GPU forms run in the lane simulator inside a ``with``; see `Simulator` for what it may be told."""
+    device = Simulator(traced, accumulate)
     with using(device):
         yield device
 

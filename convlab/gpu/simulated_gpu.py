@@ -15,6 +15,7 @@ from convlab.gpu.launch_args import as_launched
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.occupancy import GPUS
 from convlab.support.checked import checked
+from convlab.support.checks import check_choice
 
 if TYPE_CHECKING:
     from convlab.gpu.simulator import Trace
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 @checked
 class Simulator:
     """A device of plain NumPy arrays, with a trace of every launch.
+
+    Parameters
+    ----------
+    traced : bool
+        Whether traces keep the requests.
+    accumulate : str
+        How tensor cores add, "rounded" or "truncated"; see `convlab.gpu.simulator.run`.
 
     Attributes
     ----------
@@ -35,8 +43,10 @@ class Simulator:
     speeds: GpuSpeeds | None = None  # no time passes here; a GPU's, to choose what that would take
     stream_per_thread = False  # it is done when it has been asked for
 
-    def __init__(self, traced: bool = True):
-        self.traced = traced
+    def __init__(self, traced: bool = True, accumulate: str = "rounded"):
+        from convlab.gpu.simulator.tensor_sums import ACCUMULATE
+
+        self.traced, self.accumulate = traced, check_choice("accumulate", accumulate, ACCUMULATE)
         self.traces: list[Trace] = []
 
     def put(self, array: np.ndarray) -> Any:
@@ -76,6 +86,6 @@ class Simulator:
         from convlab.gpu import simulator
 
         given = map(as_launched, arguments)
-        trace = simulator.run(kernel, grid, block, *given, traced=self.traced)
+        trace = simulator.run(kernel, grid, block, *given, traced=self.traced, accumulate=self.accumulate)
         self.traces.append(trace)
         trace.check()

@@ -6,8 +6,8 @@ x and w are float32. Each number is rounded once: to float16 (5 bits of exponent
 tf32 (8 bits and 10: float32's range, float16's precision). That loses half a unit of the tenth bit of each
 input, 2^-11 of its size. The product of two rounded numbers is exact in float32, and the sums are kept in
 float32; but the hardware aligns the terms of a sum and cuts off what hangs over, where IEEE arithmetic rounds
-(Fasi, Higham, Mikaitis & Pranesh 2021, PeerJ CS 7:e330). The simulator adds by IEEE's rules. float16 also
-ends at 65504, and counts in steps of 2^-24 below 2^-14.
+(Fasi, Higham, Mikaitis & Pranesh 2021, PeerJ CS 7:e330). The simulator rounds, unless it is told to cut off:
+``simulated(accumulate="truncated")``. float16 also ends at 65504, and counts in steps of 2^-24 below 2^-14.
 
 These are not in `ALGORITHMS`: what is there is as precise as float32, and nothing less is ever chosen for
 you. Ask for one by its object::

@@ -26,6 +26,7 @@ Read in this order:
     thread_block          the threads, each of which runs until it has to wait
     traced_arrays         global, shared and constant arrays: accesses are checked, and go to `access_log`
     global_memory         where they lie; beside it `shared_memory`, `local_arrays` and `async_copies`
+    tensor_sums           how a tensor core adds: rounded, or cut off as on a device
     requests              what a warp asks for at once: sectors; `bank_conflicts` of shared memory
     access_table, trace   all of it by the place in the source
     races_within_block    two threads at one element, by `vector_clocks`: who has waited for whom
@@ -57,6 +58,7 @@ def run(
     traced: bool = True,
     shared_bytes: int = 0,
     most_rounds: int = 1 << 16,
+    accumulate: str = "rounded",
 ) -> Trace:
     """Run a kernel on NumPy arrays, thread by thread.
 
@@ -77,6 +79,9 @@ def run(
     most_rounds : int
         How often a thread may go round in one `while`, before it is taken for one that never ends. Rounds
         that only look at a few elements, always the same, count 16 times.
+    accumulate : str
+        How a tensor core's sums are kept to float32's bits: "rounded" by IEEE's rules, or "truncated", as was
+        found on devices.
 
     Returns
     -------
@@ -94,4 +99,6 @@ def run(
     from convlab.gpu.simulator.simulation import Simulation
 
     check_hint("traced", traced, bool)
-    return Simulation(kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds).run()
+    return Simulation(
+        kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds, accumulate
+    ).run()

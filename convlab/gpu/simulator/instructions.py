@@ -47,7 +47,7 @@ def cp_async_wait(simulation, groups):
             simulation.copies.arrive(copy)
 
 
-# -- tensor cores: products are exact as on a device; sums are rounded, a device cuts them off ---------------
+# -- tensor cores: products are exact; how sums are rounded, the launch says (`tensor_sums`) -----------------
 
 
 def ldmatrix_x4(simulation, shared, index):
@@ -81,26 +81,26 @@ def tf32(simulation, value):
 
 
 def _product(simulation, words, numbers, instruction):
-    lanes = simulation.meet(ALL_LANES, words[:6], instruction)
+    lanes = simulation.meet(ALL_LANES, words, instruction)
     if len(lanes) < 32:
         simulation.note(
             errors.DIVERGENT_WARP, f"only {len(lanes)} lanes of the warp multiply; it takes all 32"
         )
-    matrix = lanes.once(lambda: _multiply(lanes, numbers))
+    sums = lanes.once(lambda: _multiply(lanes, numbers, simulation.add_products))
     row, pair = divmod(simulation.lane.number, 4)
-    c0, c1, c2, c3 = words[6:]
-    (d0, d1), (d2, d3) = matrix[row, 2 * pair : 2 * pair + 2], matrix[row + 8, 2 * pair : 2 * pair + 2]
-    return c0 + d0, c1 + d1, c2 + d2, c3 + d3
+    return *sums[row, 2 * pair : 2 * pair + 2], *sums[row + 8, 2 * pair : 2 * pair + 2]
 
 
-def _multiply(lanes, numbers):
-    """Put the words of 32 lanes in their places (see `convlab.gpu.tensor_cores.fragments`), and multiply."""
+def _multiply(lanes, numbers, add_products):
+    """Put what 32 lanes hold in its place (see `convlab.gpu.tensor_cores.fragments`), multiply and add."""
     a, b = np.zeros((16, 8), np.uint32), np.zeros((8, 8), np.uint32)  # words; b by columns
-    for lane, (a0, a1, a2, a3, b0, b1) in lanes.items():
+    c = np.zeros((16, 8), np.float32)
+    for lane, (a0, a1, a2, a3, b0, b1, c0, c1, c2, c3) in lanes.items():
         g, t = divmod(lane, 4)
         a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4] = a0, a1, a2, a3
         b[g, t], b[g, t + 4] = b0, b1
-    return numbers(a) @ numbers(b).T  # (16, k) @ (k, 8)
+        c[g, 2 * t], c[g, 2 * t + 1], c[g + 8, 2 * t], c[g + 8, 2 * t + 1] = c0, c1, c2, c3
+    return add_products(numbers(a), numbers(b), c)
 
 
 def _halves(words):

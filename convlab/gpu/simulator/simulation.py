@@ -32,12 +32,13 @@ from convlab.gpu.simulator.loop_paths import SOME_ROUNDS, Path
 from convlab.gpu.simulator.races_between_blocks import RacesBetweenBlocks
 from convlab.gpu.simulator.races_within_block import within_block
 from convlab.gpu.simulator.shared_memory import SharedMemory
+from convlab.gpu.simulator.tensor_sums import ACCUMULATE
 from convlab.gpu.simulator.thread_block import ThreadBlock
 from convlab.gpu.simulator.trace import Trace
 from convlab.gpu.simulator.traced_arrays import TracedArray
 from convlab.gpu.simulator.vector_clocks import VectorClocks
 from convlab.gpu.simulator.wraparound_checks import WraparoundChecks
-from convlab.support.checks import LARGEST, check_whole, said
+from convlab.support.checks import LARGEST, check_choice, check_whole, said
 
 CONSTANT_BYTES = 64 << 10
 LOCAL_BYTES = 512 << 10  # of a thread: CUDA C++ Programming Guide, technical specifications
@@ -58,12 +59,13 @@ class Simulation:
         Its block.
     """
 
-    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds):
+    def __init__(self, kernel, grid, block, arguments, blocks, traced, shared_bytes, most_rounds, accumulate):
         self.kernel = kernel_function(kernel)
         self.grid, self.block = extents("grid", grid), extents("block", block)
         self.blocks = None if blocks is None else block_indices(blocks, self.grid)
         self.traced = traced
         self.most_rounds = check_whole("most_rounds", most_rounds, 1, LARGEST)
+        self.add_products = ACCUMULATE[check_choice("accumulate", accumulate, ACCUMULATE)]
         self.log, self.memory, self.mistakes = AccessLog(), GlobalMemory(), Mistakes()
         self.order, self.copies = VectorClocks(self), AsyncCopies(self)
         self.shared = SharedMemory(self, check_whole("shared_bytes", shared_bytes, 0, MOST_SHARED))
