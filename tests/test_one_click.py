@@ -100,7 +100,8 @@ def test_workflows_run_the_projects_own_commands():
     # What notebooks show with the extras is in the book, too: else they say what is missing.
     assert run["pages"][:2] == [
         "python3 lab.py setup --gpu --cluster",
-        'python3 lab.py site --address "$ADDRESS/" --repository "$GITHUB_REPOSITORY"',
+        'python3 lab.py site --address "$ADDRESS/" --repository "$GITHUB_REPOSITORY" '
+        '--language en de --pdf "$RUNNER_TEMP/convlab.pdf"',
     ]
     for name in ("tests", "pages"):  # the versions that are set up are versions that lab.py takes
         given = [

@@ -19,19 +19,20 @@ from tools.errors import BuildError
 from tools.site import card, links, slim
 from tools.site.__main__ import main
 from tools.site.front_page import front_page, title_and_line
+from tools.site.launchers import LAUNCHERS
 from tools.site.publish import MARKER
 from tools.site.way import paths
 
 pytestmark = pytest.mark.workshop
 
 
-def small_course(folder):
+def small_course(folder, first_name="00_sums"):
     """Write a course of two notebooks, beside it a learner's scratch that is none of it."""
     folder.mkdir()
-    text = "Two and two.\n\n$$P = \\frac{H}{s}$$\n\n[Back here](00_sums.ipynb)"
+    text = f"Two and two.\n\n$$P = \\frac{{H}}{{s}}$$\n\n[Back here]({first_name}.ipynb)"
     first = notebook(new_markdown_cell(text), "2 + 2")
     first.cells[0].source += "\n\n**Two and *two*?** It is four."
-    nbformat.write(first, folder / "00_sums.ipynb")
+    nbformat.write(first, folder / f"{first_name}.ipynb")
     table = "from IPython.display import Markdown\nMarkdown('| rung |\\n|---|\\n| the first |')"
     nbformat.write(notebook("print(open('data.txt').read())", table), folder / "01_files.ipynb")
     nbformat.write(notebook("1 / 0"), folder / "Untitled.ipynb")
@@ -191,20 +192,16 @@ def test_only_the_course_is_copied(tmp_path, sources):
 # -- the head of every page, and buttons that lead elsewhere -------------------------------------------------
 
 ADDRESS = "https://example.org/course/"
+TRANSLATED = "00_start_here"
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The small course, built for an address and a repository."""
+    """The small course, built for an address and a repository, in two languages."""
     folder = tmp_path_factory.mktemp("published")
-    said = build(
-        small_course(folder / "notebooks"),
-        folder / "site",
-        "--address",
-        ADDRESS,
-        "--repository",
-        "some/course",
-    )
+    notebooks = small_course(folder / "notebooks", TRANSLATED)
+    more = ["--address", ADDRESS, "--repository", "some/course", "--language", "en", "de"]
+    said = build(notebooks, folder / "site", *more)
     assert said.returncode == 0, said.stderr
     return folder / "site"
 
@@ -215,33 +212,62 @@ def tags(page):
 
 
 def test_a_published_book_says_what_it_is(published):
-    said = tags(published / "00_sums.html")
+    said = tags(published / f"{TRANSLATED}.html")
     assert said["description"].startswith("Two and two? ")
-    assert said["og:url"] == f"{ADDRESS}00_sums.html"
+    assert said["og:url"] == f"{ADDRESS}{TRANSLATED}.html"
     assert said["og:image"] == f"{ADDRESS}_static/{card.CARD}"
     assert (published / "_static" / card.CARD).read_bytes()[16:24] == b"".join(
         side.to_bytes(4, "big") for side in card.SIZE
     )
-    page = (published / "00_sums.html").read_text("utf-8")
-    assert f'<link rel="canonical" href="{ADDRESS}00_sums.html" />' in page
+    page = (published / f"{TRANSLATED}.html").read_text("utf-8")
+    assert f'<link rel="canonical" href="{ADDRESS}{TRANSLATED}.html" />' in page
     sitemap = (published / "sitemap.xml").read_text("utf-8")
     assert re.findall("<loc>(.*)</loc>", sitemap) == [
         ADDRESS,
-        f"{ADDRESS}00_sums.html",
+        f"{ADDRESS}{TRANSLATED}.html",
         f"{ADDRESS}01_files.html",
+        f"{ADDRESS}de/{TRANSLATED}.html",
     ]
     assert f"Sitemap: {ADDRESS}sitemap.xml" in (published / "robots.txt").read_text("utf-8")
     assert tags(published / "404.html")["robots"] == "noindex"
-    assert f'<base href="{ADDRESS}" />' in (published / "404.html").read_text("utf-8")
 
 
-def test_launch_buttons_are_on_notebooks_alone(published):
-    where = re.compile(r'href="(https://[^"]+)" target="_blank"')
-    found = where.findall((published / "00_sums.html").read_text("utf-8"))
-    assert [address for address in found if "some/course" in address] == found
-    assert "https://colab.research.google.com/github/some/course/blob/colab/notebooks/00_sums.ipynb" in found
-    assert "https://mybinder.org/v2/gh/some/course/HEAD?urlpath=lab/tree/notebooks/00_sums.ipynb" in found
-    assert where.findall((published / "index.html").read_text("utf-8")) == []
+@pytest.mark.parametrize("edition", ["", "de/"])
+def test_a_page_for_wrong_addresses_leads_into_the_book_from_any_depth(published, edition):
+    page = (published / edition / "404.html").read_text("utf-8")
+    found = re.findall(r'(?:href|src|action)="([^"]*)"', page)
+    assert f"{ADDRESS}{edition}index.html" in found
+    assert [one for one in found if not one.startswith(ADDRESS + edition)] == ["#main-content"]
+    assert "<base" not in page, "it would take the link to the words elsewhere"
+
+
+def test_each_notebook_can_be_run_elsewhere_and_the_front_page_says_where(published):
+    opens = [one.opens("some/course", TRANSLATED) for one in LAUNCHERS]
+    assert (
+        f"https://colab.research.google.com/github/some/course/blob/colab/notebooks/{TRANSLATED}.ipynb"
+        in opens
+    )
+    page = (published / f"{TRANSLATED}.html").read_text("utf-8")
+    assert re.findall(r'href="(https://[^"]+)" target="_blank"', page) == opens
+    front = (published / "index.html").read_text("utf-8")
+    assert re.findall(r'<a class="reference external" href="([^"]+)">', front) == opens
+
+
+def test_a_second_language_is_a_folder_of_the_book(published):
+    english, german = (published / f"{way}{TRANSLATED}.html" for way in ("", "de/"))
+    there, back = english.read_text("utf-8"), german.read_text("utf-8")
+    assert '<html lang="de"' in back
+    leads = f'href="de/{TRANSLATED}.html">Deutsch</a>'
+    assert leads in there
+    assert leads in (published / "index.html").read_text("utf-8")
+    assert f'href="../{TRANSLATED}.html">English</a>' in back
+    assert f'<link rel="alternate" hreflang="de" href="{ADDRESS}de/{TRANSLATED}.html" />' in there
+    assert f'<link rel="alternate" hreflang="en" href="{ADDRESS}{TRANSLATED}.html" />' in back
+    assert f'<link rel="canonical" href="{ADDRESS}de/{TRANSLATED}.html" />' in back
+    left = (published / "de" / "01_files.html").read_text("utf-8")  # nobody has translated it
+    assert f'<link rel="canonical" href="{ADDRESS}01_files.html" />' in left
+    assert "alternate" not in left
+    assert "Deutsch" not in (published / "01_files.html").read_text("utf-8")
 
 
 def test_a_book_of_no_address_leads_nowhere_outside(built):
@@ -259,6 +285,7 @@ def test_a_book_of_no_address_leads_nowhere_outside(built):
         ("--address", "example.org", "expected an address"),
         ("--address", "https://example.org/?a=b", "expected an address"),
         ("--repository", "course", "expected OWNER/NAME"),
+        ("--language", "tlh", "expected en or de"),
         ("--pdf", "nowhere/book.pdf", "nowhere is not a folder"),
         ("--pdf", "data.txt", "holds something else"),
     ],
@@ -365,6 +392,18 @@ def test_styles_of_no_use_go():
 )
 def test_title_and_line(cell, title, line):
     assert title_and_line(cell) == (title, line)
+
+
+def test_front_page_says_how_to_run_it_and_leads_to_the_printed_book():
+    found = chapters()
+    lines = {each.file: "" for each in found}
+    page = front_page(found, lines)
+    for command in ("uvx convlab", "pipx run convlab", "pip install convlab && convlab", "`python3 lab.py`"):
+        assert command in page
+    assert "https://" not in page
+    assert "PDF" not in page
+    printed = front_page(found, lines, pdf=("book.pdf", 3 << 20))
+    assert '<a href="book.pdf">the whole book as a PDF</a>, 3.00 MiB.' in printed
 
 
 def test_front_page_has_every_notebook_in_its_part_with_its_minutes():

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from pathlib import Path
+
+from tools.github import EXPECTED, is_repository
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 ID = "install-convlab"
@@ -84,8 +85,8 @@ def for_colab(notebook: str, source: str) -> str:
 
 def _repository(text: str) -> str:
     """Read OWNER/NAME."""
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r}; expected OWNER/NAME")
+    if not is_repository(text):
+        raise argparse.ArgumentTypeError(f"{text!r}; expected {EXPECTED}")
     return text
 
 

@@ -93,9 +93,8 @@ def prepare_environment(work: Path) -> None:
     paths = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     os.environ.setdefault("JUPYTERLAB_WORKSPACES_DIR", str(work / ".jupyter" / "workspaces"))
-    if (
-        not notebooks.from_wheel()
-    ):  # a checkout's notebooks import the checkout, whatever is installed beside it
+    in_checkout = not notebooks.from_wheel()
+    if in_checkout:  # its notebooks import it, whatever is installed beside it
         both = [str(notebooks.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(both))
     spare_loopback()

@@ -14,11 +14,8 @@ import warnings
 from contextlib import redirect_stderr
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
-from threading import Thread
 from urllib.error import URLError
 
 import pytest
@@ -27,6 +24,7 @@ from playwright.sync_api import Browser, Page
 
 from convlab.workspace.server import ask
 from tools.browser import NoBrowserError, launched
+from tools.served import served
 from tools.site.__main__ import build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,15 +78,8 @@ def site(tmp_path_factory, executed) -> Path:
 @pytest.fixture(scope="session")
 def served_site(site) -> str:
     """The address of the book on a web server of this machine, as its readers elsewhere would have it."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(site) as address:
+        yield address
 
 
 # -- JupyterLab ----------------------------------------------------------------------------------------------

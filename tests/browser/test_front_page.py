@@ -1,15 +1,13 @@
 """The front page: alive and light, honest without scripts; what a reader has read stays with the reader."""
 
-import gzip
 import time
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from browser_tools import barriers
 from notebook_tools import NOTEBOOKS
+
+from tools.served import served
 
 pytestmark = pytest.mark.browser
 
@@ -27,37 +25,11 @@ SLOW_CPU = 4
 TRIES = 5  # other programs may disturb one
 
 
-class Gzipped(SimpleHTTPRequestHandler):
-    """A web server that packs text, as those do that serve books."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        path = Path(self.translate_path(self.path))
-        if not path.is_file():
-            return self.send_error(404)
-        kind, content = self.guess_type(path), path.read_bytes()
-        packed = kind.startswith("text/") or "javascript" in kind or "svg" in kind
-        content = gzip.compress(content) if packed else content
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        if packed:
-            self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-
 @pytest.fixture(scope="module")
 def address(site):
     """The book's address on a web server that packs text."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Gzipped, directory=str(site))) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(site) as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,17 +1,18 @@
 """The book on paper: one PDF with an outline, and a page that is printed by its reader."""
 
 import re
+import shutil
 import warnings
 
 import nbformat
 import pytest
 from browser_tools import document
 from nbformat.v4 import new_markdown_cell
-from notebook_tools import notebook
+from notebook_tools import NOTEBOOKS, notebook
 
 from convlab.lessons.course import chapters
 from convlab.widgets import RegisterTile
-from tools.site import front_page, printed
+from tools.site import front_page, languages, printed
 from tools.site.slim import slim
 
 pytestmark = pytest.mark.browser
@@ -46,6 +47,17 @@ def test_answers_are_unfolded_on_paper(page):
     text = page.read_text(encoding="utf-8")
     assert text.count("<details open>") == 2
     assert "<script" not in text
+
+
+def test_a_translated_notebook_is_printed_in_its_language(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copy(NOTEBOOKS[0], source)
+    (source / printed.FRONT_PAGE).write_text(front_page.printed_front(chapters(source)), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Sphinx and its extensions about each other
+        page = printed.page_to_print(source, tmp_path / "made", languages.settings("de", tmp_path))
+    assert ">00 Hier geht es los<" in page.read_text(encoding="utf-8")
 
 
 def test_a_dark_page_is_printed_light_and_unfolded(site, watched):

@@ -1,4 +1,4 @@
-"""``python -m tools.site [--out DIR] [--notebooks DIR] [--address URL] [--repository NAME] [--pdf FILE]``."""
+"""``python -m tools.site``: build the book; ``--help`` says what may be asked for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from convlab.lessons.course import chapters
+from convlab.support.install import install_extra
 from convlab.support.progress import Steps
 from convlab.workspace.execute import NotebookError, execute
 from convlab.workspace.notebooks import ROOT, copy_notebooks, numbered
 from convlab.workspace.pages import link_maps
 from tools.errors import BuildError, UsageError
+from tools.github import EXPECTED, is_repository
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,9 +41,18 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="OWNER/NAME",
         help="on GitHub, for buttons that open a notebook (default: $GITHUB_REPOSITORY, else none)",
     )
-    parser.add_argument("--pdf", type=Path, metavar="FILE", help="print the whole book into this file, too")
     parser.add_argument(
-        "--language", default="en", metavar="CODE", help="of what was translated, e.g. de (default: en)"
+        "--pdf",
+        type=Path,
+        metavar="FILE",
+        help="print the whole book into this file, too; the front page leads to it",
+    )
+    parser.add_argument(
+        "--language",
+        nargs="+",
+        default=["en"],
+        metavar="CODE",
+        help="of what was translated, e.g. de (default: en); after the first, each gets a folder in the book",
     )
     asked = parser.parse_args(arguments)
     try:
@@ -51,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
             address=asked.address,
             repository=asked.repository,
             pdf=asked.pdf,
-            language=asked.language,
+            editions=asked.language,
         )
     except UsageError as error:
         print(f"lab.py site: {error}", file=sys.stderr)
@@ -73,19 +84,22 @@ def build(
     address: str = "",
     repository: str = "",
     pdf: Path | None = None,
-    language: str = "en",
+    editions: Sequence[str] = ("en",),
 ) -> None:
-    """Build the book of the notebooks in one folder into another folder; `run` executes one of them."""
+    """Build the book of the notebooks in one folder into another folder; `run` executes one of them.
+
+    Of several editions, by language, the first is the book, and each other one a folder in it.
+    """
     try:
         import myst_nb  # noqa: F401
         import nbformat
         import sphinx_book_theme  # noqa: F401
 
-        from tools.site import card, front_page, languages, links, pages, printed
+        from tools.site import front_page, languages, links, pages, printed
+        from tools.site.book import Material
         from tools.site.publish import check_out, publish
-        from tools.site.slim import slim
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed; pip install 'convlab[workshop]'") from None
+        raise UsageError(f"{error.name} is not installed; {install_extra('workshop')} adds it") from None
 
     if not notebooks.is_dir():
         raise UsageError(f"--notebooks {notebooks} is not a folder")
@@ -94,22 +108,21 @@ def build(
         raise UsageError(f"--notebooks {notebooks} holds no notebook with a name such as 00_start_here.ipynb")
     check_out(out)
     address = _checked_address(address)
-    if repository and not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-        raise UsageError(f"--repository {repository}: expected OWNER/NAME, as GitHub has it")
+    if repository and not is_repository(repository):
+        raise UsageError(f"--repository {repository}: expected {EXPECTED}")
     if pdf:
         printed.check_file(pdf)
+    languages.check(editions)
 
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="book-") as scratch:
-        work, source, book, doctrees = (
-            Path(scratch, name) for name in ("work", "source", "book", "doctrees")
-        )
-        spoken = languages.settings(language, Path(scratch))
+        work, source, books = (Path(scratch, name) for name in ("work", "source", "books"))
         copy_notebooks(notebooks, work)
         copy_notebooks(notebooks, source)
+        books.mkdir()
         lines = {}
         # One after the other: a notebook that measures must not share the processor with its neighbour.
-        with Steps(len(sources) + 1 + bool(pdf)) as steps:
+        with Steps(len(sources) + len(editions) + bool(pdf)) as steps:
             for path in sources:
                 steps.begin(path.name)
                 notebook = nbformat.read(path, as_version=4)
@@ -119,30 +132,26 @@ def build(
                 link_maps(notebook, [each.stem for each in sources])
                 notebook.metadata.pop("widgets", None)  # the pages' widgets carry their own state
                 nbformat.write(notebook, source / path.name)
-            steps.begin("making pages")
-            course = chapters(notebooks)
-            (source / front_page.FRONT_PAGE).write_text(
-                front_page.front_page(course, lines), encoding="utf-8"
-            )
-            figure = front_page.figure_of_the_blow_up().page()
-            (source / front_page.FIGURE).write_text(figure, encoding="utf-8")
-            settings = {
-                "page_lines": {Path(name).stem: line for name, line in lines.items()},
-                "html_baseurl": address,
-                "repository": repository,
-                **spoken,
-            }
-            warnings = pages.build_pages(source, book, doctrees, settings)
-            pages.offer_clean_notebooks(sources, book)
-            card.draw(book / "_static" / card.CARD)
-            if address:
-                pages.tell_crawlers(book, address)
-            slim(book)
-            links.check(book, address)
+            material = Material(source, sources, chapters(notebooks), lines, address, repository)
+            paper = None
             if pdf:
                 steps.begin("printing")
-                (source / printed.FRONT_PAGE).write_text(front_page.printed_front(course), encoding="utf-8")
-                printed.print_page(printed.page_to_print(source, Path(scratch, "printed")), pdf)
+                paper = material.on_paper(editions[0], books)
+            warnings = []
+            for language in editions:
+                steps.begin("making pages" + f" in {language}" * (language != languages.ORIGINAL))
+                warnings += material.pages(
+                    language, editions, books, paper if language == editions[0] else None
+                )
+            book, *others = (books / language for language in editions)
+            for other in others:
+                other.rename(book / other.name)
+            if address:
+                more = [f"{code}/{page}.html" for code in editions[1:] for page in languages.translated(code)]
+                pages.tell_crawlers(book, address, more)
+            links.check(book, address)
+            if pdf and paper:
+                pdf.write_bytes(paper)
             publish(book, out)
         for line in warnings:
             print(line, file=sys.stderr)

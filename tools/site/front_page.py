@@ -8,8 +8,9 @@ from importlib import resources
 from string import Template
 
 from convlab.lessons.course import Chapter
-from convlab.support.units import plural, ratio_text
+from convlab.support.units import bytes_text, plural, ratio_text
 from convlab.widgets import MemoryBlowup
+from tools.site.launchers import LAUNCHERS
 from tools.site.way import Part, Path, parts, paths, time_text
 
 FRONT_PAGE = "index.md"
@@ -19,7 +20,12 @@ OPENS = {"network": "resnet18", "layer": "layer1.0.conv1", "batch": 32}
 LISTED = ("direct", "im2row", "im2col")
 
 
-def front_page(chapters: Sequence[Chapter], lines: Mapping[str, str]) -> str:
+def front_page(
+    chapters: Sequence[Chapter],
+    lines: Mapping[str, str],
+    repository: str = "",
+    pdf: tuple[str, int] | None = None,
+) -> str:
     """Return the front page's Markdown.
 
     Parameters
@@ -28,6 +34,10 @@ def front_page(chapters: Sequence[Chapter], lines: Mapping[str, str]) -> str:
         The notebooks in the order they are read.
     lines : mapping of str to str
         What each notebook asks, by its file's name.
+    repository : str
+        On GitHub, for links that open the course there and elsewhere; "" for none.
+    pdf : tuple of str and int, optional
+        The printed book: its file beside the page, and its bytes.
     """
     figure = figure_of_the_blow_up()
     return Template(_template(FRONT_PAGE)).substitute(
@@ -38,6 +48,10 @@ def front_page(chapters: Sequence[Chapter], lines: Mapping[str, str]) -> str:
         way="\n".join(map(_stage, parts(chapters))),
         parts="\n".join(_part(part, lines) for part in parts(chapters)),
         paths="\n".join(map(_path, paths(chapters))),
+        elsewhere=_elsewhere(repository, chapters[0]),
+        pdf=f' For paper: <a href="{pdf[0]}">the whole book as a PDF</a>, {bytes_text(pdf[1])}.'
+        if pdf
+        else "",
         trees=trees(chapters),
     )
 
@@ -112,6 +126,17 @@ def _path(path: Path) -> str:
     way = "\n".join(f"  - [{each.number} {each.title}]({each.file})" for each in path.chapters)
     time = f'<span class="minutes">{_time(path.chapters)}</span>'
     return f"- **{path.name}** {time}\n\n  {path.about}\n\n{way}\n"
+
+
+def _elsewhere(repository: str, first: Chapter) -> str:
+    """Return the links that open the course with nothing installed."""
+    if not repository:
+        return ""
+    page = first.file.removesuffix(".ipynb")
+    links = "\n".join(f"- [{one.name}]({one.opens(repository, page)})\\\n  {one.about}" for one in LAUNCHERS)
+    return (
+        f"Or install nothing, and open the course in one of these:\n\n:::{{container}} launch\n{links}\n:::"
+    )
 
 
 def _time(chapters: Iterable[Chapter]) -> str:

@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tools.site.card import CARD, SIZE, WORDS
+from tools.site.launchers import LAUNCHERS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -20,21 +21,6 @@ ABOUT = (
     "with figures that move and numbers that were measured."
 )
 OF_NO_USE_TO_OTHERS = ("search", "404")  # pages that no search engine should list
-# Where a notebook can be run or mended: name, icon, address. `colab` is the branch with an installing cell.
-LAUNCHERS = (
-    (
-        "Binder",
-        "_static/images/logo_binder.svg",
-        "https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb",
-    ),
-    (
-        "Colab",
-        "_static/images/logo_colab.png",
-        "https://colab.research.google.com/github/{repository}/blob/colab/notebooks/{page}.ipynb",
-    ),
-    ("Codespaces", "fa-solid fa-terminal", "https://codespaces.new/{repository}"),
-    ("Edit on GitHub", "fa-solid fa-pen", "https://github.com/{repository}/blob/HEAD/notebooks/{page}.ipynb"),
-)
 
 
 def describe(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
@@ -66,8 +52,6 @@ def describe(app: Sphinx, pagename: str, templatename: str, context: dict[str, A
     lines = [f'<meta {kind}="{name}" content="{escape(said, quote=True)}" />' for kind, name, said in tags]
     if pagename == "404":
         context.pop("pageurl", None)  # it stands in for any address
-        if address:  # a server shows it at any depth: what it links to is found from the book's own address
-            lines.insert(0, f'<base href="{escape(address, quote=True)}" />')
     context["metatags"] = "\n    ".join(["", context.get("metatags", ""), *lines])
 
 
@@ -77,8 +61,8 @@ def launch(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any
     if not repository or context.get("page_source_suffix") != ".ipynb":
         return
     links = [
-        {"type": "link", "text": name, "icon": icon, "url": url.format(repository=repository, page=pagename)}
-        for name, icon, url in LAUNCHERS
+        {"type": "link", "text": one.name, "icon": one.icon, "url": one.opens(repository, pagename)}
+        for one in LAUNCHERS
     ]
     group = {"type": "group", "tooltip": "Run or mend this notebook", "icon": "fa-solid fa-rocket"}
     context["header_buttons"].insert(0, group | {"buttons": links, "label": "launch-buttons"})

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from tools.errors import BuildError
+
+# An address that is found from the page's own: no other host's, and no place on the page itself.
+_RELATIVE = re.compile(r'\b(href|src|action|data-content_root)="(?!#|//|[a-z][a-z0-9+.-]*:)([^"]*)"')
 
 
 def build_pages(
@@ -52,9 +56,12 @@ def offer_clean_notebooks(notebooks: list[Path], out: Path) -> None:
         shutil.copyfile(path, out / "_sources" / path.name)
 
 
-def tell_crawlers(book: Path, address: str) -> None:
-    """Write the list of a book's pages, and who may read them, for those who come from a search engine."""
-    pages = ["", *(page.name for page in sorted(book.glob("[0-9][0-9]_*.html")))]
+def tell_crawlers(book: Path, address: str, more: Iterable[str] = ()) -> None:
+    """Write the list of a book's pages, and who may read them, for those who come from a search engine.
+
+    `more` are pages of other editions, by their paths in the book.
+    """
+    pages = ["", *(page.name for page in sorted(book.glob("[0-9][0-9]_*.html"))), *more]
     entries = "".join(f"  <url><loc>{escape(address + page)}</loc></url>\n" for page in pages)
     space = "http://www.sitemaps.org/schemas/sitemap/0.9"
     head = '<?xml version="1.0" encoding="utf-8"?>'
@@ -62,3 +69,13 @@ def tell_crawlers(book: Path, address: str) -> None:
     (book / "sitemap.xml").write_text(sitemap, encoding="utf-8")
     robots = f"User-agent: *\nAllow: /\nSitemap: {address}sitemap.xml\n"
     (book / "robots.txt").write_text(robots, encoding="utf-8")
+
+
+def lead_from_anywhere(page: Path, address: str) -> None:
+    """Let a page that a server shows at any depth, as that for a wrong address, lead into the book.
+
+    A ``<base>`` would do so in a word, but it would also take the page's own ``#places`` elsewhere.
+    """
+    text = page.read_text(encoding="utf-8")
+    whole = _RELATIVE.sub(lambda found: f'{found[1]}="{escape(urljoin(address, found[2]))}"', text)
+    page.write_text(whole, encoding="utf-8")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tools.browser import launched
 from tools.errors import BuildError, UsageError
@@ -19,6 +20,8 @@ _FOOT = (
     '<div style="width: 100%; font: 8px sans-serif; text-align: center; color: #57606a">'
     'convlab · <span class="pageNumber"></span> of <span class="totalPages"></span></div>'
 )
+
+_TITLE = re.compile(r'(<span id="document-(\d\d)_[^"]*"></span>.*?<h\d[^>]*>)', re.DOTALL)
 
 
 def check_file(pdf: Path) -> None:
@@ -35,36 +38,33 @@ def check_file(pdf: Path) -> None:
             raise UsageError(f"--pdf {pdf} holds something else; name a new file, or a PDF to write over")
 
 
-def page_to_print(source: Path, scratch: Path) -> Path:
-    """Return one page with the whole book, made of the executed notebooks in `source`; it has no scripts."""
-    import nbformat
+def page_to_print(source: Path, scratch: Path, settings: Mapping[str, Any] | None = None) -> Path:
+    """Return one page with the whole book, made of the executed notebooks in `source`; it has no scripts.
 
-    for path in source.glob("[0-9][0-9]_*.ipynb"):
-        notebook = nbformat.read(path, as_version=4)
-        # On paper nothing beside the title says the number, nor in the outline.
-        notebook.cells[0].source = re.sub(r"^# ", f"# {path.stem[:2]} ", notebook.cells[0].source)
-        nbformat.write(notebook, path)
-    settings = {
+    `settings`, of a language, take the place of those in `conf.py`; `scratch` is a folder for what is made.
+    """
+    told = {
+        **(settings or {}),
         "root_doc": Path(FRONT_PAGE).stem,
         "include_patterns": [FRONT_PAGE, "[0-9][0-9]_*.ipynb"],
         "html_additional_pages": {},
     }
-    build_pages(source, scratch / "pages", scratch / "doctrees", settings, builder="singlehtml")
+    build_pages(source, scratch / "pages", scratch / "doctrees", told, builder="singlehtml")
     page = scratch / "pages" / Path(FRONT_PAGE).with_suffix(".html")
     if not page.is_file():
         raise BuildError("Sphinx made no page to print")
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"<script\b.*?</script>", "", text, flags=re.DOTALL)
+    text = _TITLE.sub(r"\1\2 ", text)  # on paper nothing beside a title says its number, nor in the outline
     text = text.replace("<details>", "<details open>")  # answers; code that is folded away stays so
     page.write_text(text.replace('data-theme="auto"', 'data-theme="light"', 1), encoding="utf-8")
     return page
 
 
-def print_page(page: Path, pdf: Path) -> None:
-    """Print a page into a PDF."""
+def print_page(page: Path) -> bytes:
+    """Return a page as a PDF, printed by a browser that is started for it."""
     with launched() as browser:
-        made = as_pdf(browser, page)
-    pdf.write_bytes(made)
+        return as_pdf(browser, page)
 
 
 def as_pdf(browser: Browser, page: Path) -> bytes:

@@ -52,7 +52,7 @@
     if (!place) return;
     var course = Array.from(document.querySelectorAll(".course a"));
     var done = course.filter(function (link) { return names.includes(nameOf(link.pathname)); });
-    place.replaceChildren();
+    place.textContent = "";
     if (!done.length) return;
     var next = course.find(function (link) { return !done.includes(link); });
     var words = document.createElement("p");
