@@ -10,7 +10,7 @@ import time
 import nbformat
 import pytest
 import zmq.asyncio
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebook_tools import (
     MOST_LINES,
     MOST_SECONDS,
@@ -51,6 +51,25 @@ def test_runs(path, executed):
     nb, seconds = executed(path)
     assert list(complaints_about_outputs(nb)) == []
     assert seconds < MOST_SECONDS
+
+
+HIDDEN = """import sys
+sys.modules.update(dict.fromkeys(("dask", "dask.array", "distributed", "zarr")))"""  # as if not installed
+
+
+@pytest.mark.workshop
+def test_many_machines_are_reached_without_dask(tmp_path):
+    """The notebook of Dask's workers runs without them, and says what to install; no other imports Dask."""
+    (path,) = (one for one in NOTEBOOKS if "import dask" in one.read_text(encoding="utf-8"))
+    nb = nbformat.read(path, as_version=4)
+    nb.cells.insert(1, new_code_cell(HIDDEN))
+    start = time.monotonic()
+    run_guarded(nb, tmp_path, path.name)
+    assert time.monotonic() - start < max(90, MOST_SECONDS)
+    shown = [output.text for cell in nb.cells for output in cell.get("outputs", ()) if "text" in output]
+    assert sum("Dask is not installed" in text for text in shown) == 1
+    assert not any("to the last bit" in text for text in shown)
+    assert list(complaints_about_outputs(nb)) == []
 
 
 # -- the checks themselves: each is shown something wrong, and must say so -----------------------------------

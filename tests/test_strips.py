@@ -1,5 +1,7 @@
 """Tiles and strips: a tile needs what influences it, and strips are the whole, to the last bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
@@ -15,6 +17,7 @@ from convlab.distributed.settings import Settings
 from convlab.distributed.span import Windows
 from convlab.distributed.tile_runner import chosen
 from convlab.networks import load_model, model_names
+from convlab.networks.graph import Node
 from convlab.networks.prepared import Prepared
 
 BORDERS = ("recompute", "exchange", "keep")
@@ -22,20 +25,20 @@ PLAIN = {"progress": False, "backend": "cpu", "algorithm": "im2row"}
 
 
 @st.composite
-def chains(draw, pictures=1, gaps=True, channels=1):
+def chains(draw, pictures=1, gaps=True, channels=1, padded=True):
     """Draw some layers; without gaps every window begins where the one before it looks, or next to that."""
 
     def integer(low, high):
         return draw(st.integers(low, high))
 
     layers = Layers.on((pictures, integer(5, 30), integer(5, 30), channels))
-    rng = np.random.default_rng(integer(0, 99))
+    rng, most = np.random.default_rng(integer(0, 99)), 4 if padded else 0
     for _ in range(integer(1, 5)):
         try:
             if integer(0, 3) == 0:
                 window = integer(1, 4)
                 stride = integer(1, 4 if gaps else window)
-                layers = layers.max_pool(window, stride, integer(0, window // 2))
+                layers = layers.max_pool(window, stride, integer(0, window // 2 if padded else 0))
                 continue
             R, S = integer(1, 4), integer(1, 4)
             K = integer(1, 4)
@@ -43,12 +46,41 @@ def chains(draw, pictures=1, gaps=True, channels=1):
             layers = layers.conv(
                 w,
                 stride=(integer(1, 3 if gaps else R), integer(1, 3 if gaps else S)),
-                padding=tuple((integer(0, 4), integer(0, 4)) for _ in range(2)),
+                padding=tuple((integer(0, most), integer(0, most)) for _ in range(2)),
                 dilation=(integer(1, 3), integer(1, 3)) if gaps else 1,
             )
         except ConvError:  # the picture has become too small
             assume(False)
     return layers
+
+
+@st.composite
+def branches(draw):
+    """Draw a layer without padding, two behind it, their sum or both side by side, and one more."""
+
+    def integer(low, high):
+        return draw(st.integers(low, high))
+
+    rng = np.random.default_rng(integer(0, 99))
+
+    def weights(K, R, S, C):
+        return rng.uniform(0.5, 1, (K, R, S, C)).astype(np.float32)
+
+    shaping = {one: (integer(1, 3), integer(1, 3)) for one in ("stride", "dilation")}
+    picture = Layers.on((1, integer(9, 30), integer(9, 30), 1))
+    stem = picture.conv(weights(2, integer(1, 3), integer(1, 3), 1), **shaping)
+    shape, nodes, kept = stem.shape, list(stem.nodes), dict(stem.weights)
+    for name in ("left", "right"):
+        half, dilation = (integer(0, 2), integer(0, 2)), (integer(1, 3), integer(1, 3))
+        w = weights(2, 2 * half[0] + 1, 2 * half[1] + 1, 2)
+        around = half[0] * dilation[0], half[1] * dilation[1]
+        one = Layers.on(shape).conv(w, padding=around, dilation=dilation)
+        nodes.append(replace(one.nodes[-1], name=name, inputs=(stem.nodes[-1].name,)))
+        kept[name] = one.weights["conv1"]
+    op = draw(st.sampled_from(["add", "concat"]))
+    shape = (*shape[:3], 2 if op == "add" else 4)
+    nodes.append(Node("joined", op, ("left", "right"), shape, "float32", relu=op == "add"))
+    return Layers(tuple(nodes), kept).conv(weights(2, 3, 3, shape[3]), padding=1, stride=integer(1, 2))
 
 
 @st.composite
@@ -77,26 +109,38 @@ def influence(layers: Layers, region: Region) -> Region | None:
 
 def batch(layers: Layers, N: int) -> Layers:
     """Return the same layers on so many pictures."""
-    new = Layers.on((N, *layers.picture_shape[1:]))
-    for node in layers.nodes[1:]:
-        if node.op == "conv":
-            problem = node.convolution
-            shaping = {name: getattr(problem, name) for name in ("stride", "padding", "dilation")}
-            new = new.conv(*layers.weights[node.name], **shaping, relu=node.relu)
-        else:
-            new = new.max_pool(node.window, node.stride, node.padding)
-    return new
+    nodes = (
+        replace(node, shape=(N, *node.shape[1:]), problem=node.problem and replace(node.problem, N=N))
+        for node in layers.nodes
+    )
+    return Layers(tuple(nodes), layers.weights)
 
 
-@settings(max_examples=examples(200), deadline=None)
-@given(data=st.data())
-def test_a_tile_needs_what_influences_it(data):
-    layers = data.draw(chains(gaps=False))
+def assert_it_needs_what_influences_it(layers, data):
     _, P, Q, _ = layers.shape
     region = Region(data.draw(part(P)), data.draw(part(Q)))
     traced = influence(layers, region)
     assume(traced is not None)  # it looks at padding alone
     assert needs(layers.nodes, region)["picture"] == traced
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(data=st.data())
+def test_a_tile_needs_what_influences_it(data):
+    assert_it_needs_what_influences_it(data.draw(chains(gaps=False)), data)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(data=st.data())
+def test_a_tile_needs_what_influences_it_with_gaps_too(data):
+    """Dilations, and strides beyond the window: without padding the first and last row are always seen."""
+    assert_it_needs_what_influences_it(data.draw(chains(padded=False)), data)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(data=st.data())
+def test_a_tile_needs_what_influences_it_through_branches(data):
+    assert_it_needs_what_influences_it(data.draw(branches()), data)
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -146,6 +190,21 @@ def test_random_layers(data):
     layers = data.draw(chains(pictures=data.draw(st.integers(1, 2)), channels=data.draw(st.integers(1, 3))))
     x = np.random.default_rng(0).standard_normal(layers.picture_shape).astype(np.float32)
     assert_strips_are_the_whole(layers, x, data.draw(st.integers(1, layers.shape[1])))
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(data=st.data())
+def test_random_branches(data):
+    """Layer by layer a sum may begin with the other summand, and is rounded in another order."""
+    layers = data.draw(branches())
+    x = np.random.default_rng(0).standard_normal(layers.picture_shape).astype(np.float32)
+    height = data.draw(st.integers(1, layers.shape[1]))
+    whole = run(layers, x, height=layers.shape[1], **PLAIN).result
+    rounded = 1e-5 if "add" in {node.op for node in layers.nodes} else 0
+    for borders in BORDERS:
+        got = run(layers, x, height=height, borders=borders, **PLAIN).result
+        off = 0 if borders == "recompute" else rounded * np.abs(whole).max()
+        np.testing.assert_allclose(got, whole, rtol=0, atol=off, err_msg=borders)
 
 
 def test_a_row_that_reads_less_than_the_one_before():

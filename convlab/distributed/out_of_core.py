@@ -70,7 +70,8 @@ def run(
         Rows of the result that are computed at once, if that is to be settled.
     algorithm, backend, threads
         As `Model.prepare` takes them. "auto" chooses for a strip, and then takes the same for all of them.
-        Strips are the whole to the last bit on "cpu"; on "numpy" a BLAS may add in another order.
+        Strips are the whole to the last bit on "cpu"; on "numpy" a BLAS may add in another order. So may a
+        sum of two convolutions with "exchange" and "keep", which begins with the other one of them.
     progress : bool
         Show a bar.
 
