@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from cases import arrays
+from lane_counts import SECTOR, traced, window
 from sgemm_ladder import CUBLAS, MATRIX, RUNGS
 
 from convlab import ALGORITHMS, ConvProblem, plan
@@ -161,7 +162,10 @@ ROW_BY_ROW = (4, Tile(128, 128, 8, 8, 8, pairs=False)), (4, Tile(64, 32, 8, 8, 4
 
 @pytest.mark.parametrize(("width", "tile"), [*EVERY_TILE, *ROW_BY_ROW], ids=str)
 def test_a_tiles_passes_are_those_of_its_requests(width, tile):
-    """One block in the simulator, away from the edges: passes and sectors are those of the formula."""
+    """One block in the simulator: passes over shared memory and sectors are those of the formula.
+
+    Padding asks for none. Of 6 channels, 24 bytes, some lie across two sectors: there within a quarter.
+    """
     channels = 16 if width == 4 else 6
     problem = ConvProblem(1, 2 * tile.block_m // 8, 8, channels, tile.block_n, 1, 4, padding=((0, 0), (1, 2)))
     x, w, _ = arrays(problem)
@@ -178,6 +182,12 @@ def test_a_tiles_passes_are_those_of_its_requests(width, tile):
     stored = seen["st shared"].passes
     assert stored <= work.bring.passes * turns
     assert stored + seen["ld global"].passes == pytest.approx(work.bring.passes * turns, rel=0.25)
+    _, _, inside = window(problem, 0, np.arange(problem.Q)[:, None], 0, np.arange(problem.S))
+    bytes_of_x, bytes_of_w = (4 * work.turns * tile.block_k * side for side in (tile.block_m, tile.block_n))
+    assert work.l2_bytes == work.blocks * (bytes_of_x + bytes_of_w) + 4 * np.prod(problem.gemm[:2])
+    asked = SECTOR * sum(traced(device.traces[-1], "ld", array)[2] for array in ("x", "w"))
+    expected = bytes_of_x * inside.mean() + bytes_of_w
+    assert asked == pytest.approx(expected, rel=1e-9 if width == 4 else 0.25)
 
 
 @assembly

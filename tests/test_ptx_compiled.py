@@ -12,6 +12,7 @@ from convlab.gpu import numba_cuda
 from convlab.gpu.device import using
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.simulated_gpu import Simulator
+from tools.ptx.__main__ import main
 from tools.ptx.compiled import ARCHS, ptx_for
 
 pytestmark = pytest.mark.workshop
@@ -50,3 +51,24 @@ def test_one_front_end_serves_both(algorithm):
             assert f".target {arch}" in made[arch]
             assert unnamed(made[arch]) == unnamed(numba_cuda.ptx_of(kernel, types, capability))
         assert len({body(ptx) for ptx in made.values()}) == 1
+
+
+@needs_compiler
+def test_the_list_of_kernels(capsys):
+    """Of one algorithm: its kernel with what a thread came by, then the opcodes, then the seconds."""
+    assert main(["depthwise"]) == 0
+    head, kernel, seconds, *rest = capsys.readouterr().out.splitlines()
+    assert head.split() == ["algorithm", "kernel", "instructions", "reached"]
+    name, function, written, share = kernel.split()
+    assert (name, function) == ("depthwise", "sliding")
+    assert seconds.startswith("depthwise ")
+    total = rest[-2]
+    assert total.startswith("1 kernels: ")
+    assert total.endswith(f" {written} instructions, {share} reached")
+    assert 0 < float(share.rstrip("%")) <= 100
+
+
+def test_a_name_that_no_algorithm_has(capsys):
+    with pytest.raises(SystemExit):
+        main(["im2roe"])
+    assert "no such algorithm: im2roe" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Faults planted in what the compiler made of shipped kernels: the executor finds each.
 
 A fault is found if the executor tells of it, or if what comes out is wrong. The same launches without it are
-right: so the tables of cases in `test_ptx_algorithms` and `test_ptx_ladders` say.
+right, and nobody tells of anything.
 """
 
 import re
@@ -220,6 +220,17 @@ FAULTS = {
         WRONG,
     ),
 }
+
+
+KERNELS = sorted({kernel for kernel, _, _ in FAULTS.values()})
+
+
+@needs_compiler
+@pytest.mark.parametrize(("algorithm", "kernel"), KERNELS, ids=str)
+def test_nothing_is_found_where_nothing_was_planted(monkeypatch, algorithm, kernel):
+    """Else a fault might be found that was there before."""
+    monkeypatch.setattr(wave, "MOST_BLOCKS", 2000)
+    assert outcome(algorithm, kernel, lambda ptx: ptx + "\n", (CASE, LARGE)) == ""
 
 
 @needs_compiler

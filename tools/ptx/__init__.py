@@ -12,7 +12,8 @@ grain of memory knows who used it last, so that a missing barrier shows. An unkn
 
 All threads of many blocks step together: a register is a NumPy array with a number for each thread. Where
 they part, those at the lowest place in the program go first, so that they meet again. For tests and tools,
-not for learners; compiling needs `requirements-gpu.txt`.
+not for learners; compiling needs `requirements-gpu.txt`. ``python -m tools.ptx`` lists the shipped kernels,
+and how much of each is reached.
 
 Read in this order:
 
