@@ -144,7 +144,9 @@ def _requirement(line: str) -> Finding:
 def _numba_imports() -> Finding:
     """Numba refuses NumPy versions it does not know, and only an import shows it."""
     if wrong := asked_target.asked_wrongly():
-        return Finding("Numba's start", True, None, f"{wrong}; without these variables it compiles for this one")
+        return Finding(
+            "Numba's start", True, None, f"{wrong}; without these variables it compiles for this one"
+        )
     try:
         import numba
     except Exception as error:

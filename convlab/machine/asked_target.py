@@ -1,8 +1,8 @@
 """The processor that Numba was told to compile for, by $NUMBA_CPU_NAME and $NUMBA_CPU_FEATURES.
 
-A name that LLVM does not know raises no error. LLVM writes a line and goes on, as if the processor could do next
-to nothing; where that is too little for a program of 64 bits it ends the process. So LLVM is asked beforehand,
-in a process of its own, and only where something was told.
+A name that LLVM does not know raises no error. LLVM writes a line and goes on, as if the processor could do
+next to nothing; where that is too little for a program of 64 bits it ends the process. So LLVM is asked
+beforehand, in a process of its own, and only where something was told.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def asked() -> dict[str, str]:
 
 
 def asked_wrongly() -> str | None:
-    """Return why LLVM cannot compile for what was asked, in words; None if it can, or if nothing was asked."""
+    """Return why LLVM cannot compile for what was asked; None if it can, or if nothing was asked."""
     trouble, _ = _answer(tuple(asked().items()))
     return trouble
 
