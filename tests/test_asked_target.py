@@ -42,7 +42,7 @@ def run(told, *arguments):
 @pytest.mark.parametrize(("name", "vector"), [("haswell", 32), ("x86-64-v2", 16)])
 def test_a_processor_with_narrower_vectors(name, vector):
     """The tile has its vectors, and what is computed with it is right."""
-    done = run({"NUMBA_CPU_NAME": name} | NO_OTHERS, "-c", CONVOLVE, "indirect")
+    done = run({"NUMBA_CPU_NAME": name} | NO_OTHERS, "-c", CONVOLVE, "direct")
     assert done.stderr == ""
     width, error = json.loads(done.stdout)
     assert width == vector
@@ -53,7 +53,7 @@ def test_a_processor_with_narrower_vectors(name, vector):
     "told", [{"NUMBA_CPU_NAME": "no-such"}, {"NUMBA_CPU_NAME": "no-such"} | NO_OTHERS], ids=str
 )
 def test_a_name_that_llvm_does_not_know_is_said_and_numpy_runs(told):
-    done = run(told, "-c", CONVOLVE, "indirect")
+    done = run(told, "-c", CONVOLVE, "direct")
     assert "NUMBA_CPU_NAME='no-such'" in done.stderr
     assert "'no-such' is not a recognized processor" in done.stderr
     assert json.loads(done.stdout) == [16, 0.0]

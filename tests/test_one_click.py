@@ -18,7 +18,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from packaging.specifiers import SpecifierSet
 
 from convlab.lessons import progress
-from tools import colab
+from tools import bare_root, colab
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -446,6 +446,23 @@ def test_a_class_is_remembered_in_its_homes():
     of_class = dict(rest.split("=", 1) for word, rest in instructions[last:] if word == "ENV")
     assert of_class == {progress.NAMED: home}
     assert f"`{progress.NAME}` in their home" in (ROOT / "TEACHING.md").read_text()
+
+
+def test_the_tool_that_plays_a_bare_machine_takes_each_step_as_docker_would():
+    steps = list(bare_root.dockerfile_steps(bare_root.DOCKERFILE.read_text()))
+    instructions = dockerfile()
+    assert [(step.word, step.line) for step in steps] == [
+        (word, rest) for word, rest in instructions if word in ("RUN", "COPY")
+    ]
+    assert {step.user for step in steps} == {"root"}
+    by_word = {step.line.partition(" ")[0]: step for step in steps if step.word == "RUN"}
+    assert by_word["apt-get"].environment == bare_root.PLAIN | {"LANG": "C.UTF-8"}
+    last = steps[-1].environment
+    assert last["PATH"] == f"/opt/convlab/bin:{bare_root.PLAIN['PATH']}"
+    assert re.fullmatch(r"[\d.]+", last["JUPYTERHUB"])
+    assert [steps[-1].folder] == [rest for word, rest in instructions if word == "WORKDIR"]
+    debian = next(rest for word, rest in instructions if word == "FROM")
+    assert debian.startswith(f"debian:{bare_root.SUITE}")
 
 
 def test_nothing_that_git_ignores_is_sent_to_docker():

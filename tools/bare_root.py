@@ -1,11 +1,11 @@
-"""From nothing: run the README's commands and the Dockerfile's steps in a bare Debian, as the users they name.
+"""From nothing: the README's commands and the Dockerfile's steps in a bare Debian, as the users they name.
 
     python -m tools.bare_root FOLDER
 
-As root, on Linux. FOLDER becomes the root of a Debian that debootstrap makes, or is one that it made. Each step
-is read from the file that it stands in, and runs in a chroot that sees no process and no file of this machine;
-only the network is shared. What is printed are the steps, with their seconds. Some minutes, most of them for
-downloads; FOLDER takes about 3 GB, and is yours to delete.
+As root, on Linux. FOLDER becomes the root of a Debian that debootstrap makes, or is one that it made. Steps
+of the Dockerfile are read from it, and all run in a chroot that sees no process and no file of this machine;
+only the network is shared. What is printed are the steps, with their seconds. It takes some minutes, most of
+them for downloads, and FOLDER is yours to delete.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCKERFILE = CHECKOUT / ".devcontainer" / "Dockerfile"
+SUITE = "trixie"  # as the Dockerfile's first line has it
 PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 CERTIFICATES = "/etc/pip-certificates.pem"  # where pip finds them, if this machine names some of its own
 # What the README asks for besides a checkout, and who types its commands.
-BEFORE = "apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 python3-venv && useradd --create-home learner"
+BEFORE = """apt-get update -qq
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv > /dev/null
+useradd --create-home learner"""
 OPEN_AND_CLOSE = """python3 lab.py --no-browser > ~/lab.log 2>&1 & lab=$!
 until grep -q 'token=' ~/lab.log; do kill -0 $lab || { cat ~/lab.log; exit 1; }; sleep 1; done
 kill $lab; wait $lab || true"""
@@ -46,7 +49,7 @@ class Step:
 
 
 def dockerfile_steps(text: str) -> Iterator[Step]:
-    """Yield each RUN and COPY of a Dockerfile, stage after stage, each of which goes on from the one before."""
+    """Yield each RUN and COPY of a Dockerfile, stage after stage: each stage goes on from the one before."""
     text = re.sub(r"(?m)^\s*#.*\n", "", text)
     user, folder, environment = "root", "/", dict(PLAIN)
     for line in filter(None, map(str.strip, re.sub(r"\\\n\s*", "", text).splitlines())):
@@ -80,25 +83,24 @@ def main(arguments: list[str] | None = None) -> int:
     root = parser.parse_args(arguments).folder.absolute()
     if sys.platform != "linux" or os.getuid() != 0 or not shutil.which("debootstrap"):
         parser.error("expected Linux, root, and debootstrap")
-    made = root / "etc" / "debian_version"
-    if not made.exists():
-        told(
-            "debootstrap", lambda: subprocess.call(["debootstrap", "--variant=minbase", "trixie", str(root)])
-        )
+    if not (root / "etc" / "debian_version").exists():
+        make = ["debootstrap", "--variant=minbase", SUITE, str(root)]
+        if code := told("debootstrap", subprocess.call, make):
+            return code
     shutil.copy("/etc/resolv.conf", root / "etc")
     if given := os.environ.get("PIP_CERT"):
         shutil.copy(given, root / CERTIFICATES.lstrip("/"))
     for step in (*readme_steps(), *dockerfile_steps(DOCKERFILE.read_text(encoding="utf-8"))):
-        if code := told(f"{step.user}: {step.word} {' '.join(step.line.split())}", lambda: done(step, root)):  # noqa: B023
+        if code := told(f"{step.user}: {step.word} {' '.join(step.line.split())}", done, step, root):
             return code
     return 0
 
 
-def told(title: str, work) -> int:
-    """Say what is done and how long it took."""
+def told(title: str, work: Callable[..., int], *arguments) -> int:
+    """Say what is done and how long it took; return its exit code."""
     print(f"{title[:100]} ...", flush=True)
     started = time.monotonic()
-    code = work()
+    code = work(*arguments)
     print(f"    {time.monotonic() - started:.0f} s{f', exit code {code}' if code else ''}", flush=True)
     return code
 
