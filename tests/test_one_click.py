@@ -18,7 +18,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from packaging.specifiers import SpecifierSet
 
 from convlab.lessons import progress
-from tools import bare_root, colab
+from tools import bare_root, colab, shipped_speeds
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -93,6 +93,17 @@ def test_the_tests_run_on_the_ends_of_the_range_of_pythons():
     systems = job["strategy"]["matrix"]["system"]
     for wanted in (r"ubuntu-[\d.]+", r"ubuntu-[\d.]+-arm", r"macos-\d+", r"windows-\d+"):
         assert any(re.fullmatch(wanted, system) for system in systems), wanted
+
+
+def test_older_processors_are_played():
+    """Those that the shipped speeds tell apart, without what this processor has beside them."""
+    job = WORKFLOWS["tests"]["jobs"]["older"]
+    narrower = [told for told in shipped_speeds.TARGETS.values() if told]
+    assert [told["NUMBA_CPU_NAME"] for told in narrower] == job["strategy"]["matrix"]["processor"]
+    env = {name: value.replace("${{ matrix.processor }}", "haswell") for name, value in job["env"].items()}
+    assert env in narrower
+    (tried,) = (step["run"].split()[3:] for step in job["steps"] if "run" in step)
+    assert all((ROOT / name).is_file() for name in tried)
 
 
 def test_workflows_run_the_projects_own_commands():

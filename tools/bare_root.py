@@ -30,7 +30,7 @@ CERTIFICATES = "/etc/pip-certificates.pem"  # where pip finds them, if this mach
 # What the README asks for besides a checkout, and who types its commands.
 BEFORE = """apt-get update -qq
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv > /dev/null
-useradd --create-home learner"""
+useradd --uid 2000 --create-home learner"""
 OPEN_AND_CLOSE = """python3 lab.py --no-browser > ~/lab.log 2>&1 & lab=$!
 until grep -q 'token=' ~/lab.log; do kill -0 $lab || { cat ~/lab.log; exit 1; }; sleep 1; done
 kill $lab; wait $lab || true"""
