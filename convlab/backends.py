@@ -7,7 +7,7 @@ import warnings
 from functools import lru_cache
 
 from convlab.errors import ParameterError, UnsupportedError
-from convlab.machine import memory_limits
+from convlab.machine import asked_target, memory_limits
 from convlab.support.checks import said
 from convlab.support.units import bytes_text
 
@@ -22,6 +22,8 @@ def numba_trouble() -> str | None:
     # With less LLVM would not raise an error, but end the process.
     if left is not None and left < NUMBA_TAKES and "numba" not in sys.modules:
         return f"ulimit leaves {bytes_text(left)}; Numba takes {bytes_text(NUMBA_TAKES)}"
+    if wrong := asked_target.asked_wrongly():  # LLVM would end the process
+        return wrong
     try:
         import numba  # noqa: F401
     except ImportError as error:  # missing, or at odds with the NumPy that is installed

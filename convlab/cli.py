@@ -6,6 +6,7 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 from contextlib import suppress
@@ -316,11 +317,21 @@ def _open(
         server.serve(folder, notebook, browser=browser, port=port, ip=ip, more=more)
 
 
+def _as_far_as_it_goes(error: UnicodeError) -> tuple[bytes, int]:
+    """Return what a console is given for letters that it does not have: `?`.
+
+    In a plain C locale an umlaut of a path came as bytes, not as a letter; they go out as they came in.
+    """
+    letters = error.object[error.start : error.end]
+    return b"".join(bytes([ord(c) & 0xFF]) if "\udc80" <= c <= "\udcff" else b"?" for c in letters), error.end
+
+
 def main() -> None:
     """Run the command line under its own name, also as ``python -m convlab.cli``."""
+    codecs.register_error("convlab", _as_far_as_it_goes)
     for stream in (sys.stdout, sys.stderr):  # a console that cannot print a letter must not stop us
         with suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="convlab")
     app(prog_name="convlab")
 
 

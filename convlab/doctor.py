@@ -11,6 +11,7 @@ from convlab.errors import ConvError
 from convlab.gpu.availability import PROGRAMS, numba_cuda_fault
 from convlab.gpu.diagnose import faults, toolkit
 from convlab.gpu.diagnose.faults import Fault
+from convlab.machine import asked_target
 from convlab.machine.facts import Machine, version
 from convlab.support.install import declared, install_command, install_extra
 from convlab.support.version import VERSION
@@ -142,6 +143,10 @@ def _requirement(line: str) -> Finding:
 
 def _numba_imports() -> Finding:
     """Numba refuses NumPy versions it does not know, and only an import shows it."""
+    if wrong := asked_target.asked_wrongly():
+        return Finding(
+            "Numba's start", True, None, f"{wrong}; without these variables it compiles for this one"
+        )
     try:
         import numba
     except Exception as error:

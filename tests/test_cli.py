@@ -161,6 +161,19 @@ def test_a_console_that_cannot_print_a_letter_does_not_stop_us():
     assert b"224?224?3" in told.stdout
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there a path is bytes, and this is how C reads them")
+def test_a_path_is_printed_as_it_is_where_no_letter_is_known(course):
+    """A plain C locale: an umlaut of a path comes in as two bytes, and a sign of ours has no letter."""
+    plain_c = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    folder = course / "für mich"
+    command = [sys.executable, "-m", "convlab.cli", "start", "02", "--no-open", "--work", folder]
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, env=plain_c)
+    assert done.stdout == os.fsencode(folder / "02_im2col.ipynb") + b"\n"
+    assert os.fsencode(folder) in done.stderr
+    command[3:] = ["networks", "resnet18"]
+    assert b"224?224?3" in subprocess.run(command, capture_output=True, cwd=ROOT, env=plain_c).stdout
+
+
 def test_any_error_of_ours_is_one_line(course, monkeypatch):
     def refuse(*arguments):
         raise WorkspaceError("needs 3 GiB, 1 GiB is free")

@@ -60,6 +60,15 @@ def test_drills_one_after_the_other_to_the_summary(tmp_path):
     assert all(one["seconds"] >= 0 for one in details)
 
 
+def test_lines_that_end_as_on_windows_are_read_alike(tmp_path):
+    one = drill("flops", 7)
+    command = [sys.executable, "-m", "convlab", "interview", "--kind", "flops", "--seed", "7", "--count", "1"]
+    typed = f"{one.value:.9g}\r\n90\r\n".encode()
+    done = subprocess.run([*command, "--work", tmp_path], input=typed, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [(event.detail["right"], event.detail["sure"]) for event in kept(tmp_path)] == [(True, 90)]
+
+
 def test_a_seed_goes_through_all_kinds_in_order(tmp_path):
     done = interview("--seed", 0, "--count", len(NAMES), "--work", tmp_path, typed="\n" * len(NAMES))
     assert done.exit_code == 0

@@ -101,7 +101,7 @@ def test_the_course_comes_without_what_builds_tests_or_measures_it():
     """With nothing that an extra asks for, and nothing that only such a package needs."""
     course = {name for name, _, _ in locked()}
     for extra, lines in EXTRAS.items():
-        wanted = set(ranges(lines)) - {"pyyaml"}  # JupyterLab reads settings with it
+        wanted = set(ranges(lines)) - {"babel", "jsonschema", "pyyaml", "tinycss2"}  # JupyterLab's, too
         assert not course & wanted, extra
     assert not course & {"hatchling", "pluggy", "sqlalchemy", "nvidia-nvvm"}
 
@@ -109,6 +109,32 @@ def test_the_course_comes_without_what_builds_tests_or_measures_it():
 @pytest.mark.parametrize("extra", [extra for extra in LOCKS if extra])
 def test_a_lock_repeats_nothing_of_the_course(extra):
     assert not {name for name, _, _ in locked(extra)} & {name for name, _, _ in locked()}
+
+
+@pytest.mark.workshop
+def test_what_tools_and_tests_import_is_asked_for():
+    """By name: that something else brings it along is no promise."""
+    asked = {name for lines in (PROJECT["dependencies"], *EXTRAS.values()) for name in ranges(lines)}
+    brought = asked | {
+        "ipython",
+        "jupyter-client",
+        "nbformat",
+        "traitlets",
+        "pyzmq",
+    }  # JupyterLab is made of these
+    brought |= {
+        "llvmlite",
+        "pillow",
+        "markdown-it-py",
+        "cuda-bindings",
+    }  # Numba's, Matplotlib's, Rich's, numba-cuda's
+    known, missing = metadata.packages_distributions(), set()
+    for file in (*ROOT.glob("tools/**/*.py"), *ROOT.glob("tests/**/*.py")):
+        for name in re.findall(r"^(?:import|from) (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
+            made_of = {re.sub("[-_.]+", "-", one).lower() for one in known.get(name, ())}
+            if made_of and not made_of & (brought | {"convlab"}):
+                missing.add((name, file.name))
+    assert missing == set()
 
 
 def test_what_two_locks_hold_is_one_version():

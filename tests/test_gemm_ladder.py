@@ -102,7 +102,24 @@ ARM = """
 """
 
 
-@pytest.mark.parametrize("listing", [X86, ARM], ids=["x86", "arm"])
+# Without AVX a product is made first and added afterwards, in place of the register it was made in.
+SSE = """
+.LBB0_2:
+\tmovups (%rax), %xmm1
+\tmovaps %xmm1, %xmm2
+\tmulps (%rdx), %xmm2
+\taddps %xmm2, %xmm0
+\tmovss 4(%rax), %xmm3
+\tmulss %xmm3, %xmm4
+\taddss %xmm4, %xmm5
+\tmovaps 16(%rsp), %xmm6
+\tmovaps %xmm0, 32(%rsp)
+\tmovaps %xmm0, (%rcx)
+\tjne .LBB0_2
+"""
+
+
+@pytest.mark.parametrize("listing", [X86, SSE, ARM], ids=["x86", "sse", "arm"])
 def test_instructions_are_counted(listing):
     (loop,) = loops(listing)
     counts = loop.multiply_adds, loop.on_vectors, loop.stores, loop.spills

@@ -29,6 +29,7 @@ from convlab.cpu.small_matmul import Transform
 from convlab.cpu.tile_model import TileBounds
 from convlab.errors import UnsupportedError
 from convlab.gradients import wgrad_product_cpu as wgrad
+from convlab.machine import asked_target
 
 LINUX, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 MACHINES = {  # and what LLVM says there of the processor that it runs on
@@ -52,7 +53,8 @@ def tile_model_of(name):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("platform.machine", lambda: architecture)
         patch.setattr(llvm, "get_host_cpu_features", lambda: dict.fromkeys(features, True))
-        patch.setattr(numba.config, "CPU_NAME", None)
+        for variable in asked_target.VARIABLES:
+            patch.delenv(variable, raising=False)
         try:
             _forget(caches)
             yield

@@ -17,7 +17,8 @@ import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 from packaging.specifiers import SpecifierSet
 
-from tools import colab
+from convlab.lessons import progress
+from tools import bare_root, colab, shipped_speeds
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -94,6 +95,17 @@ def test_the_tests_run_on_the_ends_of_the_range_of_pythons():
         assert any(re.fullmatch(wanted, system) for system in systems), wanted
 
 
+def test_older_processors_are_played():
+    """Those that the shipped speeds tell apart, without what this processor has beside them."""
+    job = WORKFLOWS["tests"]["jobs"]["older"]
+    narrower = [told for told in shipped_speeds.TARGETS.values() if told]
+    assert [told["NUMBA_CPU_NAME"] for told in narrower] == job["strategy"]["matrix"]["processor"]
+    env = {name: value.replace("${{ matrix.processor }}", "haswell") for name, value in job["env"].items()}
+    assert env in narrower
+    (tried,) = (step["run"].split()[3:] for step in job["steps"] if "run" in step)
+    assert all((ROOT / name).is_file() for name in tried)
+
+
 def test_workflows_run_the_projects_own_commands():
     run = {name: [step["run"].strip() for step in steps(name) if "run" in step] for name in WORKFLOWS}
     assert {".ci/run", "python lab.py test"} < set(run["tests"])
@@ -111,8 +123,13 @@ def test_workflows_run_the_projects_own_commands():
 
 
 def test_each_job_may_do_what_it_needs_and_no_more():
-    pages, tests = WORKFLOWS["pages"], WORKFLOWS["tests"]
-    assert (pages["permissions"], tests["permissions"]) == ({}, {"contents": "read"})
+    pages, tests, release = WORKFLOWS["pages"], WORKFLOWS["tests"], WORKFLOWS["release"]
+    assert pages["permissions"] == release["permissions"] == {}
+    assert tests["permissions"] == {"contents": "read"}
+    assert {name: job["permissions"] for name, job in release["jobs"].items()} == {
+        "build": {"contents": "read"},
+        "upload": {"id-token": "write"},  # by which the index knows this workflow
+    }
     assert {name: job["permissions"] for name, job in pages["jobs"].items()} == {
         "build": {"contents": "read", "pages": "read"},
         "publish": {"pages": "write", "id-token": "write"},
@@ -128,12 +145,13 @@ def test_each_job_may_do_what_it_needs_and_no_more():
                     assert may_push or step["with"]["persist-credentials"] is False
 
 
-@pytest.mark.parametrize("workflow", ["pages", "tests"])
+@pytest.mark.parametrize("workflow", WORKFLOWS)
 def test_a_workflow_takes_githubs_own_actions_and_no_text_from_outside(workflow):
     for step in steps(workflow):
         assert "uses" in step or "run" in step
         if "uses" in step:
-            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+            uploads = step["uses"] == "pypa/gh-action-pypi-publish@release/v1" and workflow == "release"
+            assert uploads or re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
         assert "${{" not in step.get("run", ""), "a value of GitHub's goes through env:, never into a script"
 
 
@@ -148,6 +166,40 @@ def test_the_book_is_published_one_at_a_time_from_main():
     assert jobs["publish"]["environment"]["name"] == "github-pages"
     upload = next(s for s in jobs["build"]["steps"] if "upload-pages-artifact" in s.get("uses", ""))
     assert upload["with"]["path"] == "site"
+
+
+def test_a_release_is_tested_and_built_before_it_is_uploaded():
+    release = WORKFLOWS["release"]
+    assert release[True] == {"push": {"tags": ["v*"]}}
+    build, upload = release["jobs"]["build"], release["jobs"]["upload"]
+    assert upload["needs"] == "build"
+    assert not any("run" in step for step in upload["steps"]), "what may upload runs nothing of ours"
+    run = [step["run"] for step in build["steps"] if "run" in step]
+    built = next(number for number, line in enumerate(run) if "hatchling build" in line)
+    assert run.index(".ci/run") < built
+    folder = run[built].split()[-1]
+    handed = [step for step in build["steps"] + upload["steps"] if "artifact" in step.get("uses", "")]
+    assert [step["with"]["path"] for step in handed] == [folder, folder]
+    assert len({step["with"]["name"] for step in handed}) == 1
+    assert release["jobs"]["build"]["container"] == WORKFLOWS["tests"]["jobs"]["everything"]["container"]
+
+
+@pytest.mark.parametrize(("tag", "fits"), [("v{}", True), ("v{}.1", False), ("{}x", False), ("v", False)])
+def test_a_tag_that_is_not_the_version_is_no_release(tag, fits):
+    """The script of the workflow itself."""
+    (script,) = (s["run"] for s in steps("release") if s.get("name") == "The tag is the version")
+    given = os.environ | {"GITHUB_REF_NAME": tag.format(PROJECT["version"])}
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=ROOT, env=given, capture_output=True)
+    assert (done.returncode == 0) == fits
+
+
+def test_the_readme_says_whether_the_package_is_on_the_index():
+    """Until it is, by a line in each of three files; they go together."""
+    said = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("README.md", "ROADMAP.md", "CHANGELOG.md")
+    }
+    assert len({bool(re.search(r"package of (that|this) name", text)) for text in said.values()}) == 1
 
 
 def test_the_step_that_pushes_the_branch_for_colab(tmp_path):
@@ -288,6 +340,19 @@ def test_what_binder_runs_last(tmp_path):
     assert (tmp_path / "etc" / "jupyter" / "labconfig" / "page_config.json").exists()  # no pop-up about news
     first = settings["LabApp"]["default_url"].removeprefix("/lab/tree/")
     assert ROOT / first == NOTEBOOKS[0]
+    assert (tmp_path / "etc" / "jupyter" / "jupyter_server_config.py").exists()
+
+
+@pytest.mark.parametrize("named", [None, "elsewhere"])
+def test_binder_remembers_in_the_home(named, tmp_path, monkeypatch):
+    """Notebooks lie in the checkout there, and a kernel has its server's environment."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv(progress.NAMED, raising=False)
+    if named:
+        monkeypatch.setenv(progress.NAMED, str(tmp_path / named))
+    path = BINDER / "jupyter_server_config.py"
+    exec(compile(path.read_text(), path, "exec"))
+    assert progress.here.__wrapped__().path == tmp_path / (named or "") / progress.NAME
 
 
 # -- the image, for Codespaces and for a class -------------------------------------------------------------
@@ -385,6 +450,33 @@ def test_the_image_holds_the_lock_and_ends_as_an_ordinary_user():
     assert [rest for word, rest in instructions if word == "CMD"] == ['["jupyterhub-singleuser"]']
 
 
+def test_a_class_is_remembered_in_its_homes():
+    """What nbgitpuller brings lies in no learner's folder; the home is what a hub keeps of each student."""
+    instructions = dockerfile()
+    (home,) = {rest for word, rest in instructions if word == "WORKDIR"}
+    last = max(number for number, (word, _) in enumerate(instructions) if word == "FROM")
+    of_class = dict(rest.split("=", 1) for word, rest in instructions[last:] if word == "ENV")
+    assert of_class == {progress.NAMED: home}
+    assert f"`{progress.NAME}` in their home" in (ROOT / "TEACHING.md").read_text()
+
+
+def test_the_tool_that_plays_a_bare_machine_takes_each_step_as_docker_would():
+    steps = list(bare_root.dockerfile_steps(bare_root.DOCKERFILE.read_text()))
+    instructions = dockerfile()
+    assert [(step.word, step.line) for step in steps] == [
+        (word, rest) for word, rest in instructions if word in ("RUN", "COPY")
+    ]
+    assert {step.user for step in steps} == {"root"}
+    by_word = {step.line.partition(" ")[0]: step for step in steps if step.word == "RUN"}
+    assert by_word["apt-get"].environment == bare_root.PLAIN | {"LANG": "C.UTF-8"}
+    last = steps[-1].environment
+    assert last["PATH"] == f"/opt/convlab/bin:{bare_root.PLAIN['PATH']}"
+    assert re.fullmatch(r"[\d.]+", last["JUPYTERHUB"])
+    assert [steps[-1].folder] == [rest for word, rest in instructions if word == "WORKDIR"]
+    debian = next(rest for word, rest in instructions if word == "FROM")
+    assert debian.startswith(f"debian:{bare_root.SUITE}")
+
+
 def test_nothing_that_git_ignores_is_sent_to_docker():
     def plain(line):
         return line.removeprefix("**/").strip("/")
@@ -428,5 +520,7 @@ def test_the_page_for_teachers_names_what_is_there():
     arguments = {rest.partition("=")[0] for word, rest in dockerfile() if word == "ARG"}
     assert set(re.findall(r"--build-arg (\w+)=", text)) <= arguments
     assert "--file .devcontainer/Dockerfile" in text
+    (built,) = re.findall(r"docker build .*--tag (\S+)", text)
+    assert set(re.findall(r"(\S+) convlab lab", text)) == {built}, "what is run is what was built"
     assert re.findall(r"/blob/(\w+)/notebooks", text) == ["colab"]
     assert "git push --force origin colab" in str(WORKFLOWS["pages"])

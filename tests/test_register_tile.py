@@ -219,7 +219,7 @@ def test_a_window_slides(window, dtype):
     """Wherever it lies, on the picture or beside it, each pixel adds to the sums of two lines."""
     rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, 3)
     down, across = window.under(tile.rows)
-    C = tile.lanes + 3  # a whole vector, and a part of one
+    C = 2 * tile.lanes - 1  # a whole vector, and a part of one
     x = rng.standard_normal((down + 1, across + 1, C)).astype(dtype)
     w = rng.standard_normal((R, S, 2 * tile.lanes)).astype(dtype)
     panels = w.reshape(R * S, 2, tile.lanes).swapaxes(0, 1).reshape(-1)

@@ -59,6 +59,14 @@ def test_untouched_copy_follows_the_course(course, work):
     assert not (work / "earlier").exists()
 
 
+def test_line_ends_of_windows_are_no_change(course, work):
+    """Of the copy or of the course: an editor or Git wrote them, not the learner."""
+    states(course, work)
+    for path in (work / "00_start_here.ipynb", course / "01_loops.ipynb"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert states(course, work) == {"00": "current", "01": "current"}
+
+
 def test_copy_that_was_only_run_follows_the_course_and_its_outputs_are_kept(course, work):
     states(course, work)
     write(work / "01_loops.ipynb", "second", output="42 ms")

@@ -45,14 +45,15 @@ def bench_cpu(
     from convlab.benchmark.suite import Suite
     from convlab.support.progress import Steps
     from convlab.support.tables import as_text
-    from convlab.workspace import folders
+    from convlab.workspace import folders, home
 
     if layers:
         check_words(layers)
     Suite.check_part(part)
     name = f"cpu-{datetime.now():%Y%m%d-%H%M%S}.csv"
-    save = save or folders.usual_folder() / "measurements" / name
-    path = folders.replaceable(save, "--save", saved.is_ours, saved.OURS)
+    usual = folders.usual_folder() / "measurements" / name
+    path = folders.replaceable(save or usual, "--save", saved.is_ours, saved.OURS)
+    home.settle(path.parent if save else usual.parents[1])
     with Steps() as steps:
         measurement, stopped = bench.bench_cpu(
             path,

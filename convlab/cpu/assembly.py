@@ -19,7 +19,8 @@ from convlab.support.checks import said
 
 _LABEL = re.compile(r"^(\.?L\w+):")
 _JUMP = re.compile(r"^(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z)\s+(?:.*,\s*)?(\.?L\w+)$")
-_MULTIPLY_ADD = re.compile(r"^(?:vf(?:n?m)(?:add|sub)\d*(?P<kind>[ps])[sd]|(?P<arm>fmla|fmadd))\b")
+# An x86 processor without AVX multiplies first, and adds in an instruction of its own: `mulps`, then `addps`.
+_MULTIPLY_ADD = re.compile(r"^(?:(?:vfn?m(?:add|sub)\d*|mul)(?P<kind>[ps])[sd]|(?P<arm>fmla|fmadd))\b")
 _VECTOR = re.compile(r"%[xyz]mm\d|\b[vqds]\d+\b")
 _MEMORY = re.compile(r"\([^)]*%\w+[^)]*\)|(?<!\w)\[[^\]]+\]")
 _STACK = re.compile(r"\(%rsp\b|\[sp\b")
@@ -40,7 +41,7 @@ class Loop:
 
     @cached_property
     def multiply_adds(self) -> int:
-        """Multiply-add instructions in one turn, on vectors or on single numbers."""
+        """Multiply-adds in one turn, on vectors or on single numbers: an instruction each, two before AVX."""
         return sum(bool(_MULTIPLY_ADD.match(line)) for line in self.lines)
 
     @cached_property

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from convlab.cpu.tile_model import TileBounds
+from convlab.machine.asked_target import vector_bytes_asked
 from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import COMPUTES, check_dtype
 from convlab.support.integers import ceil_div, round_up
@@ -51,33 +52,15 @@ class VectorTile:
 
 @lru_cache
 def vector_bytes() -> int:
-    """Return the bytes of one vector register of this processor: 64 (AVX-512), 32 (AVX2) or 16."""
-    import numba
+    """Return the bytes of a vector register of the processor compiled for: 64 (AVX-512), 32 (AVX2) or 16."""
+    if asked := vector_bytes_asked():
+        return asked
     from llvmlite import binding
 
-    if numba.config.CPU_NAME and binding.get_host_cpu_name() != numba.config.CPU_NAME:
-        return _vector_bytes_by_name()
     features = binding.get_host_cpu_features()
     if features.get("avx512f"):
         return 64
     return 32 if features.get("avx2") and features.get("fma") else 16
-
-
-def _vector_bytes_by_name() -> int:
-    """Return the bytes of a vector of the processor that was asked for by name, with $NUMBA_CPU_NAME.
-
-    LLVM says it: with what it adds eight numbers. One with AVX-512 gets 32, which runs, if not at its best.
-    """
-    from llvmlite import binding
-    from numba import config
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    target = binding.Target.from_default_triple()
-    machine = target.create_target_machine(cpu=config.CPU_NAME, features=config.CPU_FEATURES or "")
-    eight = "<8 x float>"
-    add = f"define {eight} @add({eight} %a, {eight} %b) {{ %s = fadd {eight} %a, %b ret {eight} %s }}"
-    return 32 if "ymm" in machine.emit_assembly(binding.parse_assembly(add)) else 16
 
 
 def registers() -> int:

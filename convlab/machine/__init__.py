@@ -8,4 +8,5 @@ Read in this order:
     memory        is there room for some arrays?
     cores         the hardware threads, and the one that a benchmark keeps to
     cuda_driver   NVIDIA's driver and the GPUs that it shows
+    asked_target  another processor to compile for, if one was asked for: can that be done?
 """
