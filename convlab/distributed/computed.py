@@ -16,6 +16,9 @@ from convlab.support.progress import shown
 def compute(lazy: Any, *, progress: bool = True) -> np.ndarray:
     """Compute an array of Dask's, and show how many of its blocks are done.
 
+    The result has to fit into this process. Dask writes a larger one block by block: ``lazy.to_zarr(...)``.
+    If that ends early it leaves an array that looks whole. So give that another name until it is done.
+
     Parameters
     ----------
     lazy : dask.array.Array
