@@ -38,7 +38,8 @@ def works(kind, problem, tile=None):
 def test_a_piece_is_the_main_loops(tile, arch):
     """Products, ldmatrix and copies to the letter, no other store; all instructions of sm_90 within a tenth.
 
-    For sm_80 there are up to a fifth fewer. As many blocks have room as with the compiler's registers; of the smallest tile, three for four.
+    For sm_80 there are up to a fifth fewer. As many blocks have room as with the compiler's registers; of the
+    smallest tile, three for four.
     """
     _, work = works("fp16", LAYER, tile)
     built, warps = (
