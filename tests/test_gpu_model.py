@@ -343,11 +343,13 @@ def test_what_was_not_measured_is_called_predicted(climbed):
 
 
 def test_every_predicted_step_is_below_every_roof(climbed):
-    """Of each level at its own bytes; the dense ones also below the multiply-adds."""
+    """Of each level at its own bytes; the dense ones also below the multiply-adds, or the tensor cores."""
     for one in (*climbed.rungs, *climbed.others):
         for roof in climbed.line.memories:
             assert one.speed <= 1.001 * roof.at(one.intensity(roof.name)), (one.name, roof.name)
-        assert one.speed <= climbed.line.adds.rate or one.name.startswith("winograd"), one.name
+        flat = climbed.speeds.matrices if one.name.startswith("tensor_core") else climbed.line.adds.rate
+        assert one.speed <= flat or one.name.startswith("winograd"), one.name
+    assert {"tensor_core_fp16", "tensor_core_tf32"} < {one.name for one in climbed.others}
 
 
 def test_the_climb_goes_up(climbed):

@@ -101,7 +101,7 @@ def tensor_core(inputs: str = "fp16", tile: WarpTile | None = None) -> Algorithm
             "gpu": form(
                 __name__,
                 "gpu",
-                functions=("pack", "allocate"),
+                functions=("pack", "allocate", "works"),
                 bound=(inputs, tile),
                 bytes_moved=Formula(traffic),
                 workspace_bytes=Formula(f"{words} * 4"),

@@ -13,9 +13,11 @@ from __future__ import annotations
 from convlab.algorithms.tensor_core import tile_for
 from convlab.algorithms.tensor_core.rounding import packed_words
 from convlab.gpu.device import current
+from convlab.gpu.model.work import Work
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import words_of
 from convlab.gpu.tensor_cores.warp_tile import WarpTile, pixel_words
+from convlab.gpu.tensor_cores.work import product_work, rounding_work
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -36,6 +38,12 @@ def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, works
     words = workspace["words"]
     words_of(kind, problem, x.reshape(-1), words)
     multiply_words(kind, tile or tile_for(problem), problem, words, packed, y)
+
+
+def works(kind: str, tile: WarpTile | None, problem: ConvProblem) -> tuple[Work, ...]:
+    """Return what the launches of `run` ask of a GPU."""
+    tile = tile or tile_for(problem)
+    return rounding_work(kind, problem), product_work(kind, tile, problem, product_blocks(problem, tile))
 
 
 def product_blocks(problem: ConvProblem, tile: WarpTile) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.algorithms.direct import gpu as direct
 from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
+from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.auto.predict_gpu import predictable_on_gpu
 from convlab.benchmark import datasheets
 from convlab.benchmark.datasheets import Datasheet
@@ -117,8 +118,9 @@ def climb(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, sourc
 
 @checked
 def others(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, source: str = "") -> list[Step]:
-    """Return the algorithms that serve a problem and have a model, the fastest first."""
-    serving = [one for one in ALGORITHMS.values() if predictable_on_gpu(one) and not one.refuses(problem)]
+    """Return the algorithms that serve a problem and have a model, the fastest first, and tensor cores."""
+    known = *ALGORITHMS.values(), *map(tensor_core, KINDS)
+    serving = [one for one in known if predictable_on_gpu(one) and not one.refuses(problem)]
     steps = [step(one.name, one, problem, speeds, measured, source) for one in serving]
     return sorted(steps, key=lambda one: one.seconds)
 

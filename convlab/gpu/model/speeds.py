@@ -29,27 +29,35 @@ class Generation(NamedTuple):
         Bytes a cycle that the L2 cache gives each, if all ask.
     wait : float
         Cycles from a load to its answer from memory.
+    matrices : int
+        Multiply-adds of float16 that tensor cores begin in a cycle.
     measured : str
-        Who measured the last two.
+        Who measured the bytes of L2 and the wait.
     """
 
     lanes: int
     access_lanes: int
     l2: float
     wait: float
+    matrices: int
     measured: str
 
 
 # Lanes: the "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide. Lanes of an
-# access: NVIDIA's white papers (load/store units). The rest, by others: bytes of L2 over multiprocessors and
-# clock, and cycles of a chain of loads far larger than the caches.
+# access, and the rate of tensor cores: NVIDIA's white papers. The rest, by others: bytes of L2 over
+# multiprocessors and clock, and cycles of a chain of loads far larger than the caches.
 _BENCHES = "github.com/te42kyfo/gpu-benches, gpu-l2-cache and gpu-latency"
 GENERATIONS = {
-    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, f"{_BENCHES}, a100_80.txt"),
+    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, 1024, f"{_BENCHES}, a100_80.txt"),
     "sm_86": Generation(
-        128, 16, 1276e9 / 28 / 1.70e9, 515, "github.com/YKTian-x2b/AmpereArchViaMicroBenchMark, an RTX 3060"
+        128,
+        16,
+        1276e9 / 28 / 1.70e9,
+        515,
+        512,
+        "github.com/YKTian-x2b/AmpereArchViaMicroBenchMark, an RTX 3060",
     ),
-    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, f"{_BENCHES}, h100_pcie.txt"),
+    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, 2048, f"{_BENCHES}, h100_pcie.txt"),
 }
 
 H100 = "sm_90", 132, 1.98e9, 3.35e12, 50 << 20  # as in its datasheet: multiprocessors, Hz, bytes a second, L2
@@ -70,6 +78,8 @@ class GpuSpeeds:
         Cycles a second.
     flops : float
         Floating-point operations a second, all multiprocessors together, on the ordinary cores.
+    matrices : float
+        The same of float16 on tensor cores. Hopper's own instruction, `wgmma`, is needed to reach its number.
     memory, l2 : float
         Bytes a second, of the memory and of the L2 cache before it.
     l2_holds : float
@@ -87,6 +97,7 @@ class GpuSpeeds:
     multiprocessors: int
     clock: float
     flops: float
+    matrices: float
     memory: float
     l2: float
     l2_holds: float
@@ -99,13 +110,14 @@ class GpuSpeeds:
         cls, name: str, arch: str, multiprocessors: int, clock: float, memory: float, l2_holds: float
     ) -> GpuSpeeds:
         """Return the speeds of a board: what its datasheet or driver tells, and its generation."""
-        lanes, access_lanes, l2, wait, _ = GENERATIONS[arch]
+        lanes, access_lanes, l2, wait, matrices, _ = GENERATIONS[arch]
         return cls(
             name,
             arch,
             multiprocessors,
             clock,
             flops=2 * lanes * multiprocessors * clock,
+            matrices=2 * matrices * multiprocessors * clock,
             memory=memory,
             l2=l2 * multiprocessors * clock,
             l2_holds=l2_holds,

@@ -39,12 +39,16 @@ class Demand:
         Passes over shared memory and over the first cache: one serves a word of each bank, or one line.
     short : float
         Loads and stores of a single pass: some generations begin only half a warp of them in a cycle.
+    matrices : float
+        Products of matrices on tensor cores, 16 x 8 x 8 words each: two of float16 or one of tf32 in a word
+        take as long.
     """
 
     instructions: float = 0
     multiply_adds: float = 0
     passes: float = 0
     short: float = 0
+    matrices: float = 0
 
     def __add__(self, other: Demand) -> Demand:
         return Demand(*(mine + its for mine, its in zip(_of(self), _of(other), strict=True)))
@@ -55,9 +59,11 @@ class Demand:
 
 LINE = 128  # bytes of a line of the first cache: a pass looks at one
 SECTOR = 32  # bytes that are fetched of it at a time
+IN_A_MATRIX = 16 * 8 * 16  # multiply-adds of float16 in one product of matrices
 # What a launch may be busy with, beside its instructions.
-MULTIPLY_ADDS, SHARED, L2, MEMORY, WAITING = (
+MULTIPLY_ADDS, MATRICES, SHARED, L2, MEMORY, WAITING = (
     "multiply-adds",
+    "tensor cores",
     "shared memory and L1",
     "L2",
     "memory",
@@ -66,7 +72,7 @@ MULTIPLY_ADDS, SHARED, L2, MEMORY, WAITING = (
 
 
 def _of(demand: Demand) -> tuple[float, ...]:
-    return demand.instructions, demand.multiply_adds, demand.passes, demand.short
+    return demand.instructions, demand.multiply_adds, demand.passes, demand.short, demand.matrices
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,7 @@ def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
     seconds[MULTIPLY_ADDS] = 64 * demand.multiply_adds / (speeds.flops / speeds.multiprocessors)
+    seconds[MATRICES] = 2 * IN_A_MATRIX * demand.matrices / (speeds.matrices / speeds.multiprocessors)
     return seconds
 
 
