@@ -84,12 +84,17 @@ def test_the_hooks_of_the_light_pages_are_those_of_the_figures(tmp_path):
     static = tmp_path / "_static"
     static.mkdir()
     (static / "documentation_options.js").write_text("")
-    (tmp_path / "page.html").write_text(document(RegisterTile()).replace("<body", "<head></head><body"))
+    (tmp_path / "page.html").write_text(
+        document(front_page.figure_of_the_blow_up(), RegisterTile()).replace("<body", "<head></head><body")
+    )
     slim(tmp_path)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "data:text/javascript" not in text
-    assert "data:image/png" not in text
+    assert "base64" not in text
     assert "<style>" not in text.replace("<style>body[data-jp", "")
     assert 'class="without-scripts"' in text
-    (script,) = (static / "figures").iterdir()
-    assert f"_static/figures/{script.name}" in text
+    scripts = list((static / "figures").iterdir())
+    assert len(scripts) == 3  # the code of each, and all the networks that the first of them knows
+    assert all(f"_static/figures/{script.name}" in text for script in scripts)
+    assert len(text) < 30_000
+    waits = ['loading="lazy"' in picture for picture in re.findall("<img [^>]*>", text)]
+    assert waits == [False, True], "only what is seen first comes at once"

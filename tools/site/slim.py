@@ -1,8 +1,10 @@
 """Make the finished pages light: what is on many of them is kept once, and what is used by none goes.
 
 - The style sheets of the theme, of notebooks and of the book become one, without rules for what no page has.
-- A figure's code and the pictures on pages become files of their own, which a browser keeps for the next.
-- Scripts wait until the page is there, pictures until they are scrolled to, and figures until they are near.
+- A figure's code, what it must know where that is much, and the pictures on pages become files of their own,
+  which a browser keeps for the next.
+- Scripts wait until the page is there, pictures but the first until they are scrolled to, and figures until
+  they are near.
 
 Nothing here needs a server: a page opened from a folder may load classic scripts, styles and pictures.
 """
@@ -38,13 +40,15 @@ _SHEET = re.compile(r'\s*<link (?=[^>]*rel="stylesheet")[^>]*href="([^"?]+)[^"]*
 _SCRIPT = re.compile(r"<script src=")
 _OPTIONS = re.compile(r'<script src="_static/documentation_options\.js[^"]*"></script>')
 _CODE = re.compile(r'const code = "data:text/javascript;charset=utf-8;base64,([A-Za-z0-9+/=]+)";')
+_STATE = re.compile(r"(?<=, state = )\{.*\}(?=;\n)")
+_ADDRESS = '"data:text/javascript;charset=utf-8,"'  # of code, for an import
 _PICTURE = re.compile(r'src="data:image/(png|jpeg);base64,([A-Za-z0-9+/=]+)"')
 # Stands before a page's first figure; static/book.css shows it where no figure moves.
 _STILL = (
     '<p class="without-scripts">Figures stand still here. They move in a browser that runs JavaScript '
     "and knows modules, as all have done since 2018.</p>"
 )
-_SMALL = 2000  # a picture of fewer letters stays in its page
+_SMALL, _LITTLE = 2000, 10_000  # a picture, and a figure's state, of fewer letters stays in its page
 
 
 def slim(book: Path) -> None:
@@ -117,20 +121,32 @@ def _light(text: str, book: Path) -> str:
     """Return a page whose figures and pictures are files, each with a name made of what it holds."""
     style = f"<style>{javascript.stylesheet()}</style>\n"
 
+    waits = ""  # the first picture does not: it may be what a reader sees first
+
+    def near(content: bytes) -> str:
+        name = _kept(content, book, f"{FIGURES}/{{}}.js", _as_script)
+        return f'await convlabNear(document.getElementById(name), "{name}")'
+
     def code(match: re.Match) -> str:
-        name = _kept(match[1].encode(), book, f"{FIGURES}/{{}}.js", _as_script)
-        return f'const code = await convlabNear(document.getElementById(name), "{name}");'
+        return f"const code = {_ADDRESS} + encodeURIComponent({near(base64.b64decode(match[1]))});"
+
+    def state(match: re.Match) -> str:
+        return match[0] if len(match[0]) < _LITTLE else f"JSON.parse({near(match[0].encode())})"
 
     def picture(match: re.Match) -> str:
+        nonlocal waits
         if len(match[2]) < _SMALL:
             return match[0]
-        name = _kept(match[2].encode(), book, f"{PICTURES}/{{}}.{match[1]}", lambda name, content: content)
-        return f'loading="lazy" decoding="async" src="{name}"'
+        content = base64.b64decode(match[2])
+        name = _kept(content, book, f"{PICTURES}/{{}}.{match[1]}", lambda name, content: content)
+        how, waits = waits, 'loading="lazy" '
+        return f'{how}decoding="async" src="{name}"'
 
     has_figures = style in text
     text = text.replace('<div id="convlab-', f'{_STILL}\n<div id="convlab-', 1)
     text = text.replace(' aria-label="Toggle hidden content"', "")  # it would hide the words that stand there
-    text = _PICTURE.sub(picture, _CODE.sub(code, text.replace(style, "")))
+    text = _STATE.sub(state, _CODE.sub(code, text.replace(style, "")))
+    text = _PICTURE.sub(picture, text)
     options = (book / "_static/documentation_options.js").read_text(encoding="utf-8")
     text = _OPTIONS.sub(lambda _: f"<script>{options}</script>", text)  # others set more of them, at once
     text = _SCRIPT.sub("<script defer src=", text)
@@ -139,16 +155,15 @@ def _light(text: str, book: Path) -> str:
     return text.replace("</head>", f"{more}</head>", 1).replace('data-theme="auto"', 'data-theme="light"', 1)
 
 
-def _kept(encoded: bytes, book: Path, name: str, write: Callable[[str, bytes], bytes]) -> str:
-    """Keep what is encoded in a file, once, and return the file's name in the book."""
-    content = base64.b64decode(encoded)
+def _kept(content: bytes, book: Path, name: str, write: Callable[[str, bytes], bytes]) -> str:
+    """Keep content in a file, once, and return the file's name in the book."""
     name = name.format(sha256(content).hexdigest()[:12])
     (book / name).write_bytes(write(name, content))
     return name
 
 
 def _as_script(name: str, content: bytes) -> bytes:
-    """Return a module's text as a script that puts it on a shelf: pages in a folder can load no modules."""
+    """Return a text as a script that puts it on a shelf: pages in a folder can load no modules, nor files."""
     text = json.dumps(content.decode("utf-8"), ensure_ascii=False)
     return f'(window.convlabCode = window.convlabCode || {{}})["{name}"] = {text};\n'.encode()
 

@@ -1,10 +1,10 @@
 // A figure begins to move when it comes near: a page with many is there at once, and only what is seen is fetched.
 // A link to the state of a figure, whichever it is, lets all of them begin.
 
-/** The code of a figure, as an address to import, once its place is near. */
+/** The code of a figure, or a large state, as text, once the figure's place is near. */
 window.convlabNear = function (place, file) {
   return near(place).then(function () { return fetched(file); }).then(function () {
-    return "data:text/javascript;charset=utf-8," + encodeURIComponent(window.convlabCode[file]);
+    return window.convlabCode[file];
   });
 
   function near(place) {
