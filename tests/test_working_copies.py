@@ -5,8 +5,10 @@ import os
 
 import nbformat
 import pytest
+from typer.testing import CliRunner
 
-from convlab.errors import ParameterError
+from convlab.cli import app
+from convlab.errors import ParameterError, WorkspaceError
 from convlab.support import files
 from convlab.support.learners_folder import RECORD
 from convlab.workspace import copies, folders, home, notebooks
@@ -368,6 +370,23 @@ def test_the_learners_folder_plays_the_part_of_the_home_folder(tmp_path, monkeyp
     assert all(os.path.isdir(os.environ[name]) for name in home.PLACES if name != "IPYTHONDIR")
     assert os.environ["JUPYTER_RUNTIME_DIR"] == str(instead / "jupyter" / "runtime")
     assert instead.stat().st_mode & 0o077 == 0  # secrets lie there
+
+
+@pytest.mark.parametrize("save", [None, "mine.csv"])
+def test_a_benchmark_keeps_its_things_where_it_saves(tmp_path, monkeypatch, save):
+    """Without this it would measure, and what the compiler made were lost where there is no home."""
+    settled = []
+
+    def stop(*arguments, **options):
+        raise WorkspaceError("enough")
+
+    monkeypatch.setattr("convlab.benchmark.bench.bench_cpu", stop)
+    monkeypatch.setattr(home, "settle", settled.append)
+    monkeypatch.setattr(folders, "usual_folder", lambda: tmp_path / "work")
+    options = ["--save", str(tmp_path / "other" / save)] if save else []
+    done = CliRunner().invoke(app, ["bench", "cpu", *options], prog_name="convlab")
+    assert (done.exit_code, done.stderr) == (2, "convlab: enough\n")
+    assert settled == [tmp_path / ("other" if save else "work")]
 
 
 def test_a_good_home_folder_is_used(tmp_path, monkeypatch):
