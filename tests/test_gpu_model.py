@@ -373,6 +373,7 @@ def test_a_measured_step_is_the_clocks(climbed):
     line, speeds = climb.with_measured(climbed.line, climbed.speeds, device)
     assert (line.machine, line.adds.rate, line.adds.measured) == ("a board", 50e12, True)
     assert {roof.name: roof.measured for roof in line.memories} == {
+        climb.REGISTERS: False,
         climb.SHARED: False,
         climb.L2: True,
         climb.MEMORY: True,

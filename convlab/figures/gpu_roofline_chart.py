@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convlab.benchmark.gpu.climb import L2, MEMORY, SHARED, Step
+from convlab.benchmark.gpu.climb import L2, MEMORY, REGISTERS, SHARED, Step
 from convlab.benchmark.roofline import Roofline
 from convlab.figures.picture import Picture, show
 from convlab.figures.roofline_chart import draw_roofs, mark, name_axes, rate_text
@@ -13,7 +13,7 @@ from convlab.support.checked import checked
 from convlab.support.units import count_text
 
 _GIGA = 1e9
-_LEVELS = {SHARED: "s", L2: "o", MEMORY: "D"}
+_LEVELS = {REGISTERS: "^", SHARED: "s", L2: "o", MEMORY: "D"}
 _ON_TENSOR_CORES = {"tensor_core_fp16": "*", "tensor_core_tf32": "P"}  # in no table of algorithms
 
 
@@ -107,16 +107,16 @@ def _at_every_level(ax, one: Step) -> None:
     places = {level: one.intensity(level) for level in _LEVELS}
     ax.plot([*places.values()], [height] * len(places), color=LIGHT["muted"], linewidth=1, linestyle=":")
     for level, x in places.items():
-        if level != L2:
-            ax.plot(
-                x, height, _LEVELS[level], color=LIGHT["paper"], markeredgecolor=LIGHT["muted"], markersize=7
-            )
-            side = -1 if level == SHARED else 1  # on the far side of its slope there is room
-            ax.annotate(
-                f"the last one, by\nthe bytes of\n{level}", (x, height), textcoords="offset points",
-                xytext=(8 * side, 0), ha="right" if side < 0 else "left", va="center", fontsize=7.5,
-                color=LIGHT["muted"],
-            )  # fmt: skip
+        if level == L2:  # it stands there as a step
+            continue
+        ax.plot(x, height, _LEVELS[level], color=LIGHT["paper"], markeredgecolor=LIGHT["muted"], markersize=7)
+        leftmost = level == REGISTERS
+        ax.annotate(
+            f"the last one, by\nthe bytes of\n{level}" if leftmost else level.replace(" and", "\nand"),
+            (x, height), textcoords="offset points", xytext=(-8, 0) if leftmost else (0, 7),
+            ha="right" if leftmost else "center", va="center" if leftmost else "bottom", fontsize=7.5,
+            color=LIGHT["muted"], bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
+        )  # fmt: skip
 
 
 def _names(ax, steps: Sequence[Step], others: Sequence[Step]) -> None:

@@ -1,8 +1,9 @@
 """From seven loops to the tuned tile: every kernel for one layer on a GPU, as points of a roofline.
 
-A kernel asks each level for other bytes: shared memory and the first cache for what its warps read, the L2
-cache for what its blocks fetch, the memory for x, w and y. So it has an intensity for each (the hierarchical
-roofline: C. Yang, T. Kurth, S. Williams, "Hierarchical Roofline Analysis for GPUs", 2020), and one speed.
+A kernel asks each level for other bytes: the registers for what its instructions take and leave, shared
+memory and the first cache for what its warps read, the L2 cache for what its blocks fetch, the memory for x,
+w and y. So it has an intensity for each (the hierarchical roofline: C. Yang, T. Kurth, S. Williams,
+"Hierarchical Roofline Analysis for GPUs", 2020), and one speed.
 Measured where there is a measurement, else predicted by the model of its launches: a step says which.
 """
 
@@ -22,12 +23,16 @@ from convlab.benchmark.gpu.ladders import ladders
 from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
 from convlab.benchmark.roofline import ADDS, Roof, Roofline
 from convlab.gpu.device import Gpu, gpu_trouble, planned_for
-from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.model.speeds import ISSUED, GpuSpeeds
 from convlab.gpu.model.work import L2, LINE, MEMORY, SHARED, time_of
+from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 
 MODEL = "predicted"
+REGISTERS = "registers"
+# Bytes of registers for each instruction of a warp: a multiply-add takes three words a lane, and leaves one.
+OF_AN_INSTRUCTION = 4 * 4 * WARP
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def step(
     with planned_for(speeds):  # which tile is taken may depend on them
         works = algorithm.forms["gpu"].works(problem)
     times = [time_of(work, speeds) for work in works]
-    passes = sum(work.blocks * work.turns * (work.bring + work.compute).passes for work in works)
+    asked = [(work.blocks * work.turns, work.bring + work.compute) for work in works]
     longest = max(times, key=lambda time: time.seconds)
     known = name in measured
     return Step(
@@ -86,7 +91,8 @@ def step(
         measured[name] if known else sum(time.seconds for time in times),
         source if known else MODEL,
         {
-            SHARED: LINE * passes,
+            REGISTERS: OF_AN_INSTRUCTION * sum(turns * demand.instructions for turns, demand in asked),
+            SHARED: LINE * sum(turns * demand.passes for turns, demand in asked),
             L2: sum(work.l2_bytes for work in works),
             MEMORY: sum(work.cold for work in works),
         },
@@ -187,8 +193,13 @@ def of_levels(sheet: Datasheet, speeds: GpuSpeeds) -> Roofline:
 
     The flat roofs beside that of the multiply-adds are the tensor cores', by the type of their numbers.
     """
-    passes = LINE * speeds.multiprocessors * speeds.clock
-    levels = {SHARED: passes, L2: speeds.l2, MEMORY: speeds.memory}
+    cycles = speeds.multiprocessors * speeds.clock
+    levels = {
+        REGISTERS: ISSUED * OF_AN_INSTRUCTION * cycles,
+        SHARED: LINE * cycles,
+        L2: speeds.l2,
+        MEMORY: speeds.memory,
+    }
     by_rate: dict[float, list[str]] = {}
     for dtype, rate in {**sheet.flops, **sheet.narrow}.items():
         by_rate.setdefault(rate, []).append(dtype)
