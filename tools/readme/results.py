@@ -54,15 +54,17 @@ def whole_networks(run: Measurement) -> list[str]:
     """Return a table of the networks as a whole, and above it what it is; nothing where no one else ran."""
     rows = [row for row in run.part("stacks") if row.threads == 1]
     others = list(dict.fromkeys(row.candidate for row in rows if not row.ours))
-    speeds, lines = Speeds.of(run.header["roofs"], {}), []
+    if not others:
+        return []
+    lines = []
     for (network, _), group in by_layer(rows).items():
         seconds = {row.candidate: row.seconds for row in group}
         if WHOLE in seconds and network in networks.model_names():
             ours = seconds.pop(WHOLE)
             ratios = (ratio_2(seconds[name] / ours) if name in seconds else NOTHING for name in others)
-            least = time_text(limit_of_network(network, speeds))
+            least = time_text(limit_of_network(network, Speeds.of(run.header["roofs"], {})))
             lines.append((networks.load(network).title, least, time_text(ours), *ratios))
-    if not (others and lines):
+    if not lines:
         return []
     what = (
         "Whole networks, from a photo to its features, on one core: what its roofs allow at best (each layer "
