@@ -15,6 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from convlab.support import another_python
 from convlab.workspace.notebooks import ROOT
 from tools.errors import BuildError
 
@@ -39,7 +40,8 @@ def over(count: int) -> str:
 @cache
 def tests() -> dict[str, int]:
     """Return how many tests each file has, as pytest finds them, in their long form; nothing is run."""
-    command = [sys.executable, "-m", "pytest", "--all", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    asked = "--all", "--collect-only", "-q", "-p", "no:cacheprovider"
+    command = [sys.executable, *another_python.module("pytest"), *asked]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise BuildError(f"pytest cannot collect the tests: {done.stdout[-500:]}{done.stderr[-500:]}")
