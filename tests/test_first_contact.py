@@ -285,7 +285,7 @@ from convlab import ALGORITHMS
 from convlab.benchmark.gpu.clock import StandIn
 from tools.bench_gpu import steps
 
-steps.LONGEST = 3.0
+steps.LONGEST = 12.0
 whole = ALGORITHMS["direct"]
 form = whole.forms["gpu"]
 

@@ -13,11 +13,11 @@ import convlab
 _PROBE = """
 import json, sys, time
 import numpy
-start = time.perf_counter()
+numpys = time.process_time()
 import convlab
-seconds = time.perf_counter() - start
+ours = time.process_time() - numpys
 y = {call}
-print(json.dumps([seconds, sorted(sys.modules)]))
+print(json.dumps([ours / numpys, sorted(sys.modules)]))
 """
 _CALL = "convlab.conv2d(numpy.ones((1, 4, 4, 1)), numpy.ones((1, 3, 3, 1)), padding=1)"
 
@@ -54,8 +54,8 @@ print(left, [heavy for heavy in ("numba", "llvmlite") if heavy in sys.modules])
 
 
 def test_it_is_quick():
-    # Not a benchmark: the limit is ten times what the import takes on a slow laptop.
-    assert min(_probe()[0] for _ in range(3)) < 0.3
+    """Not a benchmark, an alarm: on any machine it takes less than Python and NumPy took to start."""
+    assert min(_probe()[0] for _ in range(3)) < 1
 
 
 def test_it_works_with_nothing_but_numpy(tmp_path):
@@ -66,6 +66,6 @@ def test_it_works_with_nothing_but_numpy(tmp_path):
             (tmp_path / package).symlink_to(site / package)
     (tmp_path / "convlab").symlink_to(Path(convlab.__file__).parent)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    seconds, modules = _probe("-S", call=f"{_CALL}[0, 1, 1, 0] == 9 or exit(1)", env=environment)
-    assert seconds < 0.3
+    ratio, modules = _probe("-S", call=f"{_CALL}[0, 1, 1, 0] == 9 or exit(1)", env=environment)
+    assert ratio < 2  # nothing is compiled to bytecode yet where the folder is read-only
     assert "numba" not in modules

@@ -1,5 +1,6 @@
 """Winograd's convolution: the matrices are exact, and the rounding errors are as large as published."""
 
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -280,9 +281,9 @@ def test_weights_are_fetched_ahead_of_their_use(monkeypatch):
     found = [loop for loop in loops(fresh.inspect_asm(fresh.signatures[0])) if loop.on_vectors]
     rows = arguments[0].rows
     assert sorted({loop.on_vectors % rows for loop in found}) == [0]
-    assert len(found) == 2, "of the wide tile and of the narrow one"
+    assert len(found) in (2, 4), "of the wide tile and of the narrow one; of each two where LLVM unrolls it"
     for loop in found:
-        assert "prefetch" in str(loop) or "prfm" in str(loop)
+        assert re.search(r"prefetch|prfm", str(loop))
         assert loop.spills == 0
 
 

@@ -1,10 +1,11 @@
 """``python -m tools.stills``: photograph the widgets, as they open and as the notebooks show them.
 
 A photograph is what a page shows where no script runs: `convlab/widgets/NAME.png` of a widget as it opens,
-`NAME-07.png` as notebook 07 shows it (`NAME-07-2.png` the second one). Each carries a mark of the code and
-the state that it was taken of, and one whose mark is still right is left alone: run this again after any
-change of a widget, or of the code that it shows. What is measured on this machine is not photographed. Then
-each notebook gets the picture it opens with, see `tools/openings.py`.
+`NAME-07.png` as notebook 07 shows it (`NAME-07-2.png` the second one). A figure that shows other numbers on
+another processor, since its register tile has another size, is photographed for each: `NAME-avx2.png`. Each
+carries a mark of the code and the state that it was taken of, and one whose mark is still right is left
+alone: run this again after any change of a widget, or of the code that it shows. What is measured on this
+machine is not photographed. Then each notebook gets the picture it opens with, see `tools/openings.py`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from __future__ import annotations
 import ast
 import io
 import sys
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from convlab import widgets
+from convlab.cpu import tile_size
 from convlab.lessons.length import name_of
 from convlab.support.files import replacing
 from convlab.widgets.shared import still
@@ -32,6 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "convlab" / "widgets"
 COLOURS = (256, 128, 64, 48, 32)  # of a photograph: as many as leave its file below so many bytes
 LARGEST = 60 << 10
+PROCESSORS = {"avx512": (64, 32), "avx2": (32, 16), "neon": (16, 32)}  # bytes of a vector; vector registers
 
 
 def main() -> int:
@@ -41,10 +47,11 @@ def main() -> int:
     try:
         if missing:
             with launched() as browser:
-                for name, widget in missing.items():
-                    png = photograph(browser, widget, width=still.WIDTH, sharpness=1)
+                for name, shown in missing.items():
+                    with compiled_for(shown.processor):
+                        png = photograph(browser, shown.widget, width=still.WIDTH, sharpness=1)
                     with replacing(FOLDER / name) as draft:
-                        draft.write_bytes(few_colours(png, widget.mark()))
+                        draft.write_bytes(few_colours(png, shown.mark))
                     print(f"photographed: {name}, {(FOLDER / name).stat().st_size / 1024:.0f} KiB")
     except BuildError as error:
         print(f"convlab: no photographs: {error}", file=sys.stderr)
@@ -64,30 +71,73 @@ def main() -> int:
     return int(failed)
 
 
-def fresh(wanted: dict[str, Live]) -> list[str]:
+def fresh(wanted: dict[str, Shown]) -> list[str]:
     """Return the names of the photographs that show what they should."""
     there = {name: FOLDER / name for name in wanted if (FOLDER / name).exists()}
-    return [name for name, file in there.items() if still.mark_in(file.read_bytes()) == wanted[name].mark()]
+    return [name for name, file in there.items() if still.mark_in(file.read_bytes()) == wanted[name].mark]
 
 
 # -- what is shown -------------------------------------------------------------------------------------------
 
 
-def all_shown() -> dict[str, Live]:
+class Shown(NamedTuple):
+    """A widget, the mark that its photograph has, and the processor it is shown on, one of `PROCESSORS`."""
+
+    widget: Live
+    mark: str
+    processor: str
+
+
+def all_shown() -> dict[str, Shown]:
     """Return every widget that has a photograph, by the name of its file."""
-    kinds = [getattr(widgets, name) for name in widgets.__all__]
-    found = {f"{kind.file_name()}.png": kind() for kind in kinds if kind.measured_here is not None}
-    marks = {widget.mark() for widget in found.values()}
-    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
-        for widget in shown_in(path):
-            if widget.mark() in marks:
-                continue
-            name, number = f"{widget.file_name()}-{path.name[:2]}", 1
-            while (file := name + (f"-{number}" if number > 1 else "") + ".png") in found:
-                number += 1
-            found[file] = widget
-            marks.add(widget.mark())
+    found = {}
+
+    def add(name: str, widget: Live, processor: str) -> None:
+        mark = widget.mark()
+        if all(mark != other.mark for other in found.values()):
+            found[name] = Shown(widget, mark, processor)
+
+    first, *others = PROCESSORS
+    with compiled_for(first):
+        for kind in _photographed():
+            add(f"{kind.file_name()}.png", kind(), first)
+        for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+            for widget in shown_in(path):
+                name, number = f"{widget.file_name()}-{path.name[:2]}", 1
+                while (file := name + (f"-{number}" if number > 1 else "") + ".png") in found:
+                    number += 1
+                add(file, widget, first)
+    for processor in others:
+        with compiled_for(processor):
+            for kind in _photographed():
+                add(f"{kind.file_name()}-{processor}.png", kind(), processor)
     return found
+
+
+def _photographed() -> list[type[Live]]:
+    kinds = (getattr(widgets, name) for name in widgets.__all__)
+    return [kind for kind in kinds if kind.measured_here is not None]
+
+
+@contextmanager
+def compiled_for(processor: str):
+    """Give the register tile the size that it has on such a processor, whatever this one is."""
+    sizes = dict(zip(("vector_bytes", "registers"), PROCESSORS[processor], strict=True))
+    before = {name: getattr(tile_size, name) for name in sizes}
+    try:
+        for name, size in sizes.items():
+            setattr(tile_size, name, partial(int, size))
+        _forget_tiles()
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(tile_size, name, function)
+        _forget_tiles()
+
+
+def _forget_tiles() -> None:
+    tile_size.heights.cache_clear()
+    tile_size.tile_for.cache_clear()
 
 
 def shown_in(notebook: Path) -> list[Live]:
