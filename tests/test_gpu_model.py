@@ -1,7 +1,7 @@
 """The model of a GPU's time: against figures that others measured, and its counts against the code's own."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +12,7 @@ from sgemm_ladder import CUBLAS, MATRIX, RUNGS
 
 from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms.direct import gpu as direct
-from convlab.algorithms.direct import gpu_staged
+from convlab.algorithms.direct import gpu_filter, gpu_filter_patch, gpu_filter_work, gpu_staged
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
 from convlab.auto.timing import Timing
@@ -30,7 +30,7 @@ from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.launch_args import as_launched
-from convlab.gpu.model.count import accesses, work_of
+from convlab.gpu.model.count import accesses, sectors, work_of
 from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
 from convlab.gpu.model.work import Demand, Work, throughput, time_of
 from convlab.gpu.simulated_gpu import Simulator
@@ -208,6 +208,67 @@ def test_a_taps_instructions_are_the_machine_codes():
             assert built.spill_bytes == 0
 
 
+@assembly
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("size", [7, 9])
+def test_a_filters_taps_are_the_machine_codes(size, arch):
+    """Of loops to a tenth; of what is written out, which generations do differently, to a fifth."""
+    problem = ConvProblem(1, 64, 64, 1, 1, size, size, padding=size // 2)
+    array, taps = np.zeros(4, np.float32), size * size
+    weights = np.random.default_rng(0).standard_normal(taps).astype("float32")
+
+    def built(kernel, numbers=9):
+        found = assemble(kernel, array, array, array, *[4] * numbers, arch=arch)
+        assert found.spill_bytes == 0
+        return found
+
+    tall, registers = gpu_filter_patch.plan_for(problem)
+    naive = built(gpu_filter.naive("float32"))
+    constant = built(gpu_filter.constant("float32", size, size, weights.tobytes()))
+    shared = built(gpu_filter.shared("float32", size, size))
+    patch = built(gpu_filter_patch.patch("float32", size, size, size // 2, tall, registers, 4, 4), 7)
+
+    loop, tenth = naive.main_loop, partial(pytest.approx, rel=0.1)
+    assert len(loop) / loop.multiply_adds == tenth(gpu_filter_work.GLOBAL)
+    assert loop.count("LDG") == 2 * loop.multiply_adds
+    assert constant.count("LDG") == constant.count("FFMA") == taps
+    said = gpu_filter_work.OTHERS + taps * gpu_filter_work.CONSTANT
+    assert len(constant) == pytest.approx(said, rel=0.2)
+    loop = shared.main_loop
+    assert len(loop) / loop.multiply_adds == tenth(gpu_filter_work.SHARED)
+    assert loop.count("LDS") == 2 * loop.multiply_adds
+    copy = max((one for one in shared.loops if one.count("STS")), key=len)  # of the pixels, some at once
+    assert len(copy) / copy.count("STS") == tenth(gpu_filter_work.COPY)
+    assert max(one.registers for one in (naive, constant, shared)) <= gpu_filter_work.REGISTERS
+    (work,) = gpu_filter_work.patch(problem)
+    adds, both = work.compute.multiply_adds / gpu_filter_work.WARPS, patch.count("FFMA")
+    assert 2 * adds == both  # the way of those inside, and of those at the border
+    assert work.compute.instructions / gpu_filter_work.WARPS == tenth(adds + (len(patch) - both) / 2)
+
+
+@pytest.mark.parametrize("rung", gpu_filter.RUNGS, ids=lambda rung: rung.name)
+def test_a_filters_blocks_ask_for_what_is_said(rung):
+    """A block in the middle of a line: its sectors are those of the formula, and its passes.
+
+    From shared memory weights are loaded one by one, which might have been loaded together.
+    """
+    problem = ConvProblem(1, 70, 384, 1, 1, 7, 7, padding=((0, 0), (3, 3)))
+    x, w, _ = arrays(problem)
+    device = OneBlock(block=1)
+    with using(device):
+        algorithm = rung.algorithm("direct")
+        plan(problem, w, algorithm=algorithm, backend="gpu")(x)
+        (work,) = algorithm.forms["gpu"].works(problem)
+    (trace,) = device.traces[-1:]
+    outputs = problem.P * problem.Q / work.blocks
+    assert work.l2_bytes / work.blocks == SECTOR * sectors(trace) + 4 * outputs
+    seen = accesses(trace, 1)
+    passes = sum(one.passes for one in seen.values()) + outputs / 32  # a line of outputs is stored at once
+    assert (work.compute + work.bring).passes == pytest.approx(
+        passes, rel=0.25 if work.shared_bytes else 1e-9
+    )
+
+
 PROBLEMS = {
     "dense": ConvProblem(2, 14, 14, 16, 32, 3, 3, padding=1),
     "first layer": ConvProblem(1, 32, 32, 3, 24, 7, 7, stride=2, padding=3),
@@ -250,11 +311,15 @@ def test_a_pass_is_its_machine_codes(name, case):
 
 
 class OneBlock(Simulator):
-    """A simulator that runs the first block of a launch."""
+    """A simulator that runs one block of a launch."""
+
+    def __init__(self, block=0):
+        super().__init__()
+        self.block = block
 
     def launch(self, kernel, grid, block, *arguments):
         given = map(as_launched, arguments)
-        self.traces.append(simulator.run(kernel, grid, block, *given, blocks=[(0, 0, 0)]))
+        self.traces.append(simulator.run(kernel, grid, block, *given, blocks=[(self.block, 0, 0)]))
 
 
 class Counter(Simulator):

@@ -16,7 +16,8 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from convlab.algorithms.direct import gpu_filter_patch
+from convlab.algorithms.direct import gpu_filter_patch, gpu_filter_work
+from convlab.algorithms.direct.gpu_filter_patch import BLOCK
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
 from convlab.gpu.kernels import kernel
@@ -25,8 +26,6 @@ from convlab.gpu.occupancy import MOST_SHARED
 from convlab.problem import ConvProblem
 from convlab.support.checked import Computed, Count, kept
 from convlab.support.integers import ceil_div
-
-BLOCK = (32, 8)  # threads of a block, and its outputs: along a line, and down
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -153,9 +152,7 @@ def _run_shared(problem, x, w, workspace, y, threads):
 
 
 def _refuses_above(limit: int, memory: str, halo: bool, problem: ConvProblem) -> str | None:
-    numbers = problem.R * problem.S
-    if halo:
-        numbers += (BLOCK[1] + problem.R - 1) * (BLOCK[0] + problem.S - 1)
+    numbers = gpu_filter_work.numbers_in_shared(problem) if halo else problem.R * problem.S
     if numbers * problem.itemsize > limit:
         return f"{numbers} numbers do not fit in the {limit} bytes of {memory} memory"
     return refuses(problem)
@@ -169,6 +166,7 @@ RUNGS = (
         _run_naive,
         naive,
         refuses=refuses,
+        others={"works": gpu_filter_work.naive},
     ),
     Rung(
         "weights in constant memory",
@@ -178,6 +176,7 @@ RUNGS = (
         constant,
         _pack_constant,
         partial(_refuses_above, 64 * 1024, "constant", False),
+        {"works": gpu_filter_work.constant},
     ),
     Rung(
         "tile in shared memory",
@@ -186,6 +185,7 @@ RUNGS = (
         _run_shared,
         shared,
         refuses=partial(_refuses_above, MOST_SHARED, "shared", True),
+        others={"works": gpu_filter_work.shared},
     ),
     Rung(
         "patch in registers",
@@ -194,6 +194,7 @@ RUNGS = (
         gpu_filter_patch.run,
         gpu_filter_patch.patch,
         refuses=lambda problem: refuses(problem) or gpu_filter_patch.refuses(problem),
+        others={"works": gpu_filter_work.patch},
     ),
 )
 

@@ -18,7 +18,6 @@ from functools import lru_cache
 from convlab.gpu.device import current
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
-from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type, uint64
 from convlab.gpu.ptx import load4, store4
 from convlab.gpu.unroll import unrolled
@@ -155,28 +154,6 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
             put_all(0, y, (n * P + p) * Q + q, p, q, P, Q, sums)
 
     return patch
-
-
-def works(problem: ConvProblem) -> tuple[Work, ...]:
-    """Return what the launch of `run` asks of a GPU; where no patch fits, of one output a thread."""
-    tall, registers = plan_for(problem) or (1, 64)
-    taps, lines = problem.R * problem.S, tall + problem.R - 1
-    loads, sums = lines * loads_for(problem.S, problem.padding[1][0]), tall * WIDE
-    threads = problem.N * ceil_div(problem.P, tall) * ceil_div(problem.Q, WIDE)
-    patches = one_pass(
-        "patches",
-        threads,
-        BLOCK[0] * BLOCK[1],
-        registers=registers,
-        instructions=loads * 8 + sums * taps + taps + 60,
-        loads=loads + taps,
-        stores=tall,
-        multiply_adds=sums * taps,
-        lanes_apart=4,
-        moved=threads * (loads + tall) * WIDE * problem.itemsize,
-        cold=problem.x_bytes + problem.y_bytes,
-    )
-    return (patches,)
 
 
 def run(problem, x, w, workspace, y, threads):

@@ -99,7 +99,7 @@ def work_of(
         bring if staged else Demand(),
         built.shared_bytes,
         waits=1 if staged else 0,
-        l2_bytes=blocks * SECTOR * _sectors(trace) / turns * all_turns,
+        l2_bytes=blocks * SECTOR * sectors(trace) / turns * all_turns,
         cold=cold,
     )
 
@@ -167,7 +167,7 @@ def _merged(requests) -> list[tuple[int, int]]:
     return found
 
 
-def _sectors(trace: Trace) -> int:
+def sectors(trace: Trace) -> int:
     """Return the different sectors that the block loads: what it asks for again, the first cache has."""
     asked: dict[str, list] = {}
     for site in trace.sites():
