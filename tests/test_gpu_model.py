@@ -16,10 +16,10 @@ from convlab.algorithms.direct import gpu_filter, gpu_filter_patch, gpu_filter_w
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
 from convlab.auto.timing import Timing
-from convlab.benchmark import datasheets, roofline, saved
+from convlab.benchmark import datasheets, predicted_ladder, roofline, saved
 from convlab.benchmark.gpu import climb, model_error, times
 from convlab.benchmark.gpu.model_error import judge_device, speeds_of
-from convlab.errors import UnsupportedError
+from convlab.errors import ConvError, UnsupportedError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
@@ -385,6 +385,28 @@ def test_without_speeds_the_rule_chooses():
             predict_on_gpu(problem, "fft", SMALL)
         with pytest.raises(UnsupportedError, match="cannot serve"):
             predict_on_gpu(problem, "pointwise", SMALL)
+
+
+@pytest.mark.parametrize("board", ["nvidia_h100", "rtx_a6000"])
+def test_a_ladder_is_predicted_rung_by_rung(board):
+    """Nobody's clock; each rung takes longer than its bytes do, and the last is the nearest to a copy."""
+    found = predicted_ladder("filter", board)
+    assert [one.name for one in found] == [rung.name for rung in gpu_filter.RUNGS]
+    assert not any(one.measured for one in found)
+    copy = found[0].moved[climb.MEMORY] / datasheets.gpu_speeds(board).memory
+    times = [one.seconds / copy for one in found]
+    assert min(times) > 1
+    assert times[0] == max(times)
+    assert times[-1] == min(times) < 1 / 0.75
+    assert [one.seconds for one in predicted_ladder("direct", board)] == [
+        sum(
+            time.seconds
+            for time in predict_on_gpu(one.problem, rung.algorithm("direct"), datasheets.gpu_speeds(board))
+        )
+        for one, rung in zip(predicted_ladder("direct", board), direct.RUNGS, strict=True)
+    ]
+    with pytest.raises(ConvError, match="expected one of filter"):
+        predicted_ladder("filters")
 
 
 # -- the climb ---------------------------------------------------------------------------------------------

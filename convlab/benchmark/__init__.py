@@ -31,6 +31,7 @@ def _offer() -> dict[str, Any]:
     from convlab.benchmark.gpu.climb import device_climb
     from convlab.benchmark.gpu.ladders import ladders
     from convlab.benchmark.gpu.model_error import judged_device
+    from convlab.benchmark.gpu.predicted_ladder import predicted_ladder
     from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
     from convlab.benchmark.layers import Workload
     from convlab.benchmark.pass_comparison import measure_passes
