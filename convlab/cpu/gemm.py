@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from math import inf
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
 from convlab.cpu.threads import bound_for
 from convlab.cpu.tile_size import TOGETHER
+from convlab.machine import system
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import round_up
@@ -86,6 +89,20 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
         panel[:, k : k + numbers, : end - left] = w[:, left:end].swapaxes(1, 2)
 
 
+def from_afar(panels: np.ndarray) -> bool | None:
+    """Return True if weights do not fit the second cache: to ask for them early pays. None if they do.
+
+    Compiled code knows it by its type: where it is None nothing is asked for, and no question is left.
+    """
+    return True if panels.nbytes > _second_cache() else None
+
+
+@lru_cache
+def _second_cache() -> float:
+    """Return its bytes; where this machine does not tell them, more than any weights have."""
+    return system.caches().get(2, inf)
+
+
 def padded(N: int, dtype) -> int:
     """Return N rounded up to whole vectors."""
     lanes = tile_for(dtype).lanes
@@ -131,7 +148,8 @@ def whole_panels(right, tile):
 def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead=None):
     """Compute rows top..bottom and columns left..right of the product; `left` is a multiple of the tile's.
 
-    With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next.
+    With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next:
+    a panel is multiplied with one tile of pixels after the other, and each of them asks for its share.
     """
     whole = whole_panels(right, tile)
     block = TOGETHER // tile.rows * tile.rows
@@ -144,6 +162,8 @@ def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column
 @njit
 def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead):
     for n in range(left, right, tile.cols):  # a panel of filters
+        if ahead is not None:
+            next_one, apart = n * K + ahead, share(tile, high - low)
         for m in range(low, high, tile.rows):  # a tile of pixels
             sums = begin(tile, out, m, column + n, M - m, N - n)
             rows = spaced(tile, a, m * a_row, a_row, M - m)
@@ -151,9 +171,16 @@ def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, 
             for k in range(K):
                 sums = accumulate(tile, sums, rows, k if a_k is None else k * a_k, panels, q)
                 if ahead is not None:
-                    prefetch(tile, panels, q + ahead)
+                    prefetch(panels, next_one)
+                    next_one += apart
                 q += tile.cols
             finish(tile, sums, out, m, column + n, M - m, N - n)
+
+
+@njit
+def share(tile, rows):
+    """Return the numbers of a panel that are to be fetched in each step of a tile, one of so many rows."""
+    return -(-tile.cols // -(-rows // tile.rows))
 
 
 @njit(parallel=True)

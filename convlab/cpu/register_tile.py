@@ -27,7 +27,6 @@ TOMS 34(3), 2008), in its register-broadcast form.
 
 from __future__ import annotations
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload_attribute
@@ -36,7 +35,6 @@ from convlab.cpu import llvm
 from convlab.cpu.llvm import INT, SCALARS, Registers, travels_as_type
 from convlab.cpu.tile_rows import at_most, distances, listed, masked, spaced, within
 from convlab.cpu.tile_size import VectorTile, tile_for
-from convlab.support.aligned import CACHE_LINE
 
 __all__ = [
     "TileType",
@@ -116,21 +114,18 @@ def accumulate(typing, tile, sums, rows, c, w, q):
 
 
 @intrinsic
-def prefetch(typing, tile, w, q):
-    """Ask for w[q : q + cols] to be brought from far memory into the second cache, and do not wait for it.
+def prefetch(typing, w, q):
+    """Ask for the cache line of w[q] to be brought from far memory into the second cache, and do not wait.
 
-    One request for each cache line. A guess costs nothing but its place in the queue: there need be no such
-    weights, nor memory where they would be.
+    A guess costs nothing but its place in the queue: there need be no such weights, nor memory where they
+    would be.
     """
 
     def generate(context, builder, signature, args):
-        _, w_, q_ = args
-        line = CACHE_LINE // np.dtype(tile.tile.dtype).itemsize  # numbers
-        for j in range(0, tile.cols, line):
-            llvm.prefetch(builder, llvm.address(context, builder, w, w_, q_, INT(j)))
+        llvm.prefetch(builder, llvm.address(context, builder, w, *args))
         return context.get_dummy_value()
 
-    return types.none(tile, w, types.intp), generate
+    return types.none(w, types.intp), generate
 
 
 @intrinsic

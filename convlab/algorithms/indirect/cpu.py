@@ -16,9 +16,9 @@ import numpy as np
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.cpu.epilogue import begin, finish
-from convlab.cpu.gemm import pack_filters, whole_panels
+from convlab.cpu.gemm import from_afar, pack_filters, share, whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, listed, store_listed, tile_for
+from convlab.cpu.register_tile import accumulate, listed, prefetch, store_listed, tile_for
 from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
@@ -65,14 +65,15 @@ def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], th
     (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
     tile, groups = tile_for(x.dtype, columns=filters), len(panels)
     sizes = prod(image), pixels, taps, image[-1] // groups, filters
-    arrays = tile, x, offsets, outside, panels, out, places
+    arrays, far = (tile, x, offsets, outside, panels, out, places), from_afar(panels)
     for g in range(groups):
-        parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
+        rest = *arrays, g, sizes, far
+        parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *rest)
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
-    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes)
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, far):
+    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes, far)
     together = TOGETHER // tile.rows  # tiles
     for low in range(first, end, together):
         _block(low, min(low + together, end), left, whole, tile, *rest)
@@ -80,11 +81,14 @@ def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, p
 
 
 @njit
-def _block(low, high, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
+def _block(low, high, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, far):
     (image, pixels, taps, channels, filters), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
+        if far is not None:  # while this panel is used again and again, the next one is fetched
+            next_one = g * panels.shape[1] + (k + tile.cols) * taps * channels
+            apart = share(tile, (high - low) * tile.rows)
         for _ in range(low, high):
             m, column = i * tile.rows, g * filters + k
             sums = begin(tile, out, n * pixels + m, column, pixels - m, filters - k)
@@ -97,6 +101,9 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, out, place
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
+                    if far is not None:
+                        prefetch(panels, next_one)
+                        next_one += apart
             if places is None:
                 finish(tile, sums, out, n * pixels + m, column, pixels - m, filters - k)
             else:
@@ -114,7 +121,7 @@ def _all_outside(offsets, i, t, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, outside, panels, out, places, g, sizes):
+def _shared(parts, tile, x, offsets, outside, panels, out, places, g, sizes, far):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes)
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, far)
