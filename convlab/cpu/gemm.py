@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from math import inf
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
 from convlab.cpu.threads import bound_for
 from convlab.cpu.tile_size import TOGETHER
-from convlab.machine import system
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import round_up
@@ -89,20 +86,6 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
         panel[:, k : k + numbers, : end - left] = w[:, left:end].swapaxes(1, 2)
 
 
-def from_afar(panels: np.ndarray) -> bool | None:
-    """Return True if weights do not fit the second cache: to ask for them early pays. None if they do.
-
-    Compiled code knows it by its type: where it is None nothing is asked for, and no question is left.
-    """
-    return True if panels.nbytes > _second_cache() else None
-
-
-@lru_cache
-def _second_cache() -> float:
-    """Return its bytes; where this machine does not tell them, more than any weights have."""
-    return system.caches().get(2, inf)
-
-
 def padded(N: int, dtype) -> int:
     """Return N rounded up to whole vectors."""
     lanes = tile_for(dtype).lanes
@@ -134,7 +117,7 @@ def bound_gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int
     tile = tile_for(a.dtype, columns=N)
     arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
     sides = (M, tile.rows), (N, tile.cols)
-    return bound_for(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K)
+    return bound_for(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K, tile.cols * K)
 
 
 @njit
@@ -184,7 +167,7 @@ def share(tile, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, a, a_row, a_k, panels, out, column, M, N, K):
+def _shared(parts, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead):
     for i in prange(len(parts)):
         top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K)
+        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead)
