@@ -20,6 +20,8 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import round_up
 
+FAR = 256 << 10  # bytes of a layer's weights from which on they are asked for early
+
 
 def pack(w: np.ndarray) -> np.ndarray:
     """Return the weights in panels as wide as a tile, each panel stored k by k.
@@ -86,6 +88,15 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
         panel[:, k : k + numbers, : end - left] = w[:, left:end].swapaxes(1, 2)
 
 
+def asked_for(panels: np.ndarray) -> int | None:
+    """Return 0, the place of the first panel, if panels are to be asked for early; None if they are few.
+
+    In a network weights come from far away: its other layers were here in between. A few kilobytes are here
+    at once, and to ask for them would take longer. What compiled code is told by None it need not look at.
+    """
+    return 0 if panels.nbytes > FAR else None
+
+
 def padded(N: int, dtype) -> int:
     """Return N rounded up to whole vectors."""
     lanes = tile_for(dtype).lanes
@@ -117,7 +128,7 @@ def bound_gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int
     tile = tile_for(a.dtype, columns=N)
     arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
     sides = (M, tile.rows), (N, tile.cols)
-    return bound_for(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K, tile.cols * K)
+    return bound_for(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K, asked_for(panels))
 
 
 @njit
@@ -128,46 +139,51 @@ def whole_panels(right, tile):
 
 
 @njit
-def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead=None):
+def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, after=None):
     """Compute rows top..bottom and columns left..right of the product; `left` is a multiple of the tile's.
 
-    With `ahead` the panels so many numbers further on are fetched meanwhile, for a product that comes next:
-    a panel is multiplied with one tile of pixels after the other, and each of them asks for its share.
+    With `after` the next panel is fetched while one is multiplied, and after the last one what begins there:
+    the first panel again, for the next block of pixels, or one of another product.
     """
     whole = whole_panels(right, tile)
     block = TOGETHER // tile.rows * tile.rows
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)
-        _block(low, high, left, whole, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead)
-        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, out, column, M, N, K, ahead)
+        _block(low, high, left, whole, tile, a, a_row, a_k, panels, out, column, M, N, K, after)
+        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, out, column, M, N, K, after)
 
 
 @njit
-def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead):
+def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, after):
     for n in range(left, right, tile.cols):  # a panel of filters
-        if ahead is not None:
-            next_one, apart = n * K + ahead, share(tile, high - low)
+        if after is not None:
+            wanted = (n + tile.cols) * K if n + tile.cols < right else after
+            apart = share(tile, high - low)
         for m in range(low, high, tile.rows):  # a tile of pixels
             sums = begin(tile, out, m, column + n, M - m, N - n)
             rows = spaced(tile, a, m * a_row, a_row, M - m)
             q = n * K
             for k in range(K):
                 sums = accumulate(tile, sums, rows, k if a_k is None else k * a_k, panels, q)
-                if ahead is not None:
-                    prefetch(panels, next_one)
-                    next_one += apart
+                if after is not None:
+                    prefetch(panels, wanted)
+                    wanted += apart
                 q += tile.cols
             finish(tile, sums, out, m, column + n, M - m, N - n)
 
 
 @njit
 def share(tile, rows):
-    """Return the numbers of a panel that are to be fetched in each step of a tile, one of so many rows."""
-    return -(-tile.cols // -(-rows // tile.rows))
+    """Return the numbers of the next panel that each step of a tile asks for, in a block of so many rows.
+
+    They read the same panel one after the other, and each asks for its part: so weights flow in evenly.
+    """
+    tiles = max(1, (rows + tile.rows - 1) // tile.rows)  # never 0, as the compiler sees: it asks nothing
+    return (tile.cols + tiles - 1) // tiles
 
 
 @njit(parallel=True)
-def _shared(parts, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead):
+def _shared(parts, tile, a, a_row, a_k, panels, out, column, M, N, K, after):
     for i in prange(len(parts)):
         top, bottom, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, ahead)
+        gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, after)

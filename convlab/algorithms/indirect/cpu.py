@@ -16,7 +16,7 @@ import numpy as np
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.cpu.epilogue import begin, finish
-from convlab.cpu.gemm import pack_filters, share, whole_panels
+from convlab.cpu.gemm import asked_for, pack_filters, share, whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, prefetch, store_listed, tile_for
 from convlab.cpu.threads import parallel_for
@@ -65,14 +65,15 @@ def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], th
     (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
     tile, groups = tile_for(x.dtype, columns=filters), len(panels)
     sizes = prod(image), pixels, taps, image[-1] // groups, filters
-    arrays = tile, x, offsets, outside, panels, out, places
+    arrays, after = (tile, x, offsets, outside, panels, out, places), asked_for(panels)
     for g in range(groups):
-        parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays, g, sizes)
+        rest = *arrays, g, sizes, after
+        parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *rest)
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
-    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes)
+def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, after):
+    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes, after)
     together = TOGETHER // tile.rows  # tiles
     for low in range(first, end, together):
         _block(low, min(low + together, end), left, whole, tile, *rest)
@@ -80,14 +81,15 @@ def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, p
 
 
 @njit
-def _block(low, high, left, right, tile, x, offsets, outside, panels, out, places, g, sizes):
+def _block(low, high, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, after):
     (image, pixels, taps, channels, filters), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
         n, i = divmod(low, tiles)  # tile i of image n
-        # While this panel is used again and again, the next one is fetched.
-        next_one = g * panels.shape[1] + (k + tile.cols) * taps * channels
-        apart = share(tile, (high - low) * tile.rows)
+        if after is not None:
+            wanted = (k + tile.cols if k + tile.cols < right else left) * taps * channels
+            wanted += g * panels.shape[1]
+            apart = share(tile, (high - low) * tile.rows)
         for _ in range(low, high):
             m, column = i * tile.rows, g * filters + k
             sums = begin(tile, out, n * pixels + m, column, pixels - m, filters - k)
@@ -100,8 +102,9 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, out, place
                 for c in range(channels):
                     sums = accumulate(tile, sums, rows, c, panels, q)
                     q += tile.cols
-                    prefetch(panels, next_one)
-                    next_one += apart
+                    if after is not None:
+                        prefetch(panels, wanted)
+                        wanted += apart
             if places is None:
                 finish(tile, sums, out, n * pixels + m, column, pixels - m, filters - k)
             else:
@@ -119,7 +122,7 @@ def _all_outside(offsets, i, t, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, outside, panels, out, places, g, sizes):
+def _shared(parts, tile, x, offsets, outside, panels, out, places, g, sizes, after):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes)
+        _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, after)

@@ -115,11 +115,11 @@ def _convolve(first, end, left, right, tile, forward, backward, arrays, out, siz
                 width = min(tile.cols, right - k)
                 u = panels[g, k * a_row :]  # of these filters: all places, one after the other
                 size = channels * (tile.cols if width > tile.narrow.cols else tile.narrow.cols)  # of one U[e]
-                ahead = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
+                after = size if count > FEW else 0  # while U[e] is used again and again, U[e + 1] is fetched
                 for e in range(places):  # M[:, e] = V[:, e] @ U[e]
                     factors = V[e * channels :], a_row, None, u[e * size :]
                     products = Output(M, m_row, None, None, None, 0), e * tile.cols  # as they are
-                    gemm_part(0, count, 0, width, tile, *factors, *products, count, width, channels, ahead)
+                    gemm_part(0, count, 0, width, tile, *factors, *products, count, width, channels, after)
                 column = g * filters + k
                 _transform_products(backward, tile, low, count, column, width, M, out, sizes, outside)
 
