@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, plan
 from convlab.algorithms.indirect import buffer, indirection_buffer
 from convlab.algorithms.indirect.cpu import WORTH_ASKING
+from convlab.cpu import gemm
 
 
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
@@ -200,3 +201,18 @@ def test_taps_that_lie_on_padding_for_whole_tiles(channels):
     prepared = plan(problem, w, algorithm="indirect", backend="cpu")
     assert (prepared.workspace["offsets"] < 0).all(axis=2).any()
     assert_close(prepared(x), x, w, problem)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("algorithm", "R"), [("indirect", 3), ("pointwise", 1), ("im2row", 3)])
+def test_weights_that_are_asked_for_early_are_the_same(monkeypatch, algorithm, R, threads):
+    """Several panels, the last one narrow, and several blocks of pixels: the requests change no bit."""
+    problem = ConvProblem(2, 9, 11, 8, 83, R, R, padding=R // 2)
+    x, w, _ = arrays(problem)
+    outputs = []
+    for far in (gemm.FAR, 0):
+        monkeypatch.setattr(gemm, "FAR", far)
+        outputs.append(plan(problem, w, algorithm=algorithm, backend="cpu", threads=threads)(x))
+    assert gemm.asked_for(w) == 0
+    assert np.array_equal(*outputs)
+    assert_close(outputs[0], x, w, problem)

@@ -162,37 +162,16 @@ def products(tile):
     places, masks = np.ones(9, np.int64), np.ones((2, 9), np.uint8)
     offsets = np.ones((2, 2, 2), np.int32)
     part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
+    listed = tile, a, offsets, a, panels
     return {
         "gemm": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, None),
-        "gemm, next weights fetched": (
-            gemm._block,
-            *part,
-            tile,
-            a,
-            1,
-            None,
-            a,
-            Output(a, 1),
-            0,
-            *three,
-            1,
-        ),  # Winograd's
+        "gemm, next weights fetched": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, 0),
+        "gemm of Winograd": (gemm._block, *part, tile, a, 1, None, a, Output(a, 1), 0, *three, 1),
         "gathered_gemm": (gathered_gemm._add, *part, 0, 1, tile, a, 1, a, out, 0, None, *three),
         "complex_gemm": (complex_gemm._real, 0, 1, tile, a, 1, places, a, a, *three),
-        "indirect": (indirect._block, *part, tile, a, offsets, a, panels, out, None, 0, five),
-        "indirect, with a residual": (
-            indirect._block,
-            *part,
-            tile,
-            a,
-            offsets,
-            a,
-            panels,
-            added,
-            None,
-            0,
-            five,
-        ),
+        "indirect": (indirect._block, *part, *listed, out, None, 0, five, None),
+        "indirect, next weights fetched": (indirect._block, *part, *listed, out, None, 0, five, 0),
+        "indirect, with a residual": (indirect._block, *part, *listed, added, None, 0, five, None),
         "precomputed_gemm": (precomputed._block, *part, tile, a, places, masks, a, a, out, six, 16, three),
         "wgrad": (wgrad._add, tile, *part, 1, a, *three, a, 1, 1, a, 1, 1),
     }
