@@ -176,7 +176,7 @@ def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, 
 def share(tile, rows):
     """Return the numbers of the next panel that each step of a tile asks for, in a block of so many rows.
 
-    They read the same panel one after the other, and each asks for its part: so weights flow in evenly.
+    Its tiles read the same panel one after the other, and each asks for its part: so weights flow in evenly.
     """
     tiles = max(1, (rows + tile.rows - 1) // tile.rows)  # never 0, as the compiler sees: it asks nothing
     return (tile.cols + tiles - 1) // tiles

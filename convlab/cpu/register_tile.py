@@ -117,8 +117,7 @@ def accumulate(typing, tile, sums, rows, c, w, q):
 def prefetch(typing, w, q):
     """Ask for the cache line of w[q] to be brought from far memory into the second cache, and do not wait.
 
-    A guess costs nothing but its place in the queue: there need be no such weights, nor memory where they
-    would be.
+    A guess costs no more than its place in the queue: there need be no such weights.
     """
 
     def generate(context, builder, signature, args):
