@@ -1120,6 +1120,12 @@ def rows() -> dict[str, Call]:
     row("benchmark.datasheets.gpu_speeds", name="nvidia_h100", named={"name": "datasheet"})
     folder = data_path("measurements")
     row("benchmark.gpu.climb.device_climb", board="nvidia_h100", named={"board": "datasheet"})
+    row(
+        "benchmark.gpu.predicted_ladder.predicted_ladder",
+        name="filter",
+        board="nvidia_h100",
+        named={"name": "ladder", "board": "datasheet"},
+    )
     row("benchmark.gpu.times.ladder_times", name="filter", folder=folder, named={"name": "ladder"})
     row(
         "benchmark.gpu.times.layer_times",
