@@ -614,7 +614,7 @@ def test_lab_serves_the_working_copies_without_pop_ups_until_ctrl_c(tmp_path, pr
             assert url.partition("?")[2] in again.stdout
             assert asked == []
             lab.send_signal(signal.SIGINT)  # Ctrl-C: no question is asked on the terminal
-            assert lab.wait(20) == 0
+            assert lab.wait(60) == 0
         finally:
             lab.kill()
             os.close(ours)

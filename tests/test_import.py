@@ -54,8 +54,8 @@ print(left, [heavy for heavy in ("numba", "llvmlite") if heavy in sys.modules])
 
 
 def test_it_is_quick():
-    """Not a benchmark, an alarm: on any machine it takes less than Python and NumPy took to start."""
-    assert min(_probe()[0] for _ in range(3)) < 1
+    """Not a benchmark, an alarm: on any machine it takes no longer than Python and NumPy twice over."""
+    assert min(_probe()[0] for _ in range(3)) < 2
 
 
 def test_it_works_with_nothing_but_numpy(tmp_path):
@@ -67,5 +67,5 @@ def test_it_works_with_nothing_but_numpy(tmp_path):
     (tmp_path / "convlab").symlink_to(Path(convlab.__file__).parent)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     ratio, modules = _probe("-S", call=f"{_CALL}[0, 1, 1, 0] == 9 or exit(1)", env=environment)
-    assert ratio < 2  # nothing is compiled to bytecode yet where the folder is read-only
+    assert ratio < 4  # nothing is compiled to bytecode yet where the folder is read-only
     assert "numba" not in modules

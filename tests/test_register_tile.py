@@ -14,7 +14,7 @@ from convlab.cost.common import PANELS
 from convlab.cpu import tile_size
 from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.epilogue import Output, output
-from convlab.cpu.gemm import _block, gemm, gemm_part, pack
+from convlab.cpu.gemm import _block, gemm, gemm_part, pack, share
 from convlab.cpu.jit import njit
 from convlab.cpu.register_tile import (
     VectorTile,
@@ -305,15 +305,18 @@ def _plain(tile, a, panels, y):
 
 
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
-    """One request for each cache line of weights, and no sum leaves its register for it."""
+    """One request a step, and no sum leaves its register for it; a block of tiles asks for every line."""
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
         given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
-        lines, steps = -(-tile.cols * 4 // CACHE_LINE), loop.on_vectors // (2 * height)
-        assert requests(loop) == lines * steps > 0
+        assert requests(loop) == loop.on_vectors // (2 * height) > 0
         assert loop.spills == 0
+        for tiles in range(1, 9):
+            step = share(tile, (tiles - 1) * height + 1)  # numbers; so many steps ask for a row of the panel
+            assert tiles * step >= tile.cols > tiles * (step - 1)
+            assert step * 4 <= CACHE_LINE or tiles < tile.cols * 4 / CACHE_LINE
     assert requests(hottest_loop(_plain, tile_for(), a, panels, y)) == 0
 
 

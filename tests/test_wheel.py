@@ -294,7 +294,7 @@ def test_without_a_command_the_lab_is_served(venv, here, home, monkeypatch):
                 names = {one["name"] for one in json.load(listing)["content"]}
             assert names == {path.name for path in ROOT.glob("notebooks/*.ipynb")}
             lab.send_signal(signal.SIGINT)
-            assert lab.wait(20) == 0
+            assert lab.wait(60) == 0
         finally:
             lab.kill()
     assert "Traceback" not in log.read_text()

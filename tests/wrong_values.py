@@ -1121,7 +1121,7 @@ def rows() -> dict[str, Call]:
     folder = data_path("measurements")
     row("benchmark.gpu.climb.device_climb", board="nvidia_h100", named={"board": "datasheet"})
     row(
-        "benchmark.gpu.predicted_ladder.predicted_ladder",
+        "benchmark.ladder_prediction.predicted_ladder",
         name="filter",
         board="nvidia_h100",
         named={"name": "ladder", "board": "datasheet"},

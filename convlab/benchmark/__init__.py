@@ -31,8 +31,8 @@ def _offer() -> dict[str, Any]:
     from convlab.benchmark.gpu.climb import device_climb
     from convlab.benchmark.gpu.ladders import ladders
     from convlab.benchmark.gpu.model_error import judged_device
-    from convlab.benchmark.gpu.predicted_ladder import predicted_ladder
     from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
+    from convlab.benchmark.ladder_prediction import predicted_ladder
     from convlab.benchmark.layers import Workload
     from convlab.benchmark.pass_comparison import measure_passes
     from convlab.benchmark.passes import pass_material, read_and_written
