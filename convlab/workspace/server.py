@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import threading
 import webbrowser
 from pathlib import Path
 from urllib.error import URLError
@@ -30,7 +31,20 @@ def serve(work: Path, first: str, *, more: tuple[str, ...] = (), **options) -> N
     prepare_environment(work)
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance(argv=[*arguments(work, first, **options), *more])
+    try:
+        LabApp.launch_instance(argv=[*arguments(work, first, **options), *more])
+    finally:
+        _end_idle_threads()
+
+
+def _end_idle_threads() -> None:
+    """End AnyIO's threads: a server that is stopped in the midst of a request forgets them.
+
+    Python would wait for them for ever, and whoever pressed Ctrl-C with it.
+    """
+    for thread in threading.enumerate():
+        if thread.name == "AnyIO worker thread" and hasattr(thread, "queue"):
+            thread.queue.put(None)  # by which it knows that nothing more comes
 
 
 def arguments(
