@@ -43,7 +43,8 @@ PROCESSORS = {"avx512": (64, 32), "avx2": (32, 16), "neon": (16, 32)}  # bytes o
 def main() -> int:
     """Take what is missing, remove what is shown nowhere, and say so; 1 if there is no browser for it."""
     wanted = all_shown()
-    missing = {name: one for name, one in wanted.items() if name not in fresh(wanted)}
+    there = fresh(wanted)
+    missing = {name: one for name, one in wanted.items() if name not in there}
     try:
         if missing:
             with launched() as browser:
