@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from convlab.benchmark import datasheets
 from convlab.benchmark.gpu.climb import Step, step
-from convlab.benchmark.gpu.ladders import ladders
+from convlab.benchmark.gpu.ladders import ladder_named
 from convlab.support.checked import checked
-from convlab.support.checks import check_choice
 
 
 @checked
@@ -21,9 +20,8 @@ def predicted_ladder(name: str, board: str = "nvidia_h100") -> list[Step]:
     board : str
         The datasheet whose GPU is predicted.
     """
-    by_name = {ladder.name: ladder for ladder in ladders()}
-    ladder = by_name[check_choice("ladder", name, by_name)]
-    speeds, problem = datasheets.gpu_speeds(board), ladder.workload.problem
+    ladder, speeds = ladder_named(name), datasheets.gpu_speeds(board)
+    problem = ladder.workload.problem
     rungs = [
         (rung.name, rung.algorithm(ladder.algorithm)) for rung in ladder.table if not rung.refuses(problem)
     ]

@@ -14,6 +14,7 @@ from convlab.algorithms.ladder import Rung
 from convlab.benchmark import layers
 from convlab.benchmark.layers import Workload
 from convlab.problem import ConvProblem
+from convlab.support.checks import check_choice
 
 IMAGES = 32  # of a layer; what many images take says more of a GPU than what one does
 
@@ -38,6 +39,12 @@ class Ladder:
 def image() -> Workload:
     """Return the large picture of one channel with one filter of 7x7."""
     return Workload("image", "4000x4000", ConvProblem(1, 4000, 4000, 1, 1, 7, 7, padding=3))
+
+
+def ladder_named(name: str) -> Ladder:
+    """Return a ladder by its name, or say which there are."""
+    by_name = {ladder.name: ladder for ladder in ladders()}
+    return by_name[check_choice("ladder", name, by_name)]
 
 
 def ladders() -> list[Ladder]:

@@ -9,7 +9,7 @@ from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.auto.timing import Timing
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort
-from convlab.benchmark.gpu.ladders import ladders
+from convlab.benchmark.gpu.ladders import ladder_named
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.roofline import Roofline, of_device
 from convlab.benchmark.saved import GPU, Measurement
@@ -49,9 +49,7 @@ def ladder_times(name: str) -> DeviceTimes:
     name : str
         One of the ladders of `convlab bench gpu`: "filter", "direct", "implicit GEMM", "depthwise".
     """
-    by_name = {ladder.name: ladder for ladder in ladders()}
-    check_choice("ladder", name, by_name)
-    ladder, part = by_name[name], f"ladder {name}"
+    ladder, part = ladder_named(name), f"ladder {name}"
     if not (trouble := gpu_trouble()):
         return DeviceTimes(_measured_here(), _without_numbers(measure(ladder.workload, ladder.rungs())))
     kept = newest(part)
