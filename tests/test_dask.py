@@ -323,9 +323,8 @@ def test_a_worker_that_is_killed_costs_only_its_own_tiles(client, tmp_path):
         """Say which process has made which block of what, and take a while."""
         time.sleep(seconds)
         number = first + block_info[0]["chunk-location"][1]
-        with tempfile.NamedTemporaryFile(
-            "w", dir=folder, delete=False, prefix=f"{kind}_{number}_{os.getpid()}_"
-        ):
+        name = f"{kind}_{number}_{os.getpid()}_"
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, prefix=name):
             return block
 
     def made(kind):
