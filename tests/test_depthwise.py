@@ -7,8 +7,17 @@ from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.depthwise.cpu import _taps_inside, as_called, depthwise_part
+from convlab.algorithms.depthwise.cpu import (
+    _launch,
+    _taps_inside,
+    allocate,
+    as_called,
+    depthwise_part,
+    pack,
+)
 from convlab.cpu.assembly import hottest_loop
+from convlab.cpu.epilogue import output
+from convlab.cpu.partition import partition
 from convlab.cpu.register_tile import tile_for
 from convlab.cpu.sliding_window import window_for, window_tile
 
@@ -69,6 +78,23 @@ def test_threads_share_lines_or_channels(threads):
     check(ConvProblem(1, 3, 11, 70, 70, 3, 3, groups=70), threads)  # one line: cut along the channels
     check(ConvProblem(1, 3, 11, 9, 18, 3, 3, groups=9), threads)
     check(ConvProblem(1, 3, 11, 70, 140, 3, 3, groups=70), threads)
+
+
+@pytest.mark.parametrize(
+    ("lines", "threads", "by_lines"),
+    # Two lines go together: 7 pairs for two threads are 8 lines and 6, for four threads 4, 4, 4 and 2.
+    [(14, 2, True), (28, 2, True), (7, 2, True), (14, 4, True), (7, 3, False), (14, 5, False), (2, 2, False)],
+)
+def test_threads_share_the_lines_where_that_is_nearly_even(lines, threads, by_lines):
+    problem = ConvProblem(1, lines, 9, 192, 192, 3, 3, padding=1, groups=192)
+    x, y = np.zeros(problem.x_shape, np.float32), np.zeros(problem.y_shape, np.float32)
+    packed = pack(problem, np.zeros(problem.w_shape, np.float32))
+    cut = lambda threads, rows, cols, *rest: partition(threads, *rows, *cols)  # noqa: E731
+    parts = _launch(cut, problem, x, packed, allocate(problem, threads), output(y), threads)
+    whole = {(left, right) for _, _, left, right in parts.tolist()} == {(0, problem.C)}
+    assert whole == by_lines
+    most = max((end - first) * (right - left) for first, end, left, right in parts.tolist())
+    assert most <= 1.2 * lines * problem.C / threads + 2 * 16  # or a tile, where there are so few
 
 
 def test_one_channel_is_depthwise():

@@ -66,6 +66,9 @@ def test_every_form_ends_as_asked(kind, name, backend):
         np.testing.assert_array_equal(part, whole)
         assert np.isnan(wide[..., :4]).all()
         assert np.isnan(wide[..., 4 + problem.K :]).all()
+        wide[...] = np.nan
+        assert made.bound(posed.x, part, **more)() is None
+        np.testing.assert_array_equal(part, whole)
         if more:  # the residual may lie there too, or be the output itself
             part[...] = posed.residual
             np.testing.assert_array_equal(made(posed.x, residual=part), whole)

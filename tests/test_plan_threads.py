@@ -7,8 +7,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from time import sleep
 
+import numba
 import numpy as np
 import pytest
 from cases import CASES, FORMS, arrays, serving
@@ -17,6 +19,7 @@ from effort import sampled
 import convlab
 from convlab import ALGORITHMS, ConvProblem, WorkspaceError, networks, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
+from convlab.cpu import threads
 from convlab.figures import photograph
 from convlab.gpu.device import simulated
 from convlab.plans import plan as plans
@@ -210,9 +213,10 @@ def test_two_threads_in_one_network(monkeypatch, algorithm):
 
     form = ALGORITHMS[algorithm].forms["cpu"]
     meeting = Meeting(form.run)
-    changed = replace(form, run=meeting)
+    changed = replace(form, run=meeting, bind=lambda *given: partial(meeting, *given))
     for one in those:
         monkeypatch.setattr(one, "_form", changed)
+    ready._idle[:] = [ready._bind(ready.plans)]  # anew, so that its calls meet
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(ready.run, PHOTOS[0])
         assert meeting.inside.wait(PATIENCE)
@@ -224,6 +228,38 @@ def test_two_threads_in_one_network(monkeypatch, algorithm):
             meeting.go_on.set()
         np.testing.assert_array_equal(slow.result(PATIENCE), expected[0])
     assert len(ready._idle) == 2
+
+
+# -- Numba's threads ---------------------------------------------------------------------------------------
+
+
+def test_a_run_of_a_network_sets_the_threads_once(monkeypatch):
+    """And a layer by itself does so, too: at most as many as it was made for, and afterwards as before."""
+    ready = networks.load_model("squeezenet1_0", size=40).prepare("indirect", threads=2, progress=False)
+    ready.run(PHOTOS[0])
+    counts = []
+    monkeypatch.setattr(threads, "set_num_threads", counts.append)
+    monkeypatch.setattr(threads, "get_num_threads", lambda: 5)
+    ready.run(PHOTOS[0])
+    assert counts == [min(2, numba.config.NUMBA_NUM_THREADS), 5]
+    with ready.borrowed() as graph:
+        graph.actions[1]()
+    assert counts == 2 * counts[:2]
+
+
+def test_blocks_of_threads_inside_one_another():
+    most, before = numba.config.NUMBA_NUM_THREADS, numba.get_num_threads()
+    with threads.limited(1):
+        assert numba.get_num_threads() == 1
+        with threads.limited(most + 1):
+            assert numba.get_num_threads() == most
+            with threads.limited(most):
+                assert numba.get_num_threads() == most
+        assert numba.get_num_threads() == 1
+        with pytest.raises(KeyError), threads.limited(most):
+            raise KeyError
+        assert numba.get_num_threads() == 1
+    assert numba.get_num_threads() == before
 
 
 # -- processes that are forked -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.epilogue import Output, output
 from convlab.cpu.gemm import _block, gemm, gemm_part, pack, share
 from convlab.cpu.jit import njit
+from convlab.cpu.partition import partition
 from convlab.cpu.register_tile import (
     VectorTile,
     accumulate,
@@ -30,7 +31,6 @@ from convlab.cpu.register_tile import (
     zeros,
 )
 from convlab.cpu.sliding_window import Window, pixels_under, slide, window_for, window_tile
-from convlab.cpu.threads import partition
 from convlab.cpu.tile_model import TileBounds
 from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE

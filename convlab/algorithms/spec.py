@@ -86,7 +86,7 @@ class Form:
         a transform. A plan of such a form keeps w, to pack it anew for another size.
     bind : callable, optional
         ``bind(problem, x, packed, workspace, y, threads)`` returns `run` with these arguments, worked out as
-        far as can be, as a function of nothing. For forms that only read their workspace.
+        far as can be, as a function of nothing.
     phases : callable, optional
         ``phases()`` returns what a run consists of, for `convlab.auto.predict`. A form that does not say is
         not predicted, and "auto" takes it only where it was measured.

@@ -15,8 +15,9 @@ import numpy as np
 
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
+from convlab.cpu.partition import partition
 from convlab.cpu.register_tile import accumulate, listed, store, tile_for, zeros
-from convlab.cpu.threads import limited, lost_the_pool, partition
+from convlab.cpu.threads import limited, lost_the_pool
 from convlab.support.integers import round_up
 
 

@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
-from convlab.cpu.threads import bound_for
+from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
@@ -103,13 +101,8 @@ def padded(N: int, dtype) -> int:
     return round_up(N, lanes)
 
 
-def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> None:
-    """Multiply: what `bound_gemm` returns, called at once."""
-    bound_gemm(a, a_row, a_k, panels, out, column, M, N, K, threads)()
-
-
-def bound_gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1) -> Callable[[], None]:
-    """Return what computes y[m, column + n] = sum over k of a[m*a_row + k*a_k] * w[n, k], and `out`'s rest.
+def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1, launch=parallel_for):
+    """Compute y[m, column + n] = sum over k of a[m*a_row + k*a_k] * w[n, k], and what else `out` says.
 
     Parameters
     ----------
@@ -124,11 +117,13 @@ def bound_gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int
     M, N, K : int
         Rows of a, columns of the product, length of the sums.
     threads : int
+    launch : callable
+        `parallel_for`; or `bound_for`, then what computes it is returned.
     """
     tile = tile_for(a.dtype, columns=N)
     arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
     sides = (M, tile.rows), (N, tile.cols)
-    return bound_for(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K, asked_for(panels))
+    return launch(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K, asked_for(panels))
 
 
 @njit

@@ -1,7 +1,10 @@
 """Share a matrix of tiles between threads.
 
-The work of a kernel is cut into parts that touch neither each other's rows nor each other's columns; a loop
-over the parts (Numba's `prange`) gives one to each thread.
+The work of a kernel is cut into parts (`partition.py`); a loop over them, Numba's `prange`, gives one to each
+thread. A layer of a network may take some ten microseconds, so the way to it counts, too. At every call of a
+kernel Numba looks at the types of its arguments, for 2 to 3 of them: where the arguments stay the same,
+`bound_for` asks it once for the machine code, and calls that. To ask it how many threads it uses takes 2
+more: a network does so once a run, and not for every layer (`limited`).
 
 The threads are a pool that Numba keeps, and a pool does not survive everything. The simplest one serves one
 caller at a time and ends the process for two; so callers take turns. The one of GNU OpenMP, the usual one on
@@ -18,78 +21,24 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
-from math import ceil
 from threading import RLock
 
-import numpy as np
+from numba import config, get_num_threads, set_num_threads, threading_layer
+from numba.core.compiler_lock import global_compiler_lock
 
-from convlab.support.integers import ceil_div
-
-ALIKE = 1.03  # parts that differ by less than this factor take equally long
+from convlab.cpu.partition import partition
 
 _one_at_a_time = RLock()
+_limit: int | None = None  # of who holds it
 _pool_was_lost = False  # in a forked child: using the pool again would end it
-_held = []  # Numba's own lock, while this process is forked
 
 
-@lru_cache
-def partition(threads: int, rows: int, row_step: int, cols: int = 1, col_step: int = 1) -> np.ndarray:
-    """Cut a rows x cols matrix of sums into at most one part a thread, as evenly as whole tiles allow.
-
-    All wait for the thread with the largest part. So every way is looked at to cut the rows into some pieces
-    and the columns into as many as threads are left for each. Of the ways whose largest parts are alike that
-    with the squarest parts is taken: to compute a part is to read its rows of one factor and its columns of
-    the other.
-
-    Parameters
-    ----------
-    threads : int
-    rows, cols : int
-    row_step, col_step : int
-        Rows and columns of a tile; parts begin at multiples of them.
-
-    Returns
-    -------
-    ndarray of int64, (parts, 4)
-        (first row, end row, first column, end column) of each.
-    """
-    pieces = range(1, min(threads, ceil_div(rows, row_step)) + 1)
-    ways = [(_cuts(rows, row_step, down), _cuts(cols, col_step, threads // down)) for down in pieces]
-    longest = [(ceil(_longest(down, row_step)), _longest(across, col_step)) for down, across in ways]
-    even = ALIKE * min(down * across for down, across in longest)
-    alike = [i for i, (down, across) in enumerate(longest) if down * across <= even]
-    down, across = ways[min(alike, key=lambda i: sum(longest[i]))]
-    return np.array([(*of_rows, *of_cols) for of_rows in down for of_cols in across], np.int64)
-
-
-def _cuts(size: int, step: int, pieces: int) -> list[tuple[int, int]]:
-    """Cut a side into pieces of whole tiles, as far as there are tiles; return where each begins and ends."""
-    tiles = ceil_div(size, step)
-    pieces = min(pieces, tiles)
-    return list(pairwise(min(size, tiles * i // pieces * step) for i in range(pieces + 1)))
-
-
-def _longest(cuts: list[tuple[int, int]], step: int) -> float:
-    """Return the length of the longest piece in tiles; the last tile may be a part of one.
-
-    A tile computes all of its rows, but fewer columns where that spares a vector.
-    """
-    return max(end - start for start, end in cuts) / step
-
-
-def parallel_for(threads: int, rows: tuple[int, int], cols: tuple[int, int], *rest) -> None:
-    """Run a kernel over a rows x cols matrix of sums: what `bound_for` returns, called at once."""
-    bound_for(threads, rows, cols, *rest)()
-
-
-def bound_for(
+def parallel_for(
     threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments
-) -> Callable[[], None]:
-    """Return the call of a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
+) -> None:
+    """Run a kernel over a rows x cols matrix of sums: as a whole, or cut into parts.
 
     Parameters
     ----------
@@ -101,35 +50,67 @@ def bound_for(
     shared : callable
         ``shared(parts, *arguments)`` calls the kernel for every part, on many threads.
     """
-    alone = partial(kernel, 0, rows[0], 0, cols[0], *arguments)
+    if threads == 1 or lost_the_pool():
+        kernel(0, rows[0], 0, cols[0], *arguments)
+    else:
+        with limited(threads):
+            shared(partition(threads, *rows, *cols), *arguments)
+
+
+def bound_for(
+    threads: int, rows: tuple[int, int], cols: tuple[int, int], kernel, shared, *arguments
+) -> Callable[[], None]:
+    """Return what `parallel_for` does with these arguments, as a function of nothing; it compiles now."""
     if threads == 1:
-        return alone
-    return partial(_together, threads, alone, shared, partition(threads, *rows, *cols), *arguments)
+        return _bound(kernel, 0, rows[0], 0, cols[0], *arguments)
+    alone = partial(kernel, 0, rows[0], 0, cols[0], *arguments)
+    return partial(_together, threads, alone, _bound(shared, partition(threads, *rows, *cols), *arguments))
 
 
-def _together(threads: int, alone, shared, parts, *arguments) -> None:
+def _bound(kernel, *arguments) -> Callable[[], None]:
+    """Return the call of a kernel's machine code for arguments of these types."""
+    return partial(kernel.compile(tuple(map(kernel.typeof_pyval, arguments))), *arguments)
+
+
+def _together(threads: int, alone, shared) -> None:
     if lost_the_pool():
         alone()
     else:
         with limited(threads):
-            shared(parts, *arguments)
+            shared()
 
 
-@contextmanager
-def limited(threads: int) -> Iterator[None]:
-    """Let the kernels inside a ``with`` run on at most so many threads."""
-    import numba
+def in_turn(calls: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    """Return what does one after the other."""
+    return calls[0] if len(calls) == 1 else partial(_in_turn, calls)
 
-    with _one_at_a_time:
-        before, wanted = numba.get_num_threads(), min(threads, numba.config.NUMBA_NUM_THREADS)
-        if before == wanted:  # a microsecond for each time it is set: a tenth of a short convolution
-            yield
-            return
-        numba.set_num_threads(wanted)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
+
+def _in_turn(calls) -> None:
+    for call in calls:
+        call()
+
+
+class limited:
+    """Lets the kernels inside a ``with`` run on at most so many threads; other callers wait for its end."""
+
+    def __init__(self, threads: int):
+        self._threads = min(threads, config.NUMBA_NUM_THREADS)
+
+    def __enter__(self) -> None:
+        global _limit
+        self._lock = _one_at_a_time
+        self._lock.acquire()
+        self._around = _limit  # of the block that this one is in
+        if self._around != self._threads:
+            self._before, _limit = get_num_threads(), self._threads
+            set_num_threads(self._threads)
+
+    def __exit__(self, *error) -> None:
+        global _limit
+        if self._around != self._threads:
+            set_num_threads(self._before)
+            _limit = self._around
+        self._lock.release()
 
 
 # -- a process that is forked ------------------------------------------------------------------------------
@@ -155,9 +136,9 @@ def _warn_of_the_loss() -> None:
 
 def _began_in_child() -> None:
     """In the child: nobody holds the lock, and the pool may be lost."""
-    global _one_at_a_time, _pool_was_lost
+    global _one_at_a_time, _pool_was_lost, _limit
     _after_fork()
-    _one_at_a_time = RLock()
+    _one_at_a_time, _limit = RLock(), None
     _pool_was_lost = _pool_was_lost or _on_gnu_openmp()
 
 
@@ -166,10 +147,8 @@ def _on_gnu_openmp() -> bool:
     pool = sys.modules.get("numba.np.ufunc.omppool")
     if getattr(pool, "openmp_vendor", None) != "GNU":
         return False
-    import numba
-
     try:
-        return numba.threading_layer() == "omp"
+        return threading_layer() == "omp"
     except ValueError:  # it has not begun
         return False
 
@@ -177,21 +156,12 @@ def _on_gnu_openmp() -> bool:
 def _before_fork() -> None:
     """Wait until no kernel uses the pool, and none is compiled: a child would wait for that for ever."""
     _one_at_a_time.acquire()
-    if lock := _compiler_lock():
-        lock.acquire()
-        _held.append(lock)
+    global_compiler_lock.acquire()
 
 
 def _after_fork() -> None:
-    while _held:
-        _held.pop().release()
+    global_compiler_lock.release()
     _one_at_a_time.release()
-
-
-def _compiler_lock():
-    """Return the lock that Numba holds while it compiles; None if it was not imported yet."""
-    module = sys.modules.get("numba.core.compiler_lock")
-    return getattr(module, "global_compiler_lock", None)
 
 
 if hasattr(os, "register_at_fork"):

@@ -85,8 +85,7 @@ def block(work: Work, output: Region, parts: Sequence[Part], *arrays: np.ndarray
             for part, array in zip(parts, arrays, strict=True):
                 taken = array[picture, slice(*part.inside.rows), slice(*part.inside.columns)]
                 read[0, slice(*part.place.rows), slice(*part.place.columns)] = taken
-            for action in graph.actions:
-                action()
+            graph.run()
             result[picture] = graph.features[0]  # the next picture is written over it
     return result
 

@@ -51,8 +51,7 @@ class Tiles:
                 for name, array in graph.inputs.items():
                     read_into(sources[name], picture, *tile.needs[name], array[0])
             with clock.on("computed"):
-                for action in graph.actions:
-                    action()
+                graph.run()
             return graph.features[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.cpu.threads import partition
+from convlab.cpu.partition import partition
 from convlab.cpu.tile_size import VectorTile, tile_for
 from convlab.problem import ConvProblem
 from convlab.support.aligned import CACHE_LINE

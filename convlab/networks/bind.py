@@ -37,7 +37,7 @@ class BoundGraph:
     inputs : dict of str to ndarray
         The arrays of nodes of op "input"; fill them before each run.
     actions : list of callable
-        In the order of the nodes.
+        In the order of the nodes; `run` calls them all.
     features : ndarray
         What the last node writes.
     """
@@ -56,16 +56,20 @@ class BoundGraph:
             self.actions.append(bind(node, [arrays[name] for name in node.inputs], arrays[node.name]))
         self.features = arrays[nodes[-1].name]
 
+    def run(self) -> None:
+        """Run all nodes."""
+        self._ops.run(self.actions, **self._shared)
+
     def _normalise(self, node, inputs, y):
         N, H, W, C = node.shape
-        ops, rows = self._ops, (N * H, W * C)
+        ops, rows, shared = self._ops, (N * H, W * C), self._shared
         mean, spread = (np.tile(np.asarray(numbers, y.dtype), W) for numbers in (MEAN, SPREAD))  # (W*C,)
         scale = 1 / spread
         y = y.reshape(rows)
         if inputs:
             x = inputs[0].reshape(rows)
-            return lambda: ops.normalise(x, mean, scale, y)
-        return lambda: ops.normalise(self.photo.reshape(rows), mean, scale, y)
+            return lambda: ops.normalise(x, mean, scale, y, **shared)
+        return lambda: ops.normalise(self.photo.reshape(rows), mean, scale, y, **shared)
 
     def _conv(self, node, inputs, y):
         (x, *residual), ready = inputs, self._plans[node.layer or node.name]

@@ -43,8 +43,7 @@ class Executor(Prepared):
         self.model.check_photo(photo)
         with self.borrowed() as graph:
             graph.photo = np.ascontiguousarray(photo)
-            for action in graph.actions:
-                action()
+            graph.run()
             return graph.features.reshape(len(photo), -1).copy()
 
     @checked

@@ -8,10 +8,18 @@ ReLU is ``max(y, floor)`` with a floor of 0; where there is none, the floor is m
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 # What the networks of torchvision are trained with: mean and spread of ImageNet's red, green and blue.
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def run(nodes: Sequence[Callable[[], None]]) -> None:
+    """Run some nodes one after the other."""
+    for node in nodes:
+        node()
 
 
 def normalise(photo: np.ndarray, mean: np.ndarray, scale: np.ndarray, y: np.ndarray) -> None:

@@ -1,19 +1,34 @@
 """What lies between convolutions, compiled: each operation of `ops.py` in one pass over its numbers.
 
-Max pooling is shared out to threads, by lines of y: then each core finds its part of the next convolution's
-input in its own cache. The other passes are short, or their input lies in one core's cache (the photo).
+The photo and max pooling are shared out to threads, by lines: then each core finds its part of the next
+convolution's input in its own cache. The other passes are short.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.finish import finish
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import limited, lost_the_pool, parallel_for
 
-__all__ = ["add", "finish", "max_pool", "mean", "normalise", "place"]
+__all__ = ["add", "finish", "max_pool", "mean", "normalise", "place", "run"]
+
+
+def run(nodes: Sequence[Callable[[], None]], threads: int = 1) -> None:
+    """Run some nodes one after the other; threads that they share are theirs from the first to the last."""
+    with limited(threads) if threads > 1 and not lost_the_pool() else nullcontext():
+        for node in nodes:
+            node()
+
+
+def normalise(photo, mean, scale, y, threads: int = 1) -> None:
+    """Write (photo - mean) * scale into y; both are (N*H, W*3), mean and scale (W*3,)."""
+    parallel_for(threads, (len(y), 1), (1, 1), _normalise, _normalise_shared, photo, mean, scale, y)
 
 
 def max_pool(
@@ -40,10 +55,16 @@ def mean(x: np.ndarray, y: np.ndarray) -> None:
 
 
 @njit
-def normalise(photo, mean, scale, y):  # photo and y (N*H, W*3)
-    for i in range(photo.shape[0]):
+def _normalise(low, high, left, right, photo, mean, scale, y):
+    for i in range(low, high):
         for c in range(mean.size):
             y[i, c] = (photo[i, c] - mean[c]) * scale[c]
+
+
+@njit(parallel=True)
+def _normalise_shared(parts, photo, mean, scale, y):
+    for i in prange(len(parts)):
+        _normalise(parts[i, 0], parts[i, 1], 0, 1, photo, mean, scale, y)
 
 
 @njit

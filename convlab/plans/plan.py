@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,19 +196,26 @@ class Plan:
         ready = self._ready
         self._check(x, out, residual, ready)
         finishes = self._form.epilogue and x.flags.c_contiguous
-        target = self._output(out, residual) if finishes else None
-        if finishes and self._form.bind is not None and self._on_first_x is None:
-            return self._form.bind(ready.problem, x, ready.packed, ready.workspace, target, self.threads)
+        if finishes:
+            run = self._bound_to(ready, x, self._output(out, residual))
+        else:
+            run = partial(self._compute, ready, x, out, residual)
+        if finishes and self._on_first_x is None:
+            return run
 
-        def run() -> None:
+        def look_and_run() -> None:
             if self._on_first_x is not None:
                 self._once()(ready.problem, x)
-            if finishes:
-                self._run(ready, x, target)
-            else:
-                self._compute(ready, x, out, residual)
+            run()
 
-        return run
+        return look_and_run
+
+    def _bound_to(self, ready: Ready, x, y) -> Callable[[], None]:
+        """Return a run of a form with an epilogue, as far as it can be worked out before."""
+        if self._form.bind is None:
+            return partial(self._run, ready, x, y)
+        run = self._form.bind(ready.problem, x, ready.packed, ready.workspace, y, self.threads)
+        return partial(self._run, ready, x, y, run) if self._form.scratch else run  # one call at a time
 
     def _once(self) -> Callable[[ConvProblem, np.ndarray], None]:
         """Return what looks at the first x of all, for the only time."""
@@ -252,16 +260,22 @@ class Plan:
 
         return output(out, self.bias, EPILOGUES[self.epilogue].floor, residual)
 
-    def _run(self, ready: Ready, x, y) -> None:
-        """Write the convolution of x into y, in a workspace that no other call uses."""
+    def _run(self, ready: Ready, x, y, bound: Callable[[], None] | None = None) -> None:
+        """Write the convolution of x into y, in a workspace that no other call uses.
+
+        `bound` does so in the first one.
+        """
         workspace, waiting = ready.workspace, self._idle
         try:
             token = waiting.pop()
         except IndexError:
-            waiting = ready.spares
+            waiting, bound = ready.spares, None
             token = workspace = self._spare(ready)
         try:
-            self._form.run(ready.problem, x, ready.packed, workspace, y, self.threads)
+            if bound is None:
+                self._form.run(ready.problem, x, ready.packed, workspace, y, self.threads)
+            else:
+                bound()
         finally:
             waiting.append(token)
 

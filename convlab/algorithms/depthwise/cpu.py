@@ -18,11 +18,13 @@ from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, tile_for, within
 from convlab.cpu.sliding_window import ONE_TAP, pixels_under, slide, window_for, window_tile
-from convlab.cpu.threads import bound_for
+from convlab.cpu.threads import bound_for, parallel_for
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checked import checked
 from convlab.support.integers import ceil_div
+
+NEARLY = 1.2  # lines that the thread with the most computes, over its even share
 
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
@@ -46,14 +48,22 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
-    bind(problem, x, panels, workspace, out, threads)()
+    _launch(parallel_for, problem, x, panels, workspace, out, threads)
 
 
 def bind(problem, x, panels, workspace, out, threads):
     """Return `run` with these arguments, as a function of nothing: only the kernel is left to call."""
+    return _launch(bound_for, problem, x, panels, workspace, out, threads)
+
+
+def _launch(launch, problem, x, panels, workspace, out, threads):
     window, multiplier, tile, *rest = _arguments(problem, x, panels, workspace, out)
-    sides = (problem.N * problem.P, window.lines if window else 1), (problem.C, tile.cols)
-    return bound_for(threads, *sides, depthwise_part, _shared, window, multiplier, tile, *rest)
+    lines, together = problem.N * problem.P, window.lines if window else 1
+    # Threads share the lines, if that is nearly even. So a core finds its part of x where its part of the
+    # layer before left it: to fetch a number from another core takes longer than what is done with it.
+    by_lines = ceil_div(lines, threads * together) * threads * together <= NEARLY * lines
+    sides = (lines, together), (problem.C, problem.C if by_lines else tile.cols)
+    return launch(threads, *sides, depthwise_part, _shared, window, multiplier, tile, *rest)
 
 
 @checked

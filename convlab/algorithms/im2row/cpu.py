@@ -7,8 +7,9 @@ import numpy as np
 from convlab.algorithms.im2row.reference import allocate
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.epilogue import Output
-from convlab.cpu.gemm import bound_gemm, pack_filters
+from convlab.cpu.gemm import gemm, pack_filters
 from convlab.cpu.jit import njit
+from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "run"]
@@ -23,18 +24,17 @@ def run(problem, x, panels, workspace, out, threads):
     multiply(problem, rows, panels, out, threads)
 
 
-def multiply(problem: ConvProblem, rows: np.ndarray, panels: np.ndarray, out: Output, threads: int) -> None:
-    """Fill out.y with the product of a matrix (N*P*Q, R*S*C), of any shape, and the packed filters."""
-    for product in bound(problem, rows, panels, out, threads):
-        product()
+def multiply(
+    problem: ConvProblem, rows: np.ndarray, panels: np.ndarray, out: Output, threads: int, launch=parallel_for
+) -> list:
+    """Fill out.y with the product of a matrix (N*P*Q, R*S*C), of any shape, and the packed filters.
 
-
-def bound(problem: ConvProblem, rows: np.ndarray, panels: np.ndarray, out: Output, threads: int) -> list:
-    """Return what `multiply` calls: a product for each group."""
+    Returned is what `launch` returns for the product of each group.
+    """
     M, filters, taps = problem.gemm
     flat, lies = rows.reshape(-1), (problem.groups * taps, 1)
     return [
-        bound_gemm(flat[g * taps :], *lies, panels[g], out, g * filters, M, filters, taps, threads)
+        gemm(flat[g * taps :], *lies, panels[g], out, g * filters, M, filters, taps, threads, launch)
         for g in range(problem.groups)
     ]
 

@@ -52,7 +52,7 @@ ALGORITHM = Algorithm(
             __name__,
             "cpu",
             epilogue=True,
-            functions=("pack", "allocate", "resize"),
+            functions=("pack", "allocate", "resize", "bind"),
             bytes_moved=Formula(f"{ONCE_A_TAP.text} + N * ceil(P*Q/MR)*MR * R*S * 4"),
             workspace_bytes=Formula("ceil(P*Q/MR)*MR * R*S * 4 + C/G * b"),
             packed_bytes=PANELS,

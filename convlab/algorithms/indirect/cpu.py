@@ -19,11 +19,11 @@ from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import asked_for, pack_filters, share, whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, listed, prefetch, store_listed, tile_for
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import bound_for, in_turn, parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 
-__all__ = ["allocate", "pack", "resize", "run"]
+__all__ = ["allocate", "bind", "pack", "resize", "run"]
 
 pack = pack_filters
 WORTH_ASKING = 32  # channels: to ask whether a shorter tap is on padding takes longer than to add its zeros
@@ -37,13 +37,27 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    _launch(parallel_for, problem, x, panels, workspace, out, threads)
+
+
+def bind(problem, x, panels, workspace, out, threads):
+    """Return `run` with these arguments, as a function of nothing: only kernels are left to call."""
+    return in_turn(_launch(bound_for, problem, x, panels, workspace, out, threads))
+
+
+def _launch(launch, problem, x, panels, workspace, out, threads):
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
     offsets, filters = workspace["offsets"], problem.K // problem.groups
-    multiply(x, offsets, outside, panels, out, None, (problem.P * problem.Q, filters), threads)
+    made = problem.P * problem.Q, filters
+    return multiply(x, offsets, outside, panels, out, None, made, threads, launch)
 
 
-def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], threads: int) -> None:
+def multiply(
+    x, offsets, outside, panels, out, places, made: tuple[int, int], threads: int, launch=parallel_for
+) -> list:
     """Fill some pixels of y, so many of each image, with the sums of x that the table of places asks for.
+
+    Returned is what `launch` returns for each group.
 
     Parameters
     ----------
@@ -61,14 +75,15 @@ def multiply(x, offsets, outside, panels, out, places, made: tuple[int, int], th
     made : (int, int)
         Pixels of an image of y that are made, and filters of a group.
     threads : int
+    launch : callable
+        `parallel_for`, or `bound_for`.
     """
     (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
     tile, groups = tile_for(x.dtype, columns=filters), len(panels)
     sizes = prod(image), pixels, taps, image[-1] // groups, filters
     arrays, after = (tile, x, offsets, outside, panels, out, places), asked_for(panels)
-    for g in range(groups):
-        rest = *arrays, g, sizes, after
-        parallel_for(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *rest)
+    sides = (N * tiles, 1), (filters, tile.cols)
+    return [launch(threads, *sides, _indirect, _shared, *arrays, g, sizes, after) for g in range(groups)]
 
 
 @njit

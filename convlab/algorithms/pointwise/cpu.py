@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from convlab.algorithms.im2row.cpu import bound, multiply
+from convlab.algorithms.im2row.cpu import multiply
 from convlab.cpu.gemm import pack_filters as pack
+from convlab.cpu.threads import bound_for, in_turn
 
 __all__ = ["bind", "pack", "run"]
 
@@ -17,10 +16,4 @@ def run(problem, x, panels, workspace, out, threads):
 
 def bind(problem, x, panels, workspace, out, threads):
     """Return `run` with these arguments, as a function of nothing: only kernels are left to call."""
-    first, *others = bound(problem, x, panels, out, threads)
-    return partial(_all_of, (first, *others)) if others else first
-
-
-def _all_of(calls):
-    for call in calls:
-        call()
+    return in_turn(multiply(problem, x, panels, out, threads, bound_for))

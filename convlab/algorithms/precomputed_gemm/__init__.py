@@ -34,7 +34,7 @@ ALGORITHM = Algorithm(
             __name__,
             "cpu",
             epilogue=True,
-            functions=("pack", "allocate"),
+            functions=("pack", "allocate", "bind"),
             bytes_moved=Formula(f"{ONCE_A_TAP.text} + N*P*Q*8 + ceil(N*P*Q/MR) * R*S"),
             workspace_bytes=Formula(f"ceil(N*P*Q/MR) * (MR*8 + R*S) + min({BLOCK_C}, C/G) * b"),
             packed_bytes=PANELS,

@@ -20,7 +20,7 @@ from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import empty_panels, put, whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, masked, tile_for
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import bound_for, in_turn, parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 
@@ -42,8 +42,17 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    _launch(parallel_for, problem, x, panels, workspace, out, threads)
+
+
+def bind(problem, x, panels, workspace, out, threads):
+    """Return `run` with these arguments, as a function of nothing: only kernels are left to call."""
+    return in_turn(_launch(bound_for, problem, x, panels, workspace, out, threads))
+
+
+def _launch(launch, problem, x, panels, workspace, out, threads):
     M, filters, _ = problem.gemm
-    tile = tile_for(problem.dtype, columns=filters)
+    tile, calls = tile_for(problem.dtype, columns=filters), []
     tables = workspace["starts"], workspace["masks"], workspace["outside"]
     channels = problem.C // problem.groups
     tiles = len(workspace["masks"])
@@ -51,7 +60,9 @@ def run(problem, x, panels, workspace, out, threads):
         arrays = x.reshape(-1)[g * channels :], *tables, panels[g], out
         sizes = M, problem.R, problem.S, channels, filters, g * filters
         rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C)
-        parallel_for(threads, (tiles, 1), (filters, tile.cols), _precomputed, _shared, tile, *arrays, *rest)
+        sides = (tiles, 1), (filters, tile.cols)
+        calls.append(launch(threads, *sides, _precomputed, _shared, tile, *arrays, *rest))
+    return calls
 
 
 @njit

@@ -29,6 +29,7 @@ def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
             "scratch": ("V", "M", "whole"),
         },
         "cpu": {
+            "functions": ("pack", "allocate", "bind"),
             "epilogue": True,
             # V and M stay in the cache; the weights are read once for each block of tiles.
             "bytes_moved": Formula(f"({windows} + ceil({tiles}/{BLOCK})*{weights} + N*P*Q*K) * b"),

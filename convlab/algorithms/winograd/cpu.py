@@ -29,7 +29,7 @@ from convlab.cpu.jit import njit, prange
 from convlab.cpu.pack_transformed import pack_transformed
 from convlab.cpu.register_tile import tile_for
 from convlab.cpu.small_matmul import Transform, both_sides, read, write
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import bound_for, parallel_for
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 
@@ -76,6 +76,16 @@ def allocate(m: int, problem: ConvProblem, threads: int) -> dict[str, np.ndarray
 
 def run(m, problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    launched(parallel_for, m, problem, x, panels, workspace, out, threads)
+
+
+def bind(m, problem, x, panels, workspace, out, threads):
+    """Return `run` with these arguments, as a function of nothing: only the kernel is left to call."""
+    return launched(bound_for, m, problem, x, panels, workspace, out, threads)
+
+
+def launched(launch, m, problem, x, panels, workspace, out, threads):
+    """Return what `launch` returns, `parallel_for` or `bound_for`, for the kernel and its arguments."""
     tiles, filters = tile_count(m, problem), problem.K // problem.groups
     tile = tile_for(problem.dtype, rows=tiles)
     kinds = tile, *_transforms_in_registers(m, problem.R, problem.dtype)
@@ -88,7 +98,7 @@ def run(m, problem, x, panels, workspace, out, threads):
     rows, cols = (tiles, tiles if by_filters else tile.rows), (filters, tile.cols if by_filters else filters)
     # One by one: in a tuple, Numba would look at what it does not know for 10 microseconds more.
     arrays = *kinds, arrays, out, sizes, workspace["V"], workspace["M"]
-    parallel_for(threads, rows, cols, _convolve, _shared, *arrays)
+    return launch(threads, rows, cols, _convolve, _shared, *arrays)
 
 
 @lru_cache

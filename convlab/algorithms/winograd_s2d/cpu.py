@@ -8,7 +8,7 @@ from convlab.algorithms.winograd import cpu as winograd
 from convlab.algorithms.winograd_s2d.space_to_depth import M, empty_fold, fold_weights, folded
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.threads import parallel_for
+from convlab.cpu.threads import bound_for, in_turn, parallel_for
 from convlab.problem import ConvProblem
 
 
@@ -24,11 +24,20 @@ def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
 
 def run(problem, x, packed, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
+    _launch(parallel_for, problem, x, packed, workspace, out, threads)
+
+
+def bind(problem, x, packed, workspace, out, threads):
+    """Return `run` with these arguments, as a function of nothing: only kernels are left to call."""
+    return in_turn(_launch(bound_for, problem, x, packed, workspace, out, threads))
+
+
+def _launch(launch, problem, x, packed, workspace, out, threads):
     z, (_, (top, left), _) = workspace["z"], problem.geometry
     lines = (len(z) * z.shape[1], 1), (1, 1)
     arrays = x.reshape(-1), z.reshape(-1), (*x.shape[1:], *z.shape[1:3]), top, left
-    parallel_for(threads, *lines, _fold, _shared, *arrays)
-    winograd.run(M, folded(problem), z, packed, workspace, out, threads)
+    fold = launch(threads, *lines, _fold, _shared, *arrays)
+    return fold, winograd.launched(launch, M, folded(problem), z, packed, workspace, out, threads)
 
 
 @njit

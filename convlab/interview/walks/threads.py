@@ -9,7 +9,7 @@ import numpy as np
 
 from convlab import ConvProblem, figures, networks
 from convlab.benchmark.summary import by_layer
-from convlab.cpu.threads import partition
+from convlab.cpu.partition import partition
 from convlab.cpu.tile_model import LATENCY, TileBounds
 from convlab.figures.picture import Picture
 from convlab.interview.walks.facts import last_run
