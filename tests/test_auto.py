@@ -77,7 +77,7 @@ def test_a_prediction_is_what_its_phases_say():
     assert one.beginning == pytest.approx(tiles * (64 // tile.cols) * 15e-9)
     pixels, weights = 196 * 64 * 4, 64 * 64 * 4
     blocks = -(-tiles // (56 // tile.rows))
-    assert one.moving == pytest.approx(pixels / 100e9 + blocks * weights / 200e9 + pixels / 100e9)
+    assert one.moving == pytest.approx(pixels / 100e9 + blocks * weights * 2 / 3 / 200e9 + pixels / 100e9)
     assert one.seconds == max(one.computing, one.moving) + one.beginning
     assert predict(problem, "pointwise", speeds()).seconds == one.seconds + 4e-6
 

@@ -1,6 +1,6 @@
 """Measure the speeds that come with convlab, and write `data/speeds/`: one file a class of processors.
 
-    python -m tools.shipped_speeds              all classes that this processor can stand for
+    python -m tools.shipped_speeds              all classes that this processor can stand for, of its maker
     python -m tools.shipped_speeds AVX2 SSE2    only these
     python -m tools.shipped_speeds --runs 3     fewer runs; by default nine
 
@@ -22,7 +22,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 
-from convlab.auto.shipped import BY_VECTORS, FILES, WHAT, processor_class
+from convlab.auto.shipped import BY_VECTORS, FILES, WHAT, of_the_maker, processor_class
 from convlab.machine import system
 from convlab.machine.facts import version
 from convlab.support import another_python
@@ -79,11 +79,11 @@ def best_of(found: list[dict[str, dict]]) -> dict[str, dict]:
 
 
 def write(name: str, runs: int) -> None:
-    """Measure a class of processors, and write its file."""
-    target = TARGETS[name].get("NUMBA_CPU_NAME")
+    """Measure a class of processors, by its vectors, and write its file."""
+    target, of_the_class = TARGETS[name].get("NUMBA_CPU_NAME"), of_the_maker(name)
     told = {
         "what": WHAT,
-        "class": name,
+        "class": of_the_class,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": system.processor(),
         "target": target or system.compiler_target(),
@@ -92,7 +92,7 @@ def write(name: str, runs: int) -> None:
         "convlab": VERSION,
         "libraries": {library: version(library) for library in ("numpy", "numba", "llvmlite")},
     }
-    path = data_path("speeds", FILES[name])
+    path = data_path("speeds", FILES[of_the_class])
     path.parent.mkdir(exist_ok=True)
     found = measured(name, runs)
     write_atomically(path, json.dumps(told | found, indent=1) + "\n")
@@ -111,9 +111,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9)
     given = parser.parse_args()
     here = processor_class()
-    if here not in TARGETS:
+    if here not in FILES:
         parser.error(f"this is a processor of the class {here}, which stands for no other")
-    narrower = list(TARGETS)[list(TARGETS).index(here) :]
+    narrower = list(TARGETS)[list(map(of_the_maker, TARGETS)).index(here) :]
     for name in given.classes or narrower:
         if name not in narrower:
             parser.error(f"{name} cannot be measured here; expected some of {', '.join(narrower)}")

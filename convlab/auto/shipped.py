@@ -1,9 +1,11 @@
 """Speeds that come with convlab, for a machine that was not measured yet: those of a processor like it.
 
-Like it means: with the same vectors, for they decide what a register tile is. A file in `data/speeds/` holds
-what one processor of a class was measured to do, with its date and how. What can be known of this machine
-at once is put in: the sizes of its caches, and how many threads it has. How fast it is cannot be known
-so. Who is the fastest on a layer depends less on how fast a processor is than on how its speeds compare.
+Like it means: with the same vectors, for they decide what a register tile is, and of the same maker, whose
+caches are alike: the third one of a Zen core is four to eight times as fast as that of an Intel server, and
+weights that were transformed to many times their size come from there. A file in `data/speeds/` holds what
+one processor of a class was measured to do, with its date and how. What can be known of this machine at once
+is put in: the sizes of its caches, and how many threads it has. How fast it is cannot be known so. Who is the
+fastest on a layer depends less on how fast a processor is than on how its speeds compare.
 """
 
 from __future__ import annotations
@@ -22,16 +24,37 @@ WHAT = "speeds of one processor, for others of its class"
 # Vector bytes to class, and class to file. No Arm processor has been measured yet: of those that were, AVX2
 # is nearest, with fused multiply-adds and as many FLOPs for each byte of memory.
 BY_VECTORS = {64: "AVX-512", 32: "AVX2", 16: "SSE2"}
-FILES = {"AVX-512": "avx512.json", "AVX2": "avx2.json", "SSE2": "sse2.json"}
+INTEL = "Intel "  # before the name of a class; without it AMD's processors are meant, and the rest
+FILES = {
+    "AVX-512": "avx512.json",
+    "Intel AVX-512": "avx512_intel.json",
+    "AVX2": "avx2.json",
+    "Intel AVX2": "avx2_intel.json",
+    "SSE2": "sse2.json",
+}
 NEAREST = {"Arm NEON": "AVX2"}
+# What LLVM calls the processors of others than Intel, as far as it knows them.
+_NOT_INTEL = ("znver", "bdver", "btver", "amdfam", "k8", "athlon", "opteron", "generic", "x86-64")
 
 
 def processor_class() -> str:
-    """Return the class of the processor that Numba compiles for, by its vectors."""
+    """Return the class of the processor that Numba compiles for: by its vectors, and who made it."""
     from convlab.cpu.tile_size import vector_bytes
 
-    arm = platform.machine().lower() in ("arm64", "aarch64")
-    return "Arm NEON" if arm else BY_VECTORS[vector_bytes()]
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        return "Arm NEON"
+    return of_the_maker(BY_VECTORS[vector_bytes()])
+
+
+def of_the_maker(vectors: str) -> str:
+    """Return the class of this processor's maker, if there is one for such vectors."""
+    own = INTEL + vectors
+    return own if own in FILES and _from_intel() else vectors
+
+
+def _from_intel() -> bool:
+    name = system.host_target()
+    return name is not None and not name.startswith(_NOT_INTEL)
 
 
 def shipped_speeds(name: str | None = None) -> Speeds:

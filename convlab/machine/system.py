@@ -39,9 +39,11 @@ def instruction_set(features: set[str]) -> str | None:
 
 def compiler_target() -> str | None:
     """Return the processor that Numba compiles for: the one asked for by $NUMBA_CPU_NAME, else this one."""
-    asked = os.environ.get("NUMBA_CPU_NAME")
-    if asked:
-        return asked
+    return os.environ.get("NUMBA_CPU_NAME") or host_target()
+
+
+def host_target() -> str | None:
+    """Return what LLVM calls this processor, e.g. "znver4"."""
     try:
         from llvmlite import binding
     except (ImportError, OSError):

@@ -17,9 +17,9 @@ import numpy as np
 
 from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas_of, pieces, tables
 from convlab.cpu.epilogue import begin, finish
-from convlab.cpu.gemm import empty_panels, put, whole_panels
+from convlab.cpu.gemm import asked_for, empty_panels, put, share, whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, masked, tile_for
+from convlab.cpu.register_tile import accumulate, masked, prefetch, tile_for
 from convlab.cpu.threads import bound_for, in_turn, parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
@@ -59,7 +59,7 @@ def _launch(launch, problem, x, panels, workspace, out, threads):
     for g in range(problem.groups):
         arrays = x.reshape(-1)[g * channels :], *tables, panels[g], out
         sizes = M, problem.R, problem.S, channels, filters, g * filters
-        rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C)
+        rest = sizes, BLOCK_C, deltas_of(problem, BLOCK_C), asked_for(panels)
         sides = (tiles, 1), (filters, tile.cols)
         calls.append(launch(threads, *sides, _precomputed, _shared, tile, *arrays, *rest))
     return calls
@@ -67,22 +67,27 @@ def _launch(launch, problem, x, panels, workspace, out, threads):
 
 @njit
 def _precomputed(
-    first, end, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps
+    first, end, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps, after
 ):
     whole = whole_panels(right, tile)
     together = TOGETHER // tile.rows  # tiles
     for low in range(first, end, together):
         high = min(low + together, end)
-        rest = x, starts, masks, outside, panels, out, sizes, block_c, steps
+        rest = x, starts, masks, outside, panels, out, sizes, block_c, steps, after
         _block(low, high, left, whole, tile, *rest)
         _block(low, high, whole, right, tile.narrow, *rest)
 
 
 @njit
-def _block(low, high, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps):
+def _block(
+    low, high, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps, after
+):
     M, R, S, channels, filters, column = sizes
     next_s, next_r, next_c = steps
     for k in range(left, right, tile.cols):  # a panel of filters
+        if after is not None:  # the next one is asked for meanwhile, after the last one the first
+            wanted = (k + tile.cols if k + tile.cols < right else left) * R * S * channels
+            apart = share(tile, (high - low) * tile.rows)
         for i in range(low, high):  # a tile of pixels
             m = i * tile.rows
             sums = begin(tile, out, m, column + k, M - m, filters - k)
@@ -99,13 +104,16 @@ def _block(low, high, left, right, tile, x, starts, masks, outside, panels, out,
                             for c in range(width):
                                 sums = accumulate(tile, sums, rows, c, panels, q)
                                 q += tile.cols
+                                if after is not None:
+                                    prefetch(panels, wanted)
+                                    wanted += apart
                         distance += next_s if s < S - 1 else next_r if r < R - 1 else next_c
             finish(tile, sums, out, m, column + k, M - m, filters - k)
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps):
+def _shared(parts, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps, after):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        rest = x, starts, masks, outside, panels, out, sizes, block_c, steps
+        rest = x, starts, masks, outside, panels, out, sizes, block_c, steps, after
         _precomputed(first, end, left, right, tile, *rest)

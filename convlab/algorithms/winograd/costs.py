@@ -7,7 +7,7 @@ from dataclasses import replace
 from convlab.algorithms.winograd.tiles import BLOCK, LANES, TileTexts
 from convlab.cost.common import panel_bytes
 from convlab.cost.formula import Formula
-from convlab.cost.phases import Phase, packing, product, stream
+from convlab.cost.phases import ONLY_READ, Phase, packing, product, stream
 
 
 def flops(per_tile: TileTexts) -> Formula:
@@ -61,7 +61,7 @@ def _phases(m: int, per_tile: TileTexts) -> tuple[Phase, ...]:
     lines = f"ceil(tiles/{BLOCK})"  # blocks of tiles
     rows = "tiled(tiles)"
     multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", rows=rows, calls="0", parts=parts)
-    again = stream(f"{lines} * {weights}", weights, parts)
+    again = stream(f"{ONLY_READ} * {lines} * {weights}", weights, parts)
     # Additions alone are half of what multiply-adds count as.
     return (
         Phase("transform windows", Formula(f"2*tiles*{per_tile.into}*ceil(C/G/VL)*VL*G", parts), (windows,)),
