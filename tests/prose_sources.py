@@ -201,7 +201,6 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
             "reads begins on a boundary of {0} bytes, and so does a copy of {0} bytes".format(4 * WORD)
         ),
         "from here to there, 16 bytes": lambda: f"from here to there, {4 * WORD} bytes",
-        "eight rows of 16 bytes": lambda: f"{word(8)} rows of {4 * WORD} bytes",
         "copies of 16 bytes": lambda: f"copies of {4 * np.dtype(np.float32).itemsize} bytes",
         "reaches 45 % of cuBLAS on a Blackwell workstation card and 8 % on an H100": Told(
             "waynehacking8/blackwell-tensorcore-kernels"

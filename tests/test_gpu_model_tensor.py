@@ -34,12 +34,12 @@ def works(kind, problem, tile=None):
 
 
 @assembly
-@pytest.mark.parametrize(("tile", "arch"), [*zip(TILES, 2 * ["sm_80", "sm_90"], strict=True)], ids=str)
+@pytest.mark.parametrize(("tile", "arch"), [*zip(TILES, 3 * ["sm_80", "sm_90"], strict=True)], ids=str)
 def test_a_piece_is_the_main_loops(tile, arch):
     """Products, ldmatrix and copies to the letter, no other store; all instructions of sm_90 within a tenth.
 
     For sm_80 there are up to a fifth fewer. As many blocks have room as with the compiler's registers; of the
-    smallest tile, three for four.
+    smallest tile nine for ten.
     """
     _, work = works("fp16", LAYER, tile)
     built, warps = (
@@ -57,7 +57,7 @@ def test_a_piece_is_the_main_loops(tile, arch):
     assert built.shared_bytes == work.shared_bytes
     resident = occupancy(arch, work.threads, work.registers, work.shared_bytes).blocks
     room = built.occupancy(tile.threads).blocks
-    assert resident == (room if tile != TILES[-1] else 0.75 * room)
+    assert resident == (room if tile != TILES[-1] else 0.9 * room)
 
 
 @assembly

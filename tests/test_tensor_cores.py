@@ -6,16 +6,18 @@ from cases import CASES, arrays, assert_close
 from effort import sampled
 
 from convlab import ConvProblem, conv2d, plan
-from convlab.algorithms.tensor_core import KINDS, TILES, WarpTile, rounded, tensor_core, tile_for
-from convlab.algorithms.tensor_core.gpu import product_blocks
+from convlab.algorithms.tensor_core import KINDS, TILES, WarpTile, rounded, tensor_core
+from convlab.algorithms.tensor_core.gpu import product_blocks, tile_for
 from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
+from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.simulator.tensor_sums import rounded as rounded_sums
 from convlab.gpu.simulator.tensor_sums import truncated
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import ROUND
+from convlab.gpu.tensor_cores.warp_tile import WORDS as LENGTH
 from convlab.oracle import reference
 
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
@@ -66,14 +68,15 @@ def test_tiles_that_cover_y_without_a_rest(kind):
 
 @kinds
 def test_rows_of_shared_memory_lie_in_different_banks(kind):
-    """A row of 20 words: the 32 lanes of an ldmatrix read 512 bytes in four passes, the least there is."""
+    """An ldmatrix reads 512 bytes in four passes, the least there is; copies of 32 lanes fill as many so."""
     problem = ConvProblem(1, 6, 5, 16, 8, 3, 3)
     x, w, _ = arrays(problem)
     with simulated() as device:
         conv2d(x, w, algorithm=tensor_core(kind, TILES[2]), backend="gpu")
     read = [site for site in device.traces[1].sites() if (site.kind, site.space) == ("ld", "shared")]
     assert {site.array for site in read} == {"shared_x", "shared_w"}
-    for site in read:
+    copied = [site for site in device.traces[1].sites() if (site.kind, site.space) == ("st", "shared")]
+    for site in read + copied:
         assert site.wavefronts == site.ideal_wavefronts == 4 * site.requests
 
 
@@ -166,14 +169,15 @@ def test_rounding_is_to_eleven_bits():
 @archs
 @kinds
 def test_the_loop_multiplies_on_tensor_cores(kind, arch):
-    """64 x 32 numbers a warp, 16 words along the sum: 4 x 4 products, twice, and what they read."""
+    """64 x 64 numbers a warp, 16 words along the sum: 4 x 8 products, twice, and what they read."""
     built = assemble(product(kind, TILES[0]), WORDS, WORDS, NUMBERS, *[1] * 17, arch=arch)
     name = {"fp16": "HMMA.16816.F32", "tf32": "HMMA.1688.F32.TF32"}[kind]
     loop = built.main_loop
-    assert loop.count(name) == built.count("HMMA") == 32
-    assert (loop.count("LDSM.16.M88.4"), loop.count("LDGSTS.E.BYPASS.128")) == (12, 4)
+    assert loop.count(name) == built.count("HMMA") == 64
+    assert (loop.count("LDSM.16.M88.4"), loop.count("LDGSTS.E.BYPASS.128")) == (16, 6)
+    assert loop.count("BAR") == 1
     assert (built.spill_bytes, built.stack_bytes, built.float64) == (0, 0, {})
-    assert built.occupancy(TILES[0].threads).blocks >= 2
+    assert built.occupancy(TILES[0].threads).warps >= 8  # two for each scheduler
 
 
 @needs_tools
@@ -187,11 +191,33 @@ def test_no_tile_spills(kind):
     assert (built.spill_bytes, built.stack_bytes, built.float64) == (0, 0, {})
 
 
-def test_a_large_problem_takes_the_large_tile():
+@kinds
+def test_a_large_problem_takes_the_large_tile(kind):
+    """By the model, on an H100: of few filters a narrow one, and of few pixels many small ones."""
     layer = ConvProblem(32, 28, 28, 128, 128, 3, 3, padding=1)
-    assert tile_for(layer) == TILES[0]
-    assert tile_for(ConvProblem(32, 56, 56, 64, 64, 3, 3, padding=1)) == TILES[1]
-    assert tile_for(ConvProblem(1, 7, 7, 8, 8, 3, 3)) == TILES[-1]
+    assert tile_for(kind, layer) == TILES[0]
+    assert tile_for(kind, ConvProblem(32, 56, 56, 64, 64, 3, 3, padding=1)) == TILES[1]
+    assert tile_for(kind, ConvProblem(1, 7, 7, 512, 512, 3, 3, padding=1)) == TILES[-1]
+    assert tile_for(kind, ConvProblem(1, 7, 7, 8, 8, 3, 3)) == TILES[-1]
+
+
+def test_as_many_pieces_as_shared_memory_holds():
+    assert [tile.buffers for tile in TILES] == [2, 2, 3, 4, 4, 4]
+    assert all(tile.buffers * tile.piece_bytes <= MOST_SHARED for tile in TILES)
+
+
+@sampled(3)
+@pytest.mark.parametrize("tile", [TILES[1], TILES[2], TILES[-1]], ids=["two", "three", "four"])
+@pytest.mark.parametrize("pieces", [1, 2, 3, 5])
+def test_sums_of_few_pieces_and_many(pieces, tile):
+    """Fewer pieces than are begun beforehand, as many, and more."""
+    problem = ConvProblem(1, 3, 7, pieces * LENGTH * KINDS["fp16"], 9, 1, 1)
+    x, w, _ = arrays(problem)
+    with simulated() as device:
+        y = conv2d(x, w, algorithm=tensor_core("fp16", tile), backend="gpu")
+    device.traces[-1].check()
+    expected = reference(*(rounded(one, "fp16").astype(np.float64) for one in (x, w)), problem)
+    np.testing.assert_allclose(y, expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_what_cannot_be_served_is_told_in_words():
@@ -205,5 +231,5 @@ def test_what_cannot_be_served_is_told_in_words():
     for tile in (WarpTile(128, 128, 48, 32), WarpTile(0, 32, 16, 16), WarpTile(96, 40, 32, 40)):
         with pytest.raises(ParameterError, match="warps of multiples of 16"):
             tensor_core("fp16", tile)
-    with pytest.raises(ParameterError, match="61440 bytes of shared memory"):
-        tensor_core("fp16", WarpTile(256, 128, 64, 32))
+    with pytest.raises(ParameterError, match="65536 bytes of shared memory"):
+        tensor_core("fp16", WarpTile(256, 256, 64, 64))

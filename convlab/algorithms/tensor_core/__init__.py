@@ -29,29 +29,19 @@ from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS, WarpTile
 from convlab.problem import ConvProblem
 from convlab.support.checked import kept
 from convlab.support.checks import check_choice
-from convlab.support.integers import ceil_div
 
-__all__ = ["KINDS", "TILES", "WarpTile", "rounded", "tensor_core", "tile_for"]
+__all__ = ["KINDS", "TILES", "WarpTile", "rounded", "tensor_core"]
 
-# The largest comes first. A warp of 64 x 32 reads each word of shared memory for 32 or 64 products.
+# The largest comes first. A warp of 64 x 64 reads each word of shared memory for 64 products, and takes most
+# of the registers that there are: none spills.
 TILES = (
-    WarpTile(128, 128, 64, 32),
-    WarpTile(128, 64, 32, 32),
+    WarpTile(256, 128, 64, 64),
+    WarpTile(256, 64, 64, 64),
+    WarpTile(128, 128, 64, 64),
+    WarpTile(128, 64, 64, 32),
     WarpTile(64, 64, 32, 32),
     WarpTile(32, 32, 16, 16),
 )
-ENOUGH = 128  # blocks: about one for each multiprocessor of a large GPU
-
-
-def tile_for(problem: ConvProblem) -> WarpTile:
-    """Return the largest tile that still gives every multiprocessor a block to compute."""
-    M, filters, _ = problem.gemm
-    for tile in TILES:
-        down, across = ceil_div(M, tile.block_m), ceil_div(filters, tile.block_n)
-        wide = filters > tile.block_n // 2  # else half of the block computes nothing
-        if wide and problem.groups * down * across >= ENOUGH:
-            return tile
-    return TILES[-1]
 
 
 def refuses(problem: ConvProblem) -> str | None:

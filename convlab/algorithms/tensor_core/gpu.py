@@ -10,10 +10,13 @@ the bytes for fp16, and padding costs no request, as a copy that is not wanted w
 
 from __future__ import annotations
 
-from convlab.algorithms.tensor_core import tile_for
+from functools import lru_cache
+
+from convlab.algorithms.tensor_core import TILES
 from convlab.algorithms.tensor_core.rounding import packed_words
-from convlab.gpu.device import current
-from convlab.gpu.model.work import Work
+from convlab.gpu.device import current, device_speeds
+from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.model.work import Work, time_of
 from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import words_of
 from convlab.gpu.tensor_cores.warp_tile import WarpTile, pixel_words
@@ -37,13 +40,26 @@ def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, works
     """Round x, then multiply."""
     words = workspace["words"]
     words_of(kind, problem, x.reshape(-1), words)
-    multiply_words(kind, tile or tile_for(problem), problem, words, packed, y)
+    multiply_words(kind, tile or tile_for(kind, problem), problem, words, packed, y)
 
 
 def works(kind: str, tile: WarpTile | None, problem: ConvProblem) -> tuple[Work, ...]:
     """Return what the launches of `run` ask of a GPU."""
-    tile = tile or tile_for(problem)
+    tile = tile or tile_for(kind, problem)
     return rounding_work(kind, problem), product_work(kind, tile, problem, product_blocks(problem, tile))
+
+
+def tile_for(kind: str, problem: ConvProblem) -> WarpTile:
+    """Return the tile whose product is predicted to be over first on the GPU that kernels run on here."""
+    return _chosen(kind, problem, device_speeds())
+
+
+@lru_cache
+def _chosen(kind: str, problem: ConvProblem, speeds: GpuSpeeds) -> WarpTile:
+    def seconds(tile):
+        return time_of(product_work(kind, tile, problem, product_blocks(problem, tile)), speeds).seconds
+
+    return min(TILES, key=seconds)
 
 
 def product_blocks(problem: ConvProblem, tile: WarpTile) -> int:

@@ -1,10 +1,16 @@
 """The product on tensor cores: a block of warps, each multiplying with one instruction 16 x 8 numbers.
 
     for each piece of the sums, 16 words long:
-        the block's copies of the next piece are under way           cp.async, 16 bytes each
+        wait for it, and for each other
+        begin the block's copies of one that comes later             cp.async, 16 bytes each
         each warp multiplies the piece that has come                 ldmatrix, mma.sync
 
 The kernel moves words of 32 bits, two float16 or one tf32 each: instructions place them alike (see `mma`).
+
+Rows in shared memory lie close together, and their quarters of four words are swapped about: quarter q of row
+r stands where quarter q ^ (r // 2 % 4) would. So the eight rows that `ldmatrix` reads at a time lie in eight
+groups of banks, and so do the two rows that eight lanes fill. A gap behind each row would do for the reads,
+but not for the copies. It is CUTLASS's swizzle for rows of 64 bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +30,6 @@ from convlab.support.checked import kept
 from convlab.support.checks import check_choice
 
 MULTIPLY = {"fp16": mma_m16n8k16_f16, "tf32": mma_m16n8k8_tf32}
-ROW = WORDS + 4  # words of a row in shared memory: so eight rows of a matrix lie in different banks
 COPIES = WORDS // 4  # of 16 bytes, to fill a row
 STEP = 8  # words along the sum that one instruction multiplies
 OUTSIDE = 1 << 30  # a row that no picture has
@@ -35,8 +40,8 @@ def product(kind: str, tile: WarpTile):
     """Return the kernel that convolves words with words, for tiles of that size.
 
     It takes x (N, H, W, groups, channels) and w (K, w_row) as flat words, and y (N*P*Q*K). A block computes
-    block_m pixels and block_n filters of one group; thread t copies word 4 * (t % 4) and following of rows
-    t // 4, t // 4 + rows_at_once, ... of both matrices.
+    block_m pixels and block_n filters of one group; thread t copies quarter t % 4 of rows t // 4,
+    t // 4 + rows_at_once, ... of both matrices.
     """
     multiply = MULTIPLY[check_choice("kind", kind, MULTIPLY)]
     block_m, block_n, warp_m, warp_n = tile
@@ -44,6 +49,9 @@ def product(kind: str, tile: WarpTile):
     down, across = warp_m // 16, warp_n // 8  # instructions that cover a warp's tile
     rows_at_once = tile.threads // COPIES
     copies_x, copies_w = block_m // rows_at_once, block_n // rows_at_once  # of each thread
+    buffers = tile.buffers
+    ahead = buffers - 1  # pieces that are on their way
+    younger = ahead - 1  # of them, when the oldest is waited for
 
     @device_function
     def fetch_x(x, shared, to, corner_h, corner_w, start, r, s, at, H, W, end_h):
@@ -74,10 +82,10 @@ def product(kind: str, tile: WarpTile):
     def multiply_step(shared_x, shared_w, sums, a, buffer, x_place, w_place, step):
         """Add to a warp's sums the products of eight words along the sum."""
         for i in range(down):
-            place = (buffer, x_place[0] + 16 * i, x_place[1] + step)
+            place = (buffer, x_place[0] + 16 * i, x_place[1] ^ step)
             a[i, 0], a[i, 1], a[i, 2], a[i, 3] = ldmatrix_x4(shared_x, place)
         for pair in range(across // 2):
-            place = (buffer, w_place[0] + 16 * pair, w_place[1] + step)
+            place = (buffer, w_place[0] + 16 * pair, w_place[1] ^ step)
             b = ldmatrix_x4(shared_w, place)  # the filters of two products
             for i in range(down):
                 add_product(sums, a, i, 2 * pair, b[0], b[1])
@@ -106,8 +114,8 @@ def product(kind: str, tile: WarpTile):
         end_h,
         end_w,
     ):
-        shared_x = cuda.shared.array((2, block_m, ROW), uint32, alignment=16)
-        shared_w = cuda.shared.array((2, block_n, ROW), uint32, alignment=16)
+        shared_x = cuda.shared.array((buffers, block_m, WORDS), uint32, alignment=16)
+        shared_w = cuda.shared.array((buffers, block_n, WORDS), uint32, alignment=16)
         sums = cuda.local.array((down, across, 4), float32)
         a = cuda.local.array((down, 4), uint32)
         corner_h = cuda.local.array(copies_x, uint32)
@@ -126,6 +134,7 @@ def product(kind: str, tile: WarpTile):
         # Where my copies go, and the pixels and filters they come from.
         row = thread // COPIES
         word = thread % COPIES * 4
+        place = word ^ row // 2 % 4 * 4  # rows that are copied together lie a multiple of eight apart
         pixel = groups * channels
         for i in range(copies_x):
             m = first_m + row + i * rows_at_once
@@ -146,16 +155,19 @@ def product(kind: str, tile: WarpTile):
         warp = thread // 32
         warp_row = warp // warps_across * warp_m
         warp_col = warp % warps_across * warp_n
-        x_place = (warp_row + lane % 16, lane // 16 * 4)
+        x_place = (warp_row + lane % 16, (lane // 16 ^ lane // 2 % 4) * 4)
         w_line = lane % 8 + lane // 16 * 8
-        w_place = (warp_col + w_line, lane // 8 % 2 * 4)
+        w_place = (warp_col + w_line, (lane // 8 % 2 ^ lane // 2 % 4) * 4)
         for i in range(down):
             for j in range(across):
                 for part in range(4):
                     sums[i, j, part] = float32(0)
 
-        r, s, c, k, buffer = 0, 0, word, 0, 0
+        r, s, c, k, come, free = 0, 0, word, 0, 0, 0
         while True:
+            if k >= ahead * WORDS:  # all have the oldest piece, and nobody reads the one before it any more
+                cp_async_wait(younger)
+                cuda.syncthreads()
             # My word's tap: channels run fastest, then columns, then rows, counted in pixels.
             while c >= channels:
                 c -= channels
@@ -165,25 +177,19 @@ def product(kind: str, tile: WarpTile):
                     r += step_h
             if k < w_row:
                 at = (r * W + s) * pixel + of_x + c
-                to = (buffer, row, word)
+                to = (free, row, place)
                 fetch_x(x, shared_x, to, corner_h, corner_w, start, r, s, at, H, W, end_h)
                 fetch_w(w, shared_w, to, n, filters, of_w + k, w_row)
-                cp_async_commit()
-            if k > 0:  # the piece before, while this one is on its way
-                if k < w_row:
-                    cp_async_wait(1)
-                else:
-                    cp_async_wait(0)
-                cuda.syncthreads()
-                last = buffer ^ 1
-                multiply_step(shared_x, shared_w, sums, a, last, x_place, w_place, 0)
-                multiply_step(shared_x, shared_w, sums, a, last, x_place, w_place, STEP)
-                cuda.syncthreads()  # all have read it: it may be filled again
-                if k >= w_row:
+            cp_async_commit()  # of no copies at the end: so a piece is a group
+            if k >= ahead * WORDS:  # while the others are on their way
+                multiply_step(shared_x, shared_w, sums, a, come, x_place, w_place, 0)
+                multiply_step(shared_x, shared_w, sums, a, come, x_place, w_place, STEP)
+                if k >= w_row + younger * WORDS:
                     break
+                come = come + 1 if come < ahead else 0
             c += WORDS
             k += WORDS
-            buffer = buffer ^ 1
+            free = free + 1 if free < ahead else 0
 
         # Lane 4g + t holds rows g and g + 8, columns 2t and 2t + 1 of each product.
         first_m = first_m + warp_row + lane // 4

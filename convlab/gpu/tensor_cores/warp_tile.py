@@ -10,6 +10,7 @@ from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
 WORDS = 16  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
+BUFFERS = 4  # pieces in shared memory, at most: with more, a copy's way is hidden long since
 
 
 class WarpTile(NamedTuple):
@@ -33,6 +34,16 @@ class WarpTile(NamedTuple):
         """Threads of a block."""
         return 32 * (self.block_m // self.warp_m) * (self.block_n // self.warp_n)
 
+    @property
+    def piece_bytes(self) -> int:
+        """Bytes of a piece of both matrices in shared memory."""
+        return (self.block_m + self.block_n) * WORDS * 4
+
+    @property
+    def buffers(self) -> int:
+        """Pieces in shared memory: one is multiplied, the others are on their way."""
+        return min(BUFFERS, MOST_SHARED // self.piece_bytes)
+
     def check(self) -> None:
         """Refuse a tile that cannot be cut into warps, or that takes more than a block has.
 
@@ -47,7 +58,7 @@ class WarpTile(NamedTuple):
                 f"tile={tuple(self)}; expected multiples of 32, cut into warps of multiples of 16, "
                 "and as many copies of 16 bytes for every thread"
             )
-        shared = 2 * (m + n) * (WORDS + 4) * 4
+        shared = 2 * self.piece_bytes
         if shared > MOST_SHARED or self.threads > MOST_THREADS:
             raise ParameterError(
                 f"tile={tuple(self)} needs {shared} bytes of shared memory and {self.threads} threads; "

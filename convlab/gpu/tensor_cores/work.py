@@ -2,17 +2,16 @@
 
 A warp's instructions for a piece of 16 words along the sum are the loops of `product`: a copy for each 16
 bytes, an `ldmatrix` for 16 rows of words, an `mma.sync` for 16 x 8 numbers. A test holds them against the
-machine code, and the passes against the requests of a block in the lane simulator. A copy looks at its lines,
-and then fills shared memory, in twice the passes that its bytes need: a row of 20 words keeps the reads of
-`ldmatrix` apart, four passes for its four matrices, but of two rows that are filled at once the second begins
-in banks of the first.
+machine code, and the passes against the requests of a block in the lane simulator. An `ldmatrix` takes four
+passes, one for each of its matrices. A copy looks at its lines, and then fills shared memory, as fast as its
+bytes allow: see how rows lie there, in `product`.
 """
 
 from __future__ import annotations
 
 from convlab.gpu.model.work import LINE, Demand, Work, one_pass
 from convlab.gpu.occupancy import WARP
-from convlab.gpu.tensor_cores.product import COPIES, ROW, STEP
+from convlab.gpu.tensor_cores.product import COPIES, STEP
 from convlab.gpu.tensor_cores.round_inputs import THREADS
 from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS, WarpTile, pixel_words
 from convlab.problem import ConvProblem
@@ -45,7 +44,7 @@ def product_work(kind: str, tile: WarpTile, problem: ConvProblem, blocks: int) -
     steps, copies = WORDS // STEP, sides * COPIES // tile.threads
     products, reads = steps * down * across, steps * (down + across // 2)
     rows = WARP // COPIES  # of a copy of all lanes, each in a line of its own
-    stored = 2 * WARP * 4 * WORD // LINE  # eight lanes fill two rows: they share four banks
+    stored = WARP * 4 * WORD // LINE  # eight lanes fill two rows, all banks
     words = problem.N * problem.H * problem.W * problem.groups * pixel
     y_bytes = problem.y_bytes
     return Work(
@@ -61,8 +60,8 @@ def product_work(kind: str, tile: WarpTile, problem: ConvProblem, blocks: int) -
             matrices=products,
         ),
         warps * Demand(instructions=copies, passes=copies * (rows + stored)),
-        shared_bytes=2 * sides * ROW * WORD,
-        waits=1,
+        shared_bytes=tile.buffers * tile.piece_bytes,
+        waits=1 / (tile.buffers - 1),  # so many pieces are on their way at a time
         ahead=True,
         l2_bytes=blocks * turns * sides * WORDS * WORD + y_bytes,
         cold=problem.K * row * WORD + y_bytes,
