@@ -86,7 +86,7 @@ def test_spellings_of_one_problem_are_equal():
 def test_formulas_refuse_what_javascript_would_not_share():
     for bad in ("N ** 2", "x", "N // 2", "__import__('os')", "N if H else W"):
         with pytest.raises((ValueError, SyntaxError)):
-            Formula(bad)
+            Formula(bad)(CASES["wide image"])
 
 
 def test_formula_is_shown_as_it_is_computed():
@@ -107,7 +107,7 @@ def test_parts_of_a_formula_may_use_those_before_them():
     )
     for wrong in ({"a": "c", "c": "N"}, {"a": "a"}, {"a": "N // 2"}):
         with pytest.raises(ValueError, match="in formula"):
-            Formula("a", wrong)
+            Formula("a", wrong)(problem)
 
 
 def test_rows_of_the_register_tile_that_fits_best():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, inf, log2
+from types import CodeType
 
 from convlab.cpu.tile_size import heights, tile_for
 from convlab.problem import ConvProblem
@@ -85,25 +86,40 @@ class Formula:
 
     def __init__(self, text: str, parts: dict[str, str] | None = None):
         self.text, self.parts = text, parts or {}
-        self._divides = self._tiled = self._fast = False
         self._kept = lru_cache(KEPT)(self._exact)  # a network asks for the same again and again
-        self._code, known = {}, {*LETTERS, *CONSTANTS, *_FUNCTIONS}
-        for name, expression in {**self.parts, "": text}.items():
-            self._code[name] = self._compile(expression, known)
-            known.add(name)
 
-    def _compile(self, text: str, known: set[str]):
+    @cached_property
+    def _code(self) -> dict[str, CodeType]:
+        """The code of each part and, by the name "", of the text; compiled when it is first asked for.
+
+        There are hundreds of formulas, and who imports the library wants none of them yet.
+        """
+        code, known = {}, {*LETTERS, *CONSTANTS, *_FUNCTIONS}
+        for name, expression in {**self.parts, "": self.text}.items():
+            code[name] = self._compile(expression, known)
+            known.add(name)
+        return code
+
+    def _compile(self, text: str, known: set[str]) -> CodeType:
         """Return one expression's code, after a look at every symbol in it."""
         for node in ast.walk(tree := ast.parse(text, mode="eval")):
             if isinstance(node, ast.Name):
                 if node.id not in known:
                     raise ValueError(f"{node.id!r} in formula {text!r} is no letter of ConvProblem")
-                self._tiled |= node.id in _OF_A_TILE
-                self._fast |= node.id == "fast"
             elif not isinstance(node, (*self._allowed, ast.Load)):
                 raise ValueError(f"{type(node).__name__} is not allowed in formula {text!r}")
-            self._divides |= isinstance(node, ast.Div)
         return compile(tree, "<formula>", "eval")
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
+        """The letters and functions it asks for, and "/" if it divides."""
+        names = {name for code in self._code.values() for name in code.co_names}
+        divides = any("/" in text for text in (self.text, *self.parts.values()))
+        return frozenset({*names, "/"} if divides else names)
+
+    @cached_property
+    def _tiled(self) -> bool:
+        return not self._symbols.isdisjoint(_OF_A_TILE)
 
     def quick(self, problem: ConvProblem, threads: int = 1) -> float:
         """Return the value in floating point: a tenth of the time, for models that are rougher than that."""
@@ -120,7 +136,7 @@ class Formula:
     def _exact(self, letters: tuple[tuple[str, int], ...], tile: tuple[int, ...]) -> int:
         """Return the value; `tile` is there to be remembered by, `tiled` looks at those heights itself."""
         values: dict = dict(letters)
-        if self._divides:  # fractions are exact but slow: only where whole numbers would become floats
+        if "/" in self._symbols:  # fractions are exact but slow: only where whole numbers would become floats
             values = {letter: Fraction(size) for letter, size in values.items()}
         for name, code in self._code.items():
             values[name] = eval(code, {"__builtins__": {}} | _FUNCTIONS, values)
@@ -145,7 +161,7 @@ class Formula:
     def _javascript_parts(self) -> str:
         known = self._constants(threads=1) | self.parts
         lines = "".join(f"const {name} = {value}; " for name, value in known.items())
-        fast = _FAST_IN_JAVASCRIPT if self._fast else ""
+        fast = _FAST_IN_JAVASCRIPT if "fast" in self._symbols else ""
         return f"const {{ceil, max, min, log2}} = Math; {fast}{self._tiled_in_javascript}{lines}"
 
     @property
