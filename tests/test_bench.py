@@ -194,7 +194,7 @@ def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_pat
         if problem == POINT.problem:
             out.y.reshape(problem.y_shape)[0, 2, 3, 1] += 0.01
 
-    spoilt = replace(ALGORITHMS["indirect"], forms={"cpu": replace(form, run=wrong)})
+    spoilt = replace(ALGORITHMS["indirect"], forms={"cpu": replace(form, run=wrong, bind=None)})
     monkeypatch.setitem(ALGORITHMS, "indirect", spoilt)
     done = convlab("--save", tmp_path / "run.csv")
     assert done.exit_code == 1

@@ -162,7 +162,7 @@ def products(tile):
     places, masks = np.ones(9, np.int64), np.ones((2, 9), np.uint8)
     offsets = np.ones((2, 2, 2), np.int32)
     part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
-    listed = tile, a, offsets, a, panels
+    listed, masked = (tile, a, offsets, a, panels), (tile, a, places, masks, a, a, out)
     return {
         "gemm": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, None),
         "gemm, next weights fetched": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, 0),
@@ -172,7 +172,8 @@ def products(tile):
         "indirect": (indirect._block, *part, *listed, out, None, 0, five, None),
         "indirect, next weights fetched": (indirect._block, *part, *listed, out, None, 0, five, 0),
         "indirect, with a residual": (indirect._block, *part, *listed, added, None, 0, five, None),
-        "precomputed_gemm": (precomputed._block, *part, tile, a, places, masks, a, a, out, six, 16, three),
+        "precomputed_gemm": (precomputed._block, *part, *masked, six, 16, three, None),
+        "precomputed_gemm, next weights fetched": (precomputed._block, *part, *masked, six, 16, three, 0),
         "wgrad": (wgrad._add, tile, *part, 1, a, *three, a, 1, 1, a, 1, 1),
     }
 
