@@ -22,7 +22,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 
-from convlab.auto.shipped import BY_VECTORS, FILES, WHAT, of_the_maker, processor_class
+from convlab.auto.shipped import BY_VECTORS, FILES, INTEL, WHAT, of_the_maker, processor_class
 from convlab.machine import system
 from convlab.machine.facts import version
 from convlab.support import another_python
@@ -113,7 +113,7 @@ def main() -> None:
     here = processor_class()
     if here not in FILES:
         parser.error(f"this is a processor of the class {here}, which stands for no other")
-    narrower = list(TARGETS)[list(map(of_the_maker, TARGETS)).index(here) :]
+    narrower = list(TARGETS)[list(TARGETS).index(here.removeprefix(INTEL)) :]
     for name in given.classes or narrower:
         if name not in narrower:
             parser.error(f"{name} cannot be measured here; expected some of {', '.join(narrower)}")

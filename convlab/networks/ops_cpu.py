@@ -15,6 +15,7 @@ from convlab.cpu.copy_run import copy_run
 from convlab.cpu.finish import finish
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.threads import limited, lost_the_pool, parallel_for
+from convlab.networks import ops
 
 __all__ = ["add", "finish", "max_pool", "mean", "normalise", "place", "run"]
 
@@ -22,8 +23,7 @@ __all__ = ["add", "finish", "max_pool", "mean", "normalise", "place", "run"]
 def run(nodes: Sequence[Callable[[], None]], threads: int = 1) -> None:
     """Run some nodes one after the other; threads that they share are theirs from the first to the last."""
     with limited(threads) if threads > 1 and not lost_the_pool() else nullcontext():
-        for node in nodes:
-            node()
+        ops.run(nodes)
 
 
 def normalise(photo, mean, scale, y, threads: int = 1) -> None:

@@ -46,7 +46,7 @@ def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, works
 def works(kind: str, tile: WarpTile | None, problem: ConvProblem) -> tuple[Work, ...]:
     """Return what the launches of `run` ask of a GPU."""
     tile = tile or tile_for(kind, problem)
-    return rounding_work(kind, problem), product_work(kind, tile, problem, product_blocks(problem, tile))
+    return rounding_work(kind, problem), _product_work(kind, tile, problem)
 
 
 def tile_for(kind: str, problem: ConvProblem) -> WarpTile:
@@ -56,10 +56,11 @@ def tile_for(kind: str, problem: ConvProblem) -> WarpTile:
 
 @lru_cache
 def _chosen(kind: str, problem: ConvProblem, speeds: GpuSpeeds) -> WarpTile:
-    def seconds(tile):
-        return time_of(product_work(kind, tile, problem, product_blocks(problem, tile)), speeds).seconds
+    return min(TILES, key=lambda tile: time_of(_product_work(kind, tile, problem), speeds).seconds)
 
-    return min(TILES, key=seconds)
+
+def _product_work(kind: str, tile: WarpTile, problem: ConvProblem) -> Work:
+    return product_work(kind, tile, problem, product_blocks(problem, tile))
 
 
 def product_blocks(problem: ConvProblem, tile: WarpTile) -> int:
