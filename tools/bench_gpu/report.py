@@ -13,6 +13,7 @@ from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.summary import by_layer, disturbed, fastest, speedup
 from convlab.support.tables import NOTHING, TextTable
 from convlab.support.units import bytes_text, count_text, ratio_2, time_text
+from tools.bench_gpu import tiles
 from tools.bench_gpu.cudnn import FLOAT32, FP16, TF32
 from tools.bench_gpu.places import HOW
 
@@ -37,6 +38,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
             title = f"{TITLES[network]}, {_images(int(images))}: how many times as fast as ..."
             found.append(_against(rows, title))
     found.append(_float32_layers(parts.get("layers_32", [])))
+    found.append(tiles.table(replace(measurement, rows=timed)))
     found.append(_model(judge_device(replace(measurement, rows=timed))))
     return [table for table in found if table.rows]
 

@@ -5,6 +5,7 @@
     layers_32     ResNet-18 and SqueezeNet 1.0, 32 images: all our algorithms, all of cuDNN's forms
     depthwise_32  MobileNetV1's depthwise layers, likewise
     ladder        kernels rung by rung
+    tiles         every tile of a product by itself
     dgrad_32, wgrad_32   the gradients of ResNet-18's layers and of depthwise ones, 32 images, and cuDNN's
     layers_1, depthwise_1   one image
 
@@ -37,7 +38,7 @@ from convlab.benchmark.gpu.times import enter_copy
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.suite import Task
 from convlab.errors import ConvError, UnsupportedError, WorkspaceError
-from tools.bench_gpu import places, scale
+from tools.bench_gpu import places, scale, tiles
 from tools.bench_gpu.cudnn import BACKWARDS, CUDNN, FLOAT32
 from tools.bench_gpu.journal import Journal
 from tools.bench_gpu.passes import DevicePass
@@ -83,6 +84,7 @@ class DeviceSuite:
             *self._tasks("many images", f"layers_{many}", resnet, self._layer, many),
             *self._tasks("many images", f"depthwise_{many}", depthwise, self._layer, many),
             *(Task("ladders", f"ladder {one.name}", partial(self._ladder, one)) for one in climbed),
+            *(one for kind in tiles.NUMBERS for one in self._tiles(kind)),
             *self._tasks("gradients", f"dgrad_{many}", [*resnet, *depthwise], self._gradient, many),
             *self._tasks("gradients", f"wgrad_{many}", [*resnet, *depthwise], self._gradient, many),
             *self._tasks("many more images", f"layers_{many}", squeezenet, self._layer, many),
@@ -97,6 +99,10 @@ class DeviceSuite:
             label = f"{part}: {one.name}"
             found.append(Task(step, label, partial(run, part, label, layers.in_batches(one, images))))
         return found
+
+    def _tiles(self, numbers: str) -> list[Task]:
+        part, layers_3x3 = f"{tiles.PART}_{numbers}", tiles.served(self.scale.resnet)
+        return self._tasks("tiles", part, layers_3x3, self._every_tile, self.scale.images)
 
     # -- the tasks -----------------------------------------------------------------------------------------
 
@@ -124,6 +130,12 @@ class DeviceSuite:
         comparison.enter_ours(dict(rungs))
         comparison.enter_baselines(one for one in self.baselines if one.name in FLOAT32)
         self._keep(label, comparison, label)
+
+    def _every_tile(self, part: str, label: str, workload: Workload) -> None:
+        comparison = self._comparison(label, workload)
+        every = list(tiles.tiles(part.removeprefix(f"{tiles.PART}_")).items())
+        comparison.enter_ours(dict(every[-2:] if self.place == places.SIMULATOR else every))
+        self._keep(label, comparison, part)
 
     def _layer(self, part: str, label: str, workload: Workload) -> None:
         comparison = self._comparison(label, workload)
