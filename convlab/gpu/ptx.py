@@ -1,7 +1,8 @@
-"""Instructions that Numba does not offer: four numbers loaded or stored at once.
+"""Instructions that Numba does not offer: numbers loaded or stored several at once.
 
     a, b, c, d = load4(array, i)         # array[i], array[i + 1], ...; i a multiple of four
     store4(array, i, a, b, c, d)
+    store2(array, i, a, b)               # i a multiple of two
 
 One 128-bit instruction instead of four: a quarter of the requests. No index is taken from the end, as Python
 does for negative ones, so none is looked at.
@@ -59,15 +60,26 @@ def store4(typing, array, index, a, b, c, d):
     """Write four numbers to array[index : index + 4]."""
     from numba import types
 
-    def generate(context, builder, signature, args):
-        pointer = _as_vector(builder, address(context, builder, *signature.args[:2], *args[:2]))
-        vector = ir.Constant(pointer.type.pointee, ir.Undefined)
-        for lane, value in enumerate(args[2:]):
-            vector = builder.insert_element(vector, value, ir.IntType(32)(lane))
-        builder.store(vector, pointer, align=16)
-        return context.get_dummy_value()
+    return types.void(array, index, *[array.dtype] * 4), _store
 
-    return types.void(array, index, *[array.dtype] * 4), generate
+
+@Instruction
+def store2(typing, array, index, a, b):
+    """Write two numbers to array[index : index + 2]."""
+    from numba import types
+
+    return types.void(array, index, *[array.dtype] * 2), _store
+
+
+def _store(context, builder, signature, args):
+    place, numbers = address(context, builder, *signature.args[:2], *args[:2]), args[2:]
+    pointer = _as_vector(builder, place, len(numbers))
+    vector = ir.Constant(pointer.type.pointee, ir.Undefined)
+    for lane, value in enumerate(numbers):
+        vector = builder.insert_element(vector, value, ir.IntType(32)(lane))
+    size = context.get_abi_sizeof(numbers[0].type)
+    builder.store(vector, pointer, align=min(16, len(numbers) * size))
+    return context.get_dummy_value()
 
 
 def address(context, builder, array_type, index_type, array, index):
@@ -86,6 +98,6 @@ def address(context, builder, array_type, index_type, array, index):
     return cgutils.get_item_pointer(context, builder, array_type, array, indices, wraparound=False)
 
 
-def _as_vector(builder, pointer):
-    vector = ir.VectorType(pointer.type.pointee, 4)
+def _as_vector(builder, pointer, many=4):
+    vector = ir.VectorType(pointer.type.pointee, many)
     return builder.bitcast(pointer, vector.as_pointer(pointer.type.addrspace))

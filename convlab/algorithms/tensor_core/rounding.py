@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.gpu.tensor_cores.warp_tile import KINDS, WORDS, pixel_words
+from convlab.gpu.tensor_cores.warp_tile import KINDS, MOST_FILTERS, WORDS, pixel_words
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_choice
@@ -31,11 +31,14 @@ def rounded(array: np.ndarray, kind: str) -> np.ndarray:
 
 
 def packed_words(kind: str, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
-    """Return w rounded, as words (K, row): r, s, padded channels; zeros up to whole pieces of the sums."""
+    """Return w rounded, as words (K, row): r, s, padded channels; zeros up to whole pieces of the sums.
+
+    Behind the last filter stand as many rows of zeros as a tile has: its last one may hang over.
+    """
     K, R, S, channels = w.shape
     words, in_a_word = pixel_words(kind, problem), KINDS[kind]
     row = round_up(R * S * words, WORDS)
-    packed = np.zeros((K, row * in_a_word), {"fp16": np.float16, "tf32": np.float32}[kind])
-    taps = packed[:, : R * S * words * in_a_word].reshape(K, R, S, -1)
+    packed = np.zeros((K + MOST_FILTERS, row * in_a_word), {"fp16": np.float16, "tf32": np.float32}[kind])
+    taps = packed[:K, : R * S * words * in_a_word].reshape(K, R, S, -1)
     taps[..., :channels] = rounded(w, kind)
     return packed.view(np.uint32)

@@ -103,7 +103,7 @@ def product_works(
         cold=cold + w_bytes + (0 if handed else y_bytes),
         passed_on=passed_on + (parts * y_bytes if handed else 0),
     )
-    return (first,) if parts == 1 else (first, _reduction(parts, y_bytes, itemsize))
+    return (first,) if parts == 1 else (first, reduction_work(parts, y_bytes, itemsize))
 
 
 def _bring(tile: Tile, x_width: int, apart: int, itemsize: int) -> Demand:
@@ -137,7 +137,7 @@ def _compute(tile: Tile, itemsize: int, others: float) -> Demand:
     )
 
 
-def _reduction(parts: int, y_bytes: int, itemsize: int) -> Work:
+def reduction_work(parts: int, y_bytes: int, itemsize: int) -> Work:
     """Return the launch that adds up the parts: a thread reads one number of each."""
     return one_pass(
         "add up the parts",

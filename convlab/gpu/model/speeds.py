@@ -105,6 +105,16 @@ class GpuSpeeds:
     wait: float
     begin: float = BEGIN
 
+    @property
+    def issued(self) -> float:
+        """Instructions a multiprocessor begins in a cycle.
+
+        Where fewer multiply-adds than it could begin were measured, its clock was slower, or its registers were
+        not where they were wanted: that holds for all instructions.
+        """
+        most = 2 * GENERATIONS[self.arch].lanes * self.multiprocessors * self.clock
+        return ISSUED * min(1.0, self.flops / most)
+
     @classmethod
     def of(
         cls, name: str, arch: str, multiprocessors: int, clock: float, memory: float, l2_holds: float

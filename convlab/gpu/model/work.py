@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from convlab.gpu.model.speeds import ISSUED, GpuSpeeds
+from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.occupancy import WARP, occupancy
 from convlab.support.integers import ceil_div
 
@@ -59,6 +59,7 @@ class Demand:
 
 LINE = 128  # bytes of a line of the first cache: a pass looks at one
 SECTOR = 32  # bytes that are fetched of it at a time
+PACE = 2.2  # cycles; of fp32 products, see `Work.pace`
 IN_A_MATRIX = 16 * 8 * 16  # multiply-adds of float16 in one product of matrices
 # What a launch may be busy with, beside its instructions.
 MULTIPLY_ADDS, MATRICES, SHARED, L2, MEMORY, WAITING = (
@@ -95,6 +96,9 @@ class Work:
         How often a turn waits for memory.
     ahead : bool
         Whether the block has the rest of the turn to do while it waits.
+    pace : float
+        Cycles from one instruction of a warp to its next, if no other warp is there: what one instruction waits
+        for the one before.
     l2_bytes : float
         Of the whole launch: of the sectors that are asked of the L2 cache.
     cold : float
@@ -113,6 +117,7 @@ class Work:
     shared_bytes: int = 0
     waits: float = 0
     ahead: bool = False
+    pace: float = PACE
     l2_bytes: float = 0
     cold: float = 0
     passed_on: float = 0
@@ -135,7 +140,7 @@ class Time:
 def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     """Return how long each unit of a multiprocessor is busy with a demand, in seconds."""
     cycles = {
-        "issuing instructions": demand.instructions / ISSUED,
+        "issuing instructions": demand.instructions / speeds.issued,
         SHARED: demand.passes + demand.short * (WARP / speeds.access_lanes - 1),
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
@@ -164,10 +169,14 @@ def time_of(work: Work, speeds: GpuSpeeds) -> Time:
     units = unit_seconds(work.bring + work.compute, speeds)
     busy = max(units.values())
     alone = sum(max(unit_seconds(one, speeds).values()) for one in (work.bring, work.compute))
+    instructions = (work.bring + work.compute).instructions / ceil_div(work.threads, WARP)
+    alone = max(alone, instructions * work.pace / speeds.clock)
     waiting = work.waits * speeds.wait
     alone = max(alone, waiting) if work.ahead else alone + waiting
     parts = {unit: work.turns * blocks * seconds for unit, seconds in units.items()}
-    computing = work.turns * blocks / throughput(min(resident, blocks), busy, alone)
+    # Blocks that begin together end together; the last ones may be fewer.
+    together = [resident] * (blocks // resident) + [blocks % resident] * (blocks % resident > 0)
+    computing = work.turns * sum(count / throughput(count, busy, alone) for count in together)
     parts[WAITING] = computing - max(parts.values())
     parts[L2] = work.l2_bytes / speeds.l2
     spilled = work.passed_on if work.passed_on > speeds.l2_holds else 0

@@ -25,11 +25,22 @@ def store4(simulation, array, index, a, b, c, d):
     array.store(index, (a, b, c, d), sys._getframe(1).f_lasti)
 
 
+def store2(simulation, array, index, a, b):
+    """Write two elements at once."""
+    array.store(index, (a, b), sys._getframe(1).f_lasti)
+
+
 # -- copies that take their time -----------------------------------------------------------------------------
 
 
 def cp_async16_zfill(simulation, shared, to, array, index, wanted):
     """Begin to copy 16 bytes: read now, written when the thread has waited for it."""
+    copy = simulation.copies.begin(shared, to, array, index, wanted, sys._getframe(1).f_lasti)
+    simulation.lane.copies[-1].append(copy)
+
+
+def cp_async16_zfill_cached(simulation, shared, to, array, index, wanted):
+    """Begin to copy 16 bytes by way of the first cache, of which there is none here."""
     copy = simulation.copies.begin(shared, to, array, index, wanted, sys._getframe(1).f_lasti)
     simulation.lane.copies[-1].append(copy)
 
@@ -48,6 +59,11 @@ def cp_async_wait(simulation, groups):
 
 
 # -- tensor cores: products are exact; how sums are rounded, the launch says (`tensor_sums`) -----------------
+
+
+def held(simulation, shared):
+    """Return the array: where it lies costs nothing here."""
+    return shared
 
 
 def ldmatrix_x4(simulation, shared, index):
@@ -116,9 +132,12 @@ STAND_INS = {
     for function in (
         load4,
         store4,
+        store2,
         cp_async16_zfill,
+        cp_async16_zfill_cached,
         cp_async_commit,
         cp_async_wait,
+        held,
         ldmatrix_x4,
         mma_m16n8k16_f16,
         mma_m16n8k8_tf32,

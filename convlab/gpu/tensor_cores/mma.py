@@ -8,7 +8,8 @@ A word has 32 bits: two float16 that lie side by side along the sum, or one numb
 whose last 13 bits are not looked at. So one loop serves both types: it moves words.
 
 `ldmatrix_x4` fetches A (or two of B) from shared memory, each lane one row of four words, and hands the words
-out as above. `cp_async16_zfill` copies 16 bytes from global to shared memory while the thread goes on.
+out as above. `cp_async16_zfill` copies 16 bytes from global to shared memory while the thread goes on: past
+the first cache, and `cp_async16_zfill_cached` by way of it.
 
 PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" and "Asynchronous copy".
 """
@@ -63,22 +64,53 @@ def ldmatrix_x4(typing, shared, index):
     return types.UniTuple(types.uint32, 4)(shared, index), generate
 
 
+def _copy(name: str, cache: str, way: str) -> Instruction:
+    """Return the instruction that begins a copy of 16 bytes; PTX's word for `cache` says by which way."""
+
+    def typed(typing, shared, to, array, index, wanted):
+        from numba import types
+
+        def generate(context, builder, signature, args):
+            shared_type, to_type, array_type, index_type, _ = signature.args
+            target = _in_shared(builder, address(context, builder, shared_type, to_type, *args[:2]))
+            source = address(context, builder, array_type, index_type, *args[2:4])
+            count = builder.select(args[4], _WORD(16), _WORD(0))
+            text = f"cp.async.{cache}.shared.global [$0], [$1], 16, $2;"
+            args = [target, builder.ptrtoint(source, _LONG), count]
+            _assembly(builder, ir.VoidType(), text, "r,l,r,~{memory}", args)
+            return context.get_dummy_value()
+
+        return types.void(shared, to, array, index, types.boolean), generate
+
+    typed.__name__ = name
+    typed.__doc__ = f"""Begin to copy 16 bytes, array[index] and following, to shared[to], {way}.
+
+    Zeros instead if not `wanted`; then nothing is read, whatever the index.
+    """
+    return Instruction(typed)
+
+
+cp_async16_zfill = _copy("cp_async16_zfill", "cg", "past the first cache")
+cp_async16_zfill_cached = _copy("cp_async16_zfill_cached", "ca", "by way of the first cache")
+
+
 @Instruction
-def cp_async16_zfill(typing, shared, to, array, index, wanted):
-    """Begin to copy 16 bytes, array[index] and following, to shared[to]; zeros instead if not `wanted`."""
-    from numba import types
+def held(typing, shared):
+    """Return a shared array whose address is kept in a register.
+
+    The compiler would work out where the array lies again before each access; that takes longer than a
+    product of matrices.
+    """
 
     def generate(context, builder, signature, args):
-        shared_type, to_type, array_type, index_type, _ = signature.args
-        target = _in_shared(builder, address(context, builder, shared_type, to_type, *args[:2]))
-        source = address(context, builder, array_type, index_type, *args[2:4])
-        count = builder.select(args[4], _WORD(16), _WORD(0))
-        text = "cp.async.cg.shared.global [$0], [$1], 16, $2;"
-        args = [target, builder.ptrtoint(source, _LONG), count]
-        _assembly(builder, ir.VoidType(), text, "r,l,r,~{memory}", args)
-        return context.get_dummy_value()
+        array = context.make_array(shared)(context, builder, args[0])
+        kind = array.data.type
+        here = _assembly(builder, _WORD, "mov.u32 $0, $1;", "=r,r", [_in_shared(builder, array.data)])
+        pointer = builder.inttoptr(here, ir.PointerType(kind.pointee, _SHARED))
+        array.data = builder.addrspacecast(pointer, kind)
+        return array._getvalue()
 
-    return types.void(shared, to, array, index, types.boolean), generate
+    return shared(shared), generate
 
 
 @Instruction

@@ -9,8 +9,11 @@ from convlab.gpu.occupancy import MOST_SHARED, MOST_THREADS
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
-WORDS = 16  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
+WORDS = 32  # of 32 bits; so long is a piece of the sums that a block multiplies at a time
 BUFFERS = 4  # pieces in shared memory, at most: with more, a copy's way is hidden long since
+LEAST_SIDE = 32  # pixels or filters of a block
+# Filters of a block at most: two pieces have to fit.
+MOST_FILTERS = MOST_SHARED // (2 * WORDS * 4) - LEAST_SIDE
 
 
 class WarpTile(NamedTuple):
@@ -53,10 +56,13 @@ class WarpTile(NamedTuple):
         """
         m, n, warp_m, warp_n = self
         good = all(size > 0 for size in self) and m % 32 == n % 32 == warp_m % 16 == warp_n % 16 == 0
-        if not good or m % warp_m or n % warp_n or m * 4 % self.threads or n * 4 % self.threads:
+        good = good and m % warp_m == n % warp_n == 0
+        # Threads copy whole rows together, eight rows at a time or more.
+        rows = self.threads * 4 // WORDS if good else 0
+        if not good or rows % 8 or m % rows or n % rows:
             raise ParameterError(
-                f"tile={tuple(self)}; expected multiples of 32, cut into warps of multiples of 16, "
-                "and as many copies of 16 bytes for every thread"
+                f"tile={tuple(self)}; expected multiples of 32, cut into an even number of warps of "
+                "multiples of 16, and as many copies of 16 bytes for every thread"
             )
         shared = 2 * self.piece_bytes
         if shared > MOST_SHARED or self.threads > MOST_THREADS:
