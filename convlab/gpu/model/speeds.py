@@ -31,6 +31,8 @@ class Generation(NamedTuple):
         Cycles from a load to its answer from memory.
     matrices : int
         Multiply-adds of float16 that tensor cores begin in a cycle.
+    of_a_warp : float
+        The share of them that the instruction of a single warp, `mma.sync`, reaches.
     measured : str
         Who measured the bytes of L2 and the wait.
     """
@@ -40,24 +42,28 @@ class Generation(NamedTuple):
     l2: float
     wait: float
     matrices: int
+    of_a_warp: float
     measured: str
 
 
 # Lanes: the "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide. Lanes of an
 # access, and the rate of tensor cores: NVIDIA's white papers. The rest, by others: bytes of L2 over
-# multiprocessors and clock, and cycles of a chain of loads far larger than the caches.
+# multiprocessors and clock, and cycles of a chain of loads far larger than the caches. What a warp's products
+# reach of Hopper's tensor cores was read off our own kernels with Nsight Compute: six cycles for one of
+# 16 x 8 x 16, where four would do.
 _BENCHES = "github.com/te42kyfo/gpu-benches, gpu-l2-cache and gpu-latency"
 GENERATIONS = {
-    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, 1024, f"{_BENCHES}, a100_80.txt"),
+    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, 1024, 1.0, f"{_BENCHES}, a100_80.txt"),
     "sm_86": Generation(
         128,
         16,
         1276e9 / 28 / 1.70e9,
         515,
         512,
+        1.0,
         "github.com/YKTian-x2b/AmpereArchViaMicroBenchMark, an RTX 3060",
     ),
-    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, 2048, f"{_BENCHES}, h100_pcie.txt"),
+    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, 2048, 2 / 3, f"{_BENCHES}, h100_pcie.txt"),
 }
 
 H100 = "sm_90", 132, 1.98e9, 3.35e12, 50 << 20  # as in its datasheet: multiprocessors, Hz, bytes a second, L2
@@ -106,11 +112,16 @@ class GpuSpeeds:
     begin: float = BEGIN
 
     @property
+    def mma(self) -> float:
+        """Floating-point operations a second of float16 that the tensor cores do for single warps."""
+        return self.matrices * GENERATIONS[self.arch].of_a_warp
+
+    @property
     def issued(self) -> float:
         """Instructions a multiprocessor begins in a cycle.
 
-        Where fewer multiply-adds than it could begin were measured, its clock was slower, or its registers were
-        not where they were wanted: that holds for all instructions.
+        Where fewer multiply-adds were measured than it could begin, its clock was slower, or registers were not
+        where they were wanted: that slows all instructions.
         """
         most = 2 * GENERATIONS[self.arch].lanes * self.multiprocessors * self.clock
         return ISSUED * min(1.0, self.flops / most)
@@ -120,7 +131,7 @@ class GpuSpeeds:
         cls, name: str, arch: str, multiprocessors: int, clock: float, memory: float, l2_holds: float
     ) -> GpuSpeeds:
         """Return the speeds of a board: what its datasheet or driver tells, and its generation."""
-        lanes, access_lanes, l2, wait, matrices, _ = GENERATIONS[arch]
+        lanes, access_lanes, l2, wait, matrices, _, _ = GENERATIONS[arch]
         return cls(
             name,
             arch,

@@ -59,7 +59,7 @@ class Demand:
 
 LINE = 128  # bytes of a line of the first cache: a pass looks at one
 SECTOR = 32  # bytes that are fetched of it at a time
-PACE = 2.2  # cycles; of fp32 products, see `Work.pace`
+PACE = 2.2  # cycles; read off our fp32 products with Nsight Compute, see `Work.pace`
 IN_A_MATRIX = 16 * 8 * 16  # multiply-adds of float16 in one product of matrices
 # What a launch may be busy with, beside its instructions.
 MULTIPLY_ADDS, MATRICES, SHARED, L2, MEMORY, WAITING = (
@@ -97,8 +97,8 @@ class Work:
     ahead : bool
         Whether the block has the rest of the turn to do while it waits.
     pace : float
-        Cycles from one instruction of a warp to its next, if no other warp is there: what one instruction waits
-        for the one before.
+        Cycles from one instruction of a warp to its next, if no other warp is there: so long does one wait for
+        those before it.
     l2_bytes : float
         Of the whole launch: of the sectors that are asked of the L2 cache.
     cold : float
@@ -145,7 +145,7 @@ def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
     seconds[MULTIPLY_ADDS] = 64 * demand.multiply_adds / (speeds.flops / speeds.multiprocessors)
-    seconds[MATRICES] = 2 * IN_A_MATRIX * demand.matrices / (speeds.matrices / speeds.multiprocessors)
+    seconds[MATRICES] = 2 * IN_A_MATRIX * demand.matrices / (speeds.mma / speeds.multiprocessors)
     return seconds
 
 

@@ -18,7 +18,7 @@ from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div, round_up
 
 WORD = 4  # bytes
-PACE = 4.5  # cycles: products of matrices, and what ldmatrix fetches for them, are waited for
+PACE = 4.5  # cycles, read off likewise: products of matrices and what is fetched for them are waited for
 # Instructions of a warp for a piece beside all that is counted, as in the machine code: the tap that comes
 # next, conditions, barriers; where a copy of pixels comes from, if there are any; and where one of weights.
 OTHERS, OF_PIXELS, OF_WEIGHTS = 38, 12.25, 3.75
