@@ -75,12 +75,13 @@ def tolerance(x: np.ndarray, w: np.ndarray, problem: ConvProblem, bias: np.ndarr
     """Return the largest error that rounding alone explains.
 
     A sum of n = R*S*C/groups rounded products errs by about eps * sqrt(n) times the size of the sum, which
-    itself is about sqrt(n) * rms(x) * rms(w); the bias is added with one more rounding. `WORST` leaves room
-    for the worst of many sums.
+    itself is about rms(x) times the norm of its filter; the largest filter counts. The bias is added with one
+    more rounding. `WORST` leaves room for the worst of many sums.
     """
     _check(x, w, problem, bias)
     n = problem.gemm[2]
-    size = np.sqrt(n) * _rms(x) * _rms(w) + (0 if bias is None else _rms(bias))
+    norm = np.sqrt(np.max(np.sum(np.square(w, dtype=np.float64), axis=(1, 2, 3)), initial=0.0))
+    size = _rms(x) * norm + (0 if bias is None else _rms(bias))
     return float(WORST * np.finfo(problem.dtype).eps * np.sqrt(n) * size)
 
 

@@ -62,14 +62,25 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes."""
+    """Keep one share of the tests, "2/8", where `convlab bench gpu` runs them in several processes.
+
+    Those of one algorithm are neighbours then: its kernels are compiled by one process, or by two.
+    """
     number, _, count = os.environ.get("CONVLAB_TEST_SHARE", "").partition("/")
     if count:
-        kept = items[int(number) :: int(count)]
+        every = sorted(items, key=_kernels)
+        first, last = (len(every) * (int(number) + more) // int(count) for more in (0, 1))
+        kept = every[first:last]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
     if hasattr(config, "workerinput"):  # of several processes
         items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
+
+
+def _kernels(item) -> str:
+    """Return whose kernels a test compiles."""
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    return next((str(given[name]) for name in ("algorithm", "rung", "inputs") if name in given), "")
 
 
 @pytest.fixture(scope="session")

@@ -143,8 +143,9 @@ class Plan:
                 packed = self._form.pack(new, self._w)
             if self._form.resize is not None:
                 workspace, rebuilt = self._form.resize(old, new, workspace)
-            elif new != old and workspace:
-                workspace, rebuilt = self._form.allocate(new, self.threads), "all"
+            elif new != old:
+                before, workspace = workspace, self._form.allocate(new, self.threads)
+                rebuilt = "all" if before or workspace else "nothing"
         except MemoryError as error:
             raise refused_by_the_system(error) from error
         # All at once, at the end: what fails before this leaves the plan as it was. A call that another

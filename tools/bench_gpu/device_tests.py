@@ -23,7 +23,7 @@ from convlab.support.files import write_atomically
 ROOT = Path(__file__).parents[2]
 TESTS = "tests/test_on_gpu.py"
 FIRST_LINE = "# What the device tests of `convlab bench gpu` said."  # by it we know our own file
-MOST = 8  # processes: each has a context on the device, of some hundred MiB
+MOST = 12  # processes: each has a context on the device, of some hundred MiB
 
 
 def run(log: Path, limit: float, processes: int | None = None) -> str:
@@ -36,11 +36,11 @@ def run(log: Path, limit: float, processes: int | None = None) -> str:
     limit : float
         Seconds they may take.
     processes : int, optional
-        By default one for every two hardware threads, at most `MOST`.
+        By default three for four hardware threads, at most `MOST`.
     """
     if not (ROOT / TESTS).exists() or not find_spec("pytest"):
         return "not run: they need pytest"
-    count, until = processes or max(1, min(MOST, (os.cpu_count() or 1) // 2)), time.monotonic() + limit
+    count, until = processes or max(1, min(MOST, (os.cpu_count() or 1) * 3 // 4)), time.monotonic() + limit
     asked = ["-m", "gpu", "-v", "-p", "no:cacheprovider", TESTS]
     running, late, died = [], 0, 0
     with ExitStack() as files:

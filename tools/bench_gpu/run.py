@@ -30,7 +30,7 @@ from tools.bench_gpu.turns import Turns
 
 STEP = another_python.module("tools.bench_gpu.steps")
 TIME_UP, NOT_RUN = "time was up", "not run"
-TEST_SHARE = 0.2  # of the minutes, that the device tests may take
+TEST_SHARE = 0.35  # of the minutes, that the device tests may take
 LAST = 5.0  # seconds in which no step begins
 
 

@@ -22,6 +22,7 @@ from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
 PATCHES = (4, 4), (2, 4), (2, 2), (1, 1)  # outputs of a thread: lines, pixels of a line
+FLAT = (1, 4), (1, 2), (1, 1)  # with stride 2: lines of outputs share hardly a line of pixels
 ENOUGH = 1 << 15  # threads; a larger patch would leave multiprocessors idle
 
 
@@ -68,7 +69,7 @@ def choose(problem: ConvProblem, aligned: bool = True) -> tuple[tuple[int, int],
         return None
     if problem.dilation != (1, 1) or max(problem.stride) > 2:
         return (1, 1), vector
-    for patch in PATCHES:
+    for patch in PATCHES if max(problem.stride) == 1 else FLAT:
         if patch == (1, 1) or _threads(problem, patch, vector) >= ENOUGH:
             return patch, vector
 

@@ -21,6 +21,7 @@ from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.model.work import Work
+from convlab.gpu.occupancy import MOST_SHARED
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked
 
@@ -64,6 +65,17 @@ def run_tile(tile: Tile, parts: int, problem, x, w, workspace, y, threads):
     multiply(problem, tile, parts, implicit_loader, shape(problem, tile), x, x, w, partials, y)
 
 
+def _refuses(tile: Tile, parts: int, problem: ConvProblem) -> str | None:
+    """Say why a rung does not serve a problem."""
+    if parts > 1 and problem.groups > 1:
+        return "K is cut for one group only"
+    if (needed := tile.shared_bytes(problem.dtype)) > MOST_SHARED:
+        return (
+            f"its tile needs {needed} bytes of shared memory for {problem.dtype}; a block has {MOST_SHARED}"
+        )
+    return None
+
+
 # -- the ladder --------------------------------------------------------------------------------------------
 
 
@@ -77,7 +89,7 @@ def rung(name: str, tile: Tile, change: str, traffic: str, parts: Count = 1) -> 
         partial(run_tile, tile, parts),
         partial(tiled_product, tile, implicit_loader),
         launch.pack,
-        lambda problem: "K is cut for one group only" if parts > 1 and problem.groups > 1 else None,
+        partial(_refuses, tile, parts),
         {
             "allocate": lambda problem, threads: launch.partials(problem, parts),
             "workspace_bytes": lambda problem, threads: launch.partial_bytes(problem, parts),

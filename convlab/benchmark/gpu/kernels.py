@@ -37,6 +37,24 @@ def copier(device, source, target) -> Callable[[], None]:
 
 
 @cache
+def sweep():
+    """Return the kernel ``(waste, y, quads)``: reads it all, and so has the cache hold nothing else.
+
+    Were it written instead, whoever is timed then would have to wait until that has gone to memory.
+    """
+
+    @kernel
+    def read_quads(waste, y, quads):
+        i = cuda.grid(1)
+        if i < quads:
+            a, b, c, d = load4(waste, i * 4)
+            if a + b + c + d > 0:  # which it is not; but a number that nobody uses would not be loaded
+                y[0] = a
+
+    return read_quads
+
+
+@cache
 def wait():
     """Return the kernel ``(y, factor, times)``: one thread counts while the host prepares what follows."""
 

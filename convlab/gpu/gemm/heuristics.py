@@ -34,8 +34,8 @@ LEAST = 4  # pieces of a part
 BLOCKS = 4  # of a multiprocessor, where pixels are cut: more would move more partial sums than they save time
 
 # Large to small, each as deep as its registers allow: none spills. (A thread with 16 x 8 sums takes all the
-# registers that there are: on an H100 so few warps could not hide what they wait for.) Without 4-wide loads of x
-# a thread has more rows to look after: fewer sums leave room.
+# registers that there are: on an H100 so few warps could not hide what they wait for.) Without 4-wide loads a
+# thread has more rows of x to look after: fewer sums leave room.
 TILES = {
     ("float32", 4): (
         Tile(128, 128, 8, 8, 8),

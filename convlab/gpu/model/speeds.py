@@ -33,6 +33,8 @@ class Generation(NamedTuple):
         Multiply-adds of float16 that tensor cores begin in a cycle.
     of_a_warp : float
         The share of them that the instruction of a single warp, `mma.sync`, reaches.
+    l2_copies : int
+        Parts of the L2 cache that each keep what their own multiprocessors ask for.
     measured : str
         Who measured the bytes of L2 and the wait.
     """
@@ -43,6 +45,7 @@ class Generation(NamedTuple):
     wait: float
     matrices: int
     of_a_warp: float
+    l2_copies: int
     measured: str
 
 
@@ -53,7 +56,7 @@ class Generation(NamedTuple):
 # 16 x 8 x 16, where four would do.
 _BENCHES = "github.com/te42kyfo/gpu-benches, gpu-l2-cache and gpu-latency"
 GENERATIONS = {
-    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, 1024, 1.0, f"{_BENCHES}, a100_80.txt"),
+    "sm_80": Generation(64, 32, 5.4e12 / 108 / 1.41e9, 571, 1024, 1.0, 2, f"{_BENCHES}, a100_80.txt"),
     "sm_86": Generation(
         128,
         16,
@@ -61,9 +64,10 @@ GENERATIONS = {
         515,
         512,
         1.0,
+        1,
         "github.com/YKTian-x2b/AmpereArchViaMicroBenchMark, an RTX 3060",
     ),
-    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, 2048, 2 / 3, f"{_BENCHES}, h100_pcie.txt"),
+    "sm_90": Generation(128, 32, 6.9e12 / 114 / 1.755e9, 658, 2048, 2 / 3, 2, f"{_BENCHES}, h100_pcie.txt"),
 }
 
 H100 = "sm_90", 132, 1.98e9, 3.35e12, 50 << 20  # as in its datasheet: multiprocessors, Hz, bytes a second, L2
@@ -117,21 +121,16 @@ class GpuSpeeds:
         return self.matrices * GENERATIONS[self.arch].of_a_warp
 
     @property
-    def issued(self) -> float:
-        """Instructions a multiprocessor begins in a cycle.
-
-        Where fewer multiply-adds were measured than it could begin, its clock was slower, or registers were not
-        where they were wanted: that slows all instructions.
-        """
-        most = 2 * GENERATIONS[self.arch].lanes * self.multiprocessors * self.clock
-        return ISSUED * min(1.0, self.flops / most)
+    def l2_keeps(self) -> float:
+        """Bytes that the L2 cache keeps if all multiprocessors ask for them."""
+        return self.l2_holds / GENERATIONS[self.arch].l2_copies
 
     @classmethod
     def of(
         cls, name: str, arch: str, multiprocessors: int, clock: float, memory: float, l2_holds: float
     ) -> GpuSpeeds:
         """Return the speeds of a board: what its datasheet or driver tells, and its generation."""
-        lanes, access_lanes, l2, wait, matrices, _, _ = GENERATIONS[arch]
+        lanes, access_lanes, l2, wait, matrices, *_ = GENERATIONS[arch]
         return cls(
             name,
             arch,

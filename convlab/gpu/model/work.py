@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.model.speeds import ISSUED, GpuSpeeds
 from convlab.gpu.occupancy import WARP, occupancy
 from convlab.support.integers import ceil_div
 
@@ -97,8 +97,8 @@ class Work:
     ahead : bool
         Whether the block has the rest of the turn to do while it waits.
     pace : float
-        Cycles from one instruction of a warp to its next, if no other warp is there: so long does one wait for
-        those before it.
+        Cycles from one instruction of a warp to its next, if no other warp is there: so long does one wait
+        for those before it.
     l2_bytes : float
         Of the whole launch: of the sectors that are asked of the L2 cache.
     cold : float
@@ -140,7 +140,7 @@ class Time:
 def unit_seconds(demand: Demand, speeds: GpuSpeeds) -> dict[str, float]:
     """Return how long each unit of a multiprocessor is busy with a demand, in seconds."""
     cycles = {
-        "issuing instructions": demand.instructions / speeds.issued,
+        "issuing instructions": demand.instructions / ISSUED,
         SHARED: demand.passes + demand.short * (WARP / speeds.access_lanes - 1),
     }
     seconds = {unit: count / speeds.clock for unit, count in cycles.items()}
@@ -179,7 +179,7 @@ def time_of(work: Work, speeds: GpuSpeeds) -> Time:
     computing = work.turns * sum(count / throughput(count, busy, alone) for count in together)
     parts[WAITING] = computing - max(parts.values())
     parts[L2] = work.l2_bytes / speeds.l2
-    spilled = work.passed_on if work.passed_on > speeds.l2_holds else 0
+    spilled = work.passed_on if work.passed_on > speeds.l2_keeps else 0
     parts[MEMORY] = (work.cold + spilled) / speeds.memory
     return Time(work.name, speeds.begin + max(computing, parts[L2], parts[MEMORY]), parts)
 
