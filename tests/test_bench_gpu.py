@@ -34,7 +34,7 @@ from convlab.gpu.fill import fill
 from convlab.gpu.launch_args import as_launched
 from convlab.gradients.tables import TABLES
 from convlab.oracle import reference, reference_at
-from tools.bench_gpu import passes, places, report, steps
+from tools.bench_gpu import passes, places, report, steps, tiles
 from tools.bench_gpu.__main__ import main
 from tools.bench_gpu.cudnn import BACKWARDS, CUDNN
 from tools.bench_gpu.journal import Journal
@@ -83,6 +83,10 @@ def test_every_step_can_be_taken(tried, tmp_path):
         for part in {row.part for row in of_layer}:
             if part == "image":
                 assert {row.candidate for row in found.part(part) if row.ours} == set(steps.FOR_PICTURES)
+            elif part.startswith("tiles"):
+                every = list(tiles.tiles(part.partition("_")[2]))
+                tried_here = every[-2:] if found.header["options"]["place"] == places.SIMULATOR else every
+                assert [row.candidate for row in found.part(part)] == tried_here
             elif "ladder" not in part:
                 ours = [row for row in found.part(part) if row.ours and row.layer == one.layer]
                 assert {row.candidate for row in ours} == serving(part, one.problem, StandIn())

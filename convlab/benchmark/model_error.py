@@ -79,10 +79,13 @@ def judge(rows: Iterable[Row], speeds: Speeds) -> list[Judged]:
 
 
 def by_algorithm(judged: Iterable[Judged]) -> dict[str, list[Judged]]:
-    """Return what was judged of each algorithm, in the table's order, the worst prediction first."""
+    """Return what was judged of each algorithm, in the table's order, the worst prediction first.
+
+    Those on tensor cores, which are not in the table, come last.
+    """
     found: dict[str, list[Judged]] = {name: [] for name in ALGORITHMS}
     for one in judged:
-        found[one.row.candidate].append(one)
+        found.setdefault(one.row.candidate, []).append(one)
     return {name: sorted(group, key=lambda one: -one.error) for name, group in found.items() if group}
 
 

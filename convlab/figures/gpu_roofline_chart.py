@@ -14,7 +14,6 @@ from convlab.support.units import count_text
 
 _GIGA = 1e9
 _LEVELS = {REGISTERS: "^", SHARED: "s", L2: "o", MEMORY: "D"}
-_ON_TENSOR_CORES = {"tensor_core_fp16": "*", "tensor_core_tf32": "P"}  # in no table of algorithms
 
 
 @checked
@@ -59,7 +58,7 @@ def gpu_roofline(
                 fontsize=8.5, color=LIGHT["ink"], zorder=7,
             )  # fmt: skip
         for one in others:
-            marker, colour = _mark(one.name)
+            marker, colour = mark(one.name)
             face = colour if one.measured else LIGHT["paper"]
             ax.plot(
                 one.intensity(L2), one.speed / _GIGA, marker=marker, color=face, markeredgecolor=colour,
@@ -69,12 +68,6 @@ def gpu_roofline(
         name_axes(ax, "FLOPs of the definition for each byte that is asked of the L2 cache")
         headline(fig, title)
         return show(fig, _in_words(title, line, steps, others))
-
-
-def _mark(algorithm: str) -> tuple[str | tuple[int, int, int], str]:
-    if algorithm in _ON_TENSOR_CORES:
-        return _ON_TENSOR_CORES[algorithm], ROLES["output"]
-    return mark(algorithm)
 
 
 def _limits(ax, line: Roofline, steps: Sequence[Step]) -> None:
@@ -131,7 +124,7 @@ def _names(ax, steps: Sequence[Step], others: Sequence[Step]) -> None:
     handles = [
         entry(one, f"{number} {one.name}", "o", ROLES["active"]) for number, one in enumerate(steps, 1)
     ]
-    handles += [entry(one, one.name, *_mark(one.name)) for one in others]
+    handles += [entry(one, one.name, *mark(one.name)) for one in others]
     ax.legend(
         handles=handles, loc="center left", title="GFLOP/s; hollow: predicted", bbox_to_anchor=(1.01, 0.5),
         frameon=False, fontsize=8.5, title_fontsize=9, alignment="left", handletextpad=0.2,

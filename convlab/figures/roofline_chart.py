@@ -29,9 +29,14 @@ FEW = 9  # points of several passes that are named one by one
 _GIGA = 1e9
 
 
+ON_TENSOR_CORES = {"tensor_core_fp16": "*", "tensor_core_tf32": "P"}  # in no table of algorithms
+
+
 def mark(algorithm: str) -> tuple[str | tuple[int, int, int], str]:
     """Return the shape and the colour of an algorithm's points; a baseline's are hollow."""
     names = list(ALGORITHMS)
+    if algorithm in ON_TENSOR_CORES:
+        return ON_TENSOR_CORES[algorithm], ROLES["output"]
     if algorithm not in names:
         return "o", LIGHT["paper"]
     marker = MARKERS[names.index(algorithm) % len(MARKERS)]

@@ -28,6 +28,7 @@ from convlab.support.integers import ceil_div
 
 THREADS = 128
 TAP = 27  # instructions for one tap: two loads, a multiply-add, the arithmetic of four axes for both
+PLACE = 100  # and for a place in the window, whatever its channels: where it is, and whether it has a pixel
 
 
 # -- one thread per output: neighbours are pixels ----------------------------------------------------------
@@ -78,6 +79,7 @@ def _one_output_a_thread(problem: ConvProblem, tap: Demand, wanted: tuple[int, i
     """Return the work of kernels that do `tap` for each tap; `wanted`: a block's pixels, filters."""
     blocks, b = ceil_div(problem.y_bytes // problem.itemsize, THREADS), problem.itemsize
     taps, cold = problem.gemm[2], problem.x_bytes + problem.w_bytes + problem.y_bytes
+    tap += Demand(PLACE * problem.R * problem.S / taps)
     l2 = blocks * taps * sum(wanted) * b
     return (Work("seven loops", blocks, THREADS, 40, taps, THREADS // WARP * tap, l2_bytes=l2, cold=cold),)
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from convlab.algorithms import ALGORITHMS, Algorithm
+from convlab.algorithms import Algorithm
 from convlab.algorithms.direct import gpu as direct
 from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
-from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.auto.predict_gpu import predictable_on_gpu
 from convlab.benchmark import datasheets
 from convlab.benchmark.datasheets import Datasheet
-from convlab.benchmark.gpu.ladders import ladders
+from convlab.benchmark.gpu.ladders import ladders, on_a_gpu
 from convlab.benchmark.gpu.times import device_roofline, ladder_times, layer_times
 from convlab.benchmark.roofline import ADDS, Roof, Roofline
 from convlab.gpu.device import Gpu, gpu_trouble, planned_for
@@ -125,8 +124,7 @@ def climb(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, sourc
 @checked
 def others(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, source: str = "") -> list[Step]:
     """Return the algorithms that serve a problem and have a model, the fastest first, and tensor cores."""
-    known = *ALGORITHMS.values(), *map(tensor_core, KINDS)
-    serving = [one for one in known if predictable_on_gpu(one) and not one.refuses(problem)]
+    serving = [one for one in on_a_gpu().values() if predictable_on_gpu(one) and not one.refuses(problem)]
     steps = [step(one.name, one, problem, speeds, measured, source) for one in serving]
     return sorted(steps, key=lambda one: one.seconds)
 
@@ -164,7 +162,7 @@ def device_climb(board: str = "nvidia_h100") -> Climb:
     """
     direct_times, tuned_times = ladder_times("direct"), ladder_times("implicit GEMM")
     workload = {ladder.name: ladder.workload for ladder in ladders()}["direct"]
-    whole = layer_times(workload, [name for name, one in ALGORITHMS.items() if "gpu" in one.forms])
+    whole = layer_times(workload, on_a_gpu())
     speeds = (None if gpu_trouble() else Gpu().speeds) or datasheets.gpu_speeds(board)
     line = of_levels(datasheets.load(board), speeds)
     _, device = device_roofline()

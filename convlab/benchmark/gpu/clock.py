@@ -15,11 +15,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convlab.algorithms import ALGORITHMS, Algorithm
-from convlab.algorithms.tensor_core import KINDS, tensor_core
+from convlab.algorithms import Algorithm
 from convlab.api import plan
 from convlab.auto.timing import Timer
 from convlab.benchmark.gpu.kernels import THREADS, sweep, wait
+from convlab.benchmark.gpu.ladders import on_a_gpu
 from convlab.gpu.device import Gpu, using
 from convlab.gpu.fill import fill
 from convlab.gpu.numba_cuda import cuda
@@ -44,8 +44,7 @@ class DeviceClock:
 
     def algorithms(self) -> dict[str, Algorithm]:
         """Return every algorithm that has a form for the GPU, those on tensor cores included."""
-        ours = {name: one for name, one in ALGORITHMS.items() if "gpu" in one.forms}
-        return ours | {one.name: one for one in map(tensor_core, KINDS)}
+        return on_a_gpu()
 
     def sample(self, problem: ConvProblem):
         """Return x, w, what is expected at some pixels, how far it may be off, and these pixels."""

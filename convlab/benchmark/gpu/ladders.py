@@ -1,16 +1,17 @@
-"""The ladders of GPU kernels, and the layer that each is compared on."""
+"""What is measured on a GPU: every algorithm, and ladders of kernels with the layers they are compared on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convlab.algorithms import Algorithm
+from convlab.algorithms import ALGORITHMS, Algorithm
 from convlab.algorithms.depthwise import gpu as depthwise
 from convlab.algorithms.direct import gpu as direct
 from convlab.algorithms.direct import gpu_filter
 from convlab.algorithms.im2row import gpu as im2row
 from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
 from convlab.algorithms.ladder import Rung
+from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.benchmark import layers
 from convlab.benchmark.layers import Workload
 from convlab.problem import ConvProblem
@@ -34,6 +35,12 @@ class Ladder:
             f"{self.name} {number}: {rung.name}": rung.algorithm(self.algorithm)
             for number, rung in enumerate(self.table, 1)
         }
+
+
+def on_a_gpu() -> dict[str, Algorithm]:
+    """Return every algorithm that has a form for the GPU, those on tensor cores included."""
+    ours = {name: one for name, one in ALGORITHMS.items() if "gpu" in one.forms}
+    return ours | {one.name: one for one in map(tensor_core, KINDS)}
 
 
 def image() -> Workload:

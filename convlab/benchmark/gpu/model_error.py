@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from convlab.algorithms import ALGORITHMS
 from convlab.auto.predict import Part, Prediction
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu
+from convlab.benchmark.gpu.ladders import on_a_gpu
 from convlab.benchmark.gpu.times import newest, saved_from
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Measurement
@@ -27,7 +27,7 @@ def speeds_of(header: Mapping) -> GpuSpeeds | None:
     speeds = GpuSpeeds.of_facts(device.get("name", "a GPU"), device)
     if speeds is None or not roofs:
         return speeds
-    return replace(speeds, flops=roofs["flops"], memory=roofs["copy"], l2=roofs["l2"])
+    return replace(speeds, flops=roofs["flops"], memory=roofs["copy"], l2=roofs["l2"], begin=roofs["empty"])
 
 
 @checked
@@ -36,9 +36,9 @@ def judge_device(measurement: Measurement) -> list[Judged]:
     speeds = speeds_of(measurement.header)
     if speeds is None:
         return []
-    found = []
+    found, every = [], on_a_gpu()
     for row in measurement.rows:
-        known = ALGORITHMS.get(row.candidate)
+        known = every.get(row.candidate)
         if row.part.partition("_")[0] in PARTS and known and predictable_on_gpu(known):
             found.append(Judged(row, _prediction(predict_on_gpu(row.problem, known, speeds))))
     return found

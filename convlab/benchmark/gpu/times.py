@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from convlab.algorithms import ALGORITHMS, Algorithm
+from convlab.algorithms import Algorithm
 from convlab.auto.timing import Timing
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison, Effort
-from convlab.benchmark.gpu.ladders import ladder_named
+from convlab.benchmark.gpu.ladders import ladder_named, on_a_gpu
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.roofline import Roofline, of_device
 from convlab.benchmark.saved import GPU, Measurement
@@ -68,17 +68,18 @@ def layer_times(workload: Workload, names: Iterable[str]) -> DeviceTimes:
     workload : Workload
         Saved times are of this very problem, batch and all.
     names : iterable of str
-        Keys of `ALGORITHMS`.
+        Algorithms with a form for the GPU, those on tensor cores included.
     """
-    names = [check_choice("names", name, ALGORITHMS) for name in names]
+    known = on_a_gpu()
+    chosen = {name: known[check_choice("names", name, known)] for name in names}
     if not (trouble := gpu_trouble()):
-        return DeviceTimes(_measured_here(), measure(workload, {name: ALGORITHMS[name] for name in names}))
+        return DeviceTimes(_measured_here(), measure(workload, chosen))
     part = f"layers_{workload.problem.N}"
     kept = newest(part)
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
     rows = {row.candidate: row.timing for row in kept.part(part) if row.problem == workload.problem}
-    return DeviceTimes(saved_from(kept), {name: rows[name] for name in names if name in rows})
+    return DeviceTimes(saved_from(kept), {name: rows[name] for name in chosen if name in rows})
 
 
 def device_roofline() -> tuple[str, Roofline | None]:

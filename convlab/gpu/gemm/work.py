@@ -11,7 +11,7 @@ import numpy as np
 
 from convlab.gpu.gemm.launch import REDUCERS
 from convlab.gpu.gemm.tile import Tile
-from convlab.gpu.model.work import LINE, Demand, Work, one_pass
+from convlab.gpu.model.work import LINE, SECTOR, Demand, Work, one_pass
 from convlab.gpu.occupancy import MOST_REGISTERS, REGISTERS, WARP
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
@@ -86,7 +86,9 @@ def product_works(
     blocks = ceil_div(M, tile.block_m) * ceil_div(N, tile.block_n) * groups * parts
     turns = ceil_div(K, tile.block_k * parts)
     y_bytes, w_bytes = M * N * groups * itemsize, K * N * groups * itemsize
-    cells = tile.block_k * (tile.block_m + tile.block_n)  # of a piece of A and one of B
+    # Numbers of a group that lie side by side in x may be fewer than a sector has.
+    fetched = max(1.0, SECTOR / (max(1, apart // groups) * itemsize))
+    cells = tile.block_k * (fetched * tile.block_m + tile.block_n)  # of a piece of A and one of B
     handed = kept or parts > 1
     first = Work(
         "products",
