@@ -12,7 +12,7 @@ from convlab.auto.timing import Timing
 from convlab.benchmark import saved
 from convlab.benchmark.gpu import times
 from convlab.benchmark.gpu.clock import StandIn
-from convlab.benchmark.gpu.ladders import ladders
+from convlab.benchmark.gpu.ladders import image, ladders
 from convlab.benchmark.gpu.times import ladder_times, measure
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.saved import GPU
@@ -72,11 +72,12 @@ def test_what_would_be_launched():
 
 def keep(folder, name, header=(), part="ladder filter"):
     row = saved.Row(
-        part, "image", "4000x4000", 1, PICTURES[0], "filter 1: naive", True, 0, 5, Timing(2, 1, 3)
+        part, "image", "4000x4000", 1, image().problem, "filter 1: naive", True, 0, 5, Timing(2, 1, 3)
     )
+    other = replace(row, candidate="cuDNN", ours=False)  # stands beside the rungs, and is none
     copy = replace(row, part="image", candidate="copy", ours=False)
     told = {"what": GPU, "date": "2030-01-02T00:00", "device": {"name": "NVIDIA X1"}} | dict(header)
-    saved.write(folder / f"{name}.csv", saved.Measurement(told, [row, copy]))
+    saved.write(folder / f"{name}.csv", saved.Measurement(told, [row, other, copy]))
 
 
 @pytest.mark.skipif(not gpu_trouble(), reason="a GPU is here, so nothing saved is looked for")
@@ -96,6 +97,7 @@ def test_times_are_saved_ones_or_none(tmp_path, monkeypatch):
     found = ladder_times("filter")
     assert found.source == "saved: NVIDIA X1, 2030-01-02"
     assert found.times == {"naive": Timing(2, 1, 3), "copy": Timing(2, 1, 3)}
+    assert ladder_times("direct").times == {"naive": Timing(2, 1, 3)}  # the copy is of the picture alone
     with pytest.raises(ParameterError, match="ladder='none'; expected one of filter, direct"):
         ladder_times("none")
 

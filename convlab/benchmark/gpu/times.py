@@ -55,7 +55,10 @@ def ladder_times(name: str) -> DeviceTimes:
     kept = newest(part)
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
-    rows = kept.part(part) + [row for row in kept.part("image") if row.candidate == COPY]
+    rows = kept.part(part, ours=True)
+    rows += [
+        row for row in kept.part("image") if row.candidate == COPY and row.problem == ladder.workload.problem
+    ]
     return DeviceTimes(saved_from(kept), _without_numbers({row.candidate: row.timing for row in rows}))
 
 

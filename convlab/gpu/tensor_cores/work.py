@@ -21,8 +21,8 @@ WORD = 4  # bytes
 PACE = 4.5  # cycles, read off likewise: products of matrices and what is fetched for them are waited for
 # Instructions of a warp for a piece beside all that is counted, as in the machine code: the tap that comes
 # next, conditions, barriers; where a copy of pixels comes from, if there are any; and where one of weights.
-OTHERS, OF_PIXELS, OF_WEIGHTS = 38, 12.25, 3.75
-REGISTERS = 34  # of a thread, beside its sums, its words of A, and three for each copy of x
+OTHERS, OF_PIXELS, OF_WEIGHTS = 57, 9, 3.5
+REGISTERS = 48  # of a thread, beside its sums and its words of A
 # Instructions of a thread that rounds, likewise, by whether groups of channels fill their words, and whether
 # pixels are passed over; for divisions, mostly. And its registers.
 ROUND = {
@@ -63,7 +63,7 @@ def product_work(kind: str, tile: WarpTile, problem: ConvProblem, blocks: int, p
         "products",
         blocks,
         tile.threads,
-        4 * down * across + 4 * down + 3 * of_pixels + REGISTERS,
+        4 * down * across + 4 * down + REGISTERS,
         turns,
         warps
         * Demand(
