@@ -98,6 +98,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "algorithms": markdown_of("algorithms"),
     "roofline": roofline,
     "results": results,
+    "gpu": markdown_of("gpu"),
     "rings": markdown_of("rings"),
 }
 PICTURES: dict[str, Callable[[], bytes]] = {

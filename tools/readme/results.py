@@ -46,7 +46,7 @@ def markdown(run: Measurement, source: str) -> str:
         kinds = dict.fromkeys(row.kind for row in of_network)
         for kind in sorted(kinds) if len(kinds) > 1 else ():
             lines.append(_line(kind, [row for row in of_network if row.kind == kind], baselines))
-    table = _table(("layers", *baselines), lines)
+    table = as_table(("layers", *baselines), lines)
     return "\n".join([_caption(run, source), "", *table, *whole_networks(run)])
 
 
@@ -71,10 +71,11 @@ def whole_networks(run: Measurement) -> list[str]:
         "by its cheapest algorithm, at the peak of the multiply-adds, each number moved once), the time with "
         f'`algorithm="{WHOLE}"`, and how many times as fast that is.'
     )
-    return ["", what, "", *_table(("at best", WHOLE, *others), lines)]
+    return ["", what, "", *as_table(("at best", WHOLE, *others), lines)]
 
 
-def _table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+def as_table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose first column has no title."""
     head = f"| | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}"
     return [head, *(f"| {' | '.join(line)} |" for line in lines)]
 
