@@ -14,11 +14,12 @@ from convlab.algorithms.implicit_gemm import gpu as implicit_gemm
 from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
 from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
+from convlab.benchmark import datasheets
 from convlab.errors import ParameterError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
-from convlab.gpu.device import simulated, using
+from convlab.gpu.device import planned_for, simulated, using
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, tile_of
@@ -207,6 +208,19 @@ def test_the_indirection_buffer_is_resized(sizes, rebuilt):
         assert prepared.resize(**sizes) == rebuilt
         assert np.array_equal(prepared.workspace["offsets"], fresh.workspace["offsets"])
         assert_close(prepared(x), x, w, new, bias)
+
+
+def test_a_plan_whose_sums_come_to_be_cut_gets_room_for_the_parts():
+    """With two pictures there are blocks enough; one leaves multiprocessors idle, so its sums are cut."""
+    problem = ConvProblem(2, 28, 28, 128, 256, 1, 1)
+    with planned_for(datasheets.gpu_speeds("nvidia_h100")):
+        prepared = plan(problem, np.ones(problem.w_shape, "f4"), algorithm="implicit_gemm", backend="gpu")
+        assert prepared.workspace == {}
+        assert prepared.resize(N=1, H=33) == "all"
+        assert prepared.workspace["partials"].shape[1:] == (1, 33, 28, 256)
+        assert prepared.resize(N=2, H=28) == "all"
+        assert prepared.workspace == {}
+        assert prepared.resize(N=3) == "nothing"
 
 
 def test_a_part_that_is_resized_has_partials_of_the_new_size(monkeypatch):

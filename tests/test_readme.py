@@ -22,7 +22,7 @@ from convlab.support.files import data_path
 from convlab.support.units import bytes_text, time_text
 from tools.errors import BuildError
 from tools.readme import __main__ as readme
-from tools.readme import algorithms, blow_up, map_of_notebooks, one_layer
+from tools.readme import algorithms, blow_up, gpu, map_of_notebooks, one_layer
 from tools.readme.results import markdown, whole_networks
 from tools.readme.rings import over
 
@@ -108,7 +108,7 @@ def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
     [
         (
             "<!-- convlab: lottery -->\n<!-- end -->",
-            "no block is called 'lottery'; expected blow-up, notebooks, algorithms, roofline, results, rings",
+            "no block is called 'lottery'; expected blow-up, notebooks, algorithms, roofline, results, gpu, rings",
         ),
         ("<!-- convlab: results -->\n", "has no end"),
         ("<!-- convlab: results -->\n\n<!-- convlab: results -->\n<!-- end -->", "'results' has no end"),
@@ -228,6 +228,47 @@ def test_results_are_told_by_network_and_class():
         "| 3x3 stride 1 | 3 | 4.00× (2.00×) |",
         "| **SqueezeNet 1.0** | 5 | – |",
     ]
+
+
+def test_the_gpu_beside_cudnn(monkeypatch):
+    """Ours by their precision: what is faster with fewer bits does not count as float32."""
+    square = convlab.ConvProblem(32, 8, 8, 16, 16, 3, 3, padding=1)
+
+    def row(candidate, seconds, ours=True, count=1, problem=square, part="layers_32", network="resnet18"):
+        timing = Timing(seconds, seconds, seconds)
+        return Row(part, network, f"layer {count}", count, problem, candidate, ours, 1, 9, timing)
+
+    picture = {"part": "image", "network": "image"}
+    run = Measurement(
+        {
+            "device": {"name": "A GPU"},
+            "date": "2026-03-01T12:00:00+00:00",
+            "states": {"roofs": {}, "many images": {"cudnn": 91002}},
+        },
+        [
+            row("winograd_4x4", 1.0),
+            row("implicit_gemm", 2.0),
+            row("tensor_core_fp16", 0.5),
+            row("cuDNN", 3.0, False),
+            row("cuDNN channels_last", 4.0, False),
+            row("cuDNN fp16", 0.25, False),
+            row("copy", 3.0, False, **picture),
+            row("direct", 4.0, **picture),
+        ],
+    )
+    monkeypatch.setattr(gpu, "newest", lambda part: run)
+    monkeypatch.setattr(gpu, "runs", lambda folder, what: {"other.csv": Measurement({}), "a.csv": run})
+    caption, table, picture = gpu.markdown().split("\n\n")
+    assert "cuDNN 9.10.2" in caption
+    assert "Measured on A GPU, 1 March 2026." in caption
+    assert "[The file](data/measurements/a.csv)" in caption
+    assert table.splitlines()[2:] == [
+        "| **ResNet-18** | 1 | 3.00× (least 3.00×) | 1.50× (least 1.50×) | – | 0.50× (least 0.50×) |"
+    ]
+    assert picture == "A filter of 7x7 over 4000x4000 pixels runs at 75 % of the speed of a copy."
+    monkeypatch.setattr(gpu, "newest", lambda part: None)
+    with pytest.raises(BuildError, match="no run of `convlab bench gpu`"):
+        gpu.markdown()
 
 
 def test_the_newest_run_is_shown(monkeypatch):

@@ -64,8 +64,8 @@ def _caption(run: Measurement) -> str:
     return (
         f"On a GPU: how many times as fast as cuDNN {release}, as PyTorch calls it with its benchmark mode "
         "on, the faster of its two orders of arrays. 32 pictures at a time; float32 is the best of ours on "
-        f"each layer; TF32 and float16 are ours on tensor cores, from float32 to float32, rounding included, and "
-        f"cuDNN's of numbers that are rounded already. Measured on {as_markdown(device['name'])}, "
+        "each layer; TF32 and float16 are ours on tensor cores, from float32 to float32, rounding included, "
+        f"and cuDNN's of numbers that are rounded already. Measured on {as_markdown(device['name'])}, "
         f"{date.day} {date:%B %Y}. Geometric means, a layer counted as often as its network runs it. "
         f"[The file]({quote(f'data/measurements/{name}')}) has all of it."
     )
