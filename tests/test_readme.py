@@ -108,7 +108,8 @@ def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
     [
         (
             "<!-- convlab: lottery -->\n<!-- end -->",
-            "no block is called 'lottery'; expected blow-up, notebooks, algorithms, roofline, results, gpu, rings",
+            "no block is called 'lottery'; "
+            "expected blow-up, notebooks, algorithms, roofline, results, gpu, rings",
         ),
         ("<!-- convlab: results -->\n", "has no end"),
         ("<!-- convlab: results -->\n\n<!-- convlab: results -->\n<!-- end -->", "'results' has no end"),

@@ -18,6 +18,7 @@ not one of its own.
 
 from __future__ import annotations
 
+from convlab.errors import ParameterError
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, float32, uint32, uint64
 from convlab.gpu.ptx import store2
@@ -56,6 +57,8 @@ def product(kind: str, tile: WarpTile, cached: bool = False, y_width: int = 1):
     Of w there are as many rows behind the last as a tile has: what is multiplied with them nobody stores.
     """
     multiply, copy_x = MULTIPLY[check_choice("kind", kind, MULTIPLY)], COPY[cached]
+    if y_width not in (1, 2):
+        raise ParameterError(f"y_width={y_width!r}; expected 1 or 2")
     block_m, block_n, warp_m, warp_n = tile
     warps_across = block_n // warp_n
     down, across = warp_m // 16, warp_n // 8  # instructions that cover a warp's tile

@@ -31,7 +31,7 @@ def read_by(problem: ConvProblem) -> ConvProblem:
     """Return the problem without the pixels that no window reads, where those are easy to leave out."""
     if (problem.R, problem.S) != (1, 1) or problem.stride == (1, 1) or problem.padding != ((0, 0), (0, 0)):
         return problem
-    return replace(problem, H=problem.P, W=problem.Q, stride=1)
+    return replace(problem, H=problem.P, W=problem.Q, stride=(1, 1))
 
 
 @kept
