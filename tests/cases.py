@@ -51,6 +51,19 @@ CASES = {
     }.items()
 }
 
+
+def in_parts(parts: int, in_a_word: int) -> ConvProblem:
+    """Return a problem whose sums tensor cores can cut into two parts, or three; the last one is shorter.
+
+    A part ends within a tap. Of the first problem several taps lie in one line of the first cache.
+    """
+    sizes = {
+        2: {"C": 2 * 20 * in_a_word, "groups": 2, "R": 4, "S": 2, "padding": (2, 1)},  # five pieces
+        3: {"C": 36 * in_a_word, "K": 8, "R": 2, "S": 3, "padding": 1, "stride": (1, 2)},  # seven
+    }
+    return ConvProblem(**_PLAIN | {"H": 5, "W": 6} | sizes[parts])
+
+
 FORMS = [(name, backend) for name in ALGORITHMS for backend in ("numpy", "cpu")]
 
 

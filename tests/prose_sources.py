@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from convlab import ALGORITHMS, ConvProblem
+from convlab.algorithms.tensor_core import TILES as WARP_TILES
 from convlab.algorithms.winograd_s2d.space_to_depth import M, folded
 from convlab.gpu.gemm.heuristics import TILES
 from convlab.gpu.occupancy import MOST_SHARED, MULTIPROCESSORS, REGISTERS, SHARED_RESERVED, WARP
@@ -195,6 +196,10 @@ SOURCES: dict[str, dict[str, Callable[[], str] | Told | Given]] = {
         "2048 threads, 65536 registers, 32 blocks, and 228 KiB of shared memory": lambda: (
             f"{H100.threads} threads, {REGISTERS} registers, {H100.blocks} blocks, and "
             f"{bytes_text(H100.shared_bytes)} of shared memory"
+        ),
+        "two pieces of the largest tile fill a block's 48 KiB": lambda: (
+            f"{word(MOST_SHARED / WARP_TILES[0].piece_bytes)} pieces of the largest tile fill a block's "
+            f"{MOST_SHARED // 1024} KiB"
         ),
         "takes 1024 bytes for each block": lambda: f"takes {SHARED_RESERVED} bytes for each block",
         "reads begins on a boundary of 16 bytes, and so does a copy of 16 bytes": lambda: (

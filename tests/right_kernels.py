@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.gpu.numba_cuda import cuda, float32, int32, uint32
-from convlab.gpu.ptx import load4, store4
-from convlab.gpu.tensor_cores.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
+from convlab.gpu.ptx import load4, store2, store4
+from convlab.gpu.tensor_cores.mma import (
+    cp_async16_zfill,
+    cp_async16_zfill_cached,
+    cp_async_commit,
+    cp_async_wait,
+    held,
+)
 
 ALL = 0xFFFFFFFF
 RIGHT = {}  # name -> (kernel, grid, block, arguments, what the last of them is afterwards)
@@ -505,6 +511,12 @@ def grid_stride_with_four_at_once(x, y):
         store4(y, i, a, b, c, d)
 
 
+@right(2, 32, X, empty(256), expected=X.reshape(128, 2)[:, ::-1].reshape(256))
+def neighbours_exchanged_and_stored_two_at_once(x, y):
+    for i in range(2 * cuda.grid(1), x.size, 2 * cuda.gridsize(1)):
+        store2(y, i, x[i + 1], x[i])
+
+
 @right(1, 16, X.reshape(4, 64), empty(4, 64), expected=X.reshape(4, 64)[:, ::-1])
 def rows_by_four_at_once(x, y):
     s = cuda.shared.array((4, 64), float32)
@@ -559,3 +571,30 @@ def source_changed_after_the_copy_arrived(x, y):
     x[63 - i] = 0
     for j in range(4):
         y[i + j] = s[i + j] + 1
+
+
+@right(1, 16, X, empty(128), expected=np.append(X[:96], np.zeros(32)))
+def copies_by_way_of_the_first_cache_to_an_array_that_is_held(x, y):
+    s = held(cuda.shared.array(128, float32))
+    i = 4 * cuda.threadIdx.x
+    for half in range(2):
+        at = 64 * half + i
+        cp_async16_zfill_cached(s, at, x, at, at < 96)
+    cp_async_commit()
+    cp_async_wait(0)
+    cuda.syncthreads()
+    for j in range(8):
+        y[2 * i + j] = s[2 * i + j]
+
+
+@right(1, 32, X, empty(64), expected=X[:64] + X[63::-1])
+def two_arrays_that_are_held_and_one_that_is_not(x, y):
+    first = cuda.shared.array(64, float32)
+    a, b = held(first), held(cuda.shared.array(64, float32))
+    i = cuda.threadIdx.x
+    for j in range(i, 64, 32):
+        a[j] = x[j]
+        b[63 - j] = x[j]
+    cuda.syncthreads()
+    for j in range(i, 64, 32):
+        y[63 - j] = first[63 - j] + b[63 - j]

@@ -17,7 +17,7 @@ from convlab.gpu.diagnose import toolkit
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.numba_cuda import cuda, float32, uint32
 from convlab.gpu.occupancy import occupancy
-from convlab.gpu.ptx import load4, store4
+from convlab.gpu.ptx import load4, store2, store4
 
 TROUBLE = assembly_fault()
 needs_tools = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
@@ -50,6 +50,12 @@ def copy4(x, y):
     i = U(U(cuda.grid(1)) * U(4))
     a, b, c, d = load4(x, i)
     store4(y, i, a, b, c, d)
+
+
+@cuda.jit
+def copy2(x, y):
+    i = U(U(cuda.grid(1)) * U(2))
+    store2(y, i, x[i], x[U(i + U(1))])
 
 
 @cuda.jit
@@ -162,11 +168,13 @@ def test_float64_is_found_also_in_a_called_function():
 
 
 @needs_tools
-def test_four_numbers_move_in_one_instruction():
+def test_four_numbers_move_in_one_instruction_and_so_do_two():
     built = assemble(copy4, FLOATS, FLOATS)
     assert built.memory == {"LDG.E.128": 1, "STG.E.128": 1}
     assert built.count("LDG") == built.count("LDG.E") == built.count("LDG.E.128") == 1
     assert built.count("LD") == built.count("LDG.E.12") == 0
+    assert assemble(copy2, FLOATS, FLOATS).memory == {"LDG.E": 2, "STG.E.64": 1}
+    assert assemble(copy2, np.zeros(1), np.zeros(1)).count("STG.E.128") == 1
 
 
 # -- loops -------------------------------------------------------------------------------------------------

@@ -32,7 +32,8 @@ from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.model.count import accesses, sectors, work_of
 from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
-from convlab.gpu.model.work import Demand, Work, throughput, time_of
+from convlab.gpu.model.work import PACE, Demand, Work, throughput, time_of
+from convlab.gpu.occupancy import occupancy
 from convlab.gpu.simulated_gpu import Simulator
 from tools.bench_gpu import report
 
@@ -91,26 +92,27 @@ def test_a_published_ladder_is_predicted(rung):
 def test_a_published_ladder_is_in_the_right_order():
     """Of rungs that were measured a twentieth apart, none comes out before a faster one.
 
-    The last two are both predicted at the roof of the multiply-adds: alike.
+    The last two are both predicted at the roof of the multiply-adds: alike, to a hundredth.
     """
     speeds = {rung: predicted(rung) for rung in RUNGS}
     for low, high in combinations(sorted(RUNGS, key=lambda rung: rung.gflops), 2):
         if high.gflops > 1.05 * low.gflops:
-            assert speeds[low] <= speeds[high], (low.name, high.name)
+            assert speeds[low] <= 1.01 * speeds[high], (low.name, high.name)
     assert len(set(speeds.values())) >= len(RUNGS) - 1
 
 
 @assembly
 def test_where_the_roof_counts():
-    """By the datasheet's peak the fast rungs come out too fast: a board of 300 W does not multiply like that.
+    """By the datasheet's peak the tuned rungs come out too fast: a board of 300 W does not multiply like that.
 
     The slow ones are held up by shared memory, and do not come near it.
     """
     promised = replace(A6000, flops=datasheets.load("rtx_a6000").flops["float32"])
-    ratios = {rung.name: predicted(rung, promised) / rung.gflops for rung in RUNGS}
-    *others, last = ratios.values()
-    assert all(0.75 < ratio < 1.25 for ratio in others[:5]), ratios
-    assert last > 1.3
+    for rung in RUNGS[:4]:
+        assert predicted(rung, promised) == pytest.approx(predicted(rung))
+    for rung in RUNGS:
+        if rung.name.startswith(TUNED):
+            assert predicted(rung, promised) > 1.15 * rung.gflops
 
 
 @assembly
@@ -489,7 +491,10 @@ def saved_run(problem, longer: float, device: dict, roofs: dict) -> saved.Measur
     return saved.Measurement(told, rows)
 
 
-@pytest.mark.parametrize("roofs", [{}, {"flops": 50e12, "copy": 3e12, "l2": 6e12, "l2_bytes": 1 << 24}])
+ROOFS = {"flops": 50e12, "copy": 3e12, "l2": 6e12, "l2_bytes": 1 << 24, "empty": 5e-6}
+
+
+@pytest.mark.parametrize("roofs", [{}, ROOFS])
 def test_predictions_are_laid_beside_measurements(roofs):
     """Ours alone, by the run's own roofs where it has some; the ratio is predicted by measured."""
     problem = replace(PROBLEMS["dense"], N=32)
@@ -500,6 +505,7 @@ def test_predictions_are_laid_beside_measurements(roofs):
     assert judged.longest_phase == "products"
     speeds = speeds_of(run.header)
     assert speeds.memory == pytest.approx(roofs.get("copy", 3.35e12), rel=0.01)
+    assert speeds.begin == roofs.get("empty", 2.5e-6)
     (table,) = [one for one in report.tables(run) if one.title == "Predicted time by measured time"]
     assert table.rows[0][:4] == ("indirect", "1", "0.50", "0.50")
 
@@ -524,8 +530,9 @@ SMALL = GpuSpeeds.of("a GPU of one", "sm_90", 1, 1e9, memory=1e12, l2_holds=1e6)
 
 
 def work(**changes) -> Work:
-    """Return a launch of one block that multiplies for 1000 cycles."""
+    """Return a launch of one block that multiplies for 1000 cycles, each of its four warps in every one."""
     usual = {"blocks": 1, "threads": 128, "registers": 32, "turns": 1, "compute": Demand(4000, 4000)}
+    usual["pace"] = 1
     return Work("work", **usual | changes)
 
 
@@ -536,6 +543,32 @@ def test_time_is_the_busiest_units():
     passes = time_of(work(compute=Demand(4000, 4000, passes=3000)), SMALL)
     assert passes.seconds - SMALL.begin == pytest.approx(3e-6)
     assert passes.bound == "shared memory and L1"
+
+
+def test_a_lone_warp_does_not_issue_in_every_cycle():
+    """By hand: 1000 instructions of each warp, 2.2 or 4.5 cycles apart; other blocks fill the gaps."""
+    for pace in (PACE, 4.5):
+        alone = time_of(work(pace=pace), SMALL).seconds - SMALL.begin
+        assert alone == pytest.approx(pace * 1e-6)
+        both = time_of(work(pace=pace, waits=1), SMALL).seconds - SMALL.begin
+        assert both == pytest.approx(pace * 1e-6 + SMALL.wait)
+        many = time_of(work(pace=pace, blocks=16), SMALL).seconds - SMALL.begin
+        assert 16e-6 <= many < 1.1 * 16e-6
+    narrow = time_of(work(pace=PACE, threads=1024), SMALL).seconds - SMALL.begin
+    assert narrow == pytest.approx(1e-6)  # the same work by eight times as many warps
+
+
+def test_blocks_that_begin_together_end_together():
+    """One more than a multiprocessor holds goes round alone at the end."""
+    few = work(waits=1, blocks=4, registers=128)
+    assert occupancy("sm_90", few.threads, few.registers, 0).blocks == 4
+    four, five, eight = (
+        time_of(replace(few, blocks=blocks), SMALL).seconds - SMALL.begin for blocks in (4, 5, 8)
+    )
+    alone = 1e-6 + SMALL.wait
+    assert four == pytest.approx(4 / throughput(4, 1e-6, alone))
+    assert five == pytest.approx(four + alone)
+    assert eight == pytest.approx(2 * four)
 
 
 def test_a_second_block_hides_the_waiting_of_the_first():
@@ -566,12 +599,19 @@ def test_half_a_warp_a_cycle():
 
 
 def test_what_the_l2_cache_keeps_costs_no_memory():
-    """An array that is handed on goes to memory only if it is larger than the cache."""
-    kept, too_large = (
-        time_of(work(cold=1e7, passed_on=size), SMALL).seconds - SMALL.begin for size in (1e6, 2e7)
-    )
-    assert kept == pytest.approx(1e7 / 1e12)
-    assert too_large == pytest.approx(3e7 / 1e12)
+    """An array that is handed on goes to memory only if it is larger than the cache.
+
+    That of an H100 is in two parts, and each keeps what its own multiprocessors ask for.
+    """
+    single = GpuSpeeds.of("another", "sm_86", 1, 1e9, memory=1e12, l2_holds=1e6)
+    for speeds, keeps in ((SMALL, 5e5), (single, 1e6)):
+        assert speeds.l2_keeps == keeps
+        kept, too_large = (
+            time_of(work(cold=1e7, passed_on=size), speeds).seconds - speeds.begin
+            for size in (keeps, keeps + 1)
+        )
+        assert kept == pytest.approx(1e7 / 1e12)
+        assert too_large == pytest.approx((1e7 + keeps + 1) / 1e12, rel=1e-9)
 
 
 def test_every_generation_says_who_measured_it():

@@ -6,12 +6,15 @@ not the same, both are run.
 
 import numpy as np
 import pytest
-from cases import CASES, arrays, assert_close
+from cases import CASES, arrays, assert_close, in_parts
 from ptx_tools import LAYERS, needs_compiler, on_every_gpu, small
 
-from convlab import ALGORITHMS, plan
-from convlab.algorithms.tensor_core import KINDS, rounded, tensor_core
+from convlab import ALGORITHMS, ConvProblem, plan
+from convlab.algorithms.tensor_core import KINDS, TILES, rounded, tensor_core
+from convlab.algorithms.tensor_core import gpu as on_gpu
+from convlab.algorithms.tensor_core.gpu import Plan
 from convlab.gpu.device import simulated, using
+from convlab.oracle import reference
 from tools.ptx.coverage import coverage
 from tools.ptx.device import Executor, programs
 
@@ -70,6 +73,42 @@ def test_the_same_bits_on_tensor_cores(inputs, case):
         y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
     with simulated(traced=False):
         np.testing.assert_array_equal(y, plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x))
+
+
+@needs_compiler
+@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("inputs", KINDS)
+def test_sums_on_tensor_cores_in_parts(monkeypatch, inputs, parts):
+    """Whole numbers: what the parts come to is exact, and so is their sum."""
+    monkeypatch.setattr(on_gpu, "plan_for", lambda *given: Plan(TILES[-1], parts))
+    problem, algorithm = in_parts(parts, KINDS[inputs]), tensor_core(inputs)
+    x, w, bias = (np.rint(4 * values).astype(values.dtype) for values in arrays(problem))
+    with using(Executor()):
+        y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)
+    np.testing.assert_array_equal(y, reference(x, w, problem, bias))
+
+
+@needs_compiler
+@pytest.mark.parametrize("tile", TILES, ids=str)
+@pytest.mark.parametrize("inputs", KINDS)
+def test_every_tile_on_tensor_cores(inputs, tile):
+    """Pixels of a whole line, or of less: they are copied past the first cache, or by way of it."""
+    for channels in (32 * KINDS[inputs], 8):
+        problem = ConvProblem(2, 9, 8, channels, 70, 2, 2, padding=1)
+        x, w, bias = arrays(problem)
+        with using(Executor()):
+            y = plan(problem, w, bias, algorithm=tensor_core(inputs, tile), backend="gpu")(x)
+        assert_close(y, rounded(x, inputs), rounded(w, inputs), problem, bias, f"{inputs}, {tile}")
+
+
+@needs_compiler
+@pytest.mark.parametrize("inputs", KINDS)
+def test_of_a_strided_1x1_the_pixels_that_are_read_are_rounded(inputs):
+    problem = ConvProblem(2, 7, 8, 12, 6, 1, 1, stride=(2, 3), groups=2)
+    x, w, bias = arrays(problem)
+    with using(Executor()):
+        y = plan(problem, w, bias, algorithm=tensor_core(inputs), backend="gpu")(x)
+    assert_close(y, rounded(x, inputs), rounded(w, inputs), problem, bias, inputs)
 
 
 @needs_compiler

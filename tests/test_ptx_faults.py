@@ -7,12 +7,14 @@ right, and nobody tells of anything.
 import re
 
 import pytest
-from cases import CASES, arrays, assert_close
+from cases import CASES, arrays, assert_close, in_parts
 from ptx_tools import Edited, needs_compiler
 
 from convlab import plan
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.algorithms.tensor_core import KINDS, TILES, rounded, tensor_core
+from convlab.algorithms.tensor_core import gpu as on_gpu
+from convlab.algorithms.tensor_core.gpu import Plan
 from convlab.benchmark.gpu.ladders import ladders
 from convlab.gpu.device import using
 from convlab.gpu.gemm.tile import Tile
@@ -41,14 +43,15 @@ CASE = "one pixel of padding"
 LARGE = "more filters than a tile"
 LONG = "three channels"  # more pieces along its sums than shared memory holds at a time
 SEEN = CASE, LARGE, LONG
+CUT = "fp16, sums in two parts"
 
 
-def outcome(algorithm, kernel, edit, cases=(CASE,)):
+def outcome(algorithm, kernel, edit):
     """Return what comes of an algorithm of which one kernel was edited: a kind of fault, WRONG, or ""."""
     device = Edited(edit, kernel)
     found = ""
-    for case in cases:
-        problem, inputs = CASES[case], algorithm if algorithm in KINDS else None
+    inputs = "fp16" if algorithm == CUT else algorithm if algorithm in KINDS else None
+    for problem in [in_parts(2, 2)] if algorithm == CUT else map(CASES.get, SEEN):
         x, w, bias = arrays(problem)
         chosen = tensor_core(inputs, TILES[-1]) if inputs else RUNGS.get(algorithm, algorithm)
         try:
@@ -84,6 +87,7 @@ def change(pattern, by, which=0):
 
 
 GEMM, TENSOR = (OURS, "product"), ("fp16", "tensor_core")
+PARTS = CUT, "tensor_core"
 TILED = ("im2row 1: one sum a thread", "shared_tile")
 
 FAULTS = {
@@ -192,8 +196,8 @@ FAULTS = {
     ),
     "padding is read, not filled with zeros": (
         TENSOR,
-        change(r"(cp\.async\..*), 16, %r\d+;", r"\1, 16, 16;"),
-        WRONG,
+        change(r"(cp\.async\.ca.*), 16, %r\d+;", r"\1, 16, 16;"),
+        BOUNDS,
     ),
     "two registers of A are exchanged": (
         TENSOR,
@@ -207,21 +211,57 @@ FAULTS = {
     ),
     "ldmatrix points at the rows of half the lanes": (
         TENSOR,
-        change(r"(and\.b32  \t%r\d+, %r65), 15;", r"\1, 7;"),
+        change(r"(and\.b32  \t%r\d+, %r\d+), 15;", r"\1, 7;"),
         WRONG,
     ),
     "half a warp multiplies": (
         TENSOR,
-        change(r"(mma\.sync)", r"setp.lt.u32 %p1, %r8, 16;\n@%p1 \1"),
+        change(r"(mma\.sync)", r"mov.u32 %r1, %laneid;\nsetp.lt.u32 %p1, %r1, 16;\n@%p1 \1"),
         DIVERGENT_WARP,
     ),
+    "a copy goes where its part is not looked for": (
+        TENSOR,
+        change(r"xor\.b32  \t(%r\d+), (%r\d+), (%r\d+);", r"mov.u32 \1, \3;"),
+        WRONG,
+    ),
+    "each step multiplies the same part of a row": (
+        TENSOR,
+        change(r"(xor\.b32  \t%r\d+, %r\d+), 8;", r"\1, 0;"),
+        WRONG,
+    ),
+    "a pixel behind the last one is copied": (
+        TENSOR,
+        change(r"(selp\.b32 \t%r\d+, %r\d+), 1073741824,", r"\1, 0,", None),
+        BOUNDS,
+    ),
+    "both arrays in shared memory are held at the same place": (
+        TENSOR,
+        change(r"(_cudapy_smem_\d+);((.|\n)*?)_cudapy_smem_\d+;", r"\1;\2\1;"),
+        WRONG,
+    ),
+    "two numbers that are stored at once are exchanged": (
+        TENSOR,
+        change(r"(st\.global\.v2\.f32 .*)\{(%f\d+), (%f\d+)\}", r"\1{\3, \2}"),
+        WRONG,
+    ),
+    "two numbers are stored at once at an odd place": (
+        TENSOR,
+        change(r"st\.global\.v2\.f32 \t\[(%rd\d+)\]", r"st.global.v2.f32 \t[\1+4]"),
+        MISALIGNED,
+    ),
+    "every part adds up the first": (PARTS, change(r"(mov\.u32 \t%r\d+), %ctaid\.y;", r"\1, 0;"), WRONG),
+    "every part is stored as the first": (
+        PARTS,
+        change(r"(mov\.u32 \t%r\d+), %ctaid\.y;", r"\1, 0;", 1),
+        RACE,
+    ),
     "a pair of float16 is the wrong way round": (
-        ("fp16", "round_to_half2"),
-        change(r"(cvt\.rn\.f16x2\.f32 %r\d+), (%f\d+), (%f\d+);", r"\1, \3, \2;"),
+        ("fp16", "round_words"),
+        change(r"(cvt\.rn\.f16x2\.f32 %r\d+), (%f\d+), (%f\d+);", r"\1, \3, \2;", -1),
         WRONG,
     ),
     "numbers go to tensor cores as they are": (
-        ("tf32", "round_to_tf32"),
+        ("tf32", "round_words"),
         change(r"cvt\.rna\.tf32\.f32 (%r\d+), (%f\d+);", r"mov.b32 \1, \2;"),
         WRONG,
     ),
@@ -231,17 +271,24 @@ FAULTS = {
 KERNELS = sorted({kernel for kernel, _, _ in FAULTS.values()})
 
 
+def cut(monkeypatch, algorithm):
+    """Let a loop that never ends end soon, and the sums have two parts where they shall."""
+    monkeypatch.setattr(wave, "MOST_BLOCKS", 2000)
+    if algorithm == CUT:
+        monkeypatch.setattr(on_gpu, "plan_for", lambda *given: Plan(TILES[-1], 2))
+
+
 @needs_compiler
 @pytest.mark.parametrize(("algorithm", "kernel"), KERNELS, ids=str)
 def test_nothing_is_found_where_nothing_was_planted(monkeypatch, algorithm, kernel):
     """Else a fault might be found that was there before."""
-    monkeypatch.setattr(wave, "MOST_BLOCKS", 2000)
-    assert outcome(algorithm, kernel, lambda ptx: ptx + "\n", SEEN) == ""
+    cut(monkeypatch, algorithm)
+    assert outcome(algorithm, kernel, lambda ptx: ptx + "\n") == ""
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(monkeypatch, name):
-    monkeypatch.setattr(wave, "MOST_BLOCKS", 2000)
     (algorithm, kernel), edit, expected = FAULTS[name]
-    assert outcome(algorithm, kernel, edit, SEEN) == expected
+    cut(monkeypatch, algorithm)
+    assert outcome(algorithm, kernel, edit) == expected

@@ -15,7 +15,8 @@ from convlab.benchmark.gpu import roofs
 from convlab.errors import ConvError
 from convlab.gpu.device import simulated, using
 from convlab.gpu.numba_cuda import cuda
-from convlab.gpu.simulator.errors import BOUNDS, DIVERGENT_WARP, NEGATIVE, KernelError
+from convlab.gpu.ptx import store2, store4
+from convlab.gpu.simulator.errors import BOUNDS, DIVERGENT_WARP, MISALIGNED, NEGATIVE, KernelError
 from convlab.gpu.tensor_cores.fragments import one_product
 from convlab.interview.coding.tasks import TASKS
 from convlab.lessons import EXERCISES
@@ -178,6 +179,26 @@ def test_one_product_on_tensor_cores(row):
     np.testing.assert_array_equal(device.get(there[-1]), x @ w.T)
     with pytest.raises(Fault, match=DIVERGENT_WARP):
         launched(one_product(row), 1, 31, (x.view("u4"), w.view("u4"), ("empty", (16, 16), np.float32)))
+
+
+@needs_compiler
+@pytest.mark.parametrize("store", [store2, store4], ids=["two", "four"])
+def test_numbers_stored_at_once_begin_where_they_may(store):
+    many = 2 if store is store2 else 4
+
+    @cuda.jit
+    def kernel(x, y, first):
+        i = many * cuda.threadIdx.x
+        if many == 2:
+            store2(y, i + first, x[i], x[i + 1])
+        else:
+            store4(y, i + first, x[i], x[i + 1], x[i + 2], x[i + 3])
+
+    x = np.arange(32 * many, dtype=np.float32)
+    device, there = launched(kernel, 1, 32, (x, ("empty", x.shape, x.dtype), 0))
+    np.testing.assert_array_equal(device.get(there[1]), x)
+    with pytest.raises(Fault, match=MISALIGNED):
+        launched(kernel, 1, 16, (x, ("empty", x.shape, x.dtype), 1))
 
 
 @needs_compiler

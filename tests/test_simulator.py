@@ -9,7 +9,7 @@ from right_kernels import product_in_tiles
 from convlab import ConvError
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32, float64, int32, uint32
-from convlab.gpu.ptx import load4, store4
+from convlab.gpu.ptx import load4, store2, store4
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.gpu.tensor_cores.mma import (
     cp_async16_zfill,
@@ -229,6 +229,20 @@ def test_four_at_once_are_a_quarter_of_the_requests(dtype):
     else:  # 32 bytes take two requests of 16, each of which touches every sector
         load, _ = trace.sites()
         assert (load.requests, load.size, load.sectors) == (2, 16, 2 * sectors)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_two_at_once_are_half_of_the_requests(dtype):
+    @cuda.jit
+    def copy(x, y):
+        i = 2 * cuda.threadIdx.x
+        store2(y, i, x[i], x[i + 1])
+
+    x, y = picture(64, dtype=dtype), simulator.poisoned(64, dtype)
+    trace = run(copy, 1, 32, x, y)
+    assert np.array_equal(x, y)
+    size = 2 * x.itemsize
+    assert counts(trace, "requests", "size", "sectors")["st", "y"] == (1, size, x.nbytes // 32)
 
 
 def test_constant_memory_gives_one_word_at_a_time():

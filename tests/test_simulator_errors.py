@@ -8,8 +8,15 @@ import pytest
 from convlab import ConvError
 from convlab.gpu import simulator
 from convlab.gpu.numba_cuda import cuda, float32, uint32
-from convlab.gpu.ptx import load4, store4
-from convlab.gpu.tensor_cores.mma import cp_async16_zfill, cp_async_commit, cp_async_wait, mma_m16n8k8_tf32
+from convlab.gpu.ptx import load4, store2, store4
+from convlab.gpu.tensor_cores.mma import (
+    cp_async16_zfill,
+    cp_async16_zfill_cached,
+    cp_async_commit,
+    cp_async_wait,
+    held,
+    mma_m16n8k8_tf32,
+)
 
 BUGS = {}
 
@@ -351,6 +358,30 @@ def four_from_the_second_on(wrong):
     return kernel
 
 
+@bug(
+    "misaligned access",
+    "y[1] begins at byte 4 of y; 8 bytes at once must begin at a multiple of 8",
+    block=31,
+)
+def two_from_the_second_on(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = 2 * cuda.threadIdx.x
+        store2(y, i + wrong, x[i], x[i + 1])  # here
+
+    return kernel
+
+
+@bug("out of bounds", "y[64] is outside", block=32)
+def two_beyond_the_end(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        i = 2 * cuda.threadIdx.x
+        store2(y, i + 2 * wrong, x[i], x[i + 1])  # here
+
+    return kernel
+
+
 @bug("unwritten read", "s[40], in shared memory, is read before anything was written there")
 def shared_never_written(wrong):
     @cuda.jit
@@ -508,6 +539,38 @@ def no_wait_for_the_copy(wrong):
             cp_async_wait(0)
         for j in range(4):
             y[i + j] = s[i + j]  # here
+
+    return kernel
+
+
+@bug("read before the copy arrived", "s[0]", block=16)
+def no_wait_for_a_copy_by_way_of_the_cache(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        s = held(s)
+        i = 4 * cuda.threadIdx.x
+        cp_async16_zfill_cached(s, i, x, i, True)
+        cp_async_commit()
+        if not wrong:
+            cp_async_wait(0)
+        for j in range(4):
+            y[i + j] = s[i + j]  # here
+
+    return kernel
+
+
+@bug("race", "s[0] is written by thread (0, 0, 0) and read by thread (63, 0, 0) of block (0, 0, 0)")
+def no_barrier_before_an_array_that_is_held_is_read(wrong):
+    @cuda.jit
+    def kernel(x, y):
+        s = cuda.shared.array(64, float32)
+        same = held(s)
+        i = cuda.threadIdx.x
+        same[i] = x[i]  # here
+        if not wrong:
+            cuda.syncthreads()
+        y[i] = s[63 - i]
 
     return kernel
 

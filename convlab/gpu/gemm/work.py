@@ -86,8 +86,8 @@ def product_works(
     blocks = ceil_div(M, tile.block_m) * ceil_div(N, tile.block_n) * groups * parts
     turns = ceil_div(K, tile.block_k * parts)
     y_bytes, w_bytes = M * N * groups * itemsize, K * N * groups * itemsize
-    # Numbers of a group that lie side by side in x may be fewer than a sector has.
-    fetched = max(1.0, SECTOR / (max(1, apart // groups) * itemsize))
+    # Numbers of one of several groups that lie side by side may be fewer than a sector has.
+    fetched = max(1.0, SECTOR / (max(1, apart // groups) * itemsize)) if groups > 1 else 1.0
     cells = tile.block_k * (fetched * tile.block_m + tile.block_n)  # of a piece of A and one of B
     handed = kept or parts > 1
     first = Work(

@@ -59,7 +59,7 @@ class Demand:
 
 LINE = 128  # bytes of a line of the first cache: a pass looks at one
 SECTOR = 32  # bytes that are fetched of it at a time
-PACE = 2.2  # cycles; read off our fp32 products with Nsight Compute, see `Work.pace`
+PACE = 1.8  # cycles; read off our fp32 products with Nsight Compute, see `Work.pace`
 IN_A_MATRIX = 16 * 8 * 16  # multiply-adds of float16 in one product of matrices
 # What a launch may be busy with, beside its instructions.
 MULTIPLY_ADDS, MATRICES, SHARED, L2, MEMORY, WAITING = (

@@ -21,7 +21,7 @@ from convlab.gpu.occupancy import WARP
 from convlab.support.checked import Count, kept
 
 STEP = 8  # words along the sum that one instruction multiplies
-LENGTH = 16  # words along the sum of `one_product`, as in a piece of the convolution's kernel
+LENGTH = 16  # words along the sum of `one_product`, half of a piece of the convolution's kernel
 
 
 def fragments(lane: int) -> dict[str, list[tuple[int, int]]]:

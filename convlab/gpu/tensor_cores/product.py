@@ -9,8 +9,9 @@ The kernel moves words of 32 bits, two float16 or one tf32 each: instructions pl
 
 A row in shared memory is 128 bytes long, all banks once, and its eight parts of four words are swapped about:
 part q of row r stands where part q ^ (r % 8) would. So the eight rows that `ldmatrix` reads at a time lie in
-eight groups of banks, and so does the row that eight lanes fill. A gap behind each row would do for the
-reads, but not for the copies. It is CUTLASS's swizzle for rows of 128 bytes.
+eight groups of banks, and so does the row that eight lanes fill. A gap behind each row would do that, too,
+but takes room: two pieces of the largest tile fill all that a block has. It is CUTLASS's swizzle for rows of
+128 bytes.
 
 A place in shared memory is one number, of 64 bits: what is added to it then is a part of the instruction, and
 not one of its own.
