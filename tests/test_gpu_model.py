@@ -546,7 +546,7 @@ def test_time_is_the_busiest_units():
 
 
 def test_a_lone_warp_does_not_issue_in_every_cycle():
-    """By hand: 1000 instructions of each warp, 2.2 or 4.5 cycles apart; other blocks fill the gaps."""
+    """By hand: 1000 instructions of each warp, so many cycles apart; other blocks fill the gaps."""
     for pace in (PACE, 4.5):
         alone = time_of(work(pace=pace), SMALL).seconds - SMALL.begin
         assert alone == pytest.approx(pace * 1e-6)
