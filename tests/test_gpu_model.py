@@ -103,16 +103,16 @@ def test_a_published_ladder_is_in_the_right_order():
 
 @assembly
 def test_where_the_roof_counts():
-    """By the datasheet's peak the tuned rungs come out too fast: a board of 300 W does not multiply like that.
+    """By the datasheet's peak the tuned rungs come out too fast: a board of 300 W does not multiply so fast.
 
     The slow ones are held up by shared memory, and do not come near it.
     """
     promised = replace(A6000, flops=datasheets.load("rtx_a6000").flops["float32"])
-    for rung in RUNGS[:4]:
-        assert predicted(rung, promised) == pytest.approx(predicted(rung))
-    for rung in RUNGS:
-        if rung.name.startswith(TUNED):
-            assert predicted(rung, promised) > 1.15 * rung.gflops
+    for one in RUNGS[:4]:
+        assert predicted(one, promised) == pytest.approx(predicted(one))
+    for one in RUNGS:
+        if one.name.startswith(TUNED):
+            assert predicted(one, promised) > 1.15 * one.gflops
 
 
 @assembly
