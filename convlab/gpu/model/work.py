@@ -5,8 +5,9 @@ shared memory, a barrier) and then *computes* with it. A multiprocessor that hol
 after the other; one that holds several computes in one while another waits::
 
     busy             =  what the busiest unit needs for a turn
-    a turn alone     =  wait for memory  +  bring  +  compute        the longer of the two, with two buffers
-    turns a second   =  of as many blocks as it holds, in turns at that unit: `throughput`
+    a turn alone     =  wait for memory  +  bring  +  compute        the longer of the two, with two buffers;
+                        no shorter than a warp's instructions, one after the other, at its own pace
+    turns a second   =  of as many blocks as begin together, in turns at that unit: `throughput`
     a launch         =  begin  +  max(turns * blocks / turns a second,
                                       bytes of L2 / its speed,  bytes of memory / its speed)
 

@@ -52,8 +52,8 @@ def product(kind: str, tile: WarpTile, cached: bool = False, y_width: int = 1):
     It takes x (N, H, W, groups, channels) and w (rows, w_row) as flat words, and y (parts, N*P*Q*K). A block
     computes block_m pixels and block_n filters of one group, and of each sum one part, `part` words long;
     thread t copies four words, part t % 8, of rows t // 8, t // 8 + rows_at_once, ... of both matrices. With
-    x of `cached` the copies of pixels go by way of the first cache: it pays where several taps lie in one
-    line. `y_width` numbers are stored at once, 1 or 2.
+    `cached`, copies of pixels go by way of the first cache: it pays where several taps lie in one line.
+    `y_width` numbers are stored at once, 1 or 2.
 
     Of w there are as many rows behind the last as a tile has: what is multiplied with them nobody stores.
     """
