@@ -202,10 +202,12 @@ def shrink() -> None:
     """
     from convlab.benchmark.gpu import clock, ladders
     from convlab.benchmark.layers import Workload
-    from tools.bench_gpu import scale
+    from tools.bench_gpu import scale, tiles
 
     clock.LEAST_WASTE = 4096
     algorithms, every, tiny = clock.DeviceClock.algorithms, ladders.ladders, scale.TINY
+    every_tile = tiles.tiles
+    tiles.tiles = lambda numbers: dict(list(every_tile(numbers).items())[-2:])  # the smallest
     clock.DeviceClock.algorithms = lambda self: {name: algorithms(self)[name] for name in FEW}
     layer = Workload("resnet18", "layer1.0.conv1", tiny.resnet[0].problem, 4)
     separate = Workload("mobilenet_v1", "conv_dw_1", tiny.depthwise[0].problem)
@@ -217,7 +219,6 @@ def shrink() -> None:
 
 def notebook(file: Path) -> dict[str, list]:
     """Return what notebooks are told on this machine, without its GPU, and without a saved run."""
-    from convlab import ALGORITHMS
     from convlab.benchmark.gpu import climb, ladders, model_error, roofs, times
     from convlab.gpu import device
     from convlab.gpu.diagnose.faults import Fault
@@ -225,7 +226,8 @@ def notebook(file: Path) -> dict[str, list]:
 
     times._QUICK, folder, measure = TINY.effort, file.parent, roofs.measure
     roofs.measure = lambda clock, count: measure(clock, count, sizes=roofs.SMALL)
-    climb.ALGORITHMS = {name: one for name, one in ALGORITHMS.items() if name in FEW}
+    few = {name: one for name, one in ladders.on_a_gpu().items() if name in FEW}
+    climb.on_a_gpu = lambda: few
     times.data_path = lambda *parts: folder
     layer = {one.name: one.workload for one in ladders.ladders()}["direct"]
     layer = replace(layer, problem=replace(layer.problem, N=IMAGES))
