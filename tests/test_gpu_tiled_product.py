@@ -211,16 +211,16 @@ def test_the_indirection_buffer_is_resized(sizes, rebuilt):
 
 
 def test_a_plan_whose_sums_come_to_be_cut_gets_room_for_the_parts():
-    """With two pictures there are blocks enough; one leaves multiprocessors idle, so its sums are cut."""
-    problem = ConvProblem(2, 28, 28, 128, 256, 1, 1)
+    """With 32 pictures there are blocks enough; one leaves multiprocessors idle, so its sums are cut."""
+    problem = ConvProblem(32, 56, 56, 256, 256, 1, 1)
     with planned_for(datasheets.gpu_speeds("nvidia_h100")):
         prepared = plan(problem, np.ones(problem.w_shape, "f4"), algorithm="implicit_gemm", backend="gpu")
         assert prepared.workspace == {}
-        assert prepared.resize(N=1, H=33) == "all"
-        assert prepared.workspace["partials"].shape[1:] == (1, 33, 28, 256)
-        assert prepared.resize(N=2, H=28) == "all"
+        assert prepared.resize(N=1, H=7, W=7) == "all"
+        assert prepared.workspace["partials"].shape[1:] == (1, 7, 7, 256)
+        assert prepared.resize(N=32, H=56, W=56) == "all"
         assert prepared.workspace == {}
-        assert prepared.resize(N=3) == "nothing"
+        assert prepared.resize(N=31) == "nothing"
 
 
 def test_a_part_that_is_resized_has_partials_of_the_new_size(monkeypatch):
