@@ -1,17 +1,19 @@
 """`check`, `hint` and `solution`: what they say, and what they stand."""
 
 import linecache
+import random
 import sys
 import threading
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from convlab import ConvError, ConvProblem, conv2d, im2row
-from convlab.lessons import EXERCISES, check, hint, progress, reveal, solution
+from convlab.lessons import EXERCISES, check, guard, hint, progress, reveal, solution
 from convlab.lessons.attempt import Outcome, _line_before, attempt
 from convlab.lessons.borrowed import borrowed
 from convlab.lessons.diagnosis import diagnosis
@@ -377,6 +379,19 @@ def test_time_is_up_in_a_thread_too():
     thread.start()
     thread.join(10)
     assert seen == ["up"]
+
+
+def test_an_alarm_that_is_slow_to_take_overtakes_nothing(monkeypatch):
+    def slow():  # as on a machine with other work: longer than the pause between two alarms
+        until = time.monotonic() + 3e-4
+        while time.monotonic() < until:
+            pass
+        return draw.random()
+
+    draw = random.Random(1)
+    monkeypatch.setattr(guard, "random", SimpleNamespace(random=slow))
+    with pytest.raises(TimeUp), guarded(0.05):
+        swallows(None, None, 0, 0)
 
 
 def test_in_time_nothing_happens():

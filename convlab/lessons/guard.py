@@ -27,7 +27,7 @@ _LIBRARIES = (
     sys.base_prefix,
     str(Path(__file__).parents[1]),
 )  # no code of a learner's
-_FAST = 2e-5  # seconds between further alarms
+_FAST = 4e-5  # seconds until a further alarm, at most
 _SOON = 1e-3  # seconds until the next look for a line of the learner's
 _PATIENCE = 0.5  # seconds for which such a line is looked for
 _MEMORY = 2 << 30  # bytes that a function may take
@@ -117,28 +117,33 @@ def _alarm(seconds: float) -> Iterator[None]:
             yield
         return
 
-    rung = over = False
+    over = rung = False
     anywhere = time.monotonic() + seconds + _PATIENCE
 
     def ring(_: int, frame: FrameType | None) -> None:
         nonlocal rung
         file = frame.f_code.co_filename if frame else ""
-        if over or file in _OURS:
-            return  # it comes to its end already, and what cleans up behind it is to be left alone
         own = not file.startswith(_LIBRARIES)
-        if not own and (rung or time.monotonic() < anywhere):
-            # In a library this may be a finalizer, which drops what is raised in it: look again soon.
-            if not rung:
-                signal.setitimer(signal.ITIMER_REAL, _SOON, _AGAIN)
+        # What begins or cleans up is to be left alone; and a library's line may be a finalizer's, which drops
+        # what is raised in it.
+        leave = file in _OURS or (not own and (rung or time.monotonic() < anywhere))
+        if over:
             return
-        rung = own
-        # A bare `except:` swallows an alarm, and one around that the next: so they come fast, at any line.
+        rung = rung if leave else own
         if rung:
-            signal.setitimer(signal.ITIMER_REAL, _FAST * (1 + random.random()), _FAST)
-        raise TimeUp
+            # A bare `except:` swallows an alarm, one around that the next: so they come fast, at any line.
+            again(_FAST * random.random())
+        else:
+            again(_SOON if leave else _AGAIN)
+        if not leave:
+            raise TimeUp
+
+    def again(after: float) -> None:
+        # Once, from here on: alarms at a fixed rate would overtake a handler that is slow, on a busy machine.
+        signal.setitimer(signal.ITIMER_REAL, max(after, 1e-6))
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+    again(seconds)
     try:
         yield
     finally:
