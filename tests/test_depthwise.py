@@ -140,10 +140,11 @@ def test_loads_of_the_machine_code(stride, dilation):
         rows = tile_for("float32").rows
         assert loop.loads / loop.multiply_adds == pytest.approx((rows + 1) / rows)  # and a weight
         return
-    rows = window_tile("float32", 3).rows
+    tile = window_tile("float32", 3)
     weights, bias = 2 * 9, 1  # anew for each line
-    assert loop.multiply_adds == 2 * rows * 9
-    assert (loop.loads, loop.jumps) == (np.prod(window.under(rows)) + weights + bias, 1)
+    assert loop.multiply_adds == 2 * tile.rows * tile.vectors * 9
+    loads = (np.prod(window.under(tile.rows)) + weights + bias) * tile.vectors
+    assert (loop.loads, loop.jumps) == (loads, 1)
 
 
 @pytest.mark.parametrize("P", [1, 2, 5])

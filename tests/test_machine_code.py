@@ -231,15 +231,15 @@ def depthwise_loops(name, window):
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "apple-m1"])
 @pytest.mark.parametrize("window", [Window((3, 3)), Window((3, 3), (2, 2)), Window((5, 5))], ids=str)
 def test_depthwise_keeps_its_sums_in_registers(name, window):
-    """Each pixel is loaded once, each weight once for either line, and one vector of the bias."""
+    """Each vector of a pixel is loaded once, of the weights once for either line, and once of the bias."""
     found, tile = depthwise_loops(name, window)
     taps, pixels = np.prod(window.taps), np.prod(window.under(tile.rows))
     assert len(found) == 2
     for loop in found:
         check_vectors(loop, tile)
-        assert loop.on_vectors == 2 * tile.rows * taps
-        assert (loop.loads, loop.spills) == (pixels + 2 * taps + 1, 0)
-    assert max(loop.stores for loop in found) == 2 * tile.rows
+        assert loop.on_vectors == 2 * tile.rows * tile.vectors * taps
+        assert (loop.loads, loop.spills) == ((pixels + 2 * taps + 1) * tile.vectors, 0)
+    assert max(loop.stores for loop in found) == 2 * tile.rows * tile.vectors
 
 
 # -- Winograd's transforms ---------------------------------------------------------------------------------

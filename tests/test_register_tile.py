@@ -201,9 +201,8 @@ def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
     """One place of a window: all channels of its two lines of outputs."""
     pixels = pixels_under(tile, window, x, 0, row, col, H, W, C, outside)
     for c in range(0, C, tile.cols):
-        sums = slide(
-            tile, window, (zeros(tile), zeros(tile)), pixels, c, w, c // tile.cols * len(w) // 2, C - c
-        )
+        sums = (zeros(tile), zeros(tile))
+        sums = slide(tile, window, sums, pixels, c, w, c // tile.cols * len(w) // 2, C - c)
         for line in range(2):
             store(tile, sums[line], y, line * tile.rows * C + c, C, tile.rows, C - c)
 
@@ -219,10 +218,10 @@ def test_a_window_slides(window, dtype):
     """Wherever it lies, on the picture or beside it, each pixel adds to the sums of two lines."""
     rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, 3)
     down, across = window.under(tile.rows)
-    C = 2 * tile.lanes - 1  # a whole vector, and a part of one
+    C = 2 * tile.cols - 1  # a whole tile, and one that lacks a column
     x = rng.standard_normal((down + 1, across + 1, C)).astype(dtype)
-    w = rng.standard_normal((R, S, 2 * tile.lanes)).astype(dtype)
-    panels = w.reshape(R * S, 2, tile.lanes).swapaxes(0, 1).reshape(-1)
+    w = rng.standard_normal((R, S, 2 * tile.cols)).astype(dtype)
+    panels = w.reshape(R * S, -1, tile.lanes).swapaxes(0, 1).reshape(-1)
     around = np.pad(x, ((down, down), (across, across), (0, 0)))
     for row, col in ((0, 0), (1, 1), (-1, -1), (2, 3), (1 - down, 0), (0, across), (-down, -across)):
         part = around[row + down :, col + across :]

@@ -18,6 +18,7 @@ Like a tile's size, the window travels as a type: every load and every multiply-
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numba import types
@@ -59,14 +60,20 @@ def window_for(R: int, S: int, stride: tuple[int, int], dilation: tuple[int, int
 
 @lru_cache
 def window_tile(dtype: str, S: int) -> VectorTile:
-    """Return the tile of each of the two lines: one vector wide, and as tall as the registers allow.
+    """Return the tile of each of the two lines, as tall as the registers allow.
 
-    They hold two lines of sums, two lines of weights, a pixel, and the floor that sums are raised to: 16 for
-    3 x 3 taps and 4 rows, and more rows would not be faster.
+    They hold two lines of sums, two lines of weights, a pixel, and the floor that sums are raised to. With 32
+    of them a tile is one vector wide, and 4 rows tall for 3 x 3 taps: more would not be faster.
+
+    With 16 it is two vectors wide and 2 rows tall, and takes the whole of a cache line, 64 bytes, while it is
+    there. A tile half as wide and twice as tall comes back for the other half one turn of the loop later. But
+    pixels of 512 channels lie 2 KiB apart: lines at that distance share two sets of the first cache, of 8
+    lines each, and the 45 pixels under such a tile at stride 2 push each other out in between.
     """
     usual = tile_for(dtype)
-    many = 7 if registers() == 32 else 3
-    return VectorTile(4 if S == 3 else many, 1, usual.lanes, usual.dtype)
+    if registers() == 16:
+        return VectorTile(2, 2, usual.lanes, usual.dtype)
+    return VectorTile(4 if S == 3 else 7, 1, usual.lanes, usual.dtype)
 
 
 class WindowType(types.Type):
@@ -109,7 +116,8 @@ def pixels_under(typing, tile, window, x, image, row, col, H, W, C, outside):
 def slide(typing, tile, window, sums, pixels, c, w, q, width):
     """Return the sums of each line with all taps of a window added, for every row and column j < width.
 
-    Tap (r, s) adds ``pixel[c + j] * w[q + (r*S + s)*cols + j]``. The tile is one vector wide.
+    Tap (r, s) adds ``pixel[c + j] * w[q + (r*S + s)*lanes + j]`` to the first vector of columns. The panel of
+    the next vector follows in w, R*S*lanes numbers further on.
     """
     shape, rows = window.window, tile.rows
     down, across = shape.under(rows)
@@ -117,38 +125,41 @@ def slide(typing, tile, window, sums, pixels, c, w, q, width):
     def generate(context, builder, signature, args):
         _, _, sums_, pixels_, c_, w_, q_, width_ = args
 
-        def weight(q_, r, s):
-            column = INT((r * shape.taps[1] + s) * tile.lanes)
+        def weight(q_, v, r, s):
+            column = INT(((v * shape.taps[0] + r) * shape.taps[1] + s) * tile.lanes)
             return builder.load(
                 llvm.address(context, builder, w, w_, q_, column, vector=tile.vector), align=4
             )
 
-        def numbers(c_, place, mask):
+        def numbers(c_, place, v, mask):
             pointer = builder.gep(builder.extract_value(pixels_, place), [c_])
-            pointer = builder.bitcast(pointer, tile.vector.as_pointer())
+            pointer = builder.bitcast(builder.gep(pointer, [INT(v * tile.lanes)]), tile.vector.as_pointer())
             return llvm.load_below(builder, pointer, mask, tile.vector)
 
         def add(masks, c_=c_, q_=q_):
-            (mask,) = masks
-            sums = {at: builder.extract_value(sums_, at) for at in np.ndindex(shape.lines, rows)}
-            for h in range(down):
+            places = {
+                (line, i, v): (line, i * tile.vectors + v)
+                for line, i, v in np.ndindex(shape.lines, rows, tile.vectors)
+            }
+            sums = {at: builder.extract_value(sums_, place) for at, place in places.items()}
+            for h, (v, mask) in product(range(down), enumerate(masks)):
                 lines = _who_wants(h, shape.lines, shape.stride[0], shape.taps[0])
-                weights = {(r, s): weight(q_, r, s) for _, r in lines for s in range(shape.taps[1])}
+                weights = {(r, s): weight(q_, v, r, s) for _, r in lines for s in range(shape.taps[1])}
                 for p in range(across):
-                    vector = numbers(c_, h * across + p, mask)
+                    vector = numbers(c_, h * across + p, v, mask)
                     for i, s in _who_wants(p, rows, shape.stride[1], shape.taps[1]):
                         for line, r in lines:
-                            total = llvm.multiply_add(builder, vector, weights[r, s], sums[line, i])
-                            sums[line, i] = total
-                # The addresses pass, too: no pixel and no weight of the next line is loaded before.
+                            total = llvm.multiply_add(builder, vector, weights[r, s], sums[line, i, v])
+                            sums[line, i, v] = total
+                # The addresses pass, too: no pixel and no weight of what comes next is loaded before.
                 *held, c_, q_ = llvm.in_registers(builder, [*sums.values(), c_, q_])
                 sums = dict(zip(sums, held, strict=True))
             totals = sums_
             for at, total in sums.items():
-                totals = builder.insert_value(totals, total, at)
+                totals = builder.insert_value(totals, total, places[at])
             return totals
 
-        return llvm.whole_or_part(builder, width_, tile.vector, 1, add)
+        return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, add)
 
     return sums(tile, window, sums, pixels, types.intp, w, types.intp, types.intp), generate
 

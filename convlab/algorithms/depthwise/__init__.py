@@ -34,6 +34,7 @@ def refuses(problem: ConvProblem) -> str | None:
 
 
 # A place of the window: two lines of four outputs, and what is under them. H/P is the stride, near enough.
+# Where a tile is two outputs tall, with 16 registers, two of them make one such place.
 _PLACE = {
     "places": "N * ceil(P/2) * ceil(Q/4)",
     "channels": "ceil(K/VL)*VL",

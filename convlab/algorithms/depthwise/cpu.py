@@ -142,15 +142,15 @@ def _windows(first, end, left, right, window, tile, x, panels, out, outside, siz
                 places = above, below, count
                 for k in range(left, whole, tile.cols):
                     _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
-            if whole < right:
+            for k in range(whole, right, tile.narrow.cols):
                 places = above, below, count
-                _two_lines(tile, window, pixels, whole, panels, whole * taps, out, places, right - whole)
+                _two_lines(tile.narrow, window, pixels, k, panels, k * taps, out, places, right - k)
         line += lines
 
 
 @njit(forceinline=True)
 def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
-    """Compute a vector of channels of two lines, the upper one last."""
+    """Compute a tile of channels of two lines, the upper one last."""
     above, below, count = places
     upper, lower = begin(tile, out, above, k, count, width), begin(tile, out, below, k, count, width)
     upper, lower = slide(tile, window, (upper, lower), pixels, k, panels, at, width)
