@@ -430,7 +430,7 @@ def test_a_clue_says_what_is_behind_it_and_no_name_is_guessed(name, kernel, word
 def test_a_kernel_that_goes_wrong_slowly_is_answered_soon():
     began = time.monotonic()
     note = check("copy", copy_all_by_everybody)
-    assert time.monotonic() - began < 5.5  # all 5 s are not used up
+    assert time.monotonic() - began < 3
     assert "each should have numbers of its own" in note.diagnosis
 
 
@@ -715,7 +715,7 @@ def plain(x, y):
 def test_odd_kernels_are_answered_in_words_and_soon(kernel, words):
     began = time.monotonic()
     note = check("copy", kernel)
-    assert time.monotonic() - began < 30  # a machine may be busy; for ever is longer
+    assert time.monotonic() - began < 10
     assert note.good is False
     assert words in repr(note)
     assert note._repr_html_()

@@ -122,19 +122,16 @@ def _alarm(seconds: float) -> Iterator[None]:
 
     def ring(_: int, frame: FrameType | None) -> None:
         nonlocal rung
-        file = frame.f_code.co_filename if frame else ""
-        own = not file.startswith(_LIBRARIES)
-        # What begins or cleans up is to be left alone; and a library's line may be a finalizer's, which drops
-        # what is raised in it.
-        leave = file in _OURS or (not own and (rung or time.monotonic() < anywhere))
         if over:
             return
-        rung = rung if leave else own
-        if rung:
-            # A bare `except:` swallows an alarm, one around that the next: so they come fast, at any line.
-            again(_FAST * random.random())
-        else:
-            again(_SOON if leave else _AGAIN)
+        file = frame.f_code.co_filename if frame else ""
+        own = not file.startswith(_LIBRARIES)
+        rung = rung or own
+        # What begins or cleans up is to be left alone; and a library's line may be a finalizer's, which drops
+        # what is raised in it.
+        leave = not own and (rung or file in _OURS or time.monotonic() < anywhere)
+        # A bare `except:` swallows an alarm, and one around that the next: so they come fast, at any line.
+        again(_FAST * random.random() if rung else _SOON if leave else _AGAIN)
         if not leave:
             raise TimeUp
 

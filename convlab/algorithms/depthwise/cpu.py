@@ -142,8 +142,8 @@ def _windows(first, end, left, right, window, tile, x, panels, out, outside, siz
                 places = above, below, count
                 for k in range(left, whole, tile.cols):
                     _two_lines(tile, window, pixels, k, panels, k * taps, out, places, tile.cols)
+            places = above, below, count
             for k in range(whole, right, tile.narrow.cols):
-                places = above, below, count
                 _two_lines(tile.narrow, window, pixels, k, panels, k * taps, out, places, right - k)
         line += lines
 
