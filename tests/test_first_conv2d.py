@@ -222,16 +222,40 @@ def test_the_model_s_choices_lose_little(unknown):
     assert lost.mean <= model_error.regret(rows, model_error.by_model(there)).mean * 1.01
 
 
+@pytest.fixture
+def played(unknown):
+    """Return what plays the processor that was measured for a class: its vectors and tile, and its caches."""
+
+    def play(name):
+        copies = shipped.read(name)["roofs"]["copies"]  # each was timed in a quarter of its cache
+        caches = {int(level[1:]): 4 * size for level, (size, _) in copies.items() if level != "memory"}
+        width = {vectors: width for width, vectors in shipped.BY_VECTORS.items()}[name.split()[-1]]
+        unknown.setattr(system, "caches", lambda: caches)
+        unknown.setattr(tile_size, "vector_bytes", lambda: width)
+        forget()
+
+    def forget():
+        tile_size.heights.cache_clear()
+        tile_size.tile_for.cache_clear()
+
+    yield play
+    unknown.undo()
+    forget()
+
+
 @pytest.mark.parametrize("name", shipped.FILES)
-def test_choices_differ_little_between_the_models(unknown, name):
-    """One class's choices, priced by each other class's speeds: a wrong class costs, but not the world."""
+def test_choices_differ_little_between_the_models(played, name):
+    """One class's choices, priced by each other class's speeds: a wrong class costs, but not the world.
+
+    What a machine knows of itself is right even then: its vectors and its caches.
+    """
     layers = {layer.problem for network in networks.names() for layer in networks.load(network)}
-    ours = shipped.shipped_speeds(name)
     for other in shipped.FILES:
-        theirs, lost = shipped.shipped_speeds(other), []
+        played(other)
+        ours, theirs, lost = shipped.shipped_speeds(name), shipped.shipped_speeds(other), []
         for problem in layers:
             names = list(predicted(problem))
             mine = {one: predict(problem, one, ours).seconds for one in names}
             priced = {one: predict(problem, one, theirs).seconds for one in names}
             lost.append(priced[order_of(mine, problem)[0]] / min(priced.values()))
-        assert geomean((ratio, 1) for ratio in lost) <= 1.02
+        assert geomean((ratio, 1) for ratio in lost) <= 1.03
