@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
@@ -100,6 +102,19 @@ def drag(slider: Locator) -> None:
     mouse.down()
     mouse.move(box["x"] + box["width"] * (0.9 if at < 0.5 else 0.1), middle, steps=6)
     mouse.up()
+
+
+def until(holds: Callable[[], bool], again: Callable[[], object], patience: float = 30) -> None:
+    """Do something again and again until a condition holds, for so many seconds at most.
+
+    For what one process tells another with no word of when it has arrived: what a page keeps in the browser,
+    and the state of a figure, which JupyterLab holds back while the kernel is busy with the one before.
+    """
+    end = time.monotonic() + patience
+    again()
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.2)
+        again()
 
 
 def barriers(page: Page, context: str | None = None, *, colours: bool) -> list[str]:

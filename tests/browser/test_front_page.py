@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from browser_tools import barriers
+from browser_tools import barriers, until
 from notebook_tools import NOTEBOOKS
 
 from tools.served import served
@@ -145,8 +145,8 @@ def test_what_was_read_is_marked_and_can_be_forgotten(site, watched):
     page.goto((site / f"{NAMES[0]}.html").as_uri())
     assert page.locator(".read-mark").count() == 0
     read_to_the_end(page)
-    page.goto((site / "index.html").as_uri())
     words = page.locator(".reader")
+    until(lambda: words.inner_text() != "", lambda: page.goto((site / "index.html").as_uri()))
     assert words.inner_text().startswith(f"You have read 1 of {len(NAMES)} notebooks to the end.")
     assert words.get_by_role("link").get_attribute("href").endswith(f"{NAMES[1]}.html")
     assert page.locator(".course .read-mark").count() == 1
@@ -154,7 +154,7 @@ def test_what_was_read_is_marked_and_can_be_forgotten(site, watched):
     page.get_by_role("button", name="Forget this").click()
     assert page.locator(".read-mark").count() == 0
     assert page.evaluate("localStorage.getItem('convlab-read')") is None
-    page.reload()
+    until(lambda: words.inner_text() == "", page.reload)
     assert words.inner_text() == ""
 
 
