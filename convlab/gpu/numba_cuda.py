@@ -65,13 +65,16 @@ def type_of(argument):
     return typeof(argument)
 
 
+_made: dict[tuple, dict] = {}  # for each kind of GPU: what was made of the functions that kernels call
+
+
 def ptx_of(kernel, types, capability, made: dict | None = None) -> str:
     """Return the PTX of a kernel for arguments of these types, made without a driver.
 
-    `capability` is (9, 0) and the like. What is made of the functions that kernels call is kept in `made`, so
-    that the next kernel with the same `made` is compiled sooner.
+    `capability` is (9, 0) and the like. What is made of the functions that kernels call is kept in `made`, by
+    default one for each capability, so that the next kernel that calls them is compiled sooner.
     """
-    made = {} if made is None else made
+    made = _made.setdefault(capability, {}) if made is None else made
     from numba.cuda import dispatcher
 
     function, options = getattr(kernel, "py_func", kernel), getattr(kernel, "targetoptions", {})

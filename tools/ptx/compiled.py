@@ -16,7 +16,6 @@ ARCHS = {"sm_80": (8, 0), "sm_90": (9, 0)}
 FIRST = "sm_80"  # which the front end is told
 _made: dict[tuple, dict[str, str]] = {}
 _asked: dict[tuple, tuple] = {}  # what NVVM was given
-_functions: dict = {}  # what was made of the functions that kernels call
 
 
 def ptx_for(kernel: Any, arguments: tuple, arch: str) -> str:
@@ -33,7 +32,7 @@ def ptx_for(kernel: Any, arguments: tuple, arch: str) -> str:
             return compile_ir(ir, **options)
 
         with patch.object(nvvm, "compile_ir", noted):
-            _made[key] = {FIRST: numba_cuda.ptx_of(kernel, list(types), ARCHS[FIRST], _functions)}
+            _made[key] = {FIRST: numba_cuda.ptx_of(kernel, list(types), ARCHS[FIRST])}
     if arch not in _made[key]:
         ir, options = _asked[key]
         named = options["arch"].replace(FIRST.removeprefix("sm_"), arch.removeprefix("sm_"))
