@@ -8,9 +8,8 @@ from functools import cached_property, lru_cache
 from math import ceil, inf, log2
 from types import CodeType
 
-from convlab.cpu.tile_size import heights, tile_for
+from convlab.cpu.tile_size import heights, tile_for, time_of
 from convlab.problem import ConvProblem
-from convlab.support.integers import round_up
 
 LETTERS = tuple("NHWCKRSPQGb")
 CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
@@ -36,12 +35,12 @@ def fast_size(least) -> int:
     return best
 
 
-def tiled_rows(rows) -> int:
-    """Return the rows that are computed for so many, if the register tile has the height that fits best.
+def tiled_rows(rows) -> Fraction | int:
+    """Return how long so many rows take, in rows, if the register tile has the height that fits best.
 
     That is the height of `tile_for(rows=...)`. `rows` is any number, a `Fraction` too.
     """
-    return min(round_up(rows, height) for height in heights())
+    return min(time_of(rows, height) for height in heights())
 
 
 _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
@@ -168,7 +167,7 @@ class Formula:
     def _tiled_in_javascript(self) -> str:
         if not self._tiled:
             return ""
-        rows = ", ".join(f"ceil(rows / {height}) * {height}" for height in heights())
+        rows = ", ".join(f"ceil(rows / {height}) * {float(time_of(1, height)):g}" for height in heights())
         return f"const tiled = (rows) => min({rows}); "
 
     def _constants(self, threads: int) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """What an algorithm does: its phases, for the model that predicts its time.
 
     im2row:    fill the matrix     then    multiply
-    Winograd:  transform windows   then    multiply    then    transform back
+    Winograd:  transform windows   then    multiply    then    transform back, each with what it moves
     setup:     pack the weights    and, for some,      work out a table
 
 A phase computes, and meanwhile streams of bytes flow past: the slower of the two decides. Some things cost a

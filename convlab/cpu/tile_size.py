@@ -6,6 +6,7 @@ Nothing here needs Numba before it is asked for the processor's vectors: costs a
 from __future__ import annotations
 
 import platform
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -81,6 +82,20 @@ def heights() -> tuple[int, ...]:
     return (7, 8, 9, 4) if registers() == 32 else (6, 4)
 
 
+def time_of(rows, height: int) -> Fraction | int:
+    """Return how long tiles of a height take for so many rows of a matrix: in rows, of tiles of usual height.
+
+    Rows are computed a tile at a time. `rows` is any number, a `Fraction` too.
+
+    Notes
+    -----
+    A tile of 4 rows has eight sums, just as many as there are multiply-adds under way: two begin in a cycle,
+    and each takes four. Nothing may come late, and something always does. Measured on a Zen 5, its rows take
+    1.11 to 1.16 times as long as those of tiles of 7, 8 and 9 rows, which take equally long.
+    """
+    return round_up(rows, height) * (Fraction(9, 8) if height == 4 else 1)
+
+
 def vectors_for(vectors: int) -> int:
     """Return how many vectors wide the tile is, 2 or 3, for filters that fill so many.
 
@@ -116,13 +131,13 @@ def tile_for(dtype="float32", rows: Count | None = None, columns: Count | None =
     ----------
     dtype : dtype
     rows : int, optional
-        Rows of the matrix, if they are few: then the tile has the height that computes the fewest.
+        Rows of the matrix, if they are few: then the tile has the height that takes the least time.
     columns : int, optional
         Columns, a filter each, which say how wide it is (`vectors_for`); it is two vectors wide without. What
         is packed for a width must be multiplied with it, so of a convolution nothing else has a say in it.
     """
     check_dtype(dtype, COMPUTES)
-    height = min(heights(), key=lambda height: round_up(rows or 0, height))  # the first if alike
+    height = min(heights(), key=lambda height: time_of(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
     lanes = vector_bytes() // dtype.itemsize
     width = 2 if columns is None else vectors_for(ceil_div(columns, lanes))
