@@ -33,13 +33,13 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
-# A place of the window: two lines of four outputs, and what is under them. H/P is the stride, near enough.
-# Where a tile is two outputs tall, with 16 registers, two of them make one such place.
+# A place of the window: two lines of seven outputs, and what is under them. H/P is the stride, near enough.
+# Where a tile is two outputs tall (`window_tile`), a few of them make one such place.
 _PLACE = {
-    "places": "N * ceil(P/2) * ceil(Q/4)",
+    "places": "N * ceil(P/2) * ceil(Q/7)",
     "channels": "ceil(K/VL)*VL",
     "down": "R + H/P",
-    "across": "S + 3*W/Q",
+    "across": "S + 6*W/Q",
 }
 
 
@@ -48,7 +48,7 @@ def _phases() -> tuple[Phase, ...]:
     lines = stream(f"N*ceil(P/2) * {down}", down, _PLACE)  # some of them were read for the two lines before
     loads = stream(f"places * {inside} * channels * b", "8*VL*b", _PLACE)  # into registers
     streams = stream("N*H*W*C*b"), lines, loads, stream("N*P*Q*K*b")
-    flops = Formula("2 * 8*places * channels * R*S", _PLACE)
+    flops = Formula("2 * 14*places * channels * R*S", _PLACE)
     return (Phase("slide", flops, streams, {"tile": Formula("places", _PLACE)}),)
 
 
