@@ -1,8 +1,8 @@
 """A window that slides over a picture: what a depthwise convolution does with a register tile.
 
 The rows of a tile are neighbouring outputs of one line, its columns are channels, and the line below has a
-tile of its own. Windows of neighbours overlap: with 3 x 3 taps and stride 1, two lines of four outputs look
-at 24 pixels, not at 72. So each pixel is loaded once, and added to every sum that wants it::
+tile of its own. Windows of neighbours overlap: with 3 x 3 taps and stride 1, two lines of seven outputs look
+at 36 pixels, not at 126. So each pixel is loaded once, and added to every sum that wants it::
 
     window = window_for(R, S, stride, dilation)      # None: goes tap by tap, with ONE_TAP
     pixels = pixels_under(tile, window, x, image, row, col, H, W, C, outside)
