@@ -248,7 +248,8 @@ def played(unknown):
 def test_choices_differ_little_between_the_models(played, name):
     """One class's choices, priced by each other class's speeds: a wrong class costs, but not the world.
 
-    What a machine knows of itself is right even then: its vectors and its caches.
+    What a machine knows of itself is right even then: its vectors and its caches. So no machine is taken for
+    one of another maker and of other vectors at once; that may cost a little more.
     """
     layers = {layer.problem for network in networks.names() for layer in networks.load(network)}
     for other in shipped.FILES:
@@ -259,4 +260,5 @@ def test_choices_differ_little_between_the_models(played, name):
             mine = {one: predict(problem, one, ours).seconds for one in names}
             priced = {one: predict(problem, one, theirs).seconds for one in names}
             lost.append(priced[order_of(mine, problem)[0]] / min(priced.values()))
-        assert geomean((ratio, 1) for ratio in lost) <= 1.03
+        same = [name.split()[-1] == other.split()[-1], ("Intel" in name) == ("Intel" in other)]
+        assert geomean((ratio, 1) for ratio in lost) <= (1.02 if any(same) else 1.03)

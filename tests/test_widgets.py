@@ -107,7 +107,11 @@ def widget(request):
         (TransposedWindow, {"view": "gather"}, "view='gather'; expected one of scatter, zeros, subfilters"),
         (TransposedWindow, {"output_padding": 2}, "output_padding[0]=2; expected less than the stride (2)"),
         (TransposedWindow, {"H": 2, "taps": 1, "stride": 1, "padding": 2}, "P would be -2"),
-        (RooflineExplorer, {"machine": "abacus"}, "machine='abacus'; expected one of zen4_cpu, zen5_cpu"),
+        (
+            RooflineExplorer,
+            {"machine": "abacus"},
+            "machine='abacus'; expected one of zen4_cpu, zen5_cpu, amd_epyc",
+        ),
         (RooflineExplorer, {"machine": "here"}, "machine='here'"),
         (RooflineExplorer, {"algorithm": "magic"}, "algorithm='magic'; expected one of direct"),
         (RooflineExplorer, {"layer": "conv9"}, "resnet18 has no layer 'conv9'"),
