@@ -140,7 +140,7 @@ def test_loads_of_the_machine_code(stride, dilation):
         rows = tile_for("float32").rows
         assert loop.loads / loop.multiply_adds == pytest.approx((rows + 1) / rows)  # and a weight
         return
-    tile = window_tile("float32", 3, stride)
+    tile = window_tile("float32", window)
     weights, bias = 2 * 9, 1  # anew for each line
     assert loop.multiply_adds == 2 * tile.rows * tile.vectors * 9
     loads = (np.prod(window.under(tile.rows)) + weights + bias) * tile.vectors

@@ -218,7 +218,7 @@ def depthwise_loops(name, window):
     """Return the loops over channels on a machine, of whole tiles and of the last in a line, and a tile."""
     with tile_model_of(name):
         window_tile.cache_clear()
-        tile = window_tile("float32", window.taps[1], window.stride[1])
+        tile = window_tile("float32", window)
         window_tile.cache_clear()
     (a,) = np.ones((1, 9), np.float32)
     arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, (1,) * 14

@@ -216,7 +216,7 @@ def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_window_slides(window, dtype):
     """Wherever it lies, on the picture or beside it, each pixel adds to the sums of two lines."""
-    rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, 3, window.stride[1])
+    rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, window)
     down, across = window.under(tile.rows)
     C = 2 * tile.cols - 1  # a whole tile, and one that lacks a column
     x = rng.standard_normal((down + 1, across + 1, C)).astype(dtype)

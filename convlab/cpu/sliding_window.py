@@ -59,8 +59,8 @@ def window_for(R: int, S: int, stride: tuple[int, int], dilation: tuple[int, int
 
 
 @lru_cache
-def window_tile(dtype: str, S: int, stride: int) -> VectorTile:
-    """Return the tile of each of the two lines, for windows S pixels wide that move on by `stride`.
+def window_tile(dtype: str, window: Window) -> VectorTile:
+    """Return the tile of each of the two lines, as tall and as wide as it is the fastest.
 
     The registers hold two lines of sums, two lines of weights, a pixel, and the floor that sums are raised
     to. With 32 of them a tile is one vector wide and 7 rows tall: 7 divides the lines of real networks. A
@@ -74,7 +74,7 @@ def window_tile(dtype: str, S: int, stride: int) -> VectorTile:
     lines each, and the 45 pixels under such a tile at stride 2 push each other out in between.
     """
     usual = tile_for(dtype)
-    few = registers() == 16 or (S == 3 and stride == 2)
+    few = registers() == 16 or (window.taps[1], window.stride[1]) == (3, 2)
     return VectorTile(*((2, 2) if few else (7, 1)), usual.lanes, usual.dtype)
 
 

@@ -89,7 +89,7 @@ def _arguments(problem, x, panels, workspace, out) -> tuple:
     multiplier = None if problem.K == problem.C else problem.K // problem.C
     window = window_for(problem.R, problem.S, stride, dilation) if multiplier is None else None
     if window is not None:
-        tile = window_tile(problem.dtype, problem.S, stride[1])
+        tile = window_tile(problem.dtype, window)
     else:
         tile = tile_for(problem.dtype, columns=problem.K // problem.C)
     return window, multiplier, tile, x.reshape(-1), panels, out, workspace["outside"], sizes
