@@ -82,6 +82,33 @@ def test_a_prediction_is_what_its_phases_say():
     assert predict(problem, "pointwise", speeds()).seconds == one.seconds + 4e-6
 
 
+def test_steps_of_a_tile_are_counted_by_hand():
+    """A third of a panel counts as one, a tile that is half beside the picture as a tile; and each group."""
+    from convlab.cpu.register_tile import tile_for
+
+    tile, slow = tile_for("float32"), speeds()
+    slow.overheads["step"] = 2e-9
+    problem = ConvProblem(1, 9, 11, 24, 2 * (tile.cols + tile.lanes), 3, 3, padding=1, groups=2)
+    steps = 2 * -(-99 // tile.rows) * 2 * 12 * 9  # groups, tiles down and across, length of a sum
+    for algorithm in ("indirect", "im2row"):
+        before, after = (predict(problem, algorithm, one).seconds for one in (speeds(), slow))
+        assert after - before == pytest.approx(steps * 2e-9)
+    assert speeds().overheads["step"] == 0  # of a file that was written before steps were measured
+
+
+def test_windows_that_leave_the_cache_are_fetched_for_each_panel():
+    """F(6x6) keeps 56 windows of 64 channels, 0.9 MB, and reads them again for each 2 vectors of filters."""
+    from convlab.cpu.register_tile import tile_for
+
+    cols = tile_for("float32").cols
+    problem = ConvProblem(1, 48, 48, 64, 4 * cols, 3, 3, padding=1)
+    windows, again = 64 * 64 * 64 * 4, 2 / 3 * 3  # bytes of 64 tiles' windows; how often a copy of them
+    for least, speed in ((1 << 18, 60e9), (1 << 20, 100e9)):  # bytes of a quarter of the second cache
+        copies = SPEEDS["roofs"]["copies"] | {"L2": [least, 100e9]}
+        moving, *_ = predict(problem, "winograd_6x6", speeds(copies=copies)).parts
+        assert moving.seconds == pytest.approx(2 * windows / 100e9 + again * windows / speed)
+
+
 def test_slower_roofs_mean_longer_predictions():
     for algorithm in ("indirect", "im2row", "winograd_4x4", "fft"):
         before = predict(LAYER, algorithm, speeds()).seconds

@@ -7,14 +7,8 @@ from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.depthwise.cpu import (
-    _launch,
-    _taps_inside,
-    allocate,
-    as_called,
-    depthwise_part,
-    pack,
-)
+from convlab.algorithms.depthwise.cpu import _launch, allocate, as_called, pack
+from convlab.algorithms.depthwise.cpu_kernel import depthwise_part, taps_inside
 from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.epilogue import output
 from convlab.cpu.partition import partition
@@ -126,7 +120,7 @@ def test_taps_inside_by_counting():
             for taps in range(1, 6):
                 for size in range(1, 7):
                     inside = [t for t in range(taps) if 0 <= start + t * step < size]
-                    first, end = _taps_inside(start, step, taps, size)
+                    first, end = taps_inside(start, step, taps, size)
                     assert list(range(first, end)) == inside
 
 

@@ -15,7 +15,7 @@ import pytest
 from effort import sampled
 from numba.core.codegen import JITCodeLibrary
 
-from convlab.algorithms.depthwise import cpu as depthwise
+from convlab.algorithms.depthwise import cpu_kernel as depthwise
 from convlab.algorithms.indirect import cpu as indirect
 from convlab.algorithms.precomputed_gemm import cpu as precomputed
 from convlab.algorithms.winograd import cpu as winograd
@@ -223,7 +223,7 @@ def depthwise_loops(name, window):
     (a,) = np.ones((1, 9), np.float32)
     arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, (1,) * 14
     return [
-        loop for loop in made(name, depthwise._windows, arguments) if loop.jumps == 1 and loop.on_vectors
+        loop for loop in made(name, depthwise.windows, arguments) if loop.jumps == 1 and loop.on_vectors
     ], tile
 
 

@@ -2,6 +2,7 @@
 
     call        check the arguments of a plan and start it, whatever it computes
     tile        begin and store a register tile
+    step        fetch the operands of one step of a tile's sums, as far as its multiply-adds wait for them
     run         begin to copy a run of neighbouring numbers
     number      take one number from a place of its own
     pack        take one of the weights and put it where a kernel reads it
@@ -23,6 +24,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.auto.timing import timer
 from convlab.cpu.copy_run import copy_run
 from convlab.cpu.jit import njit
+from convlab.cpu.register_tile import accumulate, spaced, store, tile_for, zeros
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 
@@ -41,6 +43,7 @@ def overheads(flops: float, on_step: Callable[[str], None] = lambda name: None) 
         "transform": _transform,
         "pack": _pack,
         "place": _place,
+        "step": lambda: _step(flops),
     }
     found = {}
     for name, measure in measuring.items():
@@ -68,14 +71,41 @@ def _plan(problem: ConvProblem, algorithm: str):
 
 def _tile(flops: float) -> float:
     """Return the seconds of a tile whose sums have one term, less the multiply-adds of that."""
-    from convlab.cpu.register_tile import tile_for
-
     tile, few, many = tile_for("float32"), 8, 256  # tiles: what they read and write stays in a cache
     seconds = {few: np.inf, many: np.inf}
     for count in (few, many) * 3:  # in turns: a moment's disturbance of one of them must not count
         problem = ConvProblem(1, count * tile.rows, 1, 1, tile.cols, 1, 1)
         seconds[count] = min(seconds[count], best(_plan(problem, "pointwise")) - problem.flops / flops)
     return max(0.0, (seconds[many] - seconds[few]) / (many - few))
+
+
+def _step(flops: float) -> float:
+    """Return the seconds of a step, of operands that come from the first cache, less its multiply-adds.
+
+    Of long sums less short ones, so that what a tile costs besides is in neither. Some cores have no time
+    left for loads: those of Intel with AVX-512 take a quarter longer than for multiply-adds alone, whatever
+    the tile and whoever's the library; those of AMD hardly do.
+    """
+    tile, short, long, times = tile_for("float32"), 64, 192, 64
+    operands = np.ones(long * tile.rows, tile.dtype), np.ones(long * tile.cols, tile.dtype)
+    sums = np.empty(tile.rows * tile.cols, tile.dtype)
+    seconds = {short: np.inf, long: np.inf}
+    for steps in (short, long) * 3:  # in turns, as tiles are
+        taken = best(lambda steps=steps: _tiles_of(tile, *operands, steps, times, sums))
+        seconds[steps] = min(seconds[steps], taken / times)
+    multiply_adds = 2 * tile.rows * tile.cols / flops
+    return max(0.0, (seconds[long] - seconds[short]) / (long - short) - multiply_adds)
+
+
+@njit
+def _tiles_of(tile, a, w, steps, times, y):
+    """Compute the same tile over and over, its sums of so many steps."""
+    for _ in range(times):
+        sums = zeros(tile)
+        rows = spaced(tile, a, 0, steps, tile.rows)
+        for k in range(steps):
+            sums = accumulate(tile, sums, rows, k, w, k * tile.cols)
+        store(tile, sums, y, 0, tile.cols, tile.rows, tile.cols)
 
 
 def _arrays(size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +148,6 @@ def _pack() -> float:
 def _place() -> float:
     """Return the seconds of an entry of an indirection buffer."""
     from convlab.algorithms.indirect import indirection_buffer
-    from convlab.cpu.register_tile import tile_for
 
     problem, rows = ConvProblem(1, 42, 42, 8, 8, 3, 3, padding=1), tile_for("float32").rows
     return best(lambda: indirection_buffer(problem, rows)) / indirection_buffer(problem, rows).size

@@ -59,6 +59,7 @@ class Speeds:
         # The arrays that were copied are a quarter of their cache, see `roofs.copy_sizes`.
         levels = [(4 * size, speed) for size, speed in roofs["copies"].values()]
         levels[-1] = float("inf"), levels[-1][1]  # the last one is the memory, which holds all
+        overheads = overheads | {"step": overheads.get("step", 0.0)}  # earlier versions did not measure it
         return cls(roofs["flops"], roofs["flops_all"], roofs["threads"], tuple(levels), overheads, model)
 
     def checked(self) -> Speeds:

@@ -26,7 +26,7 @@ LINE = 64  # bytes of a cache line
 ONLY_READ = "2/3"
 
 # What may be begun, and what a number costs beyond multiply-adds and bytes: see `convlab.auto.overheads`.
-OVERHEADS = ("call", "tile", "run", "number", "transform", "pack", "place")
+OVERHEADS = ("call", "tile", "run", "number", "transform", "pack", "place", "step")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,11 @@ def product(
             stream(f"{ONLY_READ} * {again}", f"({times}) * {weights}", parts),
             stream(f"({times})*({M})*({N})*b", parts=parts),
         ),
-        begins={"tile": made(f"({times}) * {tiles} * {panels}"), "call": made(calls)}
+        begins={
+            "tile": made(f"({times}) * {tiles} * {panels}"),
+            "step": made(f"({times}) * {tiles} * {panels} * ({K})"),
+            "call": made(calls),
+        }
         | {name: made(text) for name, text in begins.items()},
     )
 

@@ -10,11 +10,10 @@ only do so if the running sums stay in registers. Compilers do not keep an array
     store(tile, sums, y, p, step, count, width)  # y[p + i*step : ...] = sums[i, :]
 
 `accumulate` is called once for each k of a matrix product: one number of every row meets a vector of weights.
-The rows may begin anywhere; `tile_rows.py` has other ways to say where. A sum that is done in pieces begins
-with `load` instead of `zeros`: it takes up the sums that `store` left. Both have a form for rows that lie
-anywhere in y: `load_listed`, `store_listed`. A depthwise convolution, where every
-column has numbers of its own, has `slide` instead of `accumulate` (`sliding_window.py`). Weights that come
-from far away can be asked for before they are wanted, with `prefetch`.
+The rows may begin anywhere; `tile_rows.py` has other ways to say where. How sums are stored, and taken up
+again, is in `tile_store.py`. A depthwise convolution, where every column has numbers of its own, has `slide`
+instead of `accumulate` (`sliding_window.py`). Weights that come from far away can be asked for before they
+are wanted, with `prefetch`.
 
 There is no second kernel for what is left over at the edges. Rows past the last one (`count` are left) repeat
 it: the same sums are computed, and stored, twice. Columns past the last one (`width` are left) are computed
@@ -33,8 +32,9 @@ from numba.extending import intrinsic, overload_attribute
 
 from convlab.cpu import llvm
 from convlab.cpu.llvm import INT, SCALARS, Registers, travels_as_type
-from convlab.cpu.tile_rows import at_most, distances, listed, masked, spaced, within
+from convlab.cpu.tile_rows import listed, masked, spaced, within
 from convlab.cpu.tile_size import VectorTile, tile_for
+from convlab.cpu.tile_store import load, load_listed, store, store_listed
 
 __all__ = [
     "TileType",
@@ -125,94 +125,3 @@ def prefetch(typing, w, q):
         return context.get_dummy_value()
 
     return types.none(w, types.intp), generate
-
-
-@intrinsic
-def load(typing, tile, y, p, step, count, width):
-    """Return the sums that `store` left: ``sums[i, j] = y[p + i*step + j]``, 0 in columns from `width` on."""
-
-    def generate(context, builder, signature, args):
-        _, y_, p_, step_, count_, width_ = args
-        rows = distances(builder, tile.rows, step_, count_)
-        return _read(context, builder, tile, y, y_, p_, rows, width_)
-
-    return tile.sums(tile, y, types.intp, types.intp, types.intp, types.intp), generate
-
-
-@intrinsic
-def load_listed(typing, tile, y, p, places, at, count, width):
-    """Return the sums that `store_listed` left: ``sums[i, j] = y[p + places[at + i] + j]``."""
-
-    def generate(context, builder, signature, args):
-        _, y_, p_, places_, at_, count_, width_ = args
-        rows = _listed_rows(context, builder, tile, places, places_, at_, count_)
-        return _read(context, builder, tile, y, y_, p_, rows, width_)
-
-    return tile.sums(tile, y, types.intp, places, types.intp, types.intp, types.intp), generate
-
-
-@intrinsic
-def store(typing, tile, sums, y, p, step, count, width):
-    """Write ``y[p + i*step + j] = sums[i, j]`` for every row i and every column j < width.
-
-    Rows from `count` on go where the last one goes, and before it: the last one stays.
-    """
-
-    def generate(context, builder, signature, args):
-        _, sums_, y_, p_, step_, count_, width_ = args
-        rows = distances(builder, tile.rows, step_, count_)
-        return _write(context, builder, tile, sums_, y, y_, p_, rows, width_)
-
-    return types.none(tile, sums, y, types.intp, types.intp, types.intp, types.intp), generate
-
-
-@intrinsic
-def store_listed(typing, tile, sums, y, p, places, at, count, width):
-    """Write ``y[p + places[at + i] + j] = sums[i, j]``, as `store` does: rows may lie anywhere in y."""
-
-    def generate(context, builder, signature, args):
-        _, sums_, y_, p_, places_, at_, count_, width_ = args
-        rows = _listed_rows(context, builder, tile, places, places_, at_, count_)
-        return _write(context, builder, tile, sums_, y, y_, p_, rows, width_)
-
-    return types.none(tile, sums, y, types.intp, places, types.intp, types.intp, types.intp), generate
-
-
-def _listed_rows(context, builder, tile, places, places_, at_, count_) -> list:
-    """Return where in y the rows begin, as the list says."""
-    rows = []
-    for i in range(tile.rows):
-        here = llvm.address(context, builder, places, places_, at_, at_most(builder, i, count_))
-        rows.append(context.cast(builder, builder.load(here), places.dtype, types.intp))
-    return rows
-
-
-def _read(context, builder, tile, y, y_, p_, rows, width_):
-    """Return the instructions that read a tile of sums from y."""
-
-    def read(masks):
-        sums = llvm.empty(tile.sums)
-        for j, mask in enumerate(masks):
-            for i, row in enumerate(rows):
-                here = row, INT(j * tile.lanes)
-                pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
-                value = llvm.load_below(builder, pointer, mask, tile.vector)
-                sums = builder.insert_value(sums, value, i * tile.vectors + j)
-        return sums
-
-    return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, read)
-
-
-def _write(context, builder, tile, sums_, y, y_, p_, rows, width_):
-    """Return the instructions that write a tile of sums to y, the last row last."""
-
-    def write(masks):
-        for j, mask in enumerate(masks):
-            for i, row in reversed([*enumerate(rows)]):
-                here = row, INT(j * tile.lanes)
-                pointer = llvm.address(context, builder, y, y_, p_, *here, vector=tile.vector)
-                value = builder.extract_value(sums_, i * tile.vectors + j)
-                llvm.store_below(builder, value, pointer, mask)
-        return context.get_dummy_value()
-
-    return llvm.whole_or_part(builder, width_, tile.vector, tile.vectors, write)

@@ -60,6 +60,12 @@ def _phases(m: int, per_tile: TileTexts) -> tuple[Phase, ...]:
     weights = f"{cells}*K*C/G*b"
     lines = f"ceil(tiles/{BLOCK})"  # blocks of tiles
     rows = "tiled(tiles)"
+    # Each panel of filters reads the windows again. Between two times lie M, the weights of the panel and its
+    # part of y; if all that does not stay in a cache, the runs of C numbers are too short for processors to
+    # foresee which comes next: they arrive one after the other, and multiply-adds wait.
+    panels, width = "ceil(K/G/(2*VL))", "2*VL*4"  # bytes of a row of two vectors
+    turn = f"{held}*(C/G*b + {width}) + ({cells}*C/G + min(tiles, {BLOCK})*{m * m}) * {width}"
+    once_more = stream(f"{ONLY_READ} * ({panels} - 1) * tiles*{cells}*C*b", turn, parts)
     multiply = product("tiles", "K/G", "C/G", times=f"{cells}*G", rows=rows, calls="0", parts=parts)
     again = stream(f"{ONLY_READ} * {lines} * {weights}", weights, parts)
     # Additions alone are half of what multiply-adds count as. To transform and to move does not overlap: the
@@ -68,7 +74,7 @@ def _phases(m: int, per_tile: TileTexts) -> tuple[Phase, ...]:
     into = Formula(f"2*tiles*{per_tile.into}*ceil(C/G/VL)*VL*G", parts)
     back = Formula(f"2*tiles*{per_tile.back}*ceil(K/G/VL)*VL*G", parts)
     return (
-        Phase("move windows", streams=(windows,)),
+        Phase("move windows", streams=(windows, once_more)),
         Phase("transform windows", into),
         replace(multiply, streams=(again,)),
         Phase("transform back", back),
