@@ -32,6 +32,7 @@ CASES = {
         "depthwise": {"C": 5, "K": 5, "groups": 5, "padding": 1},
         "depthwise, two filters a channel": {"C": 3, "K": 6, "groups": 3, "stride": 2},
         "one channel": {"C": 1, "K": 7},
+        "one filter on a picture": {"N": 2, "H": 9, "W": 12, "C": 1, "K": 1, "padding": ((1, 0), (2, 1))},
         "three channels": {"C": 3, "R": 7, "S": 5, "stride": 2, "padding": 3},
         "first layer": {"N": 2, "H": 15, "C": 3, "K": 37, "R": 7, "S": 6, "stride": 2, "padding": 3},
         "five channels, one filter": {"C": 5, "K": 1},

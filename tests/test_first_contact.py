@@ -150,7 +150,7 @@ def test_notebooks_read_what_it_wrote(contact, folder):
     rungs, others, (_, positive), ours, roofline, judged = found["here"]
     assert positive
     assert "measured here, NVIDIA H100 of cardboard" in {rungs[0], others[0], ours[0], roofline[0]}
-    assert rungs[1] == ["copy", "one thread per output", "patch in registers"]
+    assert rungs[1] == ["copy", "lines on their way", "one thread per output"]
     judgeable = {"direct", "implicit_gemm"}
     assert judgeable <= set(others[1]), found["here"]
     assert set(judged[1]) == judgeable | {"depthwise"} | {f"tensor_core_{kind}" for kind in KINDS}
@@ -177,7 +177,7 @@ def test_a_dry_run(folder, tmp_path, how):
     assert {"copy", "direct", "filter 1: one thread per output"} <= {row.candidate for row in found.rows}
     assert all(np.isnan(row.seconds) for row in found.rows)
     rungs = len(found.part("ladder filter"))
-    assert rungs == (2 if how == "--simulate" else 4)
+    assert rungs == (2 if how == "--simulate" else 5)
     assert places.HOW[found.header["options"]["place"]] in done.stdout
 
 

@@ -41,8 +41,9 @@ def run(problem, rung):
 @pytest.mark.parametrize("problem", PICTURES, ids=str)
 def test_every_rung_reads_as_often_as_its_formula_says(problem):
     expected = reads(problem)
-    assert set(expected) == {rung.name for rung in gpu_filter.RUNGS}
-    for rung in gpu_filter.RUNGS:
+    serve = [rung for rung in gpu_filter.RUNGS if rung.refuses(problem) is None]
+    assert list(expected) == [rung.name for rung in serve]
+    for rung in serve:
         assert run(problem, rung).reads("x").sum() == expected[rung.name], rung.name
 
 

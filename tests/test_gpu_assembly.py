@@ -5,7 +5,7 @@ import pytest
 
 from convlab import ConvProblem
 from convlab.algorithms.depthwise import gpu_sliding
-from convlab.algorithms.direct import gpu_filter_patch
+from convlab.algorithms.direct import gpu_filter_lines, gpu_filter_patch
 from convlab.algorithms.im2row import gpu
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
@@ -37,6 +37,17 @@ def test_filter_of_7x7(arch):
     assert built.multiply_adds == 2 * tall * 4 * 49
     assert built.share("FFMA") > 0.75
     assert built.occupancy(256).blocks == 2
+
+
+def test_lines_of_a_filter_of_7x7(arch):
+    """Two copies, 3 loads, 196 multiply-adds and a store: a loop that fits where instructions come from."""
+    built = assemble(gpu_filter_lines.lines(7, 7, 3, 4), *[FLAT] * 3, *[1] * 7, arch=arch)
+    check(built, 128, loads=49 // 4, stores=1)
+    (loop,) = built.loops
+    assert loop.multiply_adds == built.multiply_adds == 4 * 49
+    assert (loop.count("LDGSTS"), loop.count("LDS.128"), loop.count("STG")) == (2, 3, 1)
+    assert 16 * len(loop) < 6 << 10  # bytes
+    assert built.occupancy(gpu_filter_lines.LANES).blocks == 16
 
 
 def test_depthwise_of_3x3(arch):

@@ -122,7 +122,8 @@ def test_staged_in_pieces_of_the_channels_and_refused_where_it_cannot_be():
 
 def test_a_picture_of_one_channel_goes_to_the_filter_and_all_else_to_coalesced():
     for problem, kernel in (
-        (ConvProblem(1, 6, 8, 1, 1, 3, 3), "patch"),
+        (ConvProblem(1, 6, 8, 1, 1, 3, 3), "lines"),
+        (ConvProblem(1, 6, 7, 1, 1, 3, 3), "patch"),
         (ConvProblem(1, 12, 12, 1, 1, 11, 11, dtype="float64"), "shared"),
         (ConvProblem(1, 6, 8, 1, 1, 3, 3, stride=2), "direct"),
         (ConvProblem(1, 6, 8, 1, 2, 3, 3), "direct"),

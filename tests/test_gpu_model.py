@@ -12,7 +12,13 @@ from sgemm_ladder import CUBLAS, MATRIX, RUNGS
 
 from convlab import ALGORITHMS, ConvProblem, plan
 from convlab.algorithms.direct import gpu as direct
-from convlab.algorithms.direct import gpu_filter, gpu_filter_patch, gpu_filter_work, gpu_staged
+from convlab.algorithms.direct import (
+    gpu_filter,
+    gpu_filter_lines,
+    gpu_filter_patch,
+    gpu_filter_work,
+    gpu_staged,
+)
 from convlab.algorithms.implicit_gemm.gpu import rung
 from convlab.auto.predict_gpu import predict_on_gpu, predictable_on_gpu, predicted_on_gpu
 from convlab.auto.timing import Timing
@@ -242,6 +248,14 @@ def test_a_filters_taps_are_the_machine_codes(size, arch):
     copy = max((one for one in shared.loops if one.count("STS")), key=len)  # of the pixels, some at once
     assert len(copy) / copy.count("STS") == tenth(gpu_filter_work.COPY)
     assert max(one.registers for one in (naive, constant, shared)) <= gpu_filter_work.REGISTERS
+    if gpu_filter_lines.refuses(problem) is None:
+        (work,), served = gpu_filter_work.lines(problem), 64 + size - 1
+        lines = built(gpu_filter_lines.lines(size, size, size // 2, 4), 7)
+        loop, each = lines.main_loop, 4 * taps + gpu_filter_work.LINE_OTHERS
+        assert lines.registers <= work.registers
+        assert loop.multiply_adds == work.compute.multiply_adds / served == 4 * taps
+        assert len(loop) == tenth(work.compute.instructions / served)
+        assert len(loop) == tenth(each)
     (work,) = gpu_filter_work.patch(problem)
     adds, both = work.compute.multiply_adds / gpu_filter_work.WARPS, patch.count("FFMA")
     assert 2 * adds == both  # the way of those inside, and of those at the border

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from convlab.algorithms.direct import gpu_filter, gpu_filter_work, gpu_staged
+from convlab.algorithms.direct import gpu_filter, gpu_staged
 from convlab.algorithms.direct.reference import filters_innermost
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
@@ -178,7 +178,7 @@ def run(problem, x, packed, workspace, y, threads):
 def works(problem: ConvProblem) -> tuple[Work, ...]:
     """Return what the launch of `run` asks of a GPU."""
     single = gpu_filter.refuses(problem) is None
-    return gpu_filter_work.patch(problem) if single else _coalesced_works(problem)
+    return _form(problem).others["works"](problem) if single else _coalesced_works(problem)
 
 
 def _form(problem: ConvProblem) -> Rung:

@@ -4,7 +4,7 @@
 
 There is no sum over channels and no second filter, so nothing of the matrix product is left. What is left is
 overlap: neighbouring outputs look at nearly the same pixels. Each rung makes more of it (`RUNGS`). The last
-is in `convlab.algorithms.direct.gpu_filter_patch`.
+two are in `gpu_filter_patch` and `gpu_filter_lines`, beside this file.
 
 Whole numbers are uint32, 32 bits without a sign (`convlab.gpu.kernels`). A row above the picture is then a
 very large one: ``row < H`` is false on both sides.
@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from convlab.algorithms.direct import gpu_filter_patch, gpu_filter_work
+from convlab.algorithms.direct import gpu_filter_lines, gpu_filter_patch, gpu_filter_work
 from convlab.algorithms.direct.gpu_filter_patch import BLOCK
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
@@ -195,6 +195,15 @@ RUNGS = (
         gpu_filter_patch.patch,
         refuses=lambda problem: refuses(problem) or gpu_filter_patch.refuses(problem),
         others={"works": gpu_filter_work.patch},
+    ),
+    Rung(
+        "lines on their way",
+        "A warp goes down 64 lines; pixels are copied to shared memory six lines before they are wanted.",
+        "Nobody waits for pixels, and the loop of a line is short: each is fetched 1 + (R-1)/64 times.",
+        gpu_filter_lines.run,
+        gpu_filter_lines.lines,
+        refuses=lambda problem: refuses(problem) or gpu_filter_lines.refuses(problem),
+        others={"works": gpu_filter_work.lines},
     ),
 )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from convlab.algorithms.direct import gpu_filter_lines
 from convlab.algorithms.direct.gpu_filter import BLOCK
 from convlab.algorithms.direct.gpu_filter_patch import WIDE, loads_for, plan_for
 from convlab.problem import ConvProblem
@@ -20,7 +21,7 @@ from convlab.support.checked import checked
 
 @checked
 def reads(problem: ConvProblem) -> dict[str, int]:
-    """Return for each rung, by name, how many numbers of x its threads read, all together."""
+    """Return for each rung that serves a problem how many numbers of x its threads read, all together."""
     R, S, (across, down) = problem.R, problem.S, BLOCK
     (top, _), (left, _) = problem.padding
     lines, columns = partial(_along, problem.H, problem.P), partial(_along, problem.W, problem.Q)
@@ -34,6 +35,10 @@ def reads(problem: ConvProblem) -> dict[str, int]:
         tall, ahead = plan[0], left + -left % 4
         patch = lines(tall, tall + R - 1, top) * columns(WIDE, 4 * loads_for(S, left), ahead)
         found["patch in registers"] = patch
+    if gpu_filter_lines.refuses(problem) is None:
+        ahead, down, across = left + -left % 4, gpu_filter_lines.DOWN, gpu_filter_lines.ACROSS
+        length = across + 4 * (loads_for(S, left) - 1)
+        found["lines on their way"] = lines(down, down + R - 1, top) * columns(across, length, ahead)
     return {name: problem.N * number for name, number in found.items()}
 
 

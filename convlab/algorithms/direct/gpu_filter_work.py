@@ -7,6 +7,8 @@ from the machine code, for a GPU of today and one of the generation before it; a
 
 from __future__ import annotations
 
+from convlab.algorithms.direct.gpu_filter_lines import ACROSS, DOWN, LANES, RING
+from convlab.algorithms.direct.gpu_filter_lines import REGISTERS as OF_LINES
 from convlab.algorithms.direct.gpu_filter_patch import BLOCK, WIDE, loads_for, plan_for
 from convlab.gpu.model.work import LINE, SECTOR, Demand, Work
 from convlab.gpu.occupancy import WARP
@@ -19,6 +21,7 @@ REGISTERS = 32  # of a thread with one output
 # Instructions of a tap, by where its weight comes from; of a number that is copied to shared memory.
 GLOBAL, CONSTANT, SHARED, COPY = 20, 6.5, 8.2, 24
 OTHERS = 60  # of a thread, once: where its outputs are
+LINE_OTHERS = 60  # of a thread that goes from line to line, for each: where the next copies come from and go
 ENDS = Demand(OTHERS, passes=1, short=1)  # of a warp with one output a thread, which stores them
 
 
@@ -75,6 +78,31 @@ def patch(problem: ConvProblem) -> tuple[Work, ...]:
     return _work(problem, WARPS * each, outputs, name="patches", registers=registers)
 
 
+def lines(problem: ConvProblem) -> tuple[Work, ...]:
+    """A warp goes down its lines: one is copied, another loaded from shared memory and added to R sums."""
+    taps, loads = problem.R * problem.S, loads_for(problem.S, problem.padding[1][0])
+    size = (ACROSS + 4 * (loads - 1)) * problem.itemsize  # bytes of a line in shared memory
+    served = min(DOWN, problem.P) + problem.R - 1
+    copied = Demand(passes=ceil_div(size, LINE))
+    of_four = ACROSS * problem.itemsize // LINE  # passes of a load, or a store, of four numbers a lane
+    added = Demand(
+        instructions=WIDE * taps + loads + LINE_OTHERS,
+        multiply_adds=WIDE * taps,
+        passes=(loads + 1) * of_four,
+    )
+    return _work(
+        problem,
+        served * added,
+        (ACROSS, DOWN),
+        name="lines",
+        registers=OF_LINES,
+        bring=served * copied,
+        shared_bytes=RING * size,
+        threads=LANES,
+        ahead=True,
+    )
+
+
 def _work(
     problem: ConvProblem,
     compute: Demand,
@@ -85,6 +113,8 @@ def _work(
     bring: Demand | None = None,
     shared_bytes: int = 0,
     weights: bool = True,
+    threads: int = THREADS,
+    ahead: bool = False,
 ) -> tuple[Work, ...]:
     """Return the work of blocks with so many `outputs`, along a line and down; they wait for memory once."""
     across, down = outputs
@@ -95,5 +125,5 @@ def _work(
     kernel = ceil_div(problem.R * problem.S * b, SECTOR) * SECTOR if weights else 0
     moved = (down + problem.R - 1) * line + kernel + across * down * b
     cold = problem.x_bytes + problem.y_bytes
-    each = {"waits": 1, "l2_bytes": blocks * moved, "cold": cold}
-    return (Work(name, blocks, THREADS, registers, 1, compute, bring or Demand(), shared_bytes, **each),)
+    each = {"waits": 1, "ahead": ahead, "l2_bytes": blocks * moved, "cold": cold}
+    return (Work(name, blocks, threads, registers, 1, compute, bring or Demand(), shared_bytes, **each),)
