@@ -1,4 +1,4 @@
-"""The last rung of `gpu_filter`: a thread computes a patch of outputs in its registers.
+"""The fourth rung of `gpu_filter`: a thread computes a patch of outputs in its registers.
 
 A thread has `tall` x 4 outputs. It walks down the tall + R - 1 lines of pixels under them; each line is
 loaded once, four numbers at a time, and added to every sum that wants it:
