@@ -71,12 +71,13 @@ def _plan(problem: ConvProblem, algorithm: str):
 
 def _tile(flops: float) -> float:
     """Return the seconds of a tile whose sums have one term, less the multiply-adds of that."""
-    tile, few, many = tile_for("float32"), 8, 256  # tiles: what they read and write stays in a cache
-    seconds = {few: np.inf, many: np.inf}
-    for count in (few, many) * 3:  # in turns: a moment's disturbance of one of them must not count
+    tile = tile_for("float32")
+
+    def seconds(count: int) -> float:
         problem = ConvProblem(1, count * tile.rows, 1, 1, tile.cols, 1, 1)
-        seconds[count] = min(seconds[count], best(_plan(problem, "pointwise")) - problem.flops / flops)
-    return max(0.0, (seconds[many] - seconds[few]) / (many - few))
+        return best(_plan(problem, "pointwise")) - problem.flops / flops
+
+    return max(0.0, _one_more(8, 256, seconds))  # what so many read and write stays in a cache
 
 
 def _step(flops: float) -> float:
@@ -88,12 +89,20 @@ def _step(flops: float) -> float:
     tile, short, long, times = tile_for("float32"), 64, 192, 64
     operands = np.ones(long * tile.rows, tile.dtype), np.ones(long * tile.cols, tile.dtype)
     sums = np.empty(tile.rows * tile.cols, tile.dtype)
-    seconds = {short: np.inf, long: np.inf}
-    for steps in (short, long) * 3:  # in turns, as tiles are
-        taken = best(lambda steps=steps: _tiles_of(tile, *operands, steps, times, sums))
-        seconds[steps] = min(seconds[steps], taken / times)
+
+    def seconds(steps: int) -> float:
+        return best(lambda: _tiles_of(tile, *operands, steps, times, sums)) / times
+
     multiply_adds = 2 * tile.rows * tile.cols / flops
-    return max(0.0, (seconds[long] - seconds[short]) / (long - short) - multiply_adds)
+    return max(0.0, _one_more(short, long, seconds) - multiply_adds)
+
+
+def _one_more(few: int, many: int, seconds: Callable[[int], float]) -> float:
+    """Return what one more of something takes, by the seconds of few and of many."""
+    shortest = {few: np.inf, many: np.inf}
+    for count in (few, many) * 3:  # in turns: a moment's disturbance of one of them must not count
+        shortest[count] = min(shortest[count], seconds(count))
+    return (shortest[many] - shortest[few]) / (many - few)
 
 
 @njit

@@ -177,8 +177,7 @@ def run(problem, x, packed, workspace, y, threads):
 
 def works(problem: ConvProblem) -> tuple[Work, ...]:
     """Return what the launch of `run` asks of a GPU."""
-    single = gpu_filter.refuses(problem) is None
-    return _form(problem).others["works"](problem) if single else _coalesced_works(problem)
+    return _form(problem).others["works"](problem)
 
 
 def _form(problem: ConvProblem) -> Rung:

@@ -27,7 +27,7 @@ from convlab.gpu.device import current
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, number_type, uint64
-from convlab.gpu.ptx import load4, store4
+from convlab.gpu.ptx import load4
 from convlab.gpu.tensor_cores.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
 from convlab.gpu.unroll import unrolled
 from convlab.problem import ConvProblem
@@ -61,7 +61,7 @@ def lines(R: int, S: int, left: int, store: int):
     ahead = left + skip  # how far left of an output its first pixel begins
     loads = loads_for(S, left)
     width, size, taps = 4 * loads, R * WIDE, R * S
-    fours = taps // 4 * 4
+    begin, store_line = gpu_filter_patch.begins(number, taps, size), gpu_filter_patch.stores(store)
     copies = LANES - 1 + loads  # of a line, 16 bytes each
     line_size = 4 * copies
     ring_size = RING * line_size
@@ -104,16 +104,7 @@ def lines(R: int, S: int, left: int, store: int):
             if line < count:
                 bring(line, x, ring, first, row, col, H, W)
             cp_async_commit()
-        for t in range(0, fours, 4):
-            a, b, c, d = load4(w, t)
-            weights[t] = a
-            weights[t + 1] = b
-            weights[t + 2] = c
-            weights[t + 3] = d
-        for t in range(fours, taps):
-            weights[t] = w[t]
-        for i in range(size):
-            sums[i] = number(0)
+        begin(w, weights, sums)
         q += cuda.threadIdx.x * WIDE  # mine
         to = uint64(n * P + p) * Q + q
         for line in range(count):
@@ -131,13 +122,8 @@ def lines(R: int, S: int, left: int, store: int):
                 pixels[4 * k + 3] = d
             add_everywhere(0, pixels, sums, weights)
             if line + 1 >= R:
-                if store == 4:
-                    if q < Q:
-                        store4(y, to, sums[0], sums[1], sums[2], sums[3])
-                else:
-                    for j in range(WIDE):
-                        if q + j < Q:
-                            y[to + j] = sums[j]
+                if q < Q:
+                    store_line(y, to, q, Q, sums, 0)
                 to += Q
 
     return lines

@@ -52,6 +52,41 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
+def begins(number, taps: int, size: int):
+    """Return the device function with which a thread begins: its `taps` weights loaded, its `size` sums 0."""
+    fours = taps // 4 * 4
+
+    @device_function(forceinline=True)
+    def begin(w, weights, sums):
+        for t in range(0, fours, 4):
+            a, b, c, d = load4(w, t)
+            weights[t] = a
+            weights[t + 1] = b
+            weights[t + 2] = c
+            weights[t + 3] = d
+        for t in range(fours, taps):
+            weights[t] = w[t]
+        for i in range(size):
+            sums[i] = number(0)
+
+    return begin
+
+
+def stores(store: int):
+    """Return the device function that stores `WIDE` sums at once if `store` is 4, or those that y has."""
+
+    @device_function(forceinline=True)
+    def store_line(y, at, q, Q, sums, s):
+        if store == 4:
+            store4(y, at, sums[s], sums[s + 1], sums[s + 2], sums[s + 3])
+        else:
+            for j in range(WIDE):
+                if q + j < Q:
+                    y[at + j] = sums[s + j]
+
+    return store_line
+
+
 @lru_cache
 def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load: int, store: int):
     """Return the kernel for filters of R x S and `left` columns of padding; x, w and y are flat.
@@ -63,7 +98,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
     ahead = left + skip  # how far left of an output its first load begins
     loads = loads_for(S, left)
     width, size, taps, lines = 4 * loads, tall * WIDE, R * S, tall + R - 1
-    fours = taps // 4 * 4
+    begin, store_line = begins(number, taps, size), stores(store)
 
     @device_function(forceinline=True)
     def four_inside(x, at, row, col, H, W):
@@ -113,14 +148,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
     @device_function(forceinline=True)
     def put(i, y, at, p, q, P, Q, sums):
         if p + i < P:
-            at += i * Q
-            s = i * WIDE
-            if store == 4:
-                store4(y, at, sums[s], sums[s + 1], sums[s + 2], sums[s + 3])
-            else:
-                for j in range(WIDE):
-                    if q + j < Q:
-                        y[at + j] = sums[s + j]
+            store_line(y, at + i * Q, q, Q, sums, i * WIDE)
 
     put_all = unrolled(put, tall)
 
@@ -134,16 +162,7 @@ def patch(dtype: str, R: int, S: int, left: int, tall: int, registers: int, load
         p = (tile_p * 8 + cuda.threadIdx.y) * tall  # my first output
         q = (tile_q * 32 + cuda.threadIdx.x) * WIDE
         if p < P and q < Q:
-            for t in range(0, fours, 4):
-                a, b, c, d = load4(w, t)
-                weights[t] = a
-                weights[t + 1] = b
-                weights[t + 2] = c
-                weights[t + 3] = d
-            for t in range(fours, taps):
-                weights[t] = w[t]
-            for i in range(size):
-                sums[i] = number(0)
+            begin(w, weights, sums)
             row, col = p - top, q - ahead  # the first pixel loaded; very large if there is none
             # 64 bits: lines lie a constant apart, and above the first picture a place is truly below 0.
             at = uint64(n * H + p) * W + q - uint64(top * W + ahead)
