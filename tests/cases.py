@@ -29,6 +29,7 @@ CASES = {
         "dilation beyond the image": {"dilation": (5, 1), "padding": ((6, 3), (0, 0)), "H": 6},
         "two groups": {"groups": 2, "padding": 1},
         "groups, dilation, strides": {"groups": 2, "dilation": (2, 1), "stride": (1, 2), "padding": 2},
+        "groups side by side": {"H": 4, "W": 5, "C": 20, "K": 20, "groups": 5, "padding": 1},
         "depthwise": {"C": 5, "K": 5, "groups": 5, "padding": 1},
         "depthwise, two filters a channel": {"C": 3, "K": 6, "groups": 3, "stride": 2},
         "one channel": {"C": 1, "K": 7},
@@ -49,6 +50,7 @@ CASES = {
         "double precision, stride": {"dtype": "float64", "R": 5, "S": 4, "stride": 2, "padding": (0, 1)},
         "double precision": {"dtype": "float64", "padding": 1, "stride": (2, 1)},
         "double precision, groups": {"dtype": "float64", "groups": 2, "K": 34, "dilation": (1, 2)},
+        "double precision, groups side by side": {"dtype": "float64", "C": 10, "K": 10, "groups": 5},
     }.items()
 }
 

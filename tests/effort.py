@@ -1,9 +1,10 @@
 """How much of each test is run: all of it, or the short form that a learner's `python3 lab.py test` takes.
 
-Every kind of check is made in both. The short form takes fewer random problems, and of a costly table of
-cases some; it leaves out what drives a browser, and what tests the set-up and the tools of the workshop. It
-is taken where all tests are asked for, without `--all`; the tests of a file that is named are always run
-whole.
+The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
+takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
+tests the set-up and the tools of the workshop, and what looks inside: every wrong value, types, files that
+are not ours, memory to the byte, runs that are killed. It is taken where all tests are asked for, without
+`--all`; the tests of a file that is named are always run whole.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """
@@ -16,12 +17,12 @@ from collections import Counter
 import pytest
 
 SHORT = False  # set before any test is read
-LEFT_OUT = {"browser", "workshop"}
+LEFT_OUT = {"browser", "inside", "workshop"}
 
 
 def examples(count: int) -> int:
-    """Return how many examples hypothesis is to draw: `count`, or a fifth of that in the short form."""
-    return -(-count // 5) if SHORT else count
+    """Return how many examples hypothesis is to draw: `count`, or a tenth of that in the short form."""
+    return -(-count // 10) if SHORT else count
 
 
 def sampled(most: int) -> pytest.MarkDecorator:
@@ -59,7 +60,7 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    """In the short form keep samples of the sampled, and nothing of the browser and the workshop."""
+    """In the short form keep samples of the sampled, and nothing that is left out."""
     if not SHORT:
         return
     there = [item for item in items if not LEFT_OUT & {mark.name for mark in item.iter_markers()}]

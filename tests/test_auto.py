@@ -20,6 +20,8 @@ from convlab.auto.ranking import ALIKE, order_of, predicted
 from convlab.auto.shipped import shipped_speeds
 from convlab.auto.speeds import speeds as current_speeds
 from convlab.cost.phases import OVERHEADS
+from convlab.cpu.product_tile import tile_of
+from convlab.cpu.tile_size import tile_for
 from convlab.plans import plan as plans
 
 RESNET = networks.load("resnet18")
@@ -69,37 +71,40 @@ def test_a_prediction_is_what_its_phases_say():
     """A 1x1 layer, worked out by hand: whole tiles on one core, the weights in L1."""
     problem = ConvProblem(1, 14, 14, 64, 64, 1, 1)
     (one,) = predict(problem, "pointwise", speeds()).parts
-    from convlab.cpu.register_tile import tile_for
-
-    tile = tile_for("float32")
+    tile, usual = tile_of(problem), tile_for("float32")
     tiles = -(-196 // tile.rows)
     assert one.computing == pytest.approx(2 * tiles * tile.rows * 64 * 64 / 100e9)
-    assert one.beginning == pytest.approx(tiles * (64 // tile.cols) * 15e-9)
+    # To begin a tile and to store it is measured with the usual one.
+    of_usual = tile.rows * tile.cols / (usual.rows * usual.cols)
+    assert one.beginning == pytest.approx(tiles * (64 // tile.cols) * of_usual * 15e-9)
     pixels, weights = 196 * 64 * 4, 64 * 64 * 4
-    blocks = -(-tiles // (56 // tile.rows))
+    blocks = -(-tiles * tile.rows // 56)
     assert one.moving == pytest.approx(pixels / 100e9 + blocks * weights * 2 / 3 / 200e9 + pixels / 100e9)
     assert one.seconds == max(one.computing, one.moving) + one.beginning
     assert predict(problem, "pointwise", speeds()).seconds == one.seconds + 4e-6
 
 
 def test_steps_of_a_tile_are_counted_by_hand():
-    """A third of a panel counts as one, a tile that is half beside the picture as a tile; and each group."""
-    from convlab.cpu.register_tile import tile_for
+    """A part of a panel counts as one, a tile that is half beside the picture as a tile; and each group.
 
-    tile, slow = tile_for("float32"), speeds()
+    Of five vectors two tiles are whole and one is narrow. Three and four fit a wide tile, if there is one:
+    a step of it loads more numbers than one of the usual, with which steps are measured.
+    """
+    usual, slow = tile_for("float32"), speeds()
     slow.overheads["step"] = 2e-9
-    problem = ConvProblem(1, 9, 11, 24, 2 * (tile.cols + tile.lanes), 3, 3, padding=1, groups=2)
-    steps = 2 * -(-99 // tile.rows) * 2 * 12 * 9  # groups, tiles down and across, length of a sum
-    for algorithm in ("indirect", "im2row"):
-        before, after = (predict(problem, algorithm, one).seconds for one in (speeds(), slow))
-        assert after - before == pytest.approx(steps * 2e-9)
+    for vectors in (3, 4, 5):
+        problem = ConvProblem(1, 9, 11, 24, 2 * vectors * usual.lanes, 3, 3, padding=1, groups=2)
+        tile = tile_of(problem)
+        across, loads = -(-vectors // tile.vectors), (tile.rows + tile.vectors) / (usual.rows + 2)
+        steps = 2 * -(-99 // tile.rows) * across * 12 * 9  # groups, tiles down and across, length of a sum
+        for algorithm in ("indirect", "im2row"):
+            before, after = (predict(problem, algorithm, one).seconds for one in (speeds(), slow))
+            assert after - before == pytest.approx(steps * loads * 2e-9)
     assert speeds().overheads["step"] == 0  # of a file that was written before steps were measured
 
 
 def test_windows_that_leave_the_cache_are_fetched_for_each_panel():
     """F(6x6) keeps 56 windows of 64 channels, 0.9 MB, and reads them again for each 2 vectors of filters."""
-    from convlab.cpu.register_tile import tile_for
-
     cols = tile_for("float32").cols
     problem = ConvProblem(1, 48, 48, 64, 4 * cols, 3, 3, padding=1)
     windows, again = 64 * 64 * 64 * 4, 2 / 3 * 3  # bytes of 64 tiles' windows; how often a copy of them
@@ -137,11 +142,10 @@ def test_a_machine_whose_caches_are_not_known():
 
 def test_what_is_done_once_is_predicted_too():
     """Plain panels and a table, worked out by hand; a transform puts each of its places into the panels."""
-    from convlab.cpu.register_tile import tile_for
-
-    problem, rows = ConvProblem(2, 14, 14, 64, 64, 3, 3, padding=1), tile_for("float32").rows
+    problem = ConvProblem(2, 14, 14, 64, 64, 3, 3, padding=1)
+    rows = tile_of(problem).rows
     pack, table, run = predict(problem, "indirect", speeds(), include_packing=True).parts
-    weights, entries = 64 * 64 * 9, -(-196 // rows) * rows * 9  # of one image
+    weights, entries = 64 * 64 * 9, -(-196 // rows) * (rows * 9 + 1)  # of one image; with the runs
     assert pack.seconds == pytest.approx(weights * 0.5e-9 + 2 * weights * 4 / 100e9)  # in L2
     assert table.seconds == pytest.approx(entries * 5e-9)
     assert predict(problem, "indirect", speeds()).parts == (run,)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import time
 from dataclasses import replace
@@ -17,12 +18,13 @@ from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
 from convlab.auto import disturbance, roofs
 from convlab.auto.ranking import predicted
 from convlab.auto.timing import WAKE, Timing, check_output, material, take_turns
-from convlab.benchmark import baselines, bench, dukhan_2019, layers, network_comparison, saved, suite
+from convlab.benchmark import baselines, bench, dukhan_2019, layers, network_comparison, report, saved, suite
 from convlab.benchmark.baselines import BASELINES, Call, at_hand
 from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.pass_baselines import EVERY
 from convlab.benchmark.passes import PASSES
+from convlab.benchmark.suite import PEAK, PEAK_AFTER
 from convlab.cli import app
 from convlab.cost.phases import OVERHEADS
 from convlab.machine import container, system
@@ -93,7 +95,9 @@ def test_a_whole_run(tiny, tmp_path):
     assert {row.candidate for row in square} == {*serving, *here}
     assert {row.candidate for row in square if row.ours} == set(serving)
     assert {row.count for row in square} == {2}
-    assert {row.candidate for row in run.part("product")} >= {"gemm", "FMA peak", "NumPy"}
+    assert {row.candidate for row in run.part("product")} >= {"gemm", PEAK, PEAK_AFTER, "NumPy"}
+    (clock,) = (line for line in report.notes(run) if line.startswith("Right after a product"))
+    assert re.search(r"ran at [\d% to]+ of their peak.* gemm reaches [\d% to]+ of that", clock)
     assert {row.threads for row in run.part("threads")} == {2}
     assert set(run.header["overheads"]) == set(OVERHEADS)
     assert {row.layer for row in run.part("networks")} == {"wide"}
@@ -130,6 +134,7 @@ def test_what_the_authors_measure_beside(tiny, tmp_path, capsys):
     assert "The first conv2d of a fresh process takes 1.00 s" in said
 
 
+@pytest.mark.inside
 def test_baselines_that_are_missing_are_skipped_by_name(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(baselines, "find_spec", lambda package: None if package == "torch" else package)
     done = convlab("--quick", "--save", tmp_path / "run.csv")
@@ -528,6 +533,20 @@ def test_multiply_adds_are_counted_a_second(monkeypatch, threads):
     rounds = [(1 << 26) // 4] * 3 * threads  # 2^26 operations took two seconds: a fourth of them takes 0.5
     assert asked == [1 << 20, 1 << 26, *rounds]
     assert measured == threads * (1 << 24) / 2
+
+
+def test_multiply_adds_right_after_something(monkeypatch):
+    """What came before is not timed, nor how their code comes back into the caches."""
+    happened, clock = [], [0]
+
+    def take(what, seconds):
+        happened.append(what)
+        clock[0] += seconds
+
+    monkeypatch.setattr(roofs.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(roofs, "multiply_add", lambda flops: take(flops, 4) or 2 * flops)
+    assert roofs.flops_after(lambda: take("before", 100), 3200) == 6400 / 4
+    assert happened == ["before", 100, 3200]
 
 
 @pytest.mark.parametrize(("more_rows", "best"), [(1, -1), (-1, 1)])

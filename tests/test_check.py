@@ -2,6 +2,7 @@
 
 import linecache
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -18,8 +19,9 @@ from convlab.lessons.attempt import Outcome, _line_before, attempt
 from convlab.lessons.borrowed import borrowed
 from convlab.lessons.diagnosis import diagnosis
 from convlab.lessons.exercise import Mistake
-from convlab.lessons.guard import TimeUp, guarded, unwritten_shows
+from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.note import Note
+from convlab.lessons.unwritten import unwritten_shows
 
 
 @pytest.fixture
@@ -252,6 +254,33 @@ def test_what_nobody_has_written_shows():
         assert np.empty((2, 2), np.int8).tolist() == [[63, 63], [63, 63]]
         assert np.empty(2, object).tolist() == [None, None]
     assert np.empty is empty
+
+
+COMPILED = """
+import numba
+import numpy as np
+from convlab.lessons import check
+
+def pack(b, cols):
+    @numba.njit
+    def packed(b, cols):
+        K, N = b.shape
+        panels = np.empty((-(-N // cols), K, cols), b.dtype)
+        panels[:] = 0
+        for n in range(N):
+            panels[n // cols, :, n % cols] = b[:, n]
+        return panels
+    return packed(b, cols)
+
+assert check("pack", pack).good
+assert numba.njit(lambda n: np.empty_like(np.empty(n)))(3).shape == (3,)
+"""
+
+
+def test_an_answer_may_be_compiled_and_be_the_first_that_is():
+    """Numba notes what `np.empty` is when it first compiles something, and that may be an answer."""
+    run = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_difference_is_a_picture_with_the_window():

@@ -124,17 +124,18 @@ def test_taps_inside_by_counting():
                     assert list(range(first, end)) == inside
 
 
-@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2)])
-def test_loads_of_the_machine_code(stride, dilation):
+@pytest.mark.parametrize(("stride", "dilation", "W"), [(1, 1, 40), (2, 1, 40), (2, 1, 14), (1, 2, 40)])
+def test_loads_of_the_machine_code(stride, dilation, W):
     """A window that slides loads each pixel under two lines once; one that cannot loads it for every tap."""
-    sizes = SMALL | {"H": 9, "W": 40, "C": 64, "K": 64, "groups": 64}
-    loop = hottest_loop(depthwise_part, *as_called(ConvProblem(**sizes, stride=stride, dilation=dilation)))
+    sizes = SMALL | {"H": 9, "W": W, "C": 64, "K": 64, "groups": 64}
+    problem = ConvProblem(**sizes, stride=stride, dilation=dilation)
+    loop = hottest_loop(depthwise_part, *as_called(problem))
     window = window_for(3, 3, (stride, stride), (dilation, dilation))
     if window is None:
         rows = tile_for("float32").rows
         assert loop.loads / loop.multiply_adds == pytest.approx((rows + 1) / rows)  # and a weight
         return
-    tile = window_tile("float32", window)
+    tile = window_tile("float32", window, problem.Q)
     weights, bias = 2 * 9, 1  # anew for each line
     assert loop.multiply_adds == 2 * tile.rows * tile.vectors * 9
     loads = (np.prod(window.under(tile.rows)) + weights + bias) * tile.vectors

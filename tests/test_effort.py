@@ -37,6 +37,10 @@ def test_row(row):
 def test_tool():
     pass
 
+@pytest.mark.inside
+def test_what_is_inside():
+    pass
+
 drawn = []
 
 @settings(max_examples=effort.examples(20), database=None)
@@ -45,7 +49,7 @@ def test_random(number):
     drawn.append(number)
 
 def test_drawn():
-    assert len(drawn) == (4 if effort.SHORT else 20)
+    assert len(drawn) == (2 if effort.SHORT else 20)
 """,
     "browser/conftest.py": "import no_such_library\n",
     "browser/test_page.py": "def test_page(): pass\n",
@@ -88,13 +92,18 @@ def test_all_is_all(suite, tmp_path):
     (tmp_path / "browser" / "conftest.py").unlink()
     (tmp_path / "test_tools.py").write_text("def test_one(): pass\n")
     ran, said = suite("--all")
-    assert set(ran) == {"test_page", "test_one", "test_tool", "test_random", "test_drawn"} | {
-        f"test_row[{row}]" for row in range(10)
-    }, said
+    assert set(ran) == {
+        "test_page",
+        "test_one",
+        "test_tool",
+        "test_what_is_inside",
+        "test_random",
+        "test_drawn",
+    } | {f"test_row[{row}]" for row in range(10)}, said
 
 
 def test_a_file_that_is_named_is_run_whole(suite):
-    assert len(suite("test_table.py")[0]) == 13
+    assert len(suite("test_table.py")[0]) == 14
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 40, 489])

@@ -26,6 +26,8 @@ from tools.readme import __main__ as readme
 from tools.readme import one_layer, results
 from tools.site import publish
 
+pytestmark = pytest.mark.inside
+
 # The header of a stored run, and of its rows those on one layer, that of the README's picture.
 _LINES = data_path("measurements", "zen4_cpu.csv").read_text(encoding="utf-8").splitlines(keepends=True)
 GOOD = "".join(line for line in _LINES if line.startswith(("#", "part,")) or ",layer1.0.conv1,4," in line)

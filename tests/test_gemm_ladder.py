@@ -8,7 +8,9 @@ from convlab.auto.roofs import multiply_add, multiply_adds
 from convlab.auto.timing import compare
 from convlab.cpu import gemm
 from convlab.cpu.assembly import hottest_loop, loops
-from convlab.cpu.gemm_ladder import pack, rungs
+from convlab.cpu.gemm_ladder import pack
+from convlab.cpu.gemm_rungs import rungs
+from convlab.cpu.product_tile import product_tile
 from convlab.cpu.register_tile import VectorTile, tile_for
 from convlab.cpu.tile_model import TileBounds
 
@@ -37,8 +39,8 @@ def test_a_rung_says_what_is_new():
 
 
 def test_packing_is_the_librarys():
-    columns = 6 * tile_for("float32").cols  # whole panels, of two vectors and of three
-    tile = tile_for("float32", columns=columns)
+    columns = 6 * tile_for("float32").cols  # whole panels, of two, three and four vectors
+    tile = product_tile("float32", columns)
     _, b = factors(1, columns, 5)
     assert np.array_equal(pack(b, tile.cols).reshape(-1), gemm.pack(np.ascontiguousarray(b.T)[None])[0])
     panels = pack(b[:, : tile.cols + 1], tile.cols)
@@ -55,7 +57,7 @@ def test_hottest_loop_of_every_rung():
     first, last = found["one by one: i, j, k"], list(found.values())[-1]
     assert first.multiply_adds > 0 == first.on_vectors
     assert found["along the row: i, k, j"].stores >= found["along the row: i, k, j"].on_vectors > 0
-    tile = tile_for("float32")
+    tile = list(RUNGS.values())[-1].tile
     assert last.on_vectors % (tile.rows * tile.vectors) == 0 < last.on_vectors
     assert (last.stores, last.spills) == (0, 0)
     assert last.loads / last.multiply_adds < first.loads / first.multiply_adds

@@ -43,6 +43,8 @@ from convlab.gpu.occupancy import occupancy
 from convlab.gpu.simulated_gpu import Simulator
 from tools.bench_gpu import report
 
+pytestmark = pytest.mark.inside
+
 TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 A6000 = replace(datasheets.gpu_speeds("rtx_a6000"), flops=CUBLAS)

@@ -25,6 +25,8 @@ from convlab.gpu.tensor_cores.product import product
 from convlab.gpu.tensor_cores.round_inputs import rounding
 from convlab.gpu.tensor_cores.work import product_work
 
+pytestmark = pytest.mark.inside
+
 TROUBLE = assembly_fault()
 assembly = pytest.mark.skipif(TROUBLE is not None, reason=f"no assembly: {TROUBLE}")
 kinds = pytest.mark.parametrize("kind", KINDS)

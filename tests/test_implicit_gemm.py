@@ -22,7 +22,7 @@ from convlab import (
 )
 from convlab.algorithms.implicit_gemm import blocked, gather
 from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas, in_walking_order, tables, walk
-from convlab.cpu.register_tile import tile_for
+from convlab.cpu.product_tile import tile_of
 from convlab.index_map import LAYOUTS, IndexMap
 from convlab.machine import facts
 from convlab.oracle import reference
@@ -146,15 +146,15 @@ def test_no_block_size_changes_the_answer(problem, m, n, k):
     x, w, _ = arrays(problem)
     blocks = {"block_m": m, "block_n": n, "block_k": k}
     assert_close(implicit_gemm(x, w, problem, **blocks, backend="numpy"), x, w, problem, label=str(blocks))
-    blocks["block_n"] = n * tile_for(problem.dtype, columns=problem.K // problem.groups).cols
+    blocks["block_n"] = n * tile_of(problem).cols
     assert_close(implicit_gemm(x, w, problem, **blocks, backend="cpu"), x, w, problem, label=str(blocks))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_blocks_of_a_layer_with_more_filters_channels_and_pixels_than_a_block(threads):
     problem = ConvProblem(2, 14, 13, 96, 150, 3, 3, padding=1, stride=(1, 2))
-    x, w, _ = arrays(problem)
-    for blocks in ((None, None, None), (5, 64, 100), (1, 32 * 2, 1000), (1000, None, 7)):
+    (x, w, _), cols = arrays(problem), tile_of(problem).cols
+    for blocks in ((None, None, None), (5, 2 * cols, 100), (1, cols, 1000), (1000, None, 7)):
         prepared = plan(problem, w, algorithm=blocked(*blocks), backend="cpu", threads=threads)
         assert prepared.cost.workspace_bytes == prepared.workspace["scratch"].nbytes
         assert_close(prepared(x), x, w, problem, label=str(blocks))
@@ -173,7 +173,7 @@ def test_blocks_that_are_none_are_refused(backend, name, wrong):
 def test_a_block_that_cuts_a_panel_is_refused_where_there_are_panels():
     problem = CASES["more filters than a tile"]
     x, w, _ = arrays(problem)
-    cols = tile_for("float32", columns=problem.K).cols
+    cols = tile_of(problem).cols
     assert_close(implicit_gemm(x, w, problem, block_n=cols + 1), x, w, problem)
     with pytest.raises(ParameterError, match=f"block_n={cols + 1}; on backend='cpu' .* multiple of {cols}"):
         implicit_gemm(x, w, problem, block_n=cols + 1, backend="cpu")

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
 from effort import examples
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, plan
+from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, conv2d, plan
 from convlab.algorithms.indirect import buffer, indirection_buffer
 from convlab.algorithms.indirect.cpu import WORTH_ASKING
 from convlab.cpu import gemm
+from convlab.cpu.tile_size import tile_for
 
 
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
@@ -40,6 +41,24 @@ def test_leaving_out_tiles_leaves_the_others(problem):
         np.testing.assert_array_equal(indirection_buffer(problem, 3, first), whole[first:])
 
 
+@pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_taps_that_go_together_lie_side_by_side(problem, rows):
+    """For all pixels of a tile, or on padding for all. Of other tiles one pixel at least tears them apart."""
+    table = indirection_buffer(problem, rows).reshape(-1, problem.R, problem.S, rows)
+    runs = buffer.runs_of(problem, rows)
+    assert (runs.shape, runs.dtype) == (table.shape[:1], np.int32)
+    for lines, run in zip(table, runs, strict=True):
+        before, after = lines[:, :-1], lines[:, 1:]
+        beside = (after == before + problem.C) & (before >= 0) | (after == -1) & (before == -1)
+        assert run in (1, problem.S)
+        if run > 1:
+            assert problem.groups == 1
+            assert beside.all()
+        elif problem.S > 1 and problem.groups == 1 and (lines >= 0).any(axis=(0, 1)).all():
+            assert not beside.all()
+
+
 def test_one_entry_serves_all_channels_groups_and_images():
     sizes = {"H": 9, "W": 7, "R": 3, "S": 3, "padding": 1}
     few, many = (
@@ -47,7 +66,7 @@ def test_one_entry_serves_all_channels_groups_and_images():
         ConvProblem(5, C=64, K=8, groups=4, **sizes),
     )
     size = {p: ALGORITHMS["indirect"].workspace_bytes(p) for p in (few, many)}
-    assert size[many] - size[few] == 4 * (16 - 1)  # the row of zeros is as long as a group has channels
+    assert size[many] - size[few] == 4 * 3 * (16 - 1)  # zeros: a line of taps, the channels of a group
 
 
 sizes = st.integers(3, 30)
@@ -200,6 +219,40 @@ def test_taps_that_lie_on_padding_for_whole_tiles(channels):
     x, w, _ = arrays(problem)
     prepared = plan(problem, w, algorithm="indirect", backend="cpu")
     assert (prepared.workspace["offsets"] < 0).all(axis=2).any()
+    assert_close(prepared(x), x, w, problem)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.data())
+def test_groups_that_lie_side_by_side(data):
+    """Any number of them, whole vectors or not, in steps and on padding; and the same by way of another."""
+    draw = data.draw
+    dtype = draw(st.sampled_from(["float32", "float64"]))
+    channels = draw(st.sampled_from([size for size in (1, 2, 4, 8, 16) if size <= tile_for(dtype).lanes]))
+    groups = draw(st.integers(2, 80 // channels))
+    sizes = draw(st.fixed_dictionaries({name: st.integers(1, 9) for name in "NHW"}))
+    taps = draw(st.fixed_dictionaries({name: st.integers(1, 3) for name in "RS"}))
+    steps = {name: draw(st.tuples(st.integers(1, 3), st.integers(1, 3))) for name in ("stride", "dilation")}
+    steps["padding"] = draw(st.tuples(*[st.tuples(st.integers(0, 3), st.integers(0, 3))] * 2))
+    C = groups * channels
+    try:
+        problem = ConvProblem(**sizes, C=C, K=C, **taps, **steps, groups=groups, dtype=dtype)
+    except ConvError:
+        reject()
+    x, w, bias = arrays(problem)
+    prepared = plan(problem, w, bias, algorithm="indirect", backend="cpu", threads=draw(st.integers(1, 2)))
+    assert len(prepared.packed) == 1, "one product"
+    right = conv2d(x, w, bias, **steps, groups=groups, algorithm="precomputed_gemm", backend="cpu")
+    np.testing.assert_allclose(prepared(x), right, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("C", "K", "groups"), [(6, 6, 2), (8, 16, 4), (16, 8, 4), (64, 64, 2), (16, 16, 1)])
+def test_groups_that_do_not(C, K, groups):
+    """Of three channels, of more filters than channels or fewer, of more than a vector; and a single one."""
+    problem = ConvProblem(1, 5, 6, C, K, 3, 3, padding=1, groups=groups)
+    x, w, _ = arrays(problem)
+    prepared = plan(problem, w, algorithm="indirect", backend="cpu")
+    assert len(prepared.packed) == groups
     assert_close(prepared(x), x, w, problem)
 
 

@@ -20,13 +20,14 @@ from convlab.algorithms.indirect import cpu as indirect
 from convlab.algorithms.precomputed_gemm import cpu as precomputed
 from convlab.algorithms.winograd import cpu as winograd
 from convlab.algorithms.winograd.transforms import in_steps, transforms
-from convlab.cpu import complex_gemm, cross_compile, gathered_gemm, gemm, tile_size
+from convlab.cpu import complex_gemm, cross_compile, gathered_gemm, gemm, product_tile, tile_size
 from convlab.cpu.assembly import Loop, loops
 from convlab.cpu.cross_compile import HERE, Machine, listing
 from convlab.cpu.epilogue import Output, output
 from convlab.cpu.sliding_window import Window, window_tile
 from convlab.cpu.small_matmul import Transform
 from convlab.cpu.tile_model import TileBounds
+from convlab.cpu.tile_size import VectorTile
 from convlab.errors import UnsupportedError
 from convlab.gradients import wgrad_product_cpu as wgrad
 from convlab.machine import asked_target
@@ -49,28 +50,27 @@ PART = re.compile(r"%[xyz]mm\d|\bv\d+\.|\bq\d")
 def tile_model_of(name):
     """Let the model choose tiles inside a ``with`` as it would on that machine."""
     _, architecture, features = MACHINES[name]
-    caches = tile_size.vector_bytes, tile_size.heights, tile_size.tile_for
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("platform.machine", lambda: architecture)
         patch.setattr(llvm, "get_host_cpu_features", lambda: dict.fromkeys(features, True))
         for variable in asked_target.VARIABLES:
             patch.delenv(variable, raising=False)
         try:
-            _forget(caches)
+            _forget()
             yield
         finally:
-            _forget(caches)
+            _forget()
 
 
-def _forget(caches):
-    for cached in caches:
-        cached.cache_clear()
+def _forget():
+    tile_size.vector_bytes.cache_clear()
+    product_tile.forget()
 
 
 def tile_on(name, dtype="float32", vectors=None):
     with tile_model_of(name):
-        columns = None if vectors is None else vectors * tile_size.tile_for(dtype).lanes
-        return tile_size.tile_for(dtype, columns=columns)
+        usual = tile_size.tile_for(dtype)
+        return usual if vectors is None else product_tile.product_tile(dtype, vectors * usual.lanes)
 
 
 def made(name, kernel, arguments) -> list[Loop]:
@@ -162,7 +162,7 @@ def products(tile):
     places, masks = np.ones(9, np.int64), np.ones((2, 9), np.uint8)
     offsets = np.ones((2, 2, 2), np.int32)
     part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
-    listed, masked = (tile, a, offsets, a, panels), (tile, a, places, masks, a, a, out)
+    listed, masked = (tile, a, offsets, places, a, panels), (tile, a, places, masks, a, a, out)
     return {
         "gemm": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, None),
         "gemm, next weights fetched": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, 0),
@@ -195,10 +195,11 @@ WIDE += [("icelake-server", product) for product in ("gathered_gemm", "indirect"
 
 
 @sampled(0)
+@pytest.mark.parametrize("vectors", [3, 4])
 @pytest.mark.parametrize(("name", "product"), WIDE)
-def test_so_do_those_on_a_tile_of_three_vectors(name, product):
-    tile = tile_on(name, vectors=3)
-    assert tile.vectors == 3
+def test_so_do_those_on_a_wide_tile(name, product, vectors):
+    tile = tile_on(name, vectors=vectors)
+    assert tile.vectors == vectors
     check_product(name, product, tile)
 
 
@@ -211,14 +212,31 @@ def check_product(name, product, tile):
     assert (loop.loads, loop.stores, loop.spills) == (steps * bounds.fetched, 0, 0)
 
 
+@sampled(1)
+@pytest.mark.parametrize("group", [2, 4, 8])
+@pytest.mark.parametrize("name", ["icelake-server", "znver4", "neoverse-n1"])
+def test_groups_side_by_side_keep_their_sums_in_registers(name, group):
+    """A pixel is loaded once, or once for as many turns as 16 bytes have numbers; weights once a turn."""
+    usual = tile_on(name)
+    if group >= usual.lanes:
+        pytest.skip("groups that fill a vector need nothing handed from lane to lane")
+    tile = VectorTile(usual.rows, usual.vectors, usual.lanes, usual.dtype, group)
+    kernel, *arguments = products(tile)["indirect"]
+    loop = max(made(name, kernel, arguments), key=lambda loop: (loop.on_vectors, -loop.jumps))
+    assert loop.multiply_adds == loop.on_vectors == tile.rows * tile.vectors * group
+    assert (loop.stores, loop.spills) == (0, 0)
+    if not name.startswith("neoverse"):  # there a part of a vector is loaded number by number, beside
+        assert loop.loads <= tile.vectors * (tile.rows * -(-group // 4) + group)
+
+
 # -- depthwise ---------------------------------------------------------------------------------------------
 
 
-def depthwise_loops(name, window):
+def depthwise_loops(name, window, outputs):
     """Return the loops over channels on a machine, of whole tiles and of the last in a line, and a tile."""
     with tile_model_of(name):
         window_tile.cache_clear()
-        tile = window_tile("float32", window)
+        tile = window_tile("float32", window, outputs)
         window_tile.cache_clear()
     (a,) = np.ones((1, 9), np.float32)
     arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, (1,) * 14
@@ -229,16 +247,22 @@ def depthwise_loops(name, window):
 
 @sampled(1)
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "apple-m1"])
-@pytest.mark.parametrize("window", [Window((3, 3)), Window((3, 3), (2, 2)), Window((5, 5))], ids=str)
-def test_depthwise_keeps_its_sums_in_registers(name, window):
+@pytest.mark.parametrize(
+    ("window", "outputs"),
+    [(Window((3, 3)), 56), (Window((3, 3), (2, 2)), 56), (Window((3, 3), (2, 2)), 7), (Window((5, 5)), 56)],
+    ids=str,
+)
+def test_depthwise_keeps_its_sums_in_registers(name, window, outputs):
     """Each vector of a pixel is loaded once, of the weights once for either line, and once of the bias."""
-    found, tile = depthwise_loops(name, window)
+    found, tile = depthwise_loops(name, window, outputs)
     taps, pixels = np.prod(window.taps), np.prod(window.under(tile.rows))
     assert len(found) == 2
     for loop in found:
         check_vectors(loop, tile)
         assert loop.on_vectors == 2 * tile.rows * tile.vectors * taps
         assert (loop.loads, loop.spills) == ((pixels + 2 * taps + 1) * tile.vectors, 0)
+        many = name == "icelake-server" and window.stride == (2, 2) and outputs == 7  # streams, each line new
+        assert loop.prefetches == (pixels * tile.vectors if many else 0)
     assert max(loop.stores for loop in found) == 2 * tile.rows * tile.vectors
 
 

@@ -13,6 +13,8 @@ from convlab.auto import magnitudes
 from convlab.oracle import reference
 from convlab.plans import plan as plans
 
+pytestmark = pytest.mark.inside
+
 LAYER = ConvProblem(1, 32, 32, 16, 16, 3, 3, padding=1)
 PROBLEMS = {
     "layer": LAYER,

@@ -86,6 +86,7 @@ RUNS += [("mobilenet_v1", "auto")]
 RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
 
 
+@sampled(7)
 @pytest.mark.parametrize(("name", "algorithm"), RUNS)
 def test_every_algorithm_gives_the_same_features(name, algorithm):
     model, reference, limit = small(name)

@@ -24,6 +24,8 @@ from convlab.figures import photograph
 from convlab.gpu.device import simulated
 from convlab.plans import plan as plans
 
+pytestmark = pytest.mark.inside
+
 PATIENCE = 60  # seconds, for what takes none
 
 

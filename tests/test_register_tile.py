@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from convlab import ConvError, ConvProblem, conv2d, networks, plan
 from convlab.algorithms.precomputed_gemm.offsets import tables
 from convlab.cost.common import PANELS
+from convlab.cpu import product_tile as tiles_of_products
 from convlab.cpu import tile_size
 from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.epilogue import Output, output
 from convlab.cpu.gemm import _block, gemm, gemm_part, pack, share
 from convlab.cpu.jit import njit
 from convlab.cpu.partition import partition
+from convlab.cpu.product_tile import product_tile
 from convlab.cpu.register_tile import (
     VectorTile,
     accumulate,
@@ -88,7 +90,7 @@ def tiles():
     for dtype in ("float32", "float64"):
         yield tile_for(dtype)
         yield tile_for(dtype).narrow
-        yield tile_for(dtype, columns=3 * tile_for(dtype).lanes)
+        yield from (product_tile(dtype, vectors * tile_for(dtype).lanes) for vectors in (3, 4))
         yield VectorTile(3, 2, 4, dtype)
 
 
@@ -209,14 +211,20 @@ def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
 
 @sampled(2)
 @pytest.mark.parametrize(
-    "window",
-    [Window((3, 3)), Window((3, 3), (2, 2)), Window((1, 2), (3, 1)), Window((5, 5), (2, 1))],
+    ("window", "long"),
+    [
+        (Window((3, 3)), 99),
+        (Window((3, 3), (2, 2)), 99),
+        (Window((3, 3), (2, 2)), 7),
+        (Window((1, 2), (3, 1)), 99),
+        (Window((5, 5), (2, 1)), 99),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_window_slides(window, dtype):
+def test_a_window_slides(window, long, dtype):
     """Wherever it lies, on the picture or beside it, each pixel adds to the sums of two lines."""
-    rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, window)
+    rng, (R, S), tile = np.random.default_rng(0), window.taps, window_tile(dtype, window, long)
     down, across = window.under(tile.rows)
     C = 2 * tile.cols - 1  # a whole tile, and one that lacks a column
     x = rng.standard_normal((down + 1, across + 1, C)).astype(dtype)
@@ -269,21 +277,40 @@ def test_a_tile_has_the_height_that_takes_the_least_time(machine, vector, regist
         assert chosen.cols == 2 * vector // 8
 
 
-@pytest.mark.parametrize(
-    ("machine", "vector", "wide"), [("x86_64", 64, True), ("x86_64", 32, False), ("arm64", 16, True)]
-)
-def test_three_vectors_go_through_one_tile_where_there_are_registers(machine, vector, wide, monkeypatch):
+@pytest.fixture(params=["AVX-512", "AVX2", "NEON"])
+def registers(request, monkeypatch):
+    """Play a processor with so many vector registers, and return how many."""
+    known = {"AVX-512": ("x86_64", 64, 32), "AVX2": ("x86_64", 32, 16), "NEON": ("arm64", 16, 32)}
+    machine, vector, registers = known[request.param]
     monkeypatch.setattr("platform.machine", lambda: machine)
     monkeypatch.setattr(tile_size, "vector_bytes", lambda: vector)
-    monkeypatch.setattr(tile_size, "heights", heights.__wrapped__)
-    for vectors in range(1, 60):
-        chosen = tile_for.__wrapped__("float32", columns=vectors * vector // 4)
-        left_over = {width: vectors % width for width in (2, 3)}
-        narrow = {width: rest == 1 for width, rest in left_over.items()}  # what is left waits for its sums
-        whole = {width: rest in (0, 1) for width, rest in left_over.items()}
-        assert chosen.vectors == (3 if wide and whole[3] and narrow[3] <= narrow[2] and vectors > 1 else 2)
-        assert TileBounds(chosen.rows, chosen.vectors, 32 if wide else 16).spilled == 0
-        assert chosen.rows == tile_for.__wrapped__().rows  # tables are made for that height
+    tiles_of_products.forget()
+    yield registers
+    monkeypatch.undo()
+    tiles_of_products.forget()
+
+
+def test_a_product_gets_the_tile_that_fetches_least(registers):
+    """Of all tiles that leave no panel half full, and whose panel stays in the second cache."""
+    lanes, vector = tile_for("float32").lanes, tile_size.vector_bytes()
+    room = 512 << 10
+    usual = tile_for("float32").rows
+    known = {2: [usual]} | ({3: [usual], 4: [6, 5]} if registers == 32 else {})
+    step = lambda rows, width: max(rows * width / 2, 4.0) + 0.1 * (rows + width)  # noqa: E731
+    for vectors, terms in product([*range(1, 60), 128], (1, 300, 2048, 2900, 4608)):
+        may = [2, *(width for width in (3, 4) if vectors % width < 2 and terms * width * vector <= room)]
+        may = [width for width in may if width in known]
+        whole = {width: vectors // width * step(known[width][0], width) for width in may}
+        rest = {width: vectors % width * step(known[width][0], 1) for width in may}
+        width = min(may, key=lambda width: (whole[width] + rest[width]) / known[width][0])
+        for rows in (1, 6, 25, 49, 50, 169, 196, 3136):
+            chosen = product_tile("float32", vectors * lanes, rows, terms)
+            times = {high: len(range(0, rows, high)) * step(high, width) for high in known[width]}
+            assert (chosen.vectors, chosen.rows) == (width, min(times, key=times.get))
+            assert TileBounds(chosen.rows, chosen.vectors, registers).spilled == 0
+    filters = {count: product_tile("float32", count * lanes, 49).vectors for count in (1, 2, 3, 4, 5, 8)}
+    wide = {1: 2, 2: 2, 3: 3, 4: 4, 5: 2, 8: 4}
+    assert filters == (wide if registers == 32 else dict.fromkeys(wide, 2))
 
 
 def test_a_mask_has_room_for_eight_rows():
@@ -291,11 +318,6 @@ def test_a_mask_has_room_for_eight_rows():
     assert tables(problem, rows=8)["masks"].max() >= 1 << 7
     with pytest.raises(ConvError, match="rows=9; expected an integer from 1 to 8"):
         tables(problem, rows=9)
-
-
-def requests(loop):
-    """Return how many instructions of a loop ask for memory ahead of its use, on x86 or ARM."""
-    return sum(line.startswith(("prefetch", "prfm")) for line in loop.lines)
 
 
 @njit(cache=False)
@@ -311,13 +333,13 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
         tile = VectorTile(height, 2, tile_for().lanes)
         given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
-        assert requests(loop) == loop.on_vectors // (2 * height) > 0
+        assert loop.prefetches == loop.on_vectors // (2 * height) > 0
         assert loop.spills == 0
         for tiles in range(1, 9):
             step = share(tile, (tiles - 1) * height + 1)  # numbers; so many steps ask for a row of the panel
             assert tiles * step >= tile.cols > tiles * (step - 1)
             assert step * 4 <= CACHE_LINE or tiles < tile.cols * 4 / CACHE_LINE
-    assert requests(hottest_loop(_plain, tile_for(), a, panels, y)) == 0
+    assert hottest_loop(_plain, tile_for(), a, panels, y).prefetches == 0
 
 
 # -- the product -------------------------------------------------------------------------------------------

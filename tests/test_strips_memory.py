@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from test_strips import BORDERS
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak can be set back on Linux alone")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak can be set back on Linux alone"),
+    pytest.mark.inside,
+]
 SLACK = 3 << 20  # bytes: what Python takes for its objects, a MiB at a time, and code that is run at last
 
 CHILD = """

@@ -15,6 +15,8 @@ from convlab.distributed import Layers, run
 from convlab.distributed.tile_runner import Tiles
 from convlab.distributed.unfinished import delete
 
+pytestmark = pytest.mark.inside
+
 HOW = {"progress": False, "backend": "cpu", "algorithm": "im2row", "height": 2}
 NOTED = ("recompute", "exchange")  # with "keep" nothing is noted
 SUFFIXES = (".npy", ".zarr")

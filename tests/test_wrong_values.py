@@ -15,6 +15,8 @@ from wrong_values import SKIPPED, VALUES, rows
 
 from convlab import ConvError
 
+pytestmark = pytest.mark.inside
+
 PUBLIC = public()
 
 

@@ -230,7 +230,8 @@ def rows() -> dict[str, Call]:
     from convlab.benchmark.comparison import Effort
     from convlab.benchmark.layers import Workload
     from convlab.benchmark.saved_runs import CPU
-    from convlab.cpu.gemm_ladder import one_by_one, rungs
+    from convlab.cpu.gemm_ladder import one_by_one
+    from convlab.cpu.gemm_rungs import rungs
     from convlab.cpu.tile_size import VectorTile
     from convlab.gpu.availability import assembly_fault
     from convlab.gpu.gemm.load_implicit import implicit_loader
@@ -559,18 +560,18 @@ def rows() -> dict[str, Call]:
     row("support.files.data_path", parts=("networks", "vgg16.csv"), right={"parts": TEXT})
     a = np.ones((4, 8), np.float32)
     row("cpu.gemm_ladder.pack", b=a, cols=4)
-    row("cpu.gemm_ladder.rungs", dtype="float32")
+    row("cpu.gemm_rungs.rungs", dtype="float32")
     row(
-        "cpu.gemm_ladder.Rung",
+        "cpu.gemm_rungs.Rung",
         name="a",
         change="b",
         kernel=one_by_one,
         tile=small,
         right={"name": TEXT, "kernel": CALLED},
     )
-    row("cpu.gemm_ladder.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
+    row("cpu.gemm_rungs.Rung.prepare", rungs()[0].prepare, a=a, b=np.ones((8, 4), "f4"))
     row(
-        "cpu.gemm_ladder.Rung.arguments",
+        "cpu.gemm_rungs.Rung.arguments",
         rungs()[0].arguments,
         a=a,
         b=np.ones((8, 4), "f4"),
@@ -581,9 +582,9 @@ def rows() -> dict[str, Call]:
         "cpu.tile_size.tile_for",
         dtype="float32",
         rows=4,  # every run asks: Python says what has no hash
-        columns=48,
-        right={"dtype": UNHASHABLE, "rows": UNHASHABLE, "columns": UNHASHABLE},
+        right={"dtype": UNHASHABLE, "rows": UNHASHABLE},
     )
+    row("cpu.product_tile.tile_of", problem=problem, right={"problem": UNHASHABLE})
     same("support.units.bytes_text", "support.units.count_text", count=5, right={"count": NUMBER})
     row("support.units.ratio_text", value=5.0, right={"value": NUMBER})
     row("support.units.time_text", seconds=5.0, right={"seconds": NUMBER})
@@ -982,7 +983,7 @@ def rows() -> dict[str, Call]:
     row("notebook.trace", algorithm="direct", problem=problem, device=Simulator, right={"device": CALLED})
     row("inspect.access_patterns.turned_in_shared", width=33)
     row("algorithms.direct.gpu.one_thread_per_output", dtype="float32")
-    row("algorithms.direct.gpu_filter.shared", dtype="float32", R=3, S=3)
+    row("algorithms.direct.gpu_filter_threads.shared", dtype="float32", R=3, S=3)
     row("gpu.tensor_cores.fragments.one_product", row=16)
     same(
         "algorithms.indirect.gpu.indirect_loader",
@@ -1182,6 +1183,7 @@ def rows() -> dict[str, Call]:
         loop=lambda flops: flops,
         right={"seconds": {"1.5", "10**30"}, "loop": CALLED},
     )
+    row("auto.roofs.flops_after", run=lambda: None, flops=1, right={"run": CALLED})
     row("benchmark.saved_runs.runs", folder=folder, what=CPU)
     row("benchmark.saved.read", path=newest_run(folder))
     row(

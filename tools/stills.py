@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from convlab import widgets
-from convlab.cpu import tile_size
+from convlab.cpu import product_tile, tile_size
 from convlab.lessons.length import name_of
 from convlab.support.files import replacing
 from convlab.widgets.shared import still
@@ -128,17 +128,12 @@ def compiled_for(processor: str):
     try:
         for name, size in sizes.items():
             setattr(tile_size, name, partial(int, size))
-        _forget_tiles()
+        product_tile.forget()
         yield
     finally:
         for name, function in before.items():
             setattr(tile_size, name, function)
-        _forget_tiles()
-
-
-def _forget_tiles() -> None:
-    tile_size.heights.cache_clear()
-    tile_size.tile_for.cache_clear()
+        product_tile.forget()
 
 
 def shown_in(notebook: Path) -> list[Live]:

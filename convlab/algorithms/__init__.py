@@ -20,7 +20,8 @@ from convlab.algorithms import (
     winograd,
     winograd_s2d,
 )
-from convlab.algorithms.spec import Algorithm, Cost, Form, Formula
+from convlab.algorithms.form import Form
+from convlab.algorithms.spec import Algorithm, Cost, Formula
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 
-from convlab.algorithms.spec import Form
+from convlab.algorithms.form import Form
 
 _FILES = {"numpy": "reference", "cpu": "cpu", "gpu": "gpu"}
 

@@ -83,8 +83,9 @@ def _tile(flops: float) -> float:
 def _step(flops: float) -> float:
     """Return the seconds of a step, of operands that come from the first cache, less its multiply-adds.
 
-    Of long sums less short ones, so that what a tile costs besides is in neither. Some cores have no time
-    left for loads: a Xeon with AVX-512 took a quarter longer than for multiply-adds alone.
+    Of long sums less short ones, so that what a tile costs besides is in neither. On some cores loads are not
+    free beside multiply-adds: they take time, or power, and the clock falls. A Xeon with AVX-512 took a
+    quarter longer than for multiply-adds alone.
     """
     tile, short, long, times = tile_for("float32"), 64, 192, 64
     operands = np.ones(long * tile.rows, tile.dtype), np.ones(long * tile.cols, tile.dtype)

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from convlab.algorithms import ALGORITHMS
-from convlab.algorithms.spec import Algorithm, Form
+from convlab.algorithms.form import Form
+from convlab.algorithms.spec import Algorithm
 from convlab.cost.phases import OVERHEADS, Phase, Stream
 from convlab.errors import UnsupportedError
 from convlab.problem import ConvProblem

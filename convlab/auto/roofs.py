@@ -139,6 +139,21 @@ def multiply_add(flops: int, tile: VectorTile | None = None) -> int:
     return times * each
 
 
+@checked
+def flops_after(run: Callable[[], object], flops: Count = 1 << 27) -> float:
+    """Return the FLOPs a second of multiply-adds alone, as soon as `run` is over.
+
+    To load and to multiply at once takes more power than to multiply alone, and a processor that is short of
+    it lowers its clock. When the loads are over it rises again, in steps of milliseconds. So for about one
+    of them this is the roof that `run` had.
+    """
+    run()
+    multiply_add(flops // 32)  # `run` may have pushed its code out of the caches; much shorter than a step
+    start = time.perf_counter()
+    done = multiply_add(flops)
+    return done / (time.perf_counter() - start)
+
+
 @njit
 def _multiply_add(tile, ones, times, y):
     """Add the same products to a tile over and over: the compiler sees that they can be loaded once."""

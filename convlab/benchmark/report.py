@@ -9,7 +9,7 @@ from convlab.auto.roofs import Roofs
 from convlab.benchmark import limits, model_error_tables, pass_report
 from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT
 from convlab.benchmark.saved import Measurement, Row
-from convlab.benchmark.suite import PEAK
+from convlab.benchmark.suite import PEAK, PEAK_AFTER
 from convlab.benchmark.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
 from convlab.support.tables import NOTHING, TextTable
 from convlab.support.units import count_text, ratio_2, time_text
@@ -39,6 +39,7 @@ def notes(measurement: Measurement) -> list[str]:
     processor = f"{machine['processor']}, {machine['instruction_set']}, compiled for {machine['target']}"
     lines = [f"processor      {processor}", roofs.describe()]
     lines += _unknown(machine)
+    lines += _clock(measurement)
     lines += pass_report.sentences(measurement.part("passes"))
     for name, reason in header["skipped"].items():
         lines.append(f"skipped: {name}: {reason}")
@@ -53,6 +54,18 @@ def notes(measurement: Measurement) -> list[str]:
     if not header["complete"]:
         lines.append("This run was cut short: the tables show what had been measured.")
     return lines
+
+
+def _clock(measurement: Measurement) -> list[str]:
+    """Return how fast the processor's clock lets a product be, where multiply-adds were timed after one."""
+    seconds = {row.candidate: row.seconds for row in measurement.part("product")}
+    if not seconds.keys() >= {PEAK, PEAK_AFTER, "gemm"}:
+        return []
+    clock, reached = (seconds[PEAK] / seconds[PEAK_AFTER], seconds[PEAK_AFTER] / seconds["gemm"])
+    return [
+        f"Right after a product multiply-adds ran at {clock:.0%} of their peak: what a product leaves of the "
+        f"processor's clock. gemm reaches {reached:.0%} of that."
+    ]
 
 
 def _unknown(machine: dict) -> list[str]:

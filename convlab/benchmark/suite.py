@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from convlab.algorithms import ALGORITHMS
-from convlab.auto.roofs import multiply_add
+from convlab.auto.roofs import flops_after, multiply_add
 from convlab.auto.timing import alone, timer
 from convlab.benchmark import layers
 from convlab.benchmark.baselines import Baseline, Call
@@ -41,7 +41,7 @@ from convlab.machine import system
 from convlab.machine.facts import cores_at_hand
 from convlab.support.checks import check_choice
 
-PEAK = "FMA peak"
+PEAK, PEAK_AFTER = "FMA peak", "FMA peak, right after gemm"
 IMAGES = 8  # in a step of training
 ON_TWO_THREADS = ("ONNX Runtime", "OpenVINO", "LiteRT")  # for whole networks
 ON_ALL_CORES = ("torch", "torch channels_last", "oneDNN prepacked", "ONNX Runtime", "OpenVINO", "LiteRT")
@@ -141,22 +141,26 @@ class Suite:
     def _product(self, rows: list[Row]) -> list[Row]:
         from convlab.cpu.epilogue import output
         from convlab.cpu.gemm import gemm, pack
+        from convlab.cpu.product_tile import tile_of
 
         (workload,) = layers.product()
         M, N, K = workload.problem.gemm
         with alone(1):
             comparison = Comparison(workload, self._effort["layers"])
             x, y = comparison.x.reshape(-1), np.empty(workload.problem.y_shape, np.float32)
-            panels = pack(comparison.w.reshape(1, N, K))
+            tile = tile_of(workload.problem)
+            panels = pack(comparison.w.reshape(1, N, K), tile)
 
             def product():
-                gemm(x, K, 1, panels[0], output(y), 0, M, N, K)
+                gemm(x, K, 1, panels[0], output(y), 0, M, N, K, tile=tile)
                 return y
 
             comparison.enter("gemm", Call(product), ours=True)
             comparison.enter_baselines(self.baselines)
             peak = timer(lambda: multiply_add(workload.problem.flops))  # nothing to load or store
             comparison.enter_timer(PEAK, peak, peak)
+            after = lambda: workload.problem.flops / flops_after(product)  # noqa: E731
+            comparison.enter_timer(PEAK_AFTER, after, after)
             return self.rows_of(comparison, "product")
 
     def _layer(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:

@@ -36,3 +36,12 @@ def panel_bytes(
 
 
 PANELS = panel_bytes()  # of the filters as they are
+
+# Where groups lie side by side in a vector (`convlab.cpu.group_lanes`) all of them are one product.
+ACROSS_GROUPS = {"N": "K/GM", "times": "GM"}
+PANELS_ACROSS_GROUPS = panel_bytes(**ACROSS_GROUPS)
+
+
+def outside(numbers: str) -> str:
+    """Return the zeros that padding reads: so many, or two vectors of them where groups lie side by side."""
+    return f"max({numbers}, min(1, G - GM) * 2*VL*4/b)"

@@ -8,13 +8,15 @@ from functools import cached_property, lru_cache
 from math import ceil, inf, log2
 from types import CodeType
 
+from convlab.cpu.product_tile import in_javascript, rows_and_columns, side_by_side
 from convlab.cpu.tile_size import heights, tile_for, time_of
 from convlab.problem import ConvProblem
 
 LETTERS = tuple("NHWCKRSPQGb")
-CONSTANTS = ("MR", "VL", "threads")  # rows of this processor's tile, numbers of a vector; threads of a run
+CONSTANTS = ("MR", "VL", "TR", "TC", "GM", "threads")  # what they are: see `Formula`
 KEPT = 1024  # values that a formula remembers
-_OF_A_TILE = ("MR", "VL", "tiled")
+_OF_ITS_TILE = ("TR", "TC", "GM")
+_OF_A_TILE = ("MR", "VL", "tiled", *_OF_ITS_TILE)
 
 
 def fast_size(least) -> int:
@@ -48,6 +50,15 @@ _FAST_IN_JAVASCRIPT = (  # the same, for pages without Python
     "for (let five = 1; five < best; five *= 5) { for (let three = five; three < best; three *= 3) { "
     "let size = three; while (size < least) size *= 2; best = min(best, size); } } return best; }; "
 )
+
+
+def _tile_in_javascript() -> str:
+    """Return what sets TR, TC and GM."""
+    shape = in_javascript("ceil(K / G / lanes)", "P * Q", "R * S * C / G")
+    together = "const GM = K == C && lanes % (K / G) == 0 ? 1 : G; "
+    return f"const lanes = VL * 4 / b; const [TR, TV] = {shape}, TC = TV * lanes; {together}"
+
+
 _ALIKE = {"max": max, "min": min, "fast": fast_size, "tiled": tiled_rows}
 _QUICK = {"__builtins__": {}, "ceil": ceil, "log2": log2} | _ALIKE
 _FUNCTIONS = {
@@ -64,9 +75,11 @@ class Formula:
     text : str
         An expression in N H W C K R S P Q, G (groups) and b (bytes of one number), with
         ``+ - * /``, ``ceil``, ``max`` and ``min``, ``log2``, ``fast`` (`fast_size`) and ``tiled``
-        (`tiled_rows`); MR is the rows of this processor's register tile, VL the float32 numbers of its
-        vectors, `threads` the threads of a run. It is valid Python and valid JavaScript alike, so that an
-        interactive figure computes the very number that the library computes.
+        (`tiled_rows`); MR is the rows of this processor's usual register tile, VL the float32 numbers of its
+        vectors, TR and TC the rows and columns of the tile that multiplies just this layer (`product_tile`),
+        GM the products that its groups are, one where they lie side by side, and `threads` the threads of a
+        run. It is valid Python and valid JavaScript alike, so that a picture
+        to play with computes the very number that the library computes.
     parts : dict of str to str, optional
         Names for what is long or comes twice, each an expression of the letters and of the names before it.
 
@@ -120,16 +133,20 @@ class Formula:
     def _tiled(self) -> bool:
         return not self._symbols.isdisjoint(_OF_A_TILE)
 
+    @cached_property
+    def _of_its_tile(self) -> bool:
+        return not self._symbols.isdisjoint(_OF_ITS_TILE)
+
     def quick(self, problem: ConvProblem, threads: int = 1) -> float:
         """Return the value in floating point: a tenth of the time, for models that are rougher than that."""
-        values = problem.letters | self._constants(threads)
+        values = problem.letters | self._constants(problem, threads)
         for name, code in self._code.items():
             values[name] = eval(code, _QUICK, values)
         return values[""]
 
     def __call__(self, problem: ConvProblem, threads: int = 1) -> int:
         """Return the value for one problem, rounded; exact up to there, but for a `log2` (53 bits)."""
-        values = problem.letters | self._constants(threads)
+        values = problem.letters | self._constants(problem, threads)
         return self._kept(tuple(values.items()), heights() if self._tiled else ())
 
     def _exact(self, letters: tuple[tuple[str, int], ...], tile: tuple[int, ...]) -> int:
@@ -158,10 +175,12 @@ class Formula:
 
     @property
     def _javascript_parts(self) -> str:
-        known = self._constants(threads=1) | self.parts
-        lines = "".join(f"const {name} = {value}; " for name, value in known.items())
+        lines = [f"const {name} = {value}; " for name, value in self.parts.items()]
+        constants = [f"const {name} = {value}; " for name, value in self._of_processor(threads=1).items()]
         fast = _FAST_IN_JAVASCRIPT if "fast" in self._symbols else ""
-        return f"const {{ceil, max, min, log2}} = Math; {fast}{self._tiled_in_javascript}{lines}"
+        tile = _tile_in_javascript() if self._of_its_tile else ""
+        functions = "const {ceil, max, min, log2} = Math; "
+        return "".join([functions, fast, self._tiled_in_javascript, *constants, tile, *lines])
 
     @property
     def _tiled_in_javascript(self) -> str:
@@ -170,7 +189,15 @@ class Formula:
         rows = ", ".join(f"ceil(rows / {height}) * {float(time_of(1, height)):g}" for height in heights())
         return f"const tiled = (rows) => min({rows}); "
 
-    def _constants(self, threads: int) -> dict[str, int]:
+    def _constants(self, problem: ConvProblem, threads: int) -> dict[str, int]:
+        """Return what stands in no problem's letters."""
+        known = self._of_processor(threads)
+        if not self._of_its_tile:
+            return known
+        its = *rows_and_columns(problem), 1 if side_by_side(problem) else problem.groups
+        return known | dict(zip(_OF_ITS_TILE, its, strict=True))
+
+    def _of_processor(self, threads: int) -> dict[str, int]:
         if not self._tiled:
             return {"threads": threads}
         tile = tile_for("float32")

@@ -21,9 +21,11 @@ NOTHING = Formula("0")
 WEIGHTS = "K*R*S*C/G"
 LINE = 64  # bytes of a cache line
 # A copied byte is counted twice where speeds are measured, but moves three times: a line that is written is
-# fetched first. So what is only read flows by at one and a half times the speed of a copy. Weights do; x and
-# y together are like a copy.
-ONLY_READ = "2/3"
+# fetched first. So what is only read flows by at one and a half times the speed of a copy, and what is only
+# written takes twice as long as that. Weights are read; x and y together, where of one size, are like a copy.
+ONLY_READ, ONLY_WRITTEN = "2/3", "4/3"
+BOTH = "(N*H*W*C + N*P*Q*K)*b"  # bytes of x and y: all come by before one of them is wanted again
+ITS_TILE, USUAL = ("TR", "TC"), ("MR", "(2*VL)")  # rows and columns of register tiles, see `Formula`
 
 # What may be begun, and what a number costs beyond multiply-adds and bytes: see `convlab.auto.overheads`.
 OVERHEADS = ("call", "tile", "run", "number", "transform", "pack", "place", "step")
@@ -81,7 +83,9 @@ def product(
     *,
     times: str = "G",
     a: Stream | None = None,
+    y: str | None = None,
     rows: str | None = None,
+    tile: tuple[str, str] = ITS_TILE,
     calls: str = "G - 1",
     parts: dict[str, str] | None = None,
     **begins: str,
@@ -94,8 +98,12 @@ def product(
         Expressions in the letters of a convolution.
     a : Stream, optional
         How the left matrix is read; by default once, from where all of it lies.
+    y : str, optional
+        What the product's stream holds, see `Stream`; by default its own bytes.
     rows : str, optional
-        Rows that are computed, where tiles do not begin anew every MR rows of M.
+        Rows that are computed, where tiles do not begin one after another, from the first of the M rows on.
+    tile : (str, str)
+        Rows and columns of the register tile; by default the one that multiplies the layer, else `USUAL`.
     calls : str
         Calls of a compiled kernel, beside the first: by default one for each group.
     parts : dict of str to str, optional
@@ -103,8 +111,12 @@ def product(
     begins : str
         How often something else is begun, by its name in `OVERHEADS`.
     """
-    rows = rows or f"ceil(({M})/MR)*MR"
-    panels, tiles = f"ceil(({N})/(2*VL))", f"({rows})/MR"
+    high, wide = tile
+    rows = rows or f"ceil(({M})/{high})*{high}"
+    panels, tiles = f"ceil(({N})/{wide})", f"({rows})/{high}"
+    # What they cost is measured with the usual tile: to begin and store one grows with its sums, to fetch the
+    # operands of a step with their loads.
+    sums, loads = f"({high}*{wide})/(MR*2*VL)", f"({high} + {wide}/VL)/(MR + 2)"
     weights = f"({N})*({K})*b"
     again = f"({times}) * ceil(({rows})/{TOGETHER}) * {weights}"
 
@@ -117,11 +129,11 @@ def product(
         streams=(
             a or stream(f"({times})*({M})*({K})*b", parts=parts),
             stream(f"{ONLY_READ} * {again}", f"({times}) * {weights}", parts),
-            stream(f"({times})*({M})*({N})*b", parts=parts),
+            stream(f"({times})*({M})*({N})*b", y, parts),
         ),
         begins={
-            "tile": made(f"({times}) * {tiles} * {panels}"),
-            "step": made(f"({times}) * {tiles} * {panels} * ({K})"),
+            "tile": made(f"({times}) * {tiles} * {panels} * {sums}"),
+            "step": made(f"({times}) * {tiles} * {panels} * ({K}) * {loads}"),
             "call": made(calls),
         }
         | {name: made(text) for name, text in begins.items()},
@@ -171,6 +183,6 @@ def fill_phase(target: str, holds: str | None = None) -> Phase:
     )
 
 
-def gathered_product(rows: str | None = None, **begins: str) -> Phase:
+def gathered_product(rows: str | None = None, **others: str) -> Phase:
     """Return the phase of a product that reads x tap by tap, from where a table says."""
-    return product(a=stream("N*H*W*C*b"), rows=rows, **begins)
+    return product(a=stream("N*H*W*C*b", BOTH), y=BOTH, rows=rows, **others)

@@ -67,6 +67,11 @@ class Loop:
         return sum(_registers(line) for line in moved)
 
     @cached_property
+    def prefetches(self) -> int:
+        """Cache lines that are asked for ahead of their use."""
+        return sum(line.startswith(("prefetch", "prfm")) for line in self.lines)
+
+    @cached_property
     def calls(self) -> int:
         """Calls of other functions."""
         return sum(bool(_CALL.match(line)) for line in self.lines)

@@ -13,6 +13,7 @@ from convlab.cpu.copy_run import copy_run
 from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
+from convlab.cpu.product_tile import tile_of
 from convlab.cpu.register_tile import (
     accumulate,
     load,
@@ -20,7 +21,6 @@ from convlab.cpu.register_tile import (
     spaced,
     store,
     store_listed,
-    tile_for,
 )
 from convlab.cpu.threads import parallel_for
 
@@ -41,14 +41,17 @@ def gathered_gemm(problem, x, panels, scratch, out: Output, blocks, threads: int
         block_m, block_n, block_k; block_n a multiple of the tile's columns, or all of the filters.
     threads : int
     """
-    multiply(x, panels, scratch, out, problem.gemm, windows_of(problem), None, blocks, threads)
+    lies = problem.gemm, windows_of(problem), None, blocks
+    multiply(tile_of(problem), x, panels, scratch, out, *lies, threads)
 
 
-def multiply(x, panels, scratch, out, gemm, windows, spots, blocks, threads: int) -> None:
+def multiply(tile, x, panels, scratch, out, gemm, windows, spots, blocks, threads: int) -> None:
     """Do the same where windows lie as `windows` says, and rows of the product go where `spots` says.
 
     Parameters
     ----------
+    tile : VectorTile
+        That the weights were packed for.
     gemm : (int, int, int)
         M, N and K of the product of each group.
     windows : tuple of int
@@ -58,7 +61,6 @@ def multiply(x, panels, scratch, out, gemm, windows, spots, blocks, threads: int
         from what `_place` works out where in y they lie.
     """
     M, N, K = gemm
-    tile = tile_for(x.dtype, columns=N)
     places, target = (None, None) if spots is None else spots
     for g, panel in enumerate(panels):
         rest = out, places, target, N, K, g, blocks, windows

@@ -11,7 +11,8 @@ import numpy as np
 
 from convlab.cpu.epilogue import Output, begin, finish
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, prefetch, spaced, tile_for
+from convlab.cpu.product_tile import product_tile, tile_of
+from convlab.cpu.register_tile import VectorTile, accumulate, prefetch, spaced, tile_for
 from convlab.cpu.threads import parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
@@ -21,51 +22,53 @@ from convlab.support.integers import round_up
 FAR = 256 << 10  # bytes of a layer's weights from which on they are asked for early
 
 
-def pack(w: np.ndarray) -> np.ndarray:
+def pack(w: np.ndarray, tile: VectorTile | None = None) -> np.ndarray:
     """Return the weights in panels as wide as a tile, each panel stored k by k.
 
     Parameters
     ----------
     w : ndarray, (groups, N, K)
+    tile : VectorTile, optional
+        That will multiply them; by default the one for N columns.
 
     Returns
     -------
     ndarray, (groups, K * padded N)
-        Panel after panel, each (K, cols), as wide as the tile for N columns. N is padded with zeros to whole
+        Panel after panel, each (K, cols), as wide as the tile. N is padded with zeros to whole
         vectors, so the last panel may be narrower than the others; that of column n begins at n*K all the
         same.
     """
     groups, N, K = w.shape
-    panels = empty_panels(groups, N, K, w.dtype)
-    put(panels, K, w)
+    cols = (tile or product_tile(w.dtype, N)).cols
+    panels = empty_panels(groups, N, K, w.dtype, cols)
+    put(panels, K, w, cols)
     return panels
 
 
-def pack_filters(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+def pack_filters(problem: ConvProblem, w: np.ndarray, tile: VectorTile | None = None) -> np.ndarray:
     """Return the filters w (K, R, S, C/groups) in panels: a group's filters are N, their numbers K.
 
-    w may lie as it likes: where its taps are not side by side they are put into their places one by one.
+    A tile on which groups lie side by side has the filters of all of them as its N. w may lie as it likes:
+    where its taps are not side by side they are put into their places one by one.
     """
-    _, filters, taps = problem.gemm
+    (_, _, taps), tile, channels = problem.gemm, tile or tile_of(problem), w.shape[3]
+    groups = 1 if tile.group else problem.groups
     if w.flags.c_contiguous:
-        return pack(w.reshape(problem.groups, filters, taps))
-    panels, channels = empty_panels(problem.groups, filters, taps, w.dtype), w.shape[3]
+        return pack(w.reshape(groups, -1, taps), tile)
+    panels = empty_panels(groups, problem.K // groups, taps, w.dtype, tile.cols)
     for tap, (r, s) in enumerate(np.ndindex(problem.R, problem.S)):
-        put(panels, taps, w[:, r, s].reshape(problem.groups, filters, channels), tap * channels)
+        put(panels, taps, w[:, r, s].reshape(groups, -1, channels), tile.cols, tap * channels)
     return panels
 
 
-def empty_panels(groups: int, N: int, K: int, dtype) -> np.ndarray:
-    """Return panels for `put`, as `pack` lays them out; only the padding has been written.
-
-    They serve also who packs for a tile of another width: the last panel of that begins here or further on.
-    """
+def empty_panels(groups: int, N: int, K: int, dtype, cols: int) -> np.ndarray:
+    """Return panels of so many columns for `put`, as `pack` lays them out; only the padding is written."""
     panels = aligned_empty((groups, K * padded(N, dtype)), dtype)
-    panels[:, (N - N % tile_for(dtype, columns=N).cols) * K :] = 0
+    panels[:, (N - N % cols) * K :] = 0
     return panels
 
 
-def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
+def put(panels: np.ndarray, K: int, w: np.ndarray, cols: int, k: int = 0) -> None:
     """Write some of the weights into their places.
 
     Parameters
@@ -76,10 +79,12 @@ def put(panels: np.ndarray, K: int, w: np.ndarray, k: int = 0) -> None:
         Length of the sums.
     w : ndarray, (groups, N, numbers)
         The weights of all columns, from number k of their sums on.
+    cols : int
+        Columns of a panel.
     k : int
     """
     groups, columns, numbers = w.shape
-    cols, N = tile_for(panels.dtype, columns=columns).cols, panels.shape[1] // K  # N is padded
+    N = panels.shape[1] // K  # padded
     for left in range(0, columns, cols):
         width, end = min(cols, N - left), min(left + cols, columns)
         panel = panels[:, left * K : (left + width) * K].reshape(groups, K, width)
@@ -101,7 +106,9 @@ def padded(N: int, dtype) -> int:
     return round_up(N, lanes)
 
 
-def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1, launch=parallel_for):
+def gemm(
+    a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1, launch=parallel_for, tile=None
+):
     """Compute y[m, column + n] = sum over k of a[m*a_row + k*a_k] * w[n, k], and what else `out` says.
 
     Parameters
@@ -119,8 +126,10 @@ def gemm(a, a_row, a_k, panels, out: Output, column, M, N, K, threads: int = 1, 
     threads : int
     launch : callable
         `parallel_for`; or `bound_for`, then what computes it is returned.
+    tile : VectorTile, optional
+        That the weights were packed for; by default as `pack` chooses it.
     """
-    tile = tile_for(a.dtype, columns=N)
+    tile = tile or product_tile(a.dtype, N)
     arrays = a, a_row, None if a_k == 1 else a_k, panels, out, column
     sides = (M, tile.rows), (N, tile.cols)
     return launch(threads, *sides, gemm_part, _shared, tile, *arrays, M, N, K, asked_for(panels))

@@ -3,8 +3,8 @@
     y[m, n] = sum over k of a[m, k] * b[k, n]        a: M x K    b: K x N    y: M x N
 
 Every rung computes the same sums from the same arrays; from one to the next a single idea changes, and
-`rungs` names it. First come loops that any compiler takes, then the register tile (`register_tile.py`), in
-growing sizes.
+`gemm_rungs` names it. First come loops that any compiler takes, then the register tile (`register_tile.py`),
+in growing sizes.
 
 The last steps are those of Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM
 TOMS 34(3), 2008).
@@ -12,17 +12,13 @@ TOMS 34(3), 2008).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from convlab.cpu.jit import njit
-from convlab.cpu.register_tile import VectorTile, accumulate, spaced, store, tile_for, zeros
-from convlab.errors import ShapeError
+from convlab.cpu.register_tile import accumulate, spaced, store, zeros
 from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Computed, Count, checked
-from convlab.support.checks import check_axes, check_numbers
+from convlab.support.checked import Count, checked
+from convlab.support.checks import check_axes
 from convlab.support.integers import ceil_div
 
 DEEP, WIDE = 48, 128  # rows and columns of the blocks of b in `blocked`: 24 KiB of float32
@@ -88,7 +84,8 @@ def four_by_four(a, b, y):
                 y3[n] += s0 * b0[n] + s1 * b1[n] + s2 * b2[n] + s3 * b3[n]
         for k in range(whole, K):  # what is left over
             for i in range(len(out)):
-                out[i] += a[m + i, k] * b[k]
+                for n in range(b.shape[1]):
+                    out[i, n] += a[m + i, k] * b[k, n]
 
 
 # -- the register tile -------------------------------------------------------------------------------------
@@ -131,81 +128,3 @@ def without_panels(a, b, y, sizes, tile):
             for k in range(K):
                 sums = accumulate(tile, sums, rows, k, b, k * N + n)
             store(tile, sums, y, m * N + n, N, M - m, N - n)
-
-
-# -- the table ---------------------------------------------------------------------------------------------
-
-
-@checked
-@dataclass(frozen=True)
-class Rung:
-    """One way to write the product.
-
-    Attributes
-    ----------
-    name : str
-    change : str
-        What is new on this rung, in one sentence.
-    kernel : callable
-        The compiled function; its source is what a learner reads.
-    tile : VectorTile or None
-        The tile of sums it keeps in registers.
-    """
-
-    name: str
-    change: str
-    kernel: Callable
-    tile: VectorTile | None = None
-
-    @checked
-    def prepare(self, a: np.ndarray, b: np.ndarray) -> Callable[[], np.ndarray]:
-        """Return a call that computes a @ b into an array of its own; b is packed here, once."""
-        _check_product(a, b)
-        y = aligned_empty((len(a), b.shape[1]), a.dtype)
-        arguments = self.arguments(a, b, y)
-
-        def run() -> np.ndarray:
-            self.kernel(*arguments)
-            return y
-
-        return run
-
-    @checked
-    def arguments(self, a: np.ndarray, b: np.ndarray, y: np.ndarray) -> tuple:
-        """Return what the kernel takes."""
-        _check_product(a, b)
-        check_numbers("y", y, (len(a), b.shape[1]), "(M, N)")
-        if self.tile is None:
-            return a, b, y
-        sizes = (len(a), b.shape[1], len(b))
-        return a.reshape(-1), pack(b, self.tile.cols).reshape(-1), y.reshape(-1), sizes, self.tile
-
-
-def _check_product(a: np.ndarray, b: np.ndarray) -> None:
-    check_axes("a", a, "M, K")
-    check_axes("b", b, "K, N")
-    if a.shape[1] != len(b):
-        raise ShapeError(f"a has shape {a.shape} and b {b.shape}; expected as many rows of b as columns of a")
-
-
-@checked
-def rungs(dtype: Computed = "float32") -> tuple[Rung, ...]:
-    """Return the ladder for this processor, the lowest rung first."""
-    best = tile_for(dtype)
-
-    def of_tiles(rows: int, vectors: int, change: str) -> Rung:
-        name = f"tile of {rows} × {vectors} vector{'s' * (vectors > 1)}"
-        return Rung(name, change, in_registers, VectorTile(rows, vectors, best.lanes, dtype))
-
-    return (
-        Rung(
-            "one by one: i, j, k", "The definition. One chain of additions, one number at a time.", one_by_one
-        ),
-        Rung("along the row: i, k, j", "Neighbours: one instruction serves a whole vector.", along_the_row),
-        Rung("the same, in blocks", "A block of b stays in the nearest cache for all rows of a.", blocked),
-        Rung("four by four", "A sum is fetched and put back once for four products.", four_by_four),
-        of_tiles(1, 1, "The sum stays in a register; but there is only one of it."),
-        of_tiles(4, 1, "Four sums that do not wait for each other; each weight serves four rows."),
-        of_tiles(best.rows, 1, "As many rows as the tile is to have."),
-        of_tiles(best.rows, 2, "Two vectors wide: each number of a serves two vectors of weights."),
-    )

@@ -17,13 +17,24 @@ __all__ = ["FAST", "njit", "prange"]
 # Multiply-adds may be fused and sums reordered; NaN and infinity keep their IEEE meaning.
 FAST = frozenset({"reassoc", "contract"})
 
+# Kernels get their arrays, and whoever calls them keeps those alive meanwhile. So nobody needs to count how
+# many refer to an array (`_nrt`, Numba's runtime): a count costs 20 cycles, as another thread may be counting
+# too, and Numba counts wherever a function is handed one, or a tuple of some. No kernel divides by zero
+# either, so none looks whether it does.
+UNCOUNTED = {"error_model": "numpy", "_nrt": False}
 
-def njit(function: Callable | None = None, *, fastmath=FAST, cache: bool = True, **options):
+
+def njit(
+    function: Callable | None = None, *, fastmath=FAST, cache: bool = True, allocates: bool = False, **options
+):
     """Compile a function with Numba on its first call and keep the machine code on disk.
 
-    Takes the options of `numba.njit`; `cache=True`, `nogil=True` and the safe half of `fastmath` are on.
+    Takes the options of `numba.njit`; `cache=True`, `nogil=True` and the safe half of `fastmath` are on. A
+    function that makes arrays must say that it allocates. Of one that is `parallel=True` it is known, and one
+    that is not kept, an experiment in a notebook, may do what it likes.
     """
-    options = {"nogil": True, "fastmath": set(fastmath)} | options
+    free = allocates or not cache or options.get("parallel", False)
+    options = {"nogil": True, "fastmath": set(fastmath)} | ({} if free else UNCOUNTED) | options
 
     def compiled(f: Callable):
         kernel = numba.njit(**options)(f)

@@ -81,29 +81,39 @@ def opaque(builder, value):
     loop: far more than there are registers, so they spill to memory. Strangers are left alone.
     """
     nothing = ir.FunctionType(value.type, [value.type])
-    return builder.asm(nothing, "", "=r,0", [value], side_effect=False)
+    return builder.asm(nothing, "", f"={_kind(builder, value)},0", [value], side_effect=False)
 
 
 def in_registers(builder, values: list) -> list:
-    """Return values, vectors or whole numbers, all of which are in registers at this point.
+    """Return values, vectors, whole numbers or addresses, all of which are in registers at this point.
 
     LLVM likes to load early what is used late, and to put off what is not stored at once; then there is no
     room, and sums go to memory and back. An instruction that is none takes all of them and returns them: what
     is added to them before is added by then, and what is loaded at such a number is not loaded yet.
     """
-    of_vectors = "v" if builder.module.triple.startswith(("x86", "i386", "i686")) else "w"
-    kinds = ["r" if isinstance(value.type, ir.IntType) else of_vectors for value in values]
-    constraints = [f"={kind}" for kind in kinds] + [str(i) for i in range(len(values))]
+    constraints = [f"={_kind(builder, value)}" for value in values] + [str(i) for i in range(len(values))]
     types_ = [value.type for value in values]
     nothing = ir.FunctionType(ir.LiteralStructType(types_), types_)
     held = builder.asm(nothing, "", ",".join(constraints), values, side_effect=False)
     return [builder.extract_value(held, i) for i in range(len(values))]
 
 
+def _kind(builder, value) -> str:
+    """Return the kind of register that a value needs, as constraints of instructions name it."""
+    if not isinstance(value.type, ir.VectorType):
+        return "r"
+    return "v" if builder.module.triple.startswith(("x86", "i386", "i686")) else "w"
+
+
 def in_every_lane(builder, number, vector):
     """Return a vector register with `number` in every lane."""
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.IntType(32)(0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None))
+    return lanes_of(builder, one, [0] * vector.count)
+
+
+def lanes_of(builder, value, lanes: list[int]):
+    """Return a vector register whose lane i holds lane lanes[i] of another."""
+    return builder.shuffle_vector(value, value, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
 
 def lanes_below(builder, width, vector, first: int):
@@ -161,11 +171,14 @@ def store_below(builder, value, pointer, mask):
     builder.call(write, [value, pointer, ir.IntType(32)(4), mask])
 
 
-def prefetch(builder, pointer):
-    """Ask for the cache line of `pointer`: to be read (0), kept in the second cache (2), as data (1)."""
+def prefetch(builder, pointer, level):
+    """Ask for the cache line of `pointer` to be brought into the first or second cache, and do not wait.
+
+    In LLVM's numbers: it is to be read (0), is wanted near (3, the first cache) or less so, and is data (1).
+    """
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     ask = _intrinsic(builder, "prefetch", ir.VoidType(), [byte, number, number, number], byte)
-    builder.call(ask, [builder.bitcast(pointer, byte), number(0), number(2), number(1)])
+    builder.call(ask, [builder.bitcast(pointer, byte), number(0), number(4 - level), number(1)])
 
 
 def _intrinsic(builder, name, returns, takes, *overloads):

@@ -61,11 +61,11 @@ class TileType(types.Type):
         self.vector = ir.VectorType(scalar, tile.lanes)
         self.sums = Registers("sums", self.vector, tile.rows * tile.vectors)
         self.starts = Registers("starts", scalar.as_pointer(), tile.rows)
-        self.tile = tile
-        super().__init__(f"Tile({tile.rows},{tile.vectors},{tile.lanes},{tile.dtype})")
+        self.tile, self.group = tile, tile.group
+        super().__init__(f"Tile({tile.rows},{tile.vectors},{tile.lanes},{tile.dtype},{tile.group})")
 
 
-travels_as_type(VectorTile, TileType, "rows", "cols")
+travels_as_type(VectorTile, TileType, "rows", "cols", "group")
 
 
 @intrinsic
@@ -121,7 +121,7 @@ def prefetch(typing, w, q):
     """
 
     def generate(context, builder, signature, args):
-        llvm.prefetch(builder, llvm.address(context, builder, w, *args))
+        llvm.prefetch(builder, llvm.address(context, builder, w, *args), level=2)
         return context.get_dummy_value()
 
     return types.none(w, types.intp), generate

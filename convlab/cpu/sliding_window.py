@@ -27,6 +27,9 @@ from numba.extending import intrinsic
 from convlab.cpu import llvm
 from convlab.cpu.llvm import INT, Registers, travels_as_type
 from convlab.cpu.tile_size import VectorTile, registers, tile_for
+from convlab.support.aligned import CACHE_LINE
+
+SHORT = 32  # outputs of a line
 
 
 class Window:
@@ -59,14 +62,15 @@ def window_for(R: int, S: int, stride: tuple[int, int], dilation: tuple[int, int
 
 
 @lru_cache
-def window_tile(dtype: str, window: Window) -> VectorTile:
-    """Return the tile of each of the two lines, as tall and as wide as it is the fastest.
+def window_tile(dtype: str, window: Window, outputs: int) -> VectorTile:
+    """Return the tile of each of the two lines of so many outputs, with the size that is the fastest.
 
     The registers hold two lines of sums, two lines of weights, a pixel, and the floor that sums are raised
     to. With 32 of them a tile is one vector wide and 7 rows tall: 7 divides the lines of real networks. A
     3 x 3 window at stride 2 shares little with its neighbours, and each pixel is a stream of its own, from
-    one channel to the next. So there a tile is 2 rows tall, with 25 pixels under it instead of 75, and two
-    vectors wide: two cache lines of each pixel, which arrive together.
+    one channel to the next. So there a tile is 4 rows tall, with 45 pixels under it instead of 75, and two
+    vectors wide: two cache lines of each pixel, which arrive together. Of a large picture they come from
+    further away, and it is 2 rows tall, with 25 pixels.
 
     With 16 it is two vectors wide and 2 rows tall, and takes the whole of a cache line, 64 bytes, while it is
     there. A tile half as wide and twice as tall comes back for the other half one turn of the loop later. But
@@ -74,8 +78,13 @@ def window_tile(dtype: str, window: Window) -> VectorTile:
     lines each, and the 45 pixels under such a tile at stride 2 push each other out in between.
     """
     usual = tile_for(dtype)
-    few = registers() == 16 or (window.taps[1], window.stride[1]) == (3, 2)
-    return VectorTile(*((2, 2) if few else (7, 1)), usual.lanes, usual.dtype)
+    if registers() == 16:
+        size = 2, 2
+    elif (window.taps[1], window.stride[1]) == (3, 2):
+        size = (4 if outputs <= SHORT else 2), 2
+    else:
+        size = 7, 1
+    return VectorTile(*size, usual.lanes, usual.dtype)
 
 
 class WindowType(types.Type):
@@ -120,9 +129,15 @@ def slide(typing, tile, window, sums, pixels, c, w, q, width):
 
     Tap (r, s) adds ``pixel[c + j] * w[q + (r*S + s)*lanes + j]`` to the first vector of columns. The panel of
     the next vector follows in w, R*S*lanes numbers further on.
+
+    With steps between windows few outputs want a pixel, and each pixel is a stream of its own; under a tall
+    tile there are more of them than a processor sees coming. So there the channels that are next are asked
+    for, where a vector is a cache line: then each turn of the loop over channels comes to new ones.
     """
     shape, rows = window.window, tile.rows
     down, across = shape.under(rows)
+    size = tile.lanes * np.dtype(tile.tile.dtype).itemsize  # bytes of a vector
+    asks = shape.stride[1] > 1 and rows > 2 and size == CACHE_LINE
 
     def generate(context, builder, signature, args):
         _, _, sums_, pixels_, c_, w_, q_, width_ = args
@@ -135,6 +150,9 @@ def slide(typing, tile, window, sums, pixels, c, w, q, width):
 
         def numbers(c_, place, v, mask):
             pointer = builder.gep(builder.extract_value(pixels_, place), [c_])
+            if asks:
+                after = builder.gep(pointer, [INT(tile.cols + v * tile.lanes)])
+                llvm.prefetch(builder, after, level=1)
             pointer = builder.bitcast(builder.gep(pointer, [INT(v * tile.lanes)]), tile.vector.as_pointer())
             return llvm.load_below(builder, pointer, mask, tile.vector)
 

@@ -11,11 +11,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from convlab.cpu.tile_model import TileBounds
 from convlab.machine.asked_target import vector_bytes_asked
 from convlab.support.checked import Computed, Count, checked
 from convlab.support.checks import COMPUTES, check_dtype
-from convlab.support.integers import ceil_div, round_up
+from convlab.support.integers import round_up
 
 TOGETHER = 56  # rows of neighbouring tiles that go through all filters together: they stay in the cache
 
@@ -32,10 +31,19 @@ class VectorTile:
         Vector registers in a row, and numbers in a register.
     dtype : str
         "float32" or "float64".
+    group : int, optional
+        Filters of a group, and its channels, where groups lie side by side in a vector (`group_lanes.py`).
     """
 
-    def __init__(self, rows: Count, vectors: Count, lanes: Count, dtype: Computed = "float32"):
-        self.rows, self.vectors, self.lanes, self.dtype = rows, vectors, lanes, dtype
+    def __init__(
+        self,
+        rows: Count,
+        vectors: Count,
+        lanes: Count,
+        dtype: Computed = "float32",
+        group: Count | None = None,
+    ):
+        self.rows, self.vectors, self.lanes, self.dtype, self.group = rows, vectors, lanes, dtype, group
 
     @property
     def cols(self) -> int:
@@ -44,8 +52,8 @@ class VectorTile:
 
     @property
     def narrow(self) -> VectorTile:
-        """The same tile one vector wide, for the last filters if they do not fill two."""
-        return VectorTile(self.rows, 1, self.lanes, self.dtype)
+        """The same tile one vector wide, for a vector of filters that is left over."""
+        return VectorTile(self.rows, 1, self.lanes, self.dtype, self.group)
 
     def __repr__(self) -> str:
         return f"VectorTile({self.rows}x{self.cols} {self.dtype})"
@@ -96,49 +104,22 @@ def time_of(rows, height: int) -> Fraction | int:
     return round_up(rows, height) * (Fraction(9, 8) if height == 4 else 1)
 
 
-def vectors_for(vectors: int) -> int:
-    """Return how many vectors wide the tile is, 2 or 3, for filters that fill so many.
-
-    Notes
-    -----
-    By the counts of `TileBounds`, for a row of tiles: as many whole ones as there are, and for what is left
-    over one that is one vector wide. Its few sums must wait for each other. So three vectors (48 filters of
-    float32 on AVX-512) go through one tile rather than through two, and so do six: of equals the fewer tiles.
-    With 16 registers there is no room for the wider one.
-    """
-    height, *_ = heights()
-
-    def cost(width: int) -> tuple[float, int]:
-        tiles, rest = divmod(vectors, width)
-        whole, narrow = (TileBounds(height, count, registers()) for count in (width, 1))
-        last = 0.0 if rest == 0 else _cycles(narrow if rest == 1 else whole)
-        return tiles * _cycles(whole) + last, tiles + (rest > 0)
-
-    fitting = (width for width in (2, 3) if not TileBounds(height, width, registers()).spilled)
-    return min(fitting, key=cost)
-
-
-def _cycles(bounds: TileBounds) -> float:
-    return max(bounds.cycles.values())
-
-
 @lru_cache
 @checked
-def tile_for(dtype="float32", rows: Count | None = None, columns: Count | None = None) -> VectorTile:
-    """Return the tile for this processor: two or three vectors wide, and as tall as the registers allow.
+def tile_for(dtype="float32", rows: Count | None = None) -> VectorTile:
+    """Return the usual tile of this processor: two vectors wide, and as tall as the registers allow.
 
     Parameters
     ----------
     dtype : dtype
     rows : int, optional
         Rows of the matrix, if they are few: then the tile has the height that takes the least time.
-    columns : int, optional
-        Columns, a filter each, which say how wide it is (`vectors_for`); it is two vectors wide without. What
-        is packed for a width must be multiplied with it, so of a convolution nothing else has a say in it.
+
+    See Also
+    --------
+    convlab.cpu.product_tile.product_tile : The tile of a product whose columns are known too.
     """
     check_dtype(dtype, COMPUTES)
     height = min(heights(), key=lambda height: time_of(rows or 0, height))  # the first if alike
     dtype = np.dtype(dtype)
-    lanes = vector_bytes() // dtype.itemsize
-    width = 2 if columns is None else vectors_for(ceil_div(columns, lanes))
-    return VectorTile(height, width, lanes, dtype.name)
+    return VectorTile(height, 2, vector_bytes() // dtype.itemsize, dtype.name)

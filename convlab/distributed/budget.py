@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from convlab.algorithms.spec import Algorithm, Form
+from convlab.algorithms.form import Form
+from convlab.algorithms.spec import Algorithm
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import Piece, piece
 from convlab.distributed.regions import Region, Tile, tile_of

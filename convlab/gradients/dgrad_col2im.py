@@ -16,10 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.algorithms.binding import late
+from convlab.algorithms.form import WEIGHTS
 from convlab.algorithms.im2col.reference import add_back, channels_first
-from convlab.algorithms.spec import WEIGHTS, Formula
 from convlab.cost.common import MATRIX, THROUGH_A_MATRIX, panel_bytes
-from convlab.cost.phases import RUNS, Phase, packing, product, stream
+from convlab.cost.formula import Formula
+from convlab.cost.phases import RUNS, USUAL, Phase, packing, product, stream
 from convlab.gradients.spec import Form, Gradient, Shapes, Work
 from convlab.problem import ConvProblem
 
@@ -47,7 +48,7 @@ def run(problem, given, filters, workspace, dx, threads):
 def phases(problem: ConvProblem, threads: int) -> list[Work]:
     """Return what packing and a run consist of."""
     adding = Phase("add back", streams=(MATRIX_READ, stream("2*N*H*W*C*b")), begins={"run": Formula(RUNS)})
-    return [((packing(), product("N*P*Q", "R*S*C/G", "K/G"), adding), problem)]
+    return [((packing(), product("N*P*Q", "R*S*C/G", "K/G", tile=USUAL), adding), problem)]
 
 
 _CPU = f"{__name__}_cpu"

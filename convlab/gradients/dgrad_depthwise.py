@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from convlab.algorithms.binding import late
 from convlab.algorithms.depthwise import refuses
-from convlab.algorithms.spec import WEIGHTS
+from convlab.algorithms.form import WEIGHTS
 from convlab.cost.common import ONCE
 from convlab.gradients.spec import Form, Gradient, copy_of_w, no_arrays
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.binding import late
+from convlab.algorithms.form import WEIGHTS
 from convlab.algorithms.implicit_gemm import TILES
 from convlab.algorithms.implicit_gemm.reference import BLOCKS, taken
-from convlab.algorithms.spec import WEIGHTS
 from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
 from convlab.cpu.tile_size import tile_for
 from convlab.gradients.index_maps import DgradMap

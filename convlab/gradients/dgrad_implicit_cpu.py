@@ -12,14 +12,15 @@ from convlab.algorithms.implicit_gemm.cpu import blocks_of
 from convlab.cpu.epilogue import output
 from convlab.cpu.gathered_gemm import multiply
 from convlab.cpu.gemm import pack_filters
+from convlab.cpu.product_tile import tile_of
 from convlab.gradients.phases import clear_unreached, parts, strided, turned
 
 
-def pack(problem, w, threads, before=None, dy=None) -> list[np.ndarray]:
-    """Return the turned filters of each part in panels, (groups, numbers) each."""
+def pack(problem, w, threads, before=None, dy=None, tile=tile_of) -> list[np.ndarray]:
+    """Return the turned filters of each part in panels, (groups, numbers) each, as wide as its tile."""
     taken = (w[:, strided(rows.taps), strided(cols.taps)] for _, rows, cols in parts(problem))
     pairs = zip(parts(problem), taken, strict=True)
-    return [pack_filters(part.problem, turned(problem, taps)) for part, taps in pairs]
+    return [pack_filters(part.problem, turned(problem, taps), tile(part.problem)) for part, taps in pairs]
 
 
 def run(problem, given, panels, workspace, dx, threads):
@@ -34,4 +35,5 @@ def run(problem, given, panels, workspace, dx, threads):
         first = (rows.pixels.start * W + cols.pixels.start) * C
         target = lines, columns, first, dx[0].size, steps[0] * W * C, steps[1] * C
         blocks = blocks_of((None, None, None), small)
-        multiply(dy, panel, workspace["block"], out, small.gemm, windows, (places, target), blocks, threads)
+        arrays = dy, panel, workspace["block"], out
+        multiply(tile_of(small), *arrays, small.gemm, windows, (places, target), blocks, threads)

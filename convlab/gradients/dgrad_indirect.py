@@ -15,12 +15,14 @@ Dukhan 2019, "The Indirect Convolution Algorithm", arXiv:1907.02129; XNNPACK, de
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from convlab.algorithms.binding import late
+from convlab.algorithms.form import WEIGHTS
 from convlab.algorithms.indirect.buffer import offsets_of
-from convlab.algorithms.spec import WEIGHTS
-from convlab.cost.common import ONCE_A_TAP, PANELS
+from convlab.cost.common import ONCE_A_TAP, PANELS_ACROSS_GROUPS, outside
 from convlab.cost.formula import Formula
 from convlab.gradients.phases import Part, clear_unreached, macs, over_parts, parts, strided, work_of_parts
 from convlab.gradients.spec import Form, Gradient, no_arrays
@@ -39,9 +41,9 @@ def refuses(problem: ConvProblem) -> str | None:
     return None
 
 
-def tables(problem: ConvProblem, rows: int) -> list[Table]:
-    """Return offsets (tiles, taps, rows) and places (tiles, rows) of each part, for tiles of so many rows."""
-    return [_table(problem, part, rows) for part in parts(problem)]
+def tables(problem: ConvProblem, rows: Callable[[ConvProblem], int]) -> list[Table]:
+    """Return offsets (tiles, taps, rows) and places (tiles, rows) of each part, `rows` of its problem."""
+    return [_table(problem, part, rows(part.problem)) for part in parts(problem)]
 
 
 def _table(problem: ConvProblem, part: Part, rows: int) -> Table:
@@ -59,7 +61,8 @@ def _table(problem: ConvProblem, part: Part, rows: int) -> Table:
 def pack(problem: ConvProblem, w: np.ndarray, threads: int, before=None, dy=None) -> dict:
     """Return a copy of w, the tables of tiles of one pixel, and the zeros that a tap on the border reads."""
     if before is None:
-        before = {"tables": tables(problem, 1), "outside": np.zeros(problem.gemm[1], problem.dtype)}
+        outside = np.zeros(problem.gemm[1], problem.dtype)
+        before = {"tables": tables(problem, lambda small: 1), "outside": outside}
     return before | {"weights": w.copy()}
 
 
@@ -81,12 +84,13 @@ def run(problem, given, packed, workspace, dx, threads):
                     out[place : place + C] = sums
 
 
-def table_bytes(rows: str):
-    """Return the bytes of the tables, of tiles of so many rows, and of the zeros."""
+def table_bytes(rows: str, zeros: str = "K/G"):
+    """Return the bytes of the tables, of tiles of so many rows, and of so many zeros."""
     of_part = over_parts(Formula(f"ceil(P*Q/{rows})*{rows} * (R*S + 1) * 4"))
+    of_zeros = Formula(f"{zeros} * b")
     return lambda problem, threads: {
         "tables": of_part(problem, threads),
-        "outside": problem.gemm[1] * problem.itemsize,
+        "outside": of_zeros(problem, threads),
     }
 
 
@@ -106,10 +110,10 @@ ALGORITHM = Gradient(
         "cpu": Form(
             late(_CPU, "run"),
             no_arrays,
-            moved("MR"),
+            moved("TR"),
             late(_CPU, "pack"),
-            over_parts(PANELS),
-            table_bytes("MR"),
+            over_parts(PANELS_ACROSS_GROUPS),
+            table_bytes("TR", outside("K/G")),
             work_of_parts("indirect"),
         ),
     },

@@ -26,8 +26,8 @@ from math import prod
 
 import numpy as np
 
+from convlab.algorithms.form import Form as ForwardForm
 from convlab.algorithms.spec import Algorithm
-from convlab.algorithms.spec import Form as ForwardForm
 from convlab.auto.predict import phases_of
 from convlab.auto.select import choose, fastest, look_at
 from convlab.cost.formula import Formula

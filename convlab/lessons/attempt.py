@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.guard import TimeUp, guarded, unwritten_shows
+from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.unwritten import unwritten_shows
 
 SECONDS = 7.0  # for all cases together
 _OURS = Path(__file__).parents[1]  # a traceback is told in lines of the learner's

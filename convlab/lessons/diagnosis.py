@@ -11,7 +11,8 @@ from convlab.lessons.attempt import Outcome
 from convlab.lessons.clues import clue
 from convlab.lessons.difference import same
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.guard import TimeUp, guarded, unwritten_shows
+from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.unwritten import unwritten_shows
 
 SECONDS = 0.5  # for one wrong answer in one case: two mistakes together may well run for ever
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import io
 import random
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
-from unittest import mock
-
-import numpy as np
 
 _AGAIN = 0.2  # seconds; a bare `except:` may swallow the first alarm
 _OURS = (__file__, contextlib.__file__)  # where nothing is stopped any more
@@ -87,30 +82,6 @@ def guarded(seconds: float) -> Iterator[Printed]:
 
 
 @contextlib.contextmanager
-def unwritten_shows() -> Iterator[None]:
-    """Have `np.empty` hand out arrays of NaN, or of large whole numbers.
-
-    What memory holds that nobody has written is often 0: an answer that relies on it would be right today
-    and wrong tomorrow.
-    """
-    with mock.patch.multiple(np, empty=_filled(np.empty), empty_like=_filled(np.empty_like)):
-        yield
-
-
-def _filled(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    @functools.wraps(make)
-    def made(*args: Any, **kwargs: Any) -> np.ndarray:
-        array = make(*args, **kwargs)
-        if array.dtype.kind in "fc":
-            array[...] = np.nan
-        elif array.dtype.kind in "iu":
-            array[...] = np.iinfo(array.dtype).max // 2
-        return array
-
-    return made
-
-
-@contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         with _alarm_by_thread(seconds):
@@ -170,7 +141,10 @@ def _alarm_by_thread(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        try:
+            over.set()
+        finally:  # the last alarm may have struck in that very line; the next is far
+            over.set()
         watcher.join()
 
 

@@ -85,7 +85,7 @@ def _larger(v, w):
     return w if w > v or w != w else v  # a NaN stays here, too
 
 
-@njit
+@njit(allocates=True)
 def _max_pool(low, high, left, right, x, window, stride, corner, y):
     """Fill the lines low..high of y, counted through the whole batch.
 

@@ -25,6 +25,13 @@ _SHOWN = """figure => [
   figure.innerText + [...figure.querySelectorAll("[aria-label]")].map((part) => part.ariaLabel).join("\\n"),
 ]"""
 
+# What is said of a figure whose drawing, whose words or whose slider stays as it was.
+_STILL = (
+    "the slider moved, the drawing did not",
+    "the drawing moved, and the words do not say so",
+    "the slider did not move",
+)
+
 
 def document(*widgets, scheme: str = "light") -> str:
     """Return a page with widgets and nothing else, and without Python."""
@@ -70,20 +77,38 @@ def shown(figure: Locator) -> tuple[str, str]:
     return drawn, said
 
 
-def moves(slider: Locator, act) -> None:
-    """Assert that `act(slider)` changes the slider's value, the drawing and the words of its figure."""
-    figure, page = figure_of(slider), slider.page
+def at_rest(figure: Locator, patience: float = 10) -> tuple[str, str]:
+    """Return what a figure shows once it has shown the same for a while, and assert that it comes to that.
+
+    It draws itself anew for the room that it gets while others above it begin; a busy machine does so late.
+    """
+    seen = [shown(figure)]
+
+    def again():
+        figure.page.wait_for_timeout(150)
+        seen.append(shown(figure))
+
+    until(lambda: seen[-1] == seen[-2], again, patience)
+    assert seen[-1] == seen[-2], "the figure moves by itself"
+    return seen[-1]
+
+
+def moves(slider: Locator, act, patience: float = 10) -> None:
+    """Assert that `act(slider)` changes the slider's value, the drawing and the words of its figure.
+
+    The figure has so many seconds to come to rest, and so many to answer.
+    """
+    figure = figure_of(slider)
     slider.scroll_into_view_if_needed()
-    page.wait_for_timeout(50)
-    value, before = slider.input_value(), shown(figure)
-    page.wait_for_timeout(150)
-    assert shown(figure) == before, "the figure moves by itself"
+    before = (*at_rest(figure, patience), slider.input_value())
     act(slider)
-    page.wait_for_timeout(150)
-    after = shown(figure)
-    assert slider.input_value() != value, "the slider did not move"
-    assert after[0] != before[0], "the slider moved, the drawing did not"
-    assert after[1] != before[1], "the drawing moved, and the words do not say so"
+
+    def still() -> list[str]:
+        after = (*shown(figure), slider.input_value())
+        return [fault for fault, was, now in zip(_STILL, before, after, strict=True) if was == now]
+
+    until(lambda: not still(), patience=patience)
+    assert not (faults := still()), faults[-1]
 
 
 def press_arrow(slider: Locator) -> None:
@@ -104,8 +129,10 @@ def drag(slider: Locator) -> None:
     mouse.up()
 
 
-def until(holds: Callable[[], bool], again: Callable[[], object], patience: float = 30) -> None:
-    """Do something again and again until a condition holds, for so many seconds at most.
+def until(
+    holds: Callable[[], bool], again: Callable[[], object] = lambda: None, patience: float = 30
+) -> None:
+    """Do something (or wait) again and again until a condition holds, for so many seconds at most.
 
     For what one process tells another with no word of when it has arrived: what a page keeps in the browser,
     and the state of a figure, which JupyterLab holds back while the kernel is busy with the one before.

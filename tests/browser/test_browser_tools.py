@@ -1,7 +1,7 @@
 """The tools of these tests: each is shown a page with a fault, and must find it."""
 
 import pytest
-from browser_tools import SLIDERS, Watched, drag, moves, press_arrow
+from browser_tools import SLIDERS, Watched, drag, moves, press_arrow, until
 
 from convlab.widgets import RegisterTile
 from tools.browser import photograph
@@ -41,7 +41,7 @@ def test_a_figure_that_does_not_answer_is_found(watched, script, complaint, act)
         moves(page.locator(SLIDERS), act)
     else:
         with pytest.raises(AssertionError, match=complaint):
-            moves(page.locator(SLIDERS), act)
+            moves(page.locator(SLIDERS), act, patience=1)
 
 
 def test_requests_and_errors_are_noted(browser):
@@ -51,7 +51,7 @@ def test_requests_and_errors_are_noted(browser):
         "<img src='https://example.org/x.png'><img src='data:,'><script>undefined_name</script>"
         "<script>console.error('told')</script>"
     )
-    one.page.wait_for_timeout(200)
+    until(lambda: one.outside and "told" in one.errors)
     assert one.outside == ["https://example.org/x.png"]
     assert any("undefined_name" in error for error in one.errors)
     assert "told" in one.errors

@@ -181,9 +181,8 @@ def test_a_link_leads_back_to_a_figure(lab, watched):
     second.get_by_text("A link brought you here").wait_for()
     assert second.locator(".cl-caption").all_inner_texts() == expected
     assert "this one opens as always" in first.inner_text().lower()
-    two.page.wait_for_timeout(500)
-    top = second.bounding_box()["y"]
-    assert 0 < top < 700
+    until(lambda: 0 < second.bounding_box()["y"] < 700)
+    assert 0 < second.bounding_box()["y"] < 700
     two.page.locator(".jp-CodeCell .cm-content").last.click()
     two.page.keyboard.press("Control+Enter")
     two.page.get_by_text("the kernel has stride 3").wait_for(timeout=30_000)

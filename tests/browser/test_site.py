@@ -1,7 +1,7 @@
 """The built book, opened as files: nothing comes from the network, figures move, everyone can read it."""
 
 import pytest
-from browser_tools import SLIDERS, barriers, figure_of, moves, open_controls, press_arrow, shown
+from browser_tools import SLIDERS, at_rest, barriers, figure_of, moves, open_controls, press_arrow, until
 from notebook_tools import NOTEBOOKS
 
 pytestmark = pytest.mark.browser
@@ -107,11 +107,10 @@ def test_a_figure_moves_alone(visit):
     one = visit(NAMES[2])
     begin_all(one.page)
     first, *others = (figure_of(slider) for slider in one.page.locator(SLIDERS).all())
-    before = [shown(other) for other in others]
+    before = [at_rest(other) for other in others]
     press_arrow(first.locator("input[type=range]").first)
-    one.page.wait_for_timeout(200)
     assert others
-    assert [shown(other) for other in others] == before
+    assert [at_rest(other) for other in others] == before
 
 
 def test_a_link_leads_back_to_a_figure(visit):
@@ -130,10 +129,11 @@ def test_a_link_leads_back_to_a_figure(visit):
     again = visit(NAMES[5], one.page.evaluate("location.hash")).page
     figures = again.locator(".convlab.cl-tiles")
     figures.nth(1).get_by_text("A link brought you here").wait_for()
-    again.wait_for_timeout(800)
+    head = figures.nth(1).locator(".cl-title")
+    again.wait_for_timeout(800)  # others above it begin, and push it
+    until(lambda: 0 < head.bounding_box()["y"] < 300)
     assert figures.nth(1).locator(".cl-caption").all_inner_texts() == expected
     assert figures.nth(0).locator(".cl-step[aria-current]").count() == 1
-    head = figures.nth(1).locator(".cl-title")
     assert 0 < head.bounding_box()["y"] < 300
     assert head.evaluate(
         "(title) => { const box = title.getBoundingClientRect();"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browser_tools import barriers
+from browser_tools import at_rest, barriers, until
 from widget_kinds import LEADING
 
 from convlab.widgets import MemoryBlowup, SlidingWindow, WarpMicroscope
@@ -77,7 +77,8 @@ def test_three_steps_lead_into_it(opened, kind, width, dark):
         if number:  # it opens at the first
             steps.nth(number).focus()
             one.page.keyboard.press("Enter")
-            one.page.wait_for_timeout(150)
+        until(lambda words=step["words"]: figure.locator(".cl-guide-words").inner_text() == words)
+        at_rest(figure)
         assert figure.locator(".cl-guide-words").inner_text() == step["words"]
         current = [button.get_attribute("aria-current") for button in steps.all()]
         assert current == [None] * number + ["step"] + [None] * (2 - number)
@@ -132,7 +133,7 @@ def test_a_link_leads_back_to_the_state(opened):
     expected = figure.locator(".cl-stage").inner_html()
 
     again = opened(*shown, fragment=fragment).page
-    again.wait_for_timeout(300)
+    until(lambda: 0 <= again.locator(".cl-sliding").nth(1).bounding_box()["y"] < 90)
     others = [stage.inner_html() for stage in again.locator(".cl-sliding .cl-stage").all()]
     assert without_ids(others[1]) == without_ids(expected)
     assert without_ids(others[0]) != without_ids(others[1]) != without_ids(others[2])

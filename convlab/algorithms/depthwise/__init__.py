@@ -22,7 +22,7 @@ from __future__ import annotations
 from convlab.algorithms.binding import form
 from convlab.algorithms.spec import Algorithm, Formula
 from convlab.cost.common import panel_bytes
-from convlab.cost.phases import Phase, stream
+from convlab.cost.phases import BOTH, ONLY_READ, ONLY_WRITTEN, Phase, stream
 from convlab.problem import ConvProblem
 
 
@@ -34,7 +34,7 @@ def refuses(problem: ConvProblem) -> str | None:
 
 
 # A place of the window: two lines of seven outputs, and what is under them. H/P is the stride, near enough.
-# Where a tile is two outputs tall (`window_tile`), a few of them make one such place.
+# Where a tile is less tall (`window_tile`), a few of them make one such place.
 _PLACE = {
     "places": "N * ceil(P/2) * ceil(Q/7)",
     "channels": "ceil(K/VL)*VL",
@@ -45,11 +45,12 @@ _PLACE = {
 
 def _phases() -> tuple[Phase, ...]:
     down, inside = "(down)*W*C*b", "((down)*(across) + 2*R*S + 1)"  # bytes of lines; vectors of a place
-    lines = stream(f"N*ceil(P/2) * {down}", down, _PLACE)  # some of them were read for the two lines before
-    loads = stream(f"places * {inside} * channels * b", "8*VL*b", _PLACE)  # into registers
-    streams = stream("N*H*W*C*b"), lines, loads, stream("N*P*Q*K*b")
+    x, y = stream(f"{ONLY_READ} * N*H*W*C*b", BOTH), stream(f"{ONLY_WRITTEN} * N*P*Q*K*b", BOTH)
+    again = f"max(0, N*ceil(P/2) * {down} - N*H*W*C*b)"  # lines that were read for the two before, too
+    lines = stream(f"{ONLY_READ} * {again}", down, _PLACE)
+    loads = stream(f"{ONLY_READ} * places * {inside} * channels * b", "8*VL*b", _PLACE)  # into registers
     flops = Formula("2 * 14*places * channels * R*S", _PLACE)
-    return (Phase("slide", flops, streams, {"tile": Formula("places", _PLACE)}),)
+    return (Phase("slide", flops, (x, lines, loads, y), {"tile": Formula("places", _PLACE)}),)
 
 
 TRAFFIC = Formula("(N*H*W*C + K*R*S + N*P*Q*K) * b")

@@ -10,6 +10,7 @@ import numpy as np
 from convlab.algorithms.depthwise.cpu_kernel import depthwise_part, shared
 from convlab.cpu import gemm
 from convlab.cpu.epilogue import output
+from convlab.cpu.product_tile import product_tile
 from convlab.cpu.register_tile import tile_for
 from convlab.cpu.sliding_window import window_for, window_tile
 from convlab.cpu.threads import bound_for, parallel_for
@@ -83,7 +84,7 @@ def _arguments(problem, x, panels, workspace, out) -> tuple:
     multiplier = None if problem.K == problem.C else problem.K // problem.C
     window = window_for(problem.R, problem.S, stride, dilation) if multiplier is None else None
     if window is not None:
-        tile = window_tile(problem.dtype, window)
+        tile = window_tile(problem.dtype, window, problem.Q)
     else:
-        tile = tile_for(problem.dtype, columns=problem.K // problem.C)
+        tile = product_tile(problem.dtype, problem.K // problem.C)
     return window, multiplier, tile, x.reshape(-1), panels, out, workspace["outside"], sizes

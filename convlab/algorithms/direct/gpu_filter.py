@@ -3,28 +3,22 @@
     y[p, q] = sum over r, s of  x[p + r - top, q + s - left] * w[r, s]          stride 1, no dilation
 
 There is no sum over channels and no second filter, so nothing of the matrix product is left. What is left is
-overlap: neighbouring outputs look at nearly the same pixels. Each rung makes more of it (`RUNGS`). The last
-two are in `gpu_filter_patch` and `gpu_filter_lines`, beside this file.
-
-Whole numbers are uint32, 32 bits without a sign (`convlab.gpu.kernels`). A row above the picture is then a
-very large one: ``row < H`` is false on both sides.
+overlap: neighbouring outputs look at nearly the same pixels. Each rung makes more of it (`RUNGS`). Their
+kernels are beside this file: `gpu_filter_threads` has the first three, `gpu_filter_patch` and
+`gpu_filter_lines` one each.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-
-import numpy as np
+from functools import partial
 
 from convlab.algorithms.direct import gpu_filter_lines, gpu_filter_patch, gpu_filter_work
 from convlab.algorithms.direct.gpu_filter_patch import BLOCK
+from convlab.algorithms.direct.gpu_filter_threads import constant, naive, shared
 from convlab.algorithms.ladder import Rung
 from convlab.gpu.device import current
-from convlab.gpu.kernels import kernel
-from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.problem import ConvProblem
-from convlab.support.checked import Computed, Count, kept
 from convlab.support.integers import ceil_div
 
 
@@ -35,92 +29,6 @@ def refuses(problem: ConvProblem) -> str | None:
     if problem.stride != (1, 1) or problem.dilation != (1, 1):
         return f"stride={problem.stride}, dilation={problem.dilation}; this kernel is for steps of 1"
     return None
-
-
-@lru_cache
-def naive(dtype: str):
-    """Return the kernel for numbers of type `dtype`; x (N*H*W), w (R*S) and y (N*P*Q) are flat."""
-    number = number_type(dtype)
-
-    @kernel
-    def naive(x, w, y, H, W, P, Q, R, S, top, left, across):
-        down, tile = divmod(cuda.blockIdx.x, across)
-        n, tile_p = divmod(down, (P + 7) // 8)
-        p = tile_p * 8 + cuda.threadIdx.y
-        q = tile * 32 + cuda.threadIdx.x  # neighbouring threads: neighbouring pixels of a line
-        if p < P and q < Q:
-            total = number(0)
-            for r in range(R):
-                for s in range(S):
-                    row, col = p + r - top, q + s - left
-                    if row < H and col < W:
-                        total += x[(n * H + row) * W + col] * w[r * S + s]
-            y[(n * P + p) * Q + q] = total
-
-    return naive
-
-
-@lru_cache
-def constant(dtype: str, R: int, S: int, weights: bytes):
-    """Return the kernel for one filter of R*S numbers, given as bytes: they become part of the program."""
-    number = number_type(dtype)
-    values = np.frombuffer(weights, dtype)
-
-    @kernel
-    def constant(x, w, y, H, W, P, Q, R_, S_, top, left, across):
-        table = cuda.const.array_like(values)
-        down, tile = divmod(cuda.blockIdx.x, across)
-        n, tile_p = divmod(down, (P + 7) // 8)
-        p = tile_p * 8 + cuda.threadIdx.y
-        q = tile * 32 + cuda.threadIdx.x
-        if p < P and q < Q:
-            total = number(0)
-            for r in range(R):
-                for s in range(S):
-                    row, col = p + r - top, q + s - left
-                    if row < H and col < W:
-                        total += x[(n * H + row) * W + col] * table[r * S + s]
-            y[(n * P + p) * Q + q] = total
-
-    return constant
-
-
-@kept
-def shared(dtype: Computed, R: Count, S: Count):
-    """Return the kernel for filters of R x S: a block's pixels and their halo are in shared memory."""
-    number = number_type(dtype)
-    taps, rows, cols = R * S, BLOCK[1] + R - 1, BLOCK[0] + S - 1
-    cells = rows * cols
-
-    @kernel
-    def shared(x, w, y, H, W, P, Q, R_, S_, top, left, across):
-        weights = cuda.shared.array(taps, number)
-        patch = cuda.shared.array(cells, number)  # (rows, cols)
-        down, tile = divmod(cuda.blockIdx.x, across)
-        n, tile_p = divmod(down, (P + 7) // 8)
-        p0, q0 = tile_p * 8, tile * 32
-        me = cuda.threadIdx.y * 32 + cuda.threadIdx.x
-        for at in range(me, taps, 256):
-            weights[at] = w[at]
-        for at in range(me, cells, 256):
-            i, j = divmod(at, cols)
-            row, col = p0 + i - top, q0 + j - left
-            inside = row < H and col < W
-            patch[at] = x[(n * H + row) * W + col] if inside else number(0)
-        cuda.syncthreads()  # the patch is whole before anybody reads it
-        p, q = p0 + cuda.threadIdx.y, q0 + cuda.threadIdx.x
-        if p < P and q < Q:
-            total = number(0)
-            for r in range(R):
-                for s in range(S):
-                    at = (cuda.threadIdx.y + r) * cols + cuda.threadIdx.x + s
-                    total += patch[at] * weights[r * S + s]
-            y[(n * P + p) * Q + q] = total
-
-    return shared
-
-
-# -- how they are run --------------------------------------------------------------------------------------
 
 
 def _launch(kernel, problem, x, w, y):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from convlab.algorithms.fft.transforms import BUFFERS, CHUNK, CPU_BUFFERS
 from convlab.cost.common import panel_bytes
 from convlab.cost.formula import Formula
-from convlab.cost.phases import IN_CACHE, Phase, packing, product, stream
+from convlab.cost.phases import IN_CACHE, USUAL, Phase, packing, product, stream
 
 
 def form_costs(pictures: str, parts: dict[str, str], h: str, p: str) -> tuple[Formula, dict[str, dict]]:
@@ -43,6 +43,7 @@ def form_costs(pictures: str, parts: dict[str, str], h: str, p: str) -> tuple[Fo
             "C/G",
             times="rows*(half+1)*G",
             a=IN_CACHE,
+            tile=USUAL,
             parts=parts,
             calls=f"ceil({pictures}/{CHUNK}) - 1",
             number=f"{pictures}*rows*(half+1)*K*4",

@@ -43,11 +43,11 @@ run = run_with(multiply)
 def packed_panels(problem: ConvProblem, w: np.ndarray, size, corner=(0, 0)) -> np.ndarray:
     """Return the conjugate spectra of all filters in panels for `complex_gemm`, (F * groups, numbers)."""
     (rows, cols), (K, R, S, channels), groups = size, w.shape, problem.groups
-    F = rows * (cols // 2 + 1)
-    panels = empty_panels(F * groups, 2 * K // groups, channels, w.dtype)  # columns c, d, c, d, ...
+    F, wide = rows * (cols // 2 + 1), tile_for(w.dtype).cols
+    panels = empty_panels(F * groups, 2 * K // groups, channels, w.dtype, wide)  # columns c, d, c, d, ...
     waves = _waves(rows, rows, R, corner[0]), _waves(cols, cols // 2 + 1, S, corner[1])
     spectra = panels.view(np.result_type(w.dtype, 1j))
-    pack_transformed(*waves, w, groups, spectra, tile_for(w.dtype).cols // 2)
+    pack_transformed(*waves, w, groups, spectra, wide // 2)
     return panels
 
 

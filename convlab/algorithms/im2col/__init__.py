@@ -25,8 +25,8 @@ __all__ = ["ALGORITHM", "col2im", "im2col"]
 def _phases() -> tuple[Phase, ...]:
     cells = {"number": Formula("N*P*Q*R*S*C")}  # one by one: neighbours in a line of x lie C numbers apart
     filling = Phase("fill the matrix", streams=(stream(MATRIX.text),), begins=cells, shared=False)
-    # A row of tiles reads MR numbers of each line of the matrix, and so the cache lines that hold them.
-    return filling, product(a=stream(f"{MATRIX.text} * ceil(K/G/(2*VL))", f"R*S*C/G * {LINE}*2"))
+    # A row of tiles reads TR numbers of each line of the matrix, and so the cache lines that hold them.
+    return filling, product(a=stream(f"{MATRIX.text} * ceil(K/G/TC)", f"R*S*C/G * {LINE}*2"))
 
 
 ALGORITHM = Algorithm(

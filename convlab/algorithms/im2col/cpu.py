@@ -7,6 +7,7 @@ import numpy as np
 from convlab.algorithms.im2col.reference import allocate, channels_first
 from convlab.cpu import gemm
 from convlab.cpu.jit import njit
+from convlab.cpu.product_tile import tile_of
 from convlab.problem import ConvProblem
 
 __all__ = ["allocate", "pack", "run"]
@@ -14,17 +15,17 @@ __all__ = ["allocate", "pack", "run"]
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return the weights in panels, each filter's numbers in the order (c, r, s)."""
-    return gemm.pack(channels_first(problem, w))
+    return gemm.pack(channels_first(problem, w), tile_of(problem))
 
 
 def run(problem, x, panels, workspace, out, threads):
     """Fill out.y (N, P, Q, K) with the convolution of x (N, H, W, C) and the packed weights."""
     cols = workspace["cols"]
     _fill(x, cols, problem.P, problem.Q, (problem.R, problem.S), *problem.geometry)
-    M, filters, taps = problem.gemm
+    (M, filters, taps), tile = problem.gemm, tile_of(problem)
     for g in range(problem.groups):
         a = cols.reshape(-1)[g * taps * M :]
-        gemm.gemm(a, 1, M, panels[g], out, g * filters, M, filters, taps, threads)
+        gemm.gemm(a, 1, M, panels[g], out, g * filters, M, filters, taps, threads, tile=tile)
 
 
 @njit

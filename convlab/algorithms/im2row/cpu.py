@@ -9,6 +9,7 @@ from convlab.cpu.copy_run import copy_run
 from convlab.cpu.epilogue import Output
 from convlab.cpu.gemm import gemm, pack_filters
 from convlab.cpu.jit import njit
+from convlab.cpu.product_tile import tile_of
 from convlab.cpu.threads import parallel_for
 from convlab.problem import ConvProblem
 
@@ -32,9 +33,9 @@ def multiply(
     Returned is what `launch` returns for the product of each group.
     """
     M, filters, taps = problem.gemm
-    flat, lies = rows.reshape(-1), (problem.groups * taps, 1)
+    flat, lies, how = rows.reshape(-1), (problem.groups * taps, 1), (threads, launch, tile_of(problem))
     return [
-        gemm(flat[g * taps :], *lies, panels[g], out, g * filters, M, filters, taps, threads, launch)
+        gemm(flat[g * taps :], *lies, panels[g], out, g * filters, M, filters, taps, *how)
         for g in range(problem.groups)
     ]
 

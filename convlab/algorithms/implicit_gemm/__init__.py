@@ -34,7 +34,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     block_m, block_n, block_k : int, optional
         Output pixels and filters of a tile of y, and the length of a piece of the sums. On backend "cpu"
         block_n must be a multiple of the columns of the register tile for so many filters
-        (`convlab.cpu.tile_size.tile_for`). On backend "gpu" they are the tile of a block of threads, at most
+        (`convlab.cpu.product_tile`). On backend "gpu" they are the tile of a block of threads, at most
         48 KB of shared memory (`convlab.gpu.gemm`).
 
     Returns
@@ -54,7 +54,7 @@ def blocked(block_m: int | None = None, block_n: int | None = None, block_k: int
     )
 
     given = block_m, block_n, block_k
-    scratch = f"min({block_m or f'{TILES}*MR'}, N*P*Q) * min({block_k or PIECE}, R*S*C/G)"
+    scratch = f"min({block_m or f'{TILES}*TR'}, N*P*Q) * min({block_k or PIECE}, R*S*C/G)"
     return Algorithm(
         name="implicit_gemm",
         summary="Multiply im2row's matrix block by block, and store no more of it than one block.",

@@ -11,7 +11,7 @@ import numpy as np
 from convlab.algorithms.implicit_gemm import PIECE, TILES
 from convlab.cpu.gathered_gemm import gathered_gemm
 from convlab.cpu.gemm import pack_filters
-from convlab.cpu.tile_size import tile_for
+from convlab.cpu.product_tile import tile_of
 from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
@@ -38,7 +38,7 @@ def blocks_of(given, problem: ConvProblem) -> tuple[int, int, int]:
     """Return block_m, block_n and block_k: those that are given, else those that fit the second cache."""
     block_m, block_n, block_k = given
     M, filters, taps = problem.gemm
-    tile = tile_for(problem.dtype, columns=filters)
+    tile = tile_of(problem)
     if block_n is not None and block_n % tile.cols:
         raise ParameterError(
             f"block_n={block_n}; on backend='cpu' expected a multiple of {tile.cols}, "

@@ -20,12 +20,18 @@ from __future__ import annotations
 from convlab.algorithms.binding import form
 from convlab.algorithms.indirect.buffer import indirection_buffer
 from convlab.algorithms.spec import Algorithm, Formula
-from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
+from convlab.cost.common import ACROSS_GROUPS, ONCE, ONCE_A_TAP, PANELS_ACROSS_GROUPS, outside
 from convlab.cost.phases import gathered_product, packing, table_phase
 from convlab.problem import ConvProblem
 from convlab.support.checks import LARGEST
 
 __all__ = ["ALGORITHM", "indirection_buffer"]
+
+TABLE = "ceil(P*Q/TR) * (TR*R*S + 1)"  # numbers of the fast form's: places, tile by tile, and the runs
+ROWS = "N * ceil(P*Q/TR)*TR"  # of its tiles
+# Where groups lie side by side, a tap of a row is a few turns: to find its pixel takes as long as they do,
+# and half as long as to copy a number, which is written, too.
+FOUND = f"1/2 * min(1, G - GM) * {ROWS} * R*S * ceil(K/TC)"
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -53,11 +59,11 @@ ALGORITHM = Algorithm(
             "cpu",
             epilogue=True,
             functions=("pack", "allocate", "resize", "bind"),
-            bytes_moved=Formula(f"{ONCE_A_TAP.text} + N * ceil(P*Q/MR)*MR * R*S * 4"),
-            workspace_bytes=Formula("ceil(P*Q/MR)*MR * R*S * 4 + C/G * b"),
-            packed_bytes=PANELS,
-            phases=lambda: (gathered_product(rows="N * ceil(P*Q/MR)*MR"),),
-            setup=lambda: (packing(), table_phase("ceil(P*Q/MR)*MR * R*S")),
+            bytes_moved=Formula(f"{ONCE_A_TAP.text} + N * {TABLE} * 4"),
+            workspace_bytes=Formula(f"{TABLE} * 4 + {outside('S*C/G')} * b"),
+            packed_bytes=PANELS_ACROSS_GROUPS,
+            phases=lambda: (gathered_product(ROWS, calls="0", number=FOUND, **ACROSS_GROUPS),),
+            setup=lambda: (packing(), table_phase(TABLE)),
             rank=2,
         ),
         "gpu": form(

@@ -51,6 +51,21 @@ def offsets_of(picture, outputs, taps, geometry, rows: int, first: int = 0) -> n
     return offsets.reshape(-1, R * S, rows)
 
 
+def runs_of(problem: ConvProblem, rows: int) -> np.ndarray:
+    """Return for each tile how many taps lie side by side, for all its pixels: the S of a line, or 1.
+
+    Neighbouring taps look at neighbouring pixels. So where a window's lines do not leave the picture on the
+    left or right, each is one run of S*C numbers; above and below it they are runs of zeros. Dilation and
+    groups tear them apart.
+    """
+    (_, stride), (_, left), (_, dilation) = problem.geometry
+    columns = np.arange(problem.Q) * stride - left
+    inside = (columns >= 0) & (columns + problem.S <= problem.W) & (dilation == problem.groups == 1)
+    pixels = np.resize(inside, problem.P * problem.Q)
+    pixels = np.pad(pixels, (0, -len(pixels) % rows), "edge").reshape(-1, rows)
+    return np.where(pixels.all(axis=1), problem.S, 1).astype(np.int32)
+
+
 def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[str, np.ndarray], str]:
     """Return the buffer for a picture of another size, and how much of it had to be made anew.
 

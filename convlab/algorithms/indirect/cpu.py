@@ -1,38 +1,70 @@
 """Indirect convolution, the fast form: the register tile, whose rows begin where the table says.
 
     for a panel of filters, a tile of pixels:
-        for each tap:
+        for each tap:                                            or each line of taps that lie side by side
             rows = x at the places of the tile's pixels          zeros where they fall on padding
             sums += rows @ the tap's weights of the panel
 
+Of a picture with few channels a tap is a short sum, 3 numbers long in a first layer, and to find its pixels
+takes as long as to multiply them. But taps of a line are neighbours in x too: 3 of them are a sum of 9. Only
+at the left and right edge some fall on padding, and all go one by one.
+
 A tap that falls on padding for all pixels of a tile is left out, where it has channels enough to ask for it.
+
+Groups of few channels, with as many filters, are multiplied together: they lie side by side in a vector
+(`convlab.cpu.group_lanes`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
-from convlab.algorithms.indirect.buffer import indirection_buffer, resize
+from convlab.algorithms.indirect import buffer
 from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import asked_for, pack_filters, share, whole_panels
+from convlab.cpu.group_lanes import accumulate_groups
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, listed, prefetch, store_listed, tile_for
-from convlab.cpu.threads import bound_for, in_turn, parallel_for
+from convlab.cpu.product_tile import tile_across_groups
+from convlab.cpu.register_tile import VectorTile, accumulate, listed, prefetch, store_listed
+from convlab.cpu.threads import bound_for, parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
 
-__all__ = ["allocate", "bind", "pack", "resize", "run"]
-
-pack = pack_filters
 WORTH_ASKING = 32  # channels: to ask whether a shorter tap is on padding takes longer than to add its zeros
 
 
+def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
+    """Return the filters in panels as wide as the tile."""
+    return pack_filters(problem, w, tile_across_groups(problem))
+
+
 def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
-    """Return the workspace: the table in tiles of as many pixels as the register tile, and zeros, (C/G,)."""
-    outside = np.zeros(problem.C // problem.groups, problem.dtype)  # what a tap on padding reads
-    return {"offsets": indirection_buffer(problem, tile_for(problem.dtype).rows), "outside": outside}
+    """Return the workspace: the table in tiles as tall as the register tile, its runs, and zeros."""
+    tile = tile_across_groups(problem)
+    return {
+        "offsets": buffer.indirection_buffer(problem, tile.rows),
+        "runs": buffer.runs_of(problem, tile.rows),
+        "outside": nothing(problem.S * problem.C // problem.groups, tile),
+    }
+
+
+def nothing(numbers: int, tile: VectorTile) -> np.ndarray:
+    """Return the zeros that padding reads: so many, or two vectors of them where groups lie side by side."""
+    return np.zeros(max(numbers, 2 * tile.lanes) if tile.group else numbers, tile.dtype)
+
+
+def resize(old: ConvProblem, new: ConvProblem, workspace: dict) -> tuple[dict[str, np.ndarray], str]:
+    """Return the workspace for a picture of another size, and how much of it had to be made anew."""
+    rows = tile_across_groups(new).rows
+    if tile_across_groups(old).rows != rows:
+        return allocate(new, threads=1), "all"
+    resized, how_much = buffer.resize(old, new, workspace)
+    if resized is not workspace:  # not only another batch
+        resized["runs"] = buffer.runs_of(new, rows)
+    return resized, how_much
 
 
 def run(problem, x, panels, workspace, out, threads):
@@ -41,30 +73,44 @@ def run(problem, x, panels, workspace, out, threads):
 
 
 def bind(problem, x, panels, workspace, out, threads):
-    """Return `run` with these arguments, as a function of nothing: only kernels are left to call."""
-    return in_turn(_launch(bound_for, problem, x, panels, workspace, out, threads))
+    """Return `run` with these arguments, as a function of nothing: only the kernel is left to call."""
+    return _launch(bound_for, problem, x, panels, workspace, out, threads)
 
 
 def _launch(launch, problem, x, panels, workspace, out, threads):
     outside = None if problem.padding == ((0, 0), (0, 0)) else workspace["outside"]
-    offsets, filters = workspace["offsets"], problem.K // problem.groups
-    made = problem.P * problem.Q, filters
-    return multiply(x, offsets, outside, panels, out, None, made, threads, launch)
+    arrays = x, workspace["offsets"], workspace["runs"], outside, panels, out, None
+    made = problem.P * problem.Q, problem.K // len(panels)
+    return multiply(tile_across_groups(problem), *arrays, made, threads, launch)
 
 
 def multiply(
-    x, offsets, outside, panels, out, places, made: tuple[int, int], threads: int, launch=parallel_for
-) -> list:
+    tile: VectorTile,
+    x,
+    offsets,
+    runs,
+    outside,
+    panels,
+    out,
+    places,
+    made: tuple[int, int],
+    threads: int,
+    launch=parallel_for,
+) -> Callable[[], None] | None:
     """Fill some pixels of y, so many of each image, with the sums of x that the table of places asks for.
 
-    Returned is what `launch` returns for each group.
+    Returned is what `launch` returns.
 
     Parameters
     ----------
+    tile : VectorTile
+        That the table was made for, and the weights were packed for.
     x : ndarray, (N, H, W, C)
     offsets : ndarray of int32, (tiles, taps, rows)
         From `indirection_buffer`.
-    outside : ndarray, (channels of a group,), or None
+    runs : ndarray of int32, (tiles,), or None
+        From `runs_of`; None if taps go one by one.
+    outside : ndarray, (numbers of a run,), or None
         Zeros, for taps on padding; None if there are none.
     panels : ndarray, (groups, numbers)
         From `convlab.cpu.gemm.pack`.
@@ -73,30 +119,30 @@ def multiply(
     places : (int, ndarray of int32 (tiles * rows,)), or None
         How many numbers an image of y has, and where in one each pixel lies; None if one after another.
     made : (int, int)
-        Pixels of an image of y that are made, and filters of a group.
+        Pixels of an image of y that are made, and filters in a row of panels.
     threads : int
     launch : callable
         `parallel_for`, or `bound_for`.
     """
     (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
-    tile, groups = tile_for(x.dtype, columns=filters), len(panels)
-    sizes = prod(image), pixels, taps, image[-1] // groups, filters
-    arrays, after = (tile, x, offsets, outside, panels, out, places), asked_for(panels)
-    sides = (N * tiles, 1), (filters, tile.cols)
-    return [launch(threads, *sides, _indirect, _shared, *arrays, g, sizes, after) for g in range(groups)]
+    sizes = prod(image), pixels, taps, tile.group or image[-1] // len(panels), filters
+    arrays = tile, x, offsets, runs, outside, panels, out, places, sizes, asked_for(panels)
+    return launch(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays)
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, after):
-    whole, rest = whole_panels(right, tile), (x, offsets, outside, panels, out, places, g, sizes, after)
-    together = TOGETHER // tile.rows  # tiles
-    for low in range(first, end, together):
-        _block(low, min(low + together, end), left, whole, tile, *rest)
-        _block(low, min(low + together, end), whole, right, tile.narrow, *rest)
+def _indirect(first, end, left, right, tile, x, offsets, runs, outside, panels, out, places, sizes, after):
+    """Compute the tiles first..end of pixels and the filters left..right of each group."""
+    whole, together = whole_panels(right, tile), TOGETHER // tile.rows  # tiles
+    for g in range(len(panels)):
+        rest = x, offsets, runs, outside, panels, out, places, g, sizes, after
+        for low in range(first, end, together):
+            _block(low, min(low + together, end), left, whole, tile, *rest)
+            _block(low, min(low + together, end), whole, right, tile.narrow, *rest)
 
 
 @njit
-def _block(low, high, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, after):
+def _block(low, high, left, right, tile, x, offsets, runs, outside, panels, out, places, g, sizes, after):
     (image, pixels, taps, channels, filters), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
@@ -108,18 +154,25 @@ def _block(low, high, left, right, tile, x, offsets, outside, panels, out, place
         for _ in range(low, high):
             m, column = i * tile.rows, g * filters + k
             sums = begin(tile, out, n * pixels + m, column, pixels - m, filters - k)
-            q = g * panels.shape[1] + k * taps * channels
-            for t in range(taps):
-                if outside is not None and asks and _all_outside(offsets, i, t, tile.rows):  # adds nothing
-                    q += channels * tile.cols
-                    continue
-                rows = listed(tile, x, n * image + g * channels, offsets, (i * taps + t) * tile.rows, outside)
-                for c in range(channels):
-                    sums = accumulate(tile, sums, rows, c, panels, q)
-                    q += tile.cols
-                    if after is not None:
-                        prefetch(panels, wanted)
-                        wanted += apart
+            t, run = 0, 1 if runs is None else runs[i]  # taps that lie side by side
+            q, first = g * panels.shape[1] + k * taps * channels, k if tile.group else g * channels
+            while t < taps:
+                if outside is not None and asks and _all_outside(offsets, i, t, tile.rows):
+                    q += run * channels * tile.cols  # adds nothing
+                else:
+                    at = (i * taps + t) * tile.rows
+                    rows = listed(tile, x, n * image + first, offsets, at, outside)
+                    if tile.group:
+                        sums = accumulate_groups(tile, sums, rows, panels, q, filters - k)
+                        q += channels * tile.cols
+                    else:
+                        for c in range(run * channels):
+                            sums = accumulate(tile, sums, rows, c, panels, q)
+                            q += tile.cols
+                            if after is not None:
+                                prefetch(panels, wanted)
+                                wanted += apart
+                t += run
             if places is None:
                 finish(tile, sums, out, n * pixels + m, column, pixels - m, filters - k)
             else:
@@ -137,7 +190,8 @@ def _all_outside(offsets, i, t, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, outside, panels, out, places, g, sizes, after):
+def _shared(parts, tile, x, offsets, runs, outside, panels, out, places, sizes, after):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        _indirect(first, end, left, right, tile, x, offsets, outside, panels, out, places, g, sizes, after)
+        rest = x, offsets, runs, outside, panels, out, places, sizes, after
+        _indirect(first, end, left, right, tile, *rest)

@@ -17,6 +17,8 @@ from convlab.algorithms.spec import Algorithm, Formula
 from convlab.cost.common import ONCE, ONCE_A_TAP, PANELS
 from convlab.cost.phases import gathered_product, packing, table_phase
 
+_TILES = "ceil(N*P*Q/TR) * G*ceil(K/G/TC)"
+
 ALGORITHM = Algorithm(
     name="precomputed_gemm",
     summary="Implicit GEMM whose rows start at places worked out beforehand and walk by three deltas.",
@@ -35,13 +37,13 @@ ALGORITHM = Algorithm(
             "cpu",
             epilogue=True,
             functions=("pack", "allocate", "bind"),
-            bytes_moved=Formula(f"{ONCE_A_TAP.text} + N*P*Q*8 + ceil(N*P*Q/MR) * R*S"),
-            workspace_bytes=Formula(f"ceil(N*P*Q/MR) * (MR*8 + R*S) + min({BLOCK_C}, C/G) * b"),
+            bytes_moved=Formula(f"{ONCE_A_TAP.text} + N*P*Q*8 + ceil(N*P*Q/TR) * R*S"),
+            workspace_bytes=Formula(f"ceil(N*P*Q/TR) * (TR*8 + R*S) + min({BLOCK_C}, C/G) * b"),
             packed_bytes=PANELS,
-            # Each tile begins its walk anew: a start and a mask a row, where indirection reads a place.
-            phases=lambda: (gathered_product(run="ceil(N*P*Q/MR) * G*ceil(K/G/(2*VL))"),),
+            # At each tap a tile looks at a mask and walks on, where indirection reads its places.
+            phases=lambda: (gathered_product(number=f"2 * {_TILES} * R*S * ceil(C/G/{BLOCK_C})"),),
             # Packed piece by piece, in the order of the walk: as good as twice.
-            setup=lambda: (packing(), packing(), table_phase("ceil(N*P*Q/MR)*MR * R*S")),
+            setup=lambda: (packing(), packing(), table_phase("ceil(N*P*Q/TR)*TR * R*S")),
             rank=3,
         ),
         "gpu": form(

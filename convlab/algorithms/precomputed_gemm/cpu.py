@@ -19,7 +19,8 @@ from convlab.algorithms.precomputed_gemm.offsets import BLOCK_C, deltas_of, piec
 from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import asked_for, empty_panels, put, share, whole_panels
 from convlab.cpu.jit import njit, prange
-from convlab.cpu.register_tile import accumulate, masked, prefetch, tile_for
+from convlab.cpu.product_tile import tile_of
+from convlab.cpu.register_tile import accumulate, masked, prefetch
 from convlab.cpu.threads import bound_for, in_turn, parallel_for
 from convlab.cpu.tile_size import TOGETHER
 from convlab.problem import ConvProblem
@@ -27,17 +28,17 @@ from convlab.problem import ConvProblem
 
 def pack(problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return the weights in panels, a filter's numbers in the order of the walk."""
-    _, filters, taps = problem.gemm
-    panels = empty_panels(problem.groups, filters, taps, w.dtype)
+    (_, filters, taps), cols = problem.gemm, tile_of(problem).cols
+    panels = empty_panels(problem.groups, filters, taps, w.dtype, cols)
     for k, piece in pieces(problem, w, BLOCK_C):
-        put(panels, taps, piece, k=k)
+        put(panels, taps, piece, cols, k)
     return panels
 
 
 def allocate(problem: ConvProblem, threads: int) -> dict[str, np.ndarray]:
     """Return the workspace: starts and masks in tiles as tall as the register tile, and zeros."""
     outside = np.zeros(min(BLOCK_C, problem.C // problem.groups), problem.dtype)  # what padding reads
-    return tables(problem, tile_for(problem.dtype).rows) | {"outside": outside}
+    return tables(problem, tile_of(problem).rows) | {"outside": outside}
 
 
 def run(problem, x, panels, workspace, out, threads):
@@ -52,7 +53,7 @@ def bind(problem, x, panels, workspace, out, threads):
 
 def _launch(launch, problem, x, panels, workspace, out, threads):
     M, filters, _ = problem.gemm
-    tile, calls = tile_for(problem.dtype, columns=filters), []
+    tile, calls = tile_of(problem), []
     tables = workspace["starts"], workspace["masks"], workspace["outside"]
     channels = problem.C // problem.groups
     tiles = len(workspace["masks"])

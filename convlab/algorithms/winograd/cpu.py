@@ -53,9 +53,9 @@ class Sizes(NamedTuple):
 
 def pack(m: int, problem: ConvProblem, w: np.ndarray) -> np.ndarray:
     """Return the transformed weights in panels, place after place: the order in which they are used."""
-    groups, G = problem.groups, _of_filters(m, problem.R)
-    panels = empty_panels(groups, problem.K // groups, len(G) ** 2 * w.shape[3], w.dtype)
-    pack_transformed(G, G, w, groups, panels, tile_for(w.dtype).cols)
+    groups, G, cols = problem.groups, _of_filters(m, problem.R), tile_for(w.dtype).cols
+    panels = empty_panels(groups, problem.K // groups, len(G) ** 2 * w.shape[3], w.dtype, cols)
+    pack_transformed(G, G, w, groups, panels, cols)
     return panels
 
 

@@ -51,9 +51,9 @@ def walk() -> Walk:
     layer = f"{full.H} x {full.W} pixels and {full.C} channels"
 
     ran = by_name(measured("networks", "vgg16"), full)
-    slide, generic = (
-        by_name(measured("networks", "mobilenet_v1"), deep)[name] for name in ("depthwise", "indirect")
-    )
+    ways = by_name(measured("networks", "mobilenet_v1"), deep)
+    slide, in_lanes = ways["depthwise"], ways["indirect"]
+    times = {name: RATIO.text(ways[name].seconds / slide.seconds) for name in ("indirect", "im2row")}
     mix = by_name(measured("networks", "mobilenet_v1"), point)["pointwise"]
     both = slide.seconds + mix.seconds
     gain = {name: RATIO.text(ran[name].seconds / both) for name in ("indirect", "winograd_4x4")}
@@ -93,7 +93,7 @@ def walk() -> Walk:
                     "full, winograd_4x4": ran["winograd_4x4"],
                     "depthwise": slide,
                     "pointwise": mix,
-                    "depthwise by indirect": generic,
+                    "depthwise by indirect": in_lanes,
                 },
                 f"{RATIO.text(saving)} fewer FLOPs; in time {gain['indirect']} against indirect, "
                 f"{gain['winograd_4x4']} against 4x4 tiles",
@@ -186,8 +186,8 @@ def walk() -> Walk:
                 "Measure: share of FLOPs against share of time.",
                 f"In MobileNetV1 depthwise layers have {of_flops} of the FLOPs, and with a kernel of their "
                 f"own took {of_time} of the time on {whose()}: {speed[slide]} against {speed[mix]}. A "
-                "general kernel (indirect, a group each) took "
-                f"{RATIO.text(generic.seconds / slide.seconds)} the time of that.",
+                f"general kernel took {times['indirect']} the time of that with a channel in each lane "
+                f"(indirect), and {times['im2row']} with a product for each group (im2row).",
                 "clock",
             ),
             Point(
@@ -248,9 +248,8 @@ def walk() -> Walk:
                 Pointwise is a GEMM at {intensity[point]} FLOPs for each byte. Depthwise has
                 {intensity[deep]}: a number of x meets R·S weights and no more. It is {of_flops} of
                 MobileNet's FLOPs. With a good kernel, vectors along channels, a sliding window, sums in
-                registers, it took {of_time} of the time on {whose()}; as a general grouped convolution it
-                takes {RATIO.text(generic.seconds / slide.seconds)} the time of that kernel, so I would look
-                at which kernel ran first of all.
+                registers, it took {of_time} of the time on {whose()}; with a product for each group it takes
+                {times["im2row"]} the time of that kernel, so I would look at which kernel ran first of all.
 
                 Then, against what? On that core the full layer took {gain["indirect"]} the pair's time as a
                 product, and {gain["winograd_4x4"]} with Winograd, which only the full layer can use. On an
