@@ -89,6 +89,7 @@ LAYERS = {
     "gpu": ROOT / "requirements-gpu.txt",
     "cluster": ROOT / "requirements-cluster.txt",
 }
+MOST_PROCESSES = 6  # for the tests; each takes about 1 GB at most
 ADDED = {"gpu", "cluster"}  # stay once they were asked for, and are kept up to date, until .venv is deleted
 BATCH, AT_ONCE = 12, 3  # packages that one call of the installer takes; calls that run side by side
 
@@ -509,11 +510,12 @@ def test(arguments):
     if arguments and arguments != ["--all"]:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
     style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
-    # Three processes for two cores: some wait for a kernel or a browser. Some tests stay together, see
+    # Two processes more than cores: some wait for a kernel or a browser. Some tests stay together, see
     # tests/conftest.py; the longest come first.
+    count = str(min(cores() + 2, MOST_PROCESSES))
     # A learner need not read what was skipped and why.
     said = arguments or ["-r", "fE"]
-    tests = [("pytest", ["-m", "pytest", "-n", "3", "--no-loadscope-reorder"] + said)]
+    tests = [("pytest", ["-m", "pytest", "-n", count, "--no-loadscope-reorder"] + said)]
     failed = []
     for title, command in (style if arguments else []) + tests:
         print("== " + title, flush=True)
@@ -521,6 +523,11 @@ def test(arguments):
             failed.append(title)
     print("== failed: " + ", ".join(failed) if failed else "== all passed", flush=True)
     return 1 if failed else 0
+
+
+def cores():
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def become(command, cwd=None):

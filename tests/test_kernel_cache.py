@@ -278,3 +278,16 @@ def test_all_that_a_kernel_calls_is_in_the_digest():
                 used = {rooms[name] for name in _names_of(thing.py_func.__code__) & rooms.keys()}
                 assert used <= {*kernel_cache.ROOMS}, thing
     assert kernels > 30
+
+
+def test_what_only_kernels_call_says_so_to_python(folder):
+    """Numba would jump to where nothing is."""
+    found = []
+    for _ in range(2):  # compiled, and found on disk
+        inner = jit.njit(inner=True)(twice)
+        calling = jit.njit(lambda a, b: inner(inner(a, 0), b), cache=False)  # noqa: B023
+        assert calling(5, 1) == 21
+        with pytest.raises(TypeError, match="twice has no entry for Python"):
+            inner(5, 1)
+        found.append(bool(inner.stats.cache_hits))
+    assert found == [False, True]

@@ -518,11 +518,15 @@ def test_exit_code_is_the_commands(ready):
 STYLE = ["-m ruff check", "-m ruff format --check"]
 
 
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+PROCESSES = min(CORES + 2, 6)
+
+
 @pytest.mark.parametrize(
     ("typed", "runs"),
     [
-        (["test"], ["-m pytest -n 3 --no-loadscope-reorder -r fE"]),
-        (["test", "--all"], [*STYLE, "-m pytest -n 3 --no-loadscope-reorder --all"]),
+        (["test"], [f"-m pytest -n {PROCESSES} --no-loadscope-reorder -r fE"]),
+        (["test", "--all"], [*STYLE, f"-m pytest -n {PROCESSES} --no-loadscope-reorder --all"]),
     ],
 )
 def test_test_runs_every_check_in_order(ready, typed, runs):

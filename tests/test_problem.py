@@ -1,5 +1,7 @@
 """ConvProblem: sizes, work, memory, and the taps that hit the picture."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from cases import CASES, problems
@@ -56,6 +58,13 @@ def test_aligned_arrays_begin_at_a_cache_line():
         assert array.ctypes.data % 64 == 0 or not array.size
         assert array.flags.c_contiguous
         assert array.flags.writeable
+
+
+def test_large_arrays_begin_apart_in_their_pages():
+    arrays = [aligned_empty((64, 64, 4)) for _ in range(20)]
+    starts = [array.ctypes.data % 2048 for array in arrays]
+    assert all(start % 64 == 0 and 256 <= start <= 2048 - 256 for start in starts)  # NumPy's: near 0
+    assert all(256 <= (one - next_one) % 2048 <= 2048 - 256 for one, next_one in pairwise(starts))
 
 
 def test_same_padding_is_tensorflows():

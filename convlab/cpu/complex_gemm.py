@@ -84,7 +84,7 @@ def _frequencies(first, end, part, tile, a, offsets, panels, four, out, sizes):
                     out[to + k + 1] = ad + bc
 
 
-@njit
+@njit(inner=True)
 def _real(left, right, tile, a, base, offsets, w, four, M, N, K):
     for n in range(left, right, tile.cols):
         for m in range(0, M, tile.rows):

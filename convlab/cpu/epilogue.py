@@ -83,7 +83,7 @@ def _flat(array: np.ndarray) -> tuple[np.ndarray, int]:
 # -- on the register tile ----------------------------------------------------------------------------------
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def begin(tile, out, pixel, column, count, width):
     """Return the sums that a tile begins with; `count` pixels and `width` columns of it are wanted."""
     sums = _columns(tile, out.bias, column, width)
@@ -91,7 +91,7 @@ def begin(tile, out, pixel, column, count, width):
     return _plus(tile, sums, out.residual, at, step, count, width)
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def finish(tile, sums, out, pixel, column, count, width):
     """Store a tile of sums that are complete."""
     store(tile, at_least(sums, out.floor), out.y, pixel * out.row + column, out.row, count, width)
@@ -100,12 +100,12 @@ def finish(tile, sums, out, pixel, column, count, width):
 # What is None is None for the compiler, too: it keeps one of the two ways only.
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def _columns(tile, bias, column, width):
     return zeros(tile) if bias is None else in_every_row(tile, bias, column, width)
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def _plus(tile, sums, residual, at, step, count, width):
     return sums if residual is None else add(sums, load(tile, residual, at, step, count, width))
 

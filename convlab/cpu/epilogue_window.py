@@ -18,7 +18,7 @@ from convlab.cpu.small_matmul import write
 from convlab.cpu.tile_rows import at_most
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def finish_window(transform, cells, out, pixel, column, line, rows, cols, width):
     """Finish and store cell (i, j) as pixel `pixel` + i*`line` + j, for the first `rows` and `cols` of them.
 
@@ -32,7 +32,7 @@ def finish_window(transform, cells, out, pixel, column, line, rows, cols, width)
     write(transform, cells, out.y, at, line * out.row, out.row, rows, cols, width)
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def _plus(transform, cells, residual, row, pixel, column, line, rows, cols, width):
     if residual is None:
         return cells

@@ -136,7 +136,7 @@ def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
             k += count
 
 
-@njit
+@njit(inner=True)
 def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, out, column, places, at, N, K):
     """Add the products of k0..k1 to the sums in y, or begin them; the last ones finish them."""
     y, row = out.y, out.row

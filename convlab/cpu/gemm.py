@@ -157,7 +157,7 @@ def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column
         _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, out, column, M, N, K, after)
 
 
-@njit
+@njit(inner=True)
 def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, after):
     for n in range(left, right, tile.cols):  # a panel of filters
         if after is not None:

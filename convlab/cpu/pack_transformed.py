@@ -62,7 +62,7 @@ def _pack(panels, g, groups, w, A, B, cols, taps, lines, sums):
                     _sum(panels[matrix * groups + g, at : at + size], B[j], lines, sums)
 
 
-@njit
+@njit(inner=True)
 def _gather(taps, w, left, width, first, few):
     """Fill taps[s, r, (c, k)] with a few channels of the filters from `left` on; zeros past the last one."""
     filters, R, S, _ = w.shape
@@ -78,7 +78,7 @@ def _gather(taps, w, left, width, first, few):
                     target[c * width + k] = source[first + c]
 
 
-@njit
+@njit(inner=True)
 def _sum(out, factors, rows, sums):
     """Compute out = factors @ rows, as far as out reaches; rounded at the end."""
     if len(factors) == 3:  # of the common filter: the sums stay in registers

@@ -70,7 +70,7 @@ def _parts(top, bottom, left, right, i, tile, x, rows, step, dy, dw, gemm, group
                 add(tile, top, bottom, begin, end, *part, *of_dy, dw, g * filters * columns, columns)
 
 
-@njit
+@njit(inner=True)
 def add(tile, top, bottom, left, right, rows, at, step, count, dy, dy_at, dy_step, dw, dw_at, dw_step):
     """Add the products of `count` pixels to the filters top..bottom and columns left..right of dw.
 
@@ -83,7 +83,7 @@ def add(tile, top, bottom, left, right, rows, at, step, count, dy, dy_at, dy_ste
     _add(tile.narrow, top, bottom, whole, right, right, *rest)
 
 
-@njit
+@njit(inner=True)
 def _add(tile, top, bottom, left, end, right, rows, at, step, count, dy, dy_at, dy_step, dw, dw_at, dw_step):
     for n in range(left, end, tile.cols):  # columns that stay in the first cache for all filters
         for k in range(top, bottom, tile.rows):

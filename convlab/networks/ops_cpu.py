@@ -80,7 +80,7 @@ def _add(y, x, floor):  # flat
         y[i] = floor if v < floor else v
 
 
-@njit
+@njit(inner=True)
 def _larger(v, w):
     return w if w > v or w != w else v  # a NaN stays here, too
 

@@ -36,7 +36,7 @@ def depthwise_part(first, end, left, right, window, multiplier, tile, x, panels,
         _taps(first, end, left, right, tile.narrow, x, panels[0], out, outside, sizes)
 
 
-@njit
+@njit(inner=True)
 def windows(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
     H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, _, _ = sizes
@@ -70,7 +70,7 @@ def windows(first, end, left, right, window, tile, x, panels, out, outside, size
         line += lines
 
 
-@njit(forceinline=True)
+@njit(inner=True, forceinline=True)
 def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
     """Compute a tile of channels of two lines, the upper one last."""
     above, below, count = places
@@ -80,7 +80,7 @@ def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
     finish(tile, upper, out, above, k, count, width)
 
 
-@njit
+@njit(inner=True)
 def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
     H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
@@ -102,7 +102,7 @@ def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
                 finish(tile, sums[0], out, line * Q + q, k, count, right - k)
 
 
-@njit
+@njit(inner=True)
 def _filters(line, left, right, tile, c, x, panels, out, outside, sizes):
     """Compute the filters left..right of channel c in a line: one number of x, a vector of filters."""
     H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes

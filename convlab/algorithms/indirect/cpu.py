@@ -141,7 +141,7 @@ def _indirect(first, end, left, right, tile, x, offsets, runs, outside, panels, 
             _block(low, min(low + together, end), whole, right, tile.narrow, *rest)
 
 
-@njit
+@njit(inner=True)
 def _block(low, high, left, right, tile, x, offsets, runs, outside, panels, out, places, g, sizes, after):
     (image, pixels, taps, channels, filters), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
@@ -181,7 +181,7 @@ def _block(low, high, left, right, tile, x, offsets, runs, outside, panels, out,
             n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
 
-@njit
+@njit(inner=True)
 def _all_outside(offsets, i, t, rows):
     inside = False
     for j in range(rows):  # not offsets[i, t].max(): that takes longer than a short sum

@@ -79,7 +79,7 @@ def _precomputed(
         _block(low, high, whole, right, tile.narrow, *rest)
 
 
-@njit
+@njit(inner=True)
 def _block(
     low, high, left, right, tile, x, starts, masks, outside, panels, out, sizes, block_c, steps, after
 ):

@@ -134,7 +134,7 @@ def _convolve(first, end, left, right, tile, forward, backward, arrays, out, siz
                 _transform_products(backward, tile, low, count, column, width, M, out, sizes, outside)
 
 
-@njit
+@njit(inner=True)
 def _transform_windows(forward, backward, low, count, first, channels, x, sizes, V, outside):
     """V[t, e, c] = (BT d B)[e], where d is the window under tile low + t; channels from `first` on."""
     H, W, C = sizes.H, sizes.W, sizes.C
@@ -152,7 +152,7 @@ def _transform_windows(forward, backward, low, count, first, channels, x, sizes,
             write(forward, cells, V, at, n * channels, channels, n, n, channels - c)
 
 
-@njit
+@njit(inner=True)
 def _transform_products(backward, tile, low, count, k, width, M, out, sizes, outside):
     """Write y = AT M A for the filters k..k + width of the tiles, as far as they lie in the picture."""
     P, Q = sizes.P, sizes.Q
