@@ -89,7 +89,7 @@ LAYERS = {
     "gpu": ROOT / "requirements-gpu.txt",
     "cluster": ROOT / "requirements-cluster.txt",
 }
-MOST_PROCESSES = 6  # for the tests; each takes about 1 GB at most
+MOST_PROCESSES, PROCESS_BYTES = 6, 2 << 30  # of the tests; most come to 1 to 1.5 GB, one to 5 for a moment
 ADDED = {"gpu", "cluster"}  # stay once they were asked for, and are kept up to date, until .venv is deleted
 BATCH, AT_ONCE = 12, 3  # packages that one call of the installer takes; calls that run side by side
 
@@ -510,9 +510,9 @@ def test(arguments):
     if arguments and arguments != ["--all"]:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
     style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
-    # Two processes more than cores: some wait for a kernel or a browser. Some tests stay together, see
+    # More processes than cores: some wait for a kernel or a browser. Some tests stay together, see
     # tests/conftest.py; the longest come first.
-    count = str(min(cores() + 2, MOST_PROCESSES))
+    count = str(processes())
     # A learner need not read what was skipped and why.
     said = arguments or ["-r", "fE"]
     tests = [("pytest", ["-m", "pytest", "-n", count, "--no-loadscope-reorder"] + said)]
@@ -525,9 +525,14 @@ def test(arguments):
     return 1 if failed else 0
 
 
-def cores():
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def processes():
+    """Return in how many processes tests run: two more than cores, as far as there is memory for them."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows, for one, does not say
+        memory = 8 << 30
+    return max(3, min(cores + 2, MOST_PROCESSES, memory // PROCESS_BYTES))
 
 
 def become(command, cwd=None):

@@ -4,6 +4,7 @@ import ast
 import errno
 import os
 import re
+import runpy
 import shutil
 import signal
 import subprocess
@@ -518,22 +519,30 @@ def test_exit_code_is_the_commands(ready):
 STYLE = ["-m ruff check", "-m ruff format --check"]
 
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-PROCESSES = min(CORES + 2, 6)
-
-
 @pytest.mark.parametrize(
     ("typed", "runs"),
     [
-        (["test"], [f"-m pytest -n {PROCESSES} --no-loadscope-reorder -r fE"]),
-        (["test", "--all"], [*STYLE, f"-m pytest -n {PROCESSES} --no-loadscope-reorder --all"]),
+        (["test"], ["-m pytest -n {} --no-loadscope-reorder -r fE"]),
+        (["test", "--all"], [*STYLE, "-m pytest -n {} --no-loadscope-reorder --all"]),
     ],
 )
 def test_test_runs_every_check_in_order(ready, typed, runs):
     done = ready.run(*typed)
     assert done.returncode == 0
-    assert ready.ran() == runs
+    *before, tests = ready.ran()
+    count = re.search(r"-n (\d) ", tests)[1]
+    assert 3 <= int(count) <= 6
+    assert [*before, tests] == [one.format(count) for one in runs]
     assert all(call.split(" | ")[1] == str(ready.root) for call in ready.calls if "python" in call[:6])
+
+
+@pytest.mark.parametrize(
+    ("cores", "gib", "count"), [(1, 4, 3), (2, 16, 4), (4, 8, 4), (4, 16, 6), (64, 512, 6)]
+)
+def test_processes_fit_cores_and_memory(monkeypatch, cores, gib, count):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(cores), raising=False)
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": gib << 18, "SC_PAGE_SIZE": 4096}.__getitem__)
+    assert runpy.run_path(str(LAB))["processes"]() == count
 
 
 @pytest.mark.parametrize("check", ["ruff check", "ruff format", "pytest"])
