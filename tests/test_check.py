@@ -259,20 +259,21 @@ def test_what_nobody_has_written_shows():
 COMPILED = """
 import numba
 import numpy as np
-from convlab.lessons import check
+from convlab.lessons import attempt, check
 
+attempt.SECONDS = 100  # a busy machine compiles slowly
+
+@numba.njit
 def pack(b, cols):
-    @numba.njit
-    def packed(b, cols):
-        K, N = b.shape
-        panels = np.empty((-(-N // cols), K, cols), b.dtype)
-        panels[:] = 0
-        for n in range(N):
-            panels[n // cols, :, n % cols] = b[:, n]
-        return panels
-    return packed(b, cols)
+    K, N = b.shape
+    panels = np.empty((-(-N // cols), K, cols), b.dtype)
+    panels[:] = 0
+    for n in range(N):
+        panels[n // cols, :, n % cols] = b[:, n]
+    return panels
 
-assert check("pack", pack).good
+note = check("pack", pack)
+assert note.good, note.body
 assert numba.njit(lambda n: np.empty_like(np.empty(n)))(3).shape == (3,)
 """
 
