@@ -20,11 +20,18 @@ from convlab.algorithms.indirect import cpu as indirect
 from convlab.algorithms.precomputed_gemm import cpu as precomputed
 from convlab.algorithms.winograd import cpu as winograd
 from convlab.algorithms.winograd.transforms import in_steps, transforms
-from convlab.cpu import complex_gemm, cross_compile, gathered_gemm, gemm, product_tile, tile_size
+from convlab.cpu import (
+    complex_gemm,
+    cross_compile,
+    gathered_gemm,
+    gemm,
+    product_tile,
+    sliding_window,
+    tile_size,
+)
 from convlab.cpu.assembly import Loop, loops
 from convlab.cpu.cross_compile import HERE, Machine, listing
 from convlab.cpu.epilogue import Output, output
-from convlab.cpu.sliding_window import Window, window_tile
 from convlab.cpu.small_matmul import Transform
 from convlab.cpu.tile_model import TileBounds
 from convlab.cpu.tile_size import VectorTile
@@ -49,10 +56,11 @@ PART = re.compile(r"%[xyz]mm\d|\bv\d+\.|\bq\d")
 @contextmanager
 def tile_model_of(name):
     """Let the model choose tiles inside a ``with`` as it would on that machine."""
-    _, architecture, features = MACHINES[name]
+    machine, architecture, features = MACHINES[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("platform.machine", lambda: architecture)
         patch.setattr(llvm, "get_host_cpu_features", lambda: dict.fromkeys(features, True))
+        patch.setattr(llvm, "get_host_cpu_name", lambda: machine.cpu)
         for variable in asked_target.VARIABLES:
             patch.delenv(variable, raising=False)
         try:
@@ -65,6 +73,8 @@ def tile_model_of(name):
 def _forget():
     tile_size.vector_bytes.cache_clear()
     product_tile.forget()
+    sliding_window.window_for.cache_clear()
+    sliding_window.window_tile.cache_clear()
 
 
 def tile_on(name, dtype="float32", vectors=None):
@@ -232,36 +242,30 @@ def test_groups_side_by_side_keep_their_sums_in_registers(name, group):
 # -- depthwise ---------------------------------------------------------------------------------------------
 
 
-def depthwise_loops(name, window, outputs):
-    """Return the loops over channels on a machine, of whole tiles and of the last in a line, and a tile."""
+def depthwise_loops(name, taps, stride, outputs):
+    """Return the loops over channels on a machine, of whole tiles and of the last in a line; window, tile."""
     with tile_model_of(name):
-        window_tile.cache_clear()
-        tile = window_tile("float32", window, outputs)
-        window_tile.cache_clear()
+        window = sliding_window.window_for(taps, taps, (stride, stride), (1, 1))
+        tile = sliding_window.window_tile("float32", window, outputs)
     (a,) = np.ones((1, 9), np.float32)
     arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, (1,) * 14
-    return [
-        loop for loop in made(name, depthwise.windows, arguments) if loop.jumps == 1 and loop.on_vectors
-    ], tile
+    found = made(name, depthwise.windows, arguments)
+    return [loop for loop in found if loop.jumps == 1 and loop.on_vectors], window, tile
 
 
 @sampled(1)
-@pytest.mark.parametrize("name", [*ONE_OF_EACH, "apple-m1"])
-@pytest.mark.parametrize(
-    ("window", "outputs"),
-    [(Window((3, 3)), 56), (Window((3, 3), (2, 2)), 56), (Window((3, 3), (2, 2)), 7), (Window((5, 5)), 56)],
-    ids=str,
-)
-def test_depthwise_keeps_its_sums_in_registers(name, window, outputs):
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, "znver4", "apple-m1"])
+@pytest.mark.parametrize(("taps", "stride", "outputs"), [(3, 1, 56), (3, 2, 56), (3, 2, 7), (5, 1, 56)])
+def test_depthwise_keeps_its_sums_in_registers(name, taps, stride, outputs):
     """Each vector of a pixel is loaded once, of the weights once for either line, and once of the bias."""
-    found, tile = depthwise_loops(name, window, outputs)
+    found, window, tile = depthwise_loops(name, taps, stride, outputs)
     taps, pixels = np.prod(window.taps), np.prod(window.under(tile.rows))
     assert len(found) == 2
     for loop in found:
         check_vectors(loop, tile)
         assert loop.on_vectors == 2 * tile.rows * tile.vectors * taps
         assert (loop.loads, loop.spills) == ((pixels + 2 * taps + 1) * tile.vectors, 0)
-        many = name == "icelake-server" and window.stride == (2, 2) and outputs == 7  # streams, each line new
+        many = name == "icelake-server" and stride == 2 and outputs == 7  # streams, each line new
         assert loop.prefetches == (pixels * tile.vectors if many else 0)
     assert max(loop.stores for loop in found) == 2 * tile.rows * tile.vectors
 

@@ -215,9 +215,9 @@ def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
     [
         (Window((3, 3)), 99),
         (Window((3, 3), (2, 2)), 99),
-        (Window((3, 3), (2, 2)), 7),
+        (Window((3, 3), (2, 2), ahead=True), 7),
         (Window((1, 2), (3, 1)), 99),
-        (Window((5, 5), (2, 1)), 99),
+        (Window((5, 5), (2, 1), ahead=True), 99),
     ],
     ids=str,
 )
