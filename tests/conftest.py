@@ -22,8 +22,9 @@ import pytest  # noqa: E402
 import convlab.workspace  # noqa: E402, F401  # before Jupyter, of which it makes the import quicker
 
 BY_NOTEBOOK = {"test_notebooks.py", "test_prose.py"}  # their tests go notebook by notebook
-TOGETHER = "test_ptx"  # files that run the same kernels: they are compiled once, in one process
-LONGEST = ("test_site.py", TOGETHER, "test_algorithms.py")  # begun first: none is left over at the end
+KERNELS = "test_ptx"  # files that run the same kernels: they are compiled once, in one process
+BOOK = ("test_site.py", "test_front_page.py", "test_printed.py")  # they read the same book: it is built once
+LONGEST = (*BOOK, KERNELS, "test_algorithms.py")  # begun first: none is left over at the end
 
 
 def pytest_addoption(parser):
@@ -54,8 +55,9 @@ def pytest_xdist_make_scheduler(config, log):
     class FileByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = Path(nodeid.split("::")[0]).name
-            if file.startswith(TOGETHER):
-                return TOGETHER
+            for together in (KERNELS, BOOK):
+                if file.startswith(together):
+                    return str(together)
             return nodeid.partition("[")[2] or file if file in BY_NOTEBOOK else file
 
     return FileByFile(config, log)

@@ -46,7 +46,10 @@ BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
 def tiny(monkeypatch):
     """Make the networks tiny, the run brief, the roofs known, and a second process unnecessary."""
     for name, group in {
-        "product": [Workload("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1))],
+        "products": [
+            Workload("product", "small", ConvProblem(1, 30, 1, 20, 40, 1, 1)),
+            Workload("product", "smaller", ConvProblem(1, 20, 1, 30, 40, 1, 1)),
+        ],
         "convolutions": [SQUARE, POINT],
         "depthwise": [DEPTH],
         "trained": [STRIDED],
@@ -95,7 +98,9 @@ def test_a_whole_run(tiny, tmp_path):
     assert {row.candidate for row in square} == {*serving, *here}
     assert {row.candidate for row in square if row.ours} == set(serving)
     assert {row.count for row in square} == {2}
-    assert {row.candidate for row in run.part("product")} >= {"gemm", PEAK, PEAK_AFTER, "NumPy"}
+    for layer in ("small", "smaller"):
+        candidates = {row.candidate for row in run.part("product") if row.layer == layer}
+        assert candidates >= {"gemm", PEAK, PEAK_AFTER, "NumPy"}
     (clock,) = (line for line in report.notes(run) if line.startswith("Right after a product"))
     assert re.search(r"ran at [\d% to]+ of their peak.* gemm reaches [\d% to]+ of that", clock)
     assert {row.threads for row in run.part("threads")} == {2}

@@ -125,10 +125,15 @@ def test_report_of_the_paper_and_of_the_product():
         row("indirect", 1.0, part="paper", cache="cold"),
         row("gemm", 1.25, part="product", ours=True),
         row("FMA peak", 1.0, part="product"),
+        row("gemm", 0.2, "b", part="product", ours=True, problem=POINT),
+        row("FMA peak", 0.1, "b", part="product", problem=POINT),
     ]
     text = text_of(Measurement(HEADER, rows))
     assert "3x3 stride 1 | +10.0 % | +10.0 … +10.0 % | +25.0 % | +20.0 %" in text
-    assert re.search(r"gemm \| 1\.25 s \| .* \| 80\.0%", text)
+    for seconds, share in ((r"1\.25 s", r"80\.0%"), (r"200 ms", r"50\.0%")):  # of its own product's peak
+        assert re.search(rf"gemm \| {seconds} \| .* \| {share}", text)
+    M, N, K = POINT.gemm
+    assert f"The matrix product M{M} K{K} N{N}, its matrices " in text
 
 
 def test_report_of_whole_networks():

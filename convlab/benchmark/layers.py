@@ -71,9 +71,13 @@ def in_batches(workload: Workload, images: int) -> Workload:
     return replace(workload, problem=replace(workload.problem, N=images))
 
 
-def product() -> list[Workload]:
-    """Return the one matrix product that shows the register tile at its best: a 1x1 filter, stride 1."""
-    return [Workload("product", "M1008-K1152-N768", ConvProblem(1, 1008, 1, 1152, 768, 1, 1))]
+def products() -> list[Workload]:
+    """Return the matrix products that show the register tile at its best: a 1x1 filter, stride 1.
+
+    A large one, and one whose operands all lie in a second cache of 1 MiB.
+    """
+    sizes = (1008, 1152, 768), (84, 768, 128)
+    return [Workload("product", f"M{M}-K{K}-N{N}", ConvProblem(1, M, 1, K, N, 1, 1)) for M, K, N in sizes]
 
 
 def convolutions() -> list[Workload]:
@@ -129,7 +133,7 @@ def check_words(words: str, group: Iterable[Workload] | None = None) -> None:
     ------
     ParameterError
     """
-    groups = product, convolutions, depthwise, other_networks, whole_networks, five_by_five
+    groups = products, convolutions, depthwise, other_networks, whole_networks, five_by_five
     everything = [one for group in groups for one in group()] if group is None else list(group)
     if not select(everything, words):
         networks = ", ".join(dict.fromkeys(one.network for one in everything))

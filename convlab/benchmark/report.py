@@ -12,7 +12,7 @@ from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.suite import PEAK, PEAK_AFTER
 from convlab.benchmark.summary import NUMPY, Ratio, by_kind, by_layer, disturbed, speedup, wins
 from convlab.support.tables import NOTHING, TextTable
-from convlab.support.units import count_text, ratio_2, time_text
+from convlab.support.units import bytes_text, count_text, ratio_2, time_text
 
 WORDS = {1: "one thread", 2: "two threads"}
 BETTER_NUMPY = "NumPy, better kernel"
@@ -20,7 +20,8 @@ BETTER_NUMPY = "NumPy, better kernel"
 
 def tables(measurement: Measurement) -> list[TextTable]:
     """Return the tables of a run; parts that were not measured are left out."""
-    found = [_product(measurement), _layers(measurement), _wins(measurement)]
+    found = [_product(rows) for rows in by_layer(measurement.part("product")).values()]
+    found += [_layers(measurement), _wins(measurement)]
     for part, title in (
         ("depthwise", "Depthwise layers of MobileNetV1, one thread: how many times as fast as ..."),
         ("threads", "All cores: how many times as fast as ..."),
@@ -58,7 +59,8 @@ def notes(measurement: Measurement) -> list[str]:
 
 def _clock(measurement: Measurement) -> list[str]:
     """Return how fast the processor's clock lets a product be, where multiply-adds were timed after one."""
-    seconds = {row.candidate: row.seconds for row in measurement.part("product")}
+    large = next(iter(by_layer(measurement.part("product")).values()), [])
+    seconds = {row.candidate: row.seconds for row in large}
     if not seconds.keys() >= {PEAK, PEAK_AFTER, "gemm"}:
         return []
     clock, reached = (seconds[PEAK] / seconds[PEAK_AFTER], seconds[PEAK_AFTER] / seconds["gemm"])
@@ -84,11 +86,13 @@ def _unknown(machine: dict) -> list[str]:
 # -- one table each ----------------------------------------------------------------------------------------
 
 
-def _product(measurement: Measurement) -> TextTable:
-    rows = measurement.part("product")
+def _product(rows: list[Row]) -> TextTable:
+    problem = rows[0].problem
+    M, N, K = problem.gemm
+    size = bytes_text(problem.x_bytes + problem.w_bytes + problem.y_bytes)
     peak = next((row for row in rows if row.candidate == PEAK), None)
     return TextTable(
-        "The matrix product M1008 K1152 N768, one thread",
+        f"The matrix product M{M} K{K} N{N}, its matrices {size}, one thread",
         ("", "time", "FLOP/s", "of the FMA peak"),
         [
             (

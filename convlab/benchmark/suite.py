@@ -1,6 +1,6 @@
 """What `convlab bench cpu` measures, and in which order.
 
-    product     the register tile against the FMA peak of this core
+    product     the register tile against the FMA peak of this core, in a large product and a cached one
     layers      ResNet-18 and SqueezeNet 1.0, one thread: all our algorithms, all baselines
     depthwise   MobileNetV1's depthwise layers, likewise
     networks    VGG-16 and the MobileNets, one thread: all our algorithms
@@ -102,7 +102,7 @@ class Suite:
 
     def tasks(self) -> list[Task]:
         """Return the tasks, in order."""
-        found = [Task("product", one.name, self._product) for one in self.chosen(layers.product)]
+        found = [self.task("product", one, self._product) for one in self.chosen(layers.products)]
         convolutions, five_by_five = self.chosen(layers.convolutions), self.chosen(layers.five_by_five)
         found += [self.task("layers", one, self._layer) for one in convolutions]
         found += [self.task("depthwise", one, self._layer) for one in self.chosen(layers.depthwise)]
@@ -138,21 +138,20 @@ class Suite:
 
     # -- the parts -----------------------------------------------------------------------------------------
 
-    def _product(self, rows: list[Row]) -> list[Row]:
+    def _product(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
         from convlab.cpu.epilogue import output
         from convlab.cpu.gemm import gemm, pack
         from convlab.cpu.product_tile import tile_of
 
-        (workload,) = layers.product()
         M, N, K = workload.problem.gemm
         with alone(1):
             comparison = Comparison(workload, self._effort["layers"])
             x, y = comparison.x.reshape(-1), np.empty(workload.problem.y_shape, np.float32)
             tile = tile_of(workload.problem)
-            panels = pack(comparison.w.reshape(1, N, K), tile)
+            panels, out = pack(comparison.w.reshape(1, N, K), tile), output(y)
 
             def product():
-                gemm(x, K, 1, panels[0], output(y), 0, M, N, K, tile=tile)
+                gemm(x, K, 1, panels[0], out, 0, M, N, K, tile=tile)
                 return y
 
             comparison.enter("gemm", Call(product), ours=True)
@@ -161,7 +160,7 @@ class Suite:
             comparison.enter_timer(PEAK, peak, peak)
             after = lambda: workload.problem.flops / flops_after(product)  # noqa: E731
             comparison.enter_timer(PEAK_AFTER, after, after)
-            return self.rows_of(comparison, "product")
+            return self.rows_of(comparison, part)
 
     def _layer(self, part: str, workload: Workload, rows: list[Row]) -> list[Row]:
         """Measure all of ours; the other networks are many layers, and have no baselines."""
