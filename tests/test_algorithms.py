@@ -84,7 +84,7 @@ for kernel in kernels:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@sampled(300)
+@sampled(160)
 @form
 @case
 def test_agrees_with_the_reference(algorithm, backend, problem):
@@ -111,6 +111,7 @@ def test_agrees_on_random_problems(algorithm, backend, data):
     close(y, x, w, problem, bias, algorithm)
 
 
+@sampled(150)
 @form
 @case
 def test_workspace_is_what_the_model_says(algorithm, backend, problem):
@@ -125,6 +126,7 @@ def test_workspace_is_what_the_model_says(algorithm, backend, problem):
         assert prepared.cost.flops == ALGORITHMS[algorithm].flops(problem)
 
 
+@pytest.mark.inside
 @form
 def test_a_run_allocates_nothing_else(algorithm, backend):
     # Big enough that a hidden copy of x, of the matrix or of y would stand out from the noise.
@@ -150,6 +152,7 @@ def test_a_run_allocates_nothing_else(algorithm, backend):
         assert min(problem.x_bytes, problem.y_bytes) > slack
 
 
+@pytest.mark.inside
 @form
 def test_reads_and_writes_only_its_own_arrays(algorithm, backend):
     """Arrays stand between canaries: NaN around x and w, a mark around y."""
@@ -183,6 +186,7 @@ def test_a_plan_runs_again_and_again(algorithm, backend):
         close(out, x, w, problem, None, algorithm)
 
 
+@pytest.mark.inside
 @form
 def test_scratch_is_what_a_run_writes_before_it_reads_it(algorithm, backend):
     """Spoiled between two runs it changes no bit of the answer; zeros that are no scratch do."""
@@ -306,6 +310,7 @@ def test_costs_are_exact_beyond_floats():
             assert algorithm.flops(problem) == problem.flops
 
 
+@pytest.mark.inside
 def test_a_changed_tile_is_not_hidden_by_the_cache(tmp_path):
     """Kernels are cached on disk; an edit of what they call must reach the next process."""
     package = tmp_path / "convlab"

@@ -275,6 +275,7 @@ def test_other_doors(call, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.inside
 @sampled(10)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
@@ -374,6 +375,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
         assert words in str(caught.value)
 
 
+@pytest.mark.inside
 @sampled(5)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_limit_is_exact(monkeypatch, algorithm):

@@ -215,6 +215,7 @@ def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_pat
     assert {row.layer for row in run.part("layers")} == {"square"}
 
 
+@pytest.mark.inside
 def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt

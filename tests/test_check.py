@@ -382,6 +382,7 @@ def test_what_never_returns_is_stopped(monkeypatch, never):
     assert time.monotonic() < begun + 5
 
 
+@pytest.mark.inside
 def test_a_million_lines_are_kept_back(capsys):
     def loud(w):
         for i in range(1_000_000):

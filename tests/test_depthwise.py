@@ -25,6 +25,7 @@ def check(problem, threads=1):
         assert_close(y, x, w, problem, bias, f"{backend}, {problem}")
 
 
+@pytest.mark.inside
 @sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -34,6 +35,7 @@ def test_every_width_of_the_picture(stride, dtype):
         check(ConvProblem(W=W, C=3, K=3, groups=3, stride=stride, dtype=dtype, **SMALL))
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_every_number_of_channels(dtype):
     """Nothing but a left-over, whole vectors, whole tiles, and a left-over of one vector or two."""
@@ -124,6 +126,7 @@ def test_taps_inside_by_counting():
                     assert list(range(first, end)) == inside
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize(("stride", "dilation", "W"), [(1, 1, 40), (2, 1, 40), (2, 1, 14), (1, 2, 40)])
 def test_loads_of_the_machine_code(stride, dilation, W):
     """A window that slides loads each pixel under two lines once; one that cannot loads it for every tap."""
@@ -142,6 +145,7 @@ def test_loads_of_the_machine_code(stride, dilation, W):
     assert (loop.loads, loop.jumps) == (loads, 1)
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("P", [1, 2, 5])
 def test_lines_in_pairs(P):
     """The last line of a picture may be alone; its sums, and none of the next picture's, are added to y."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
 from device_tools import Counting, Held, aligned, held
+from effort import sampled
 from test_gpu_algorithms import FORMS
 
 import convlab.machine.facts
@@ -78,6 +79,7 @@ SMALL = [
 EVERY = [*(ALGORITHMS[name] for name in FORMS), *map(tensor_core, KINDS)]
 
 
+@sampled(8)
 @pytest.mark.parametrize("algorithm", EVERY, ids=lambda one: one.name)
 def test_no_copy_is_made_and_another_size_is_served(algorithm):
     problem = next(one for one in SMALL if not algorithm.supports(one))

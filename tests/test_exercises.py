@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import sampled
 from numpy.lib.stride_tricks import sliding_window_view
 from right_answers import RIGHT
 
@@ -35,6 +36,7 @@ def test_a_right_answer_written_another_way_passes(name):
     assert note.good, note
 
 
+@sampled(250)
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[f"{n}: {m.name}" for n, m in MISTAKES])
 def test_each_mistake_is_rejected_and_called_by_its_own_name(name, mistake):
     exercise = EXERCISES[name]

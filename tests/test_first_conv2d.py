@@ -112,6 +112,7 @@ print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
 """
 
 
+@pytest.mark.inside
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the classes are of x86")
 @pytest.mark.parametrize(("name", "width"), [("AVX2", 32), ("SSE2", 16)])
 def test_a_class_is_compiled_for_with_no_wider_vectors(tmp_path, name, width):

@@ -11,6 +11,7 @@ from convlab.gpu import fft_library
 from convlab.gpu.device import Gpu, simulated, using
 
 
+@pytest.mark.inside
 def test_several_tiles_of_a_larger_picture():
     problem = ConvProblem(2, 40, 37, 2, 2, 3, 5, padding=((1, 0), (0, 3)))
     assert len(tiles(problem, tile_size(problem))) == 8

@@ -116,6 +116,7 @@ def test_sums_in_parts(monkeypatch, which, case):
         assert ("partials" in planned(which, problem)[0].workspace) == (parts > 1)
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("algorithm", ["parts", "depthwise"])
 def test_weights_gradient_is_the_same_to_the_last_bit(monkeypatch, algorithm):
     """From run to run, whatever lay in the workspace, and from another plan: nothing is added atomically."""
@@ -129,6 +130,7 @@ def test_weights_gradient_is_the_same_to_the_last_bit(monkeypatch, algorithm):
     assert len(found) == 1
 
 
+@pytest.mark.inside
 @sampled(1)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)

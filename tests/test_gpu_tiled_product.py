@@ -69,6 +69,7 @@ def use(monkeypatch, algorithm, tile, parts=1):
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.inside
 @sampled(6)
 @algorithms
 @pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise", "many channels"])
@@ -85,6 +86,7 @@ def test_sums_in_parts(monkeypatch, algorithm, case):
     assert np.array_equal(y, again)
 
 
+@sampled(4)
 @pytest.mark.parametrize("ladder", RUNGS, ids=lambda one: one.name)
 def test_every_rung(ladder):
     """Ragged in rows, filters and K, at the size the rung is shipped with."""
@@ -95,6 +97,7 @@ def test_every_rung(ladder):
     assert_close(y, x, w, problem, bias, ladder.name)
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize(
     "tile", [Tile(16, 16, 16, 1, 1, 1, 1), Tile(24, 12, 4, 2, 2, 1, 1), Tile(48, 16, 8, 4, 4)], ids=str
 )
@@ -110,6 +113,7 @@ def test_odd_tiles(tile, case):
     assert_close(y, x, w, problem, bias, case)
 
 
+@pytest.mark.inside
 @sampled(12)
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "pointwise"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
@@ -135,6 +139,7 @@ def test_the_last_block_of_every_shipped_tile(monkeypatch, dtype, width, tile, a
     assert np.isnan(y).all(), "the last block wrote sums of another one"
 
 
+@pytest.mark.inside
 @algorithms
 def test_masks_of_more_than_a_word(algorithm):
     """65 taps: three words of bits, and a filter that is mostly outside."""
@@ -156,6 +161,7 @@ def test_infinity_stays_where_its_windows_are(algorithm):
     assert np.array_equal(np.isfinite(y), np.isfinite(reference(x, w, problem)))
 
 
+@pytest.mark.inside
 @algorithms
 def test_more_groups_than_a_grid_can_count(monkeypatch, algorithm):
     monkeypatch.setattr(launch, "MOST", 2)

@@ -126,7 +126,7 @@ def check(which, problem, seed=0, **choices):
 
 
 @form
-@sampled(40)
+@sampled(24)
 @case
 def test_agrees_with_the_definition(which, algorithm, backend, problem):
     if refused := TABLES[which][algorithm].supports(problem):
@@ -137,6 +137,7 @@ def test_agrees_with_the_definition(which, algorithm, backend, problem):
         check(which, problem, algorithm=algorithm, backend=backend, threads=threads)
 
 
+@sampled(8)
 @form
 @seed(2025)
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
@@ -155,6 +156,7 @@ def test_more_than_a_tile_and_a_part(which, algorithm, backend):
     check(which, served(which, algorithm), algorithm=algorithm, backend=backend, threads=3)
 
 
+@sampled(16)
 @case
 def test_they_are_the_adjoints(problem):
     """<conv(x, w), dy> = <x, dgrad> = <w, wgrad>, whichever algorithm "auto" takes."""
@@ -181,6 +183,7 @@ for problem in (LARGE, few, replace(LARGE, C=64, K=64, groups=2), replace(LARGE,
 """
 
 
+@pytest.mark.inside
 @sampled(1)
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_weights_gradient_is_the_same_to_the_last_bit(threads):
@@ -226,6 +229,7 @@ def test_memory_is_what_the_model_says(which, algorithm, backend, problem):
             assert held([plan.workspace, plan.packed]) == cost.workspace_bytes + cost.packed_bytes
 
 
+@pytest.mark.inside
 @form
 def test_a_run_allocates_nothing_else(which, algorithm, backend):
     problem = served(which, algorithm)

@@ -222,6 +222,7 @@ def test_taps_that_lie_on_padding_for_whole_tiles(channels):
     assert_close(prepared(x), x, w, problem)
 
 
+@pytest.mark.inside
 @settings(max_examples=examples(30), deadline=None)
 @given(st.data())
 def test_groups_that_lie_side_by_side(data):
@@ -256,6 +257,7 @@ def test_groups_that_do_not(C, K, groups):
     assert_close(prepared(x), x, w, problem)
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("algorithm", "R"), [("indirect", 3), ("pointwise", 1), ("im2row", 3)])
 def test_weights_that_are_asked_for_early_are_the_same(monkeypatch, algorithm, R, threads):

@@ -18,6 +18,8 @@ from convlab import doctor
 from convlab.cpu import jit, kernel_cache
 from convlab.errors import CacheWarning
 
+pytestmark = pytest.mark.inside
+
 
 def twice(a, b):
     return a * 2 + b

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from effort import sampled
 
 from convlab.gpu import numba_cuda
 from convlab.gpu.numba_cuda import cuda, float32
@@ -265,6 +266,7 @@ def gather_a_pixel_a_thread(x, places, out):
                 out[pixel, t, c] = x[place + c]
 
 
+@sampled(8)
 @pytest.mark.parametrize(
     ("name", "kernel", "mistake"),
     [
@@ -689,6 +691,7 @@ def plain(x, y):
     y[0, 0] = x[0, 0]
 
 
+@sampled(6)
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [

@@ -39,6 +39,8 @@ from convlab.errors import UnsupportedError
 from convlab.gradients import wgrad_product_cpu as wgrad
 from convlab.machine import asked_target
 
+pytestmark = pytest.mark.inside
+
 LINUX, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 MACHINES = {  # and what LLVM says there of the processor that it runs on
     "icelake-server": (Machine(LINUX, "icelake-server"), "x86_64", ("avx512f", "avx2", "fma")),

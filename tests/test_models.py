@@ -102,6 +102,7 @@ def test_every_algorithm_gives_the_same_features(name, algorithm):
     assert all(name in repr(ready) for name in ready.replaced)
 
 
+@pytest.mark.inside
 @sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tolerance_sees_a_mistake_in_any_layer(name):
@@ -127,6 +128,7 @@ def test_rivals_give_the_same_features(rival):
             check_output(f"{rival.name} on {name}", call.array(call.run()), reference, limit)
 
 
+@pytest.mark.inside
 def test_a_batch_in_double_precision():
     name = "squeezenet1_0"
     photos = np.concatenate([PHOTO, PHOTO[:, ::-1]]).astype(np.float64)

@@ -20,6 +20,8 @@ import convlab.machine.facts
 from convlab import ALGORITHMS, ConvError, ConvProblem, UnsupportedError, WorkspaceError, plan
 from convlab.auto import machine_file, shipped, speeds
 
+pytestmark = pytest.mark.inside
+
 TABLES = ("indirect", "precomputed_gemm")
 SPECTRA = ("winograd_2x2", "winograd_4x4", "winograd_6x6", "fft", "fft_tiled")
 PROBLEMS = {

@@ -173,6 +173,7 @@ def test_the_door_filters_and_says_what_went_wrong_once(tmp_path, monkeypatch):
 # -- many kernels, and sudden ends -------------------------------------------------------------------------
 
 
+@pytest.mark.inside
 def test_kernels_write_to_one_file_at_once(tmp_path, path):
     writers = [start(tmp_path, 40, name) for name in "abc"]
     assert [writer.communicate()[0].splitlines()[-1] for writer in writers] == [""] * 3
@@ -180,6 +181,7 @@ def test_kernels_write_to_one_file_at_once(tmp_path, path):
     assert sorted(written) == [(name, number) for name in "abc" for number in range(40)]
 
 
+@pytest.mark.inside
 def test_what_was_recorded_outlives_a_kernel_that_is_killed(tmp_path, path):
     for life in range(4):
         writer = start(tmp_path, 10**6, life)
@@ -274,6 +276,7 @@ def test_a_damaged_file_is_kept_under_another_name(path, few, spoil, first):
     assert memory.trouble() == ""
 
 
+@pytest.mark.inside
 def test_two_kernels_that_find_the_damage_leave_one_new_file(tmp_path, path):
     spoil_header(path)
     writers = [start(tmp_path, 5, name) for name in "abcd"]
@@ -332,6 +335,7 @@ print([event.name for event in progress.events()], os.access(folder, os.W_OK), p
 """
 
 
+@pytest.mark.inside
 @pytest.mark.skipif(os.name != "posix", reason="rights are those of POSIX")
 @pytest.mark.parametrize("rights", [0o555, 0o777], ids=["folder", "file"])
 def test_where_nothing_can_be_written_it_goes_on(rights):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.auto.predict import predict
@@ -82,6 +83,7 @@ def test_what_says_no_phases_is_left_out_of_the_prediction(monkeypatch):
         predict(LAYERS[0], "bare", speeds())
 
 
+@sampled(5)
 @every
 def test_the_explorers_show_it(name):
     from convlab.widgets import MemoryBlowup, PredictedTimes, RooflineExplorer

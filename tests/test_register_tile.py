@@ -38,6 +38,8 @@ from convlab.cpu.tile_size import heights, tile_for
 from convlab.support.aligned import CACHE_LINE
 from convlab.support.checks import check_threads
 
+pytestmark = pytest.mark.inside
+
 
 @njit(cache=False)
 def _spaced(tile, a, p, step, count, w, width, y):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from effort import examples
+from effort import examples, sampled
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -172,6 +172,7 @@ def assert_strips_are_the_whole(layers, x, height, algorithm="im2row", threads=1
     return whole.result
 
 
+@sampled(24)
 @pytest.mark.parametrize("algorithm", ["im2row", "indirect"])
 @pytest.mark.parametrize("case", CASES)
 def test_one_layer(case, algorithm):
@@ -221,6 +222,7 @@ def test_a_row_that_reads_less_than_the_one_before():
         assert_strips_are_the_whole(layers, x, height)
 
 
+@sampled(1)
 @pytest.mark.parametrize("name", model_names())
 def test_whole_networks(name):
     """Their mean is added up strip by strip, in float64: so it is the same within the tolerance only."""
@@ -327,6 +329,7 @@ def test_a_budget_is_kept(borders):
         run(layers, x, borders=borders, memory=least // 2, **PLAIN)
 
 
+@pytest.mark.inside
 def test_what_a_strip_takes_is_what_it_takes():
     """Beforehand it is stated by formulas; `Prepared` adds up what it has allocated."""
     model = load_model("resnet18")

@@ -52,13 +52,14 @@ def convolve(problem, kind, tile=None, traced=False):
     return device
 
 
-@sampled(24)
+@sampled(10)
 @kinds
 @pytest.mark.parametrize("case", SERVED)
 def test_case_table(kind, case):
     convolve(CASES[case], kind)
 
 
+@pytest.mark.inside
 @kinds
 @pytest.mark.parametrize("tile", TILES[:-1], ids=str)
 def test_one_block_of_every_shipped_tile(kind, tile):
@@ -69,6 +70,7 @@ def test_one_block_of_every_shipped_tile(kind, tile):
     convolve(problem, kind, tile)
 
 
+@pytest.mark.inside
 @kinds
 @pytest.mark.parametrize("parts", [2, 3])
 def test_sums_in_parts(monkeypatch, kind, parts):

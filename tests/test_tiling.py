@@ -30,6 +30,7 @@ STEPS = ConvProblem(2, 8, 8, 8, 32, 2, 3, stride=(2, 1), padding=((0, 1), (1, 1)
 ALL_TILES = [tile for name, tiles in TILES.items() if name == ("float32", 4) for tile in tiles]
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("problem", [LAYER, STEPS], ids=["3x2", "stride"])
 @pytest.mark.parametrize(
     "tile",
