@@ -86,7 +86,7 @@ RUNS += [("mobilenet_v1", "auto")]
 RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
 
 
-@sampled(7)
+@sampled(3)
 @pytest.mark.parametrize(("name", "algorithm"), RUNS)
 def test_every_algorithm_gives_the_same_features(name, algorithm):
     model, reference, limit = small(name)
@@ -140,6 +140,7 @@ def test_a_batch_in_double_precision():
     assert not np.allclose(features[0], features[1])
 
 
+@sampled(2)
 @pytest.mark.parametrize("backend", OPS)
 @pytest.mark.parametrize("name", NAMES)
 def test_fusion_changes_nothing_but_the_order_of_sums(name, backend):
