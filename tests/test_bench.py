@@ -275,14 +275,14 @@ def test_without_known_caches_nothing_is_called_cold(tiny, tmp_path, monkeypatch
 def test_a_full_disk_ends_the_run_and_says_what_is_kept(tiny, tmp_path, monkeypatch, first, says):
     path, count = tmp_path / "run.csv", 0
 
-    def no_room(path, text):
+    def no_room(path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def write(where, measurement):
         nonlocal count
         count += 1
         if count >= first:
-            monkeypatch.setattr(saved, "write_atomically", no_room)
+            monkeypatch.setattr(saved, "replacing", no_room)
         saved.write(where, measurement)
 
     monkeypatch.setattr(bench, "write", write)
@@ -325,6 +325,37 @@ def test_an_interruption_at_any_moment_leaves_nothing_half_done(tiny, tmp_path, 
     assert done.exit_code not in (0, 2)
     assert "Traceback" not in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("which", "replaced", "says"),
+    [
+        (1, False, "nothing could be saved in"),
+        (1, True, "saved in"),  # before anything was measured
+        (2, False, "timings could be saved in"),
+        (2, True, "saved in"),
+    ],
+)
+def test_an_interruption_while_it_saves_is_told_as_it_is(tiny, tmp_path, monkeypatch, which, replaced, says):
+    """Just before or just after the file, the first or the second, takes its place."""
+    path, replace_, count = tmp_path / "run.csv", os.replace, 0
+
+    def interrupted(draft, where):
+        nonlocal count
+        count += where == path
+        if count < which or replaced:
+            replace_(draft, where)
+        if count == which:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "replace", interrupted)
+    done = convlab("--layers", "point", "--no-baselines", "--save", path)
+    assert done.exit_code == 130
+    assert f"{says} {path}" in done.output.replace("\n", "")
+    assert ("could be saved" in done.output) == (not replaced)
+    assert [file.name for file in tmp_path.iterdir()] == (
+        [] if (which, replaced) == (1, False) else ["run.csv"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from convlab.benchmark.layers import kind
 from convlab.errors import ConvError, ParameterError
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
-from convlab.support.files import read_text, why_kept, write_atomically
+from convlab.support.files import read_text, replacing, why_kept
 
 SCHEMA = 1
 OURS = "a measurement of `convlab bench`"
@@ -143,12 +143,12 @@ def _problem(dtype: str, *numbers: str) -> ConvProblem:
 class Measurement:
     """What one run measured: where and how (`header`), and what (`rows`).
 
-    `state` tells the file as it was last read or written from any other that may take its place.
+    `states` tell the files that it was read from or written to from any other that may take their place.
     """
 
     header: dict
     rows: list[Row] = field(default_factory=list)
-    state: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
+    states: set[tuple[int, ...] | None] = field(default_factory=set, compare=False, repr=False)
 
     def part(self, name: str, **equal) -> list[Row]:
         """Return the rows of one part; other attributes may be asked for too, e.g. ``cache="cold"``."""
@@ -166,7 +166,7 @@ def write(path: Path, measurement: Measurement) -> None:
         no measurement, or that was written by another run while this one went on. It is left as it was.
     """
     now = _state(path)
-    if measurement.state and now and now != measurement.state:
+    if measurement.states and now and now not in measurement.states:
         raise UnwritableError(
             f"{str(path)!r} was written by another program while this one measured; save to another file"
         )
@@ -175,12 +175,13 @@ def write(path: Path, measurement: Measurement) -> None:
     header = json.dumps({"schema": SCHEMA} | measurement.header, indent=1).splitlines()
     lines = [*(f"# {line}\n" for line in header), ",".join(COLUMNS) + "\n"]
     try:
-        write_atomically(path, "".join([*lines, *(row.line for row in measurement.rows)]))
+        with replacing(path) as draft:
+            draft.write_text("".join([*lines, *(row.line for row in measurement.rows)]), "utf-8", newline="")
+            measurement.states.add(_state(draft))  # before it takes its place: Ctrl-C may follow at once
     except OSError as error:
         raise UnwritableError(
             f"{str(path)!r} cannot be written: {error.strerror}; make room there, or save to another folder"
         ) from None
-    measurement.state = _state(path)
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
@@ -212,7 +213,7 @@ def read(path: Path) -> Measurement:
         if (schema := header.pop("schema")) != SCHEMA:
             raise ValueError(f"another schema, {schema!r}")
         rows = _rows((line for line in lines if not line.startswith("#")), header.get("simulated", False))
-        return Measurement(header, rows, state)
+        return Measurement(header, rows, {state})
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a file of measurements") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
@@ -228,7 +229,7 @@ def what_is_kept(measurement: Measurement, path: Path) -> str:
         found = read(path)
     except ConvError:
         return f"nothing could be saved in {path}"
-    if found.state != measurement.state:
+    if not found.states & measurement.states:
         return f"what is in {path} now is not of this run"
     if (count := len(found.rows)) < len(measurement.rows):
         return f"{count} of {len(measurement.rows)} timings could be saved in {path}"
