@@ -14,9 +14,12 @@ import pytest
 
 from convlab.machine import asked_target
 
-pytestmark = pytest.mark.skipif(
-    platform.machine().lower() not in ("x86_64", "amd64"), reason="the names are those of x86 processors"
-)
+pytestmark = [
+    pytest.mark.inside,
+    pytest.mark.skipif(
+        platform.machine().lower() not in ("x86_64", "amd64"), reason="the names are those of x86 processors"
+    ),
+]
 # What it adds to a name unless it is told none.
 NO_OTHERS = {"NUMBA_CPU_FEATURES": ""}
 CONVOLVE = """
@@ -39,7 +42,6 @@ def run(told, *arguments):
     return subprocess.run(command, env=clean | told, capture_output=True, text=True)
 
 
-@pytest.mark.inside
 @pytest.mark.parametrize(("name", "vector"), [("haswell", 32), ("x86-64-v2", 16)])
 def test_a_processor_with_narrower_vectors(name, vector):
     """The tile has its vectors, and what is computed with it is right."""
@@ -50,7 +52,6 @@ def test_a_processor_with_narrower_vectors(name, vector):
     assert error < 1e-5
 
 
-@pytest.mark.inside
 @pytest.mark.parametrize(
     "told", [{"NUMBA_CPU_NAME": "no-such"}, {"NUMBA_CPU_NAME": "no-such"} | NO_OTHERS], ids=str
 )
@@ -64,7 +65,6 @@ def test_a_name_that_llvm_does_not_know_is_said_and_numpy_runs(told):
     assert "Numba's start: NUMBA_CPU_NAME='no-such'" in examined.stdout
 
 
-@pytest.mark.inside
 def test_what_ends_the_compiler_is_said(monkeypatch):
     """Without the registers that every program of 64 bits has, LLVM gives up, and not with an error."""
     monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
@@ -73,7 +73,6 @@ def test_what_ends_the_compiler_is_said(monkeypatch):
     assert asked_target.vector_bytes_asked() == 16
 
 
-@pytest.mark.inside
 def test_where_nothing_is_asked_nothing_is_wrong(monkeypatch):
     for name in asked_target.VARIABLES:
         monkeypatch.delenv(name, raising=False)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from effort import sampled
 
 import convlab.backends
 import convlab.machine.facts
@@ -276,7 +275,6 @@ def test_other_doors(call, words):
 
 
 @pytest.mark.inside
-@sampled(10)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 def test_a_plan_is_its_own(algorithm, backend):
@@ -376,7 +374,6 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
 
 
 @pytest.mark.inside
-@sampled(5)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_limit_is_exact(monkeypatch, algorithm):
     """A plan is made with exactly the bytes it needs, and refused with one byte less."""

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
-from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
@@ -26,7 +25,6 @@ def check(problem, threads=1):
 
 
 @pytest.mark.inside
-@sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_every_width_of_the_picture(stride, dtype):

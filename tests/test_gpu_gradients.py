@@ -131,7 +131,6 @@ def test_weights_gradient_is_the_same_to_the_last_bit(monkeypatch, algorithm):
 
 
 @pytest.mark.inside
-@sampled(1)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
 def test_the_last_block_of_every_shipped_tile(monkeypatch, which, dtype, width, tile):

@@ -70,7 +70,6 @@ def use(monkeypatch, algorithm, tile, parts=1):
 
 
 @pytest.mark.inside
-@sampled(6)
 @algorithms
 @pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise", "many channels"])
 def test_sums_in_parts(monkeypatch, algorithm, case):
@@ -114,7 +113,6 @@ def test_odd_tiles(tile, case):
 
 
 @pytest.mark.inside
-@sampled(12)
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "pointwise"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
 def test_the_last_block_of_every_shipped_tile(monkeypatch, dtype, width, tile, algorithm):

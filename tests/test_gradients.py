@@ -184,7 +184,6 @@ for problem in (LARGE, few, replace(LARGE, C=64, K=64, groups=2), replace(LARGE,
 
 
 @pytest.mark.inside
-@sampled(1)
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_weights_gradient_is_the_same_to_the_last_bit(threads):
     """From run to run, and for any number of threads: cut along columns, filters or channels."""

@@ -67,7 +67,10 @@ def _run(*arguments):
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pages are guarded with Linux's mprotect")
+pytestmark = [
+    pytest.mark.inside,
+    pytest.mark.skipif(sys.platform != "linux", reason="the pages are guarded with Linux's mprotect"),
+]
 
 
 @cache
@@ -76,13 +79,11 @@ def _all_of(backend):
     return _run(backend, *[name for name, its in FORMS if its == backend])
 
 
-@pytest.mark.inside
 @pytest.mark.parametrize(("algorithm", "backend"), FORMS, ids=["-".join(form) for form in FORMS])
 def test_touches_nothing_beside_its_arrays(algorithm, backend):
     done = _all_of(backend)
     assert algorithm in done.stdout.split(), done.stderr[-2000:] or f"stopped with {done.returncode}"
 
 
-@pytest.mark.inside
 def test_the_guard_guards():
     assert _run("numpy", "trespass").returncode == -11

@@ -2,7 +2,7 @@
 
 A kernel promises on paper how many multiply-adds it does for each load. Whether the sums stay in registers is
 up to LLVM, and a new version of it may see it otherwise. What it is depends on the versions that are locked,
-hardly on the machine these tests run on: the short form takes one product.
+hardly on the machine these tests run on.
 """
 
 import re
@@ -12,7 +12,6 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pytest
-from effort import sampled
 from numba.core.codegen import JITCodeLibrary
 
 from convlab.algorithms.depthwise import cpu_kernel as depthwise
@@ -118,7 +117,6 @@ def _code(binary: bytes) -> bytes:
     return b"".join(part.data() for part in llvm.ObjectFileRef.from_data(binary).sections() if part.is_text())
 
 
-@sampled(0)
 def test_for_this_machine_it_yields_the_bytes_that_numba_runs(monkeypatch):
     kernel, *arguments = products(tile_size.tile_for())["complex_gemm"]
     signature = tuple(map(numba.typeof, arguments))
@@ -137,7 +135,6 @@ def test_for_this_machine_it_yields_the_bytes_that_numba_runs(monkeypatch):
     assert _code(listing(HERE, kernel, signature)) == runs != b""
 
 
-@sampled(0)
 def test_what_was_compiled_for_another_machine_does_not_stay():
     array, total = np.ones(40, np.float32), numba.njit(lambda a: a.sum())
     tile_on("neoverse-n1")
@@ -194,7 +191,6 @@ CASES = [(name, product) for name in ONE_OF_EACH for product in products(tile_on
 CASES += [("znver4", "indirect"), ("apple-m1", "indirect")]
 
 
-@sampled(1)
 @pytest.mark.parametrize(("name", "product"), CASES)
 def test_products_keep_their_sums_in_registers(name, product):
     """As many multiply-adds for each load as the tile promises, in one straight loop."""
@@ -206,7 +202,6 @@ WIDE = [(name, "gemm") for name in ("icelake-server", "znver4", "neoverse-n1")]
 WIDE += [("icelake-server", product) for product in ("gathered_gemm", "indirect", "precomputed_gemm")]
 
 
-@sampled(0)
 @pytest.mark.parametrize("vectors", [3, 4])
 @pytest.mark.parametrize(("name", "product"), WIDE)
 def test_so_do_those_on_a_wide_tile(name, product, vectors):
@@ -224,7 +219,6 @@ def check_product(name, product, tile):
     assert (loop.loads, loop.stores, loop.spills) == (steps * bounds.fetched, 0, 0)
 
 
-@sampled(1)
 @pytest.mark.parametrize("group", [2, 4, 8])
 @pytest.mark.parametrize("name", ["icelake-server", "znver4", "neoverse-n1"])
 def test_groups_side_by_side_keep_their_sums_in_registers(name, group):
@@ -255,7 +249,6 @@ def depthwise_loops(name, taps, stride, outputs):
     return [loop for loop in found if loop.jumps == 1 and loop.on_vectors], window, tile
 
 
-@sampled(1)
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "znver4", "apple-m1"])
 @pytest.mark.parametrize(("taps", "stride", "outputs"), [(3, 1, 56), (3, 2, 56), (3, 2, 7), (5, 1, 56)])
 def test_depthwise_keeps_its_sums_in_registers(name, taps, stride, outputs):
@@ -282,7 +275,6 @@ MORE_MOVES = pytest.mark.xfail(
 )
 
 
-@sampled(0)
 @pytest.mark.parametrize(
     ("name", "m"),
     [

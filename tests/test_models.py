@@ -103,7 +103,6 @@ def test_every_algorithm_gives_the_same_features(name, algorithm):
 
 
 @pytest.mark.inside
-@sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tolerance_sees_a_mistake_in_any_layer(name):
     model, reference, limit = small(name)

@@ -14,7 +14,6 @@ import numba
 import numpy as np
 import pytest
 from cases import CASES, FORMS, arrays, serving
-from effort import sampled
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, WorkspaceError, networks, plan
@@ -80,7 +79,6 @@ TINY = [  # for the lane simulator
 ]
 
 
-@sampled(12)
 @pytest.mark.parametrize(("algorithm", "backend"), EVERY, ids=lambda one: getattr(one, "name", one))
 def test_two_threads_in_one_plan_have_a_workspace_each(monkeypatch, algorithm, backend):
     """The second call runs from beginning to end while the first one is in the middle."""
@@ -201,7 +199,6 @@ def test_work_of_another_stream_is_waited_for(monkeypatch):
 PHOTOS = [photograph()[:, first : first + 40, 90:130].copy() for first in (80, 100, 120)]
 
 
-@sampled(1)
 @pytest.mark.parametrize("algorithm", ["im2row", "winograd_2x2"])
 def test_two_threads_in_one_network(monkeypatch, algorithm):
     """And a third one in a layer of it, whose workspace all layers share."""

@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -211,7 +210,6 @@ def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
             store(tile, sums[line], y, line * tile.rows * C + c, C, tile.rows, C - c)
 
 
-@sampled(2)
 @pytest.mark.parametrize(
     ("window", "long"),
     [
@@ -347,7 +345,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
 # -- the product -------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=examples(150))
+@settings(deadline=None, max_examples=150)
 @given(
     M=st.integers(1, 70),
     N=st.integers(1, 100),

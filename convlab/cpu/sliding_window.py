@@ -142,8 +142,8 @@ def slide(typing, tile, window, sums, pixels, c, w, q, width):
     """Return the sums of each line with all taps of a window added, for every row and column j < width.
 
     Tap (r, s) adds ``pixel[c + j] * w[q + (r*S + s)*lanes + j]`` to the first vector of columns. The panel of
-    the next vector follows in w, R*S*lanes numbers further on. Under a tall tile the vectors that are next
-    are asked for, if the window is to.
+    the next vector follows in w, R*S*lanes numbers further on. Under a tall tile a window with `ahead` asks
+    for the vectors that are next.
     """
     shape, rows = window.window, tile.rows
     down, across = shape.under(rows)
