@@ -106,7 +106,9 @@ def bars(
         if text is bytes_text and not log:
             ax.set_xticks(_round_bytes(ax.get_xlim()[1]))
         ax.xaxis.set_major_formatter(lambda value, _: _short(text(value)) if value else "0")
-        ax.set_xlabel(axis + (f" (logarithmic: each line is {words} times the last)" if log else ""))
+        what, *below = axis.split("\n")
+        what += f" (logarithmic: each line is {words} times the last)" if log else ""
+        ax.set_xlabel("\n".join([what, *below]))
         ax.grid(axis="x", color=LIGHT["line"], linewidth=0.6)
         ax.set_axisbelow(True)
         headline(fig, title)
@@ -148,7 +150,7 @@ def times(
         whose, elsewhere = undisturbed(layer, timings)
         marks = {name: seconds * 1e3 for name, seconds in elsewhere.items()}
         if marks:
-            axis += f"; diamonds: {whose}, undisturbed"
+            axis += f"\ndiamonds: {whose}, undisturbed"
             alt += f". Undisturbed, on {whose}: "
             alt += ", ".join(f"{name} {time_text(seconds)}" for name, seconds in elsewhere.items())
     return bars(

@@ -10,11 +10,29 @@ and written from end to end, and what is done once a place, to find its pixels, 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from convlab.cpu.epilogue import begin, finish
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.register_tile import accumulate, within
 from convlab.cpu.sliding_window import ONE_TAP, pixels_under, slide
+
+
+class Sizes(NamedTuple):
+    """The problem, as the kernel takes it."""
+
+    H: int
+    W: int
+    C: int
+    P: int
+    Q: int
+    K: int
+    R: int
+    S: int
+    stride: tuple[int, int]
+    corner: tuple[int, int]  # rows of padding above, columns at the left
+    dilation: tuple[int, int]
 
 
 @njit
@@ -39,9 +57,10 @@ def depthwise_part(first, end, left, right, window, multiplier, tile, x, panels,
 @njit(inner=True)
 def windows(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
-    H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, _, _ = sizes
-    whole, taps = right - right % tile.cols, R * S
-    down, across = stride_p + R, (tile.rows - 1) * stride_q + S
+    H, W, C, P, Q = sizes.H, sizes.W, sizes.C, sizes.P, sizes.Q
+    (stride_p, stride_q), (top, side) = sizes.stride, sizes.corner
+    whole, taps = right - right % tile.cols, sizes.R * sizes.S
+    down, across = stride_p + sizes.R, (tile.rows - 1) * stride_q + sizes.S
     line = first
     while line < end:
         n, p = divmod(line, P)
@@ -55,7 +74,9 @@ def windows(first, end, left, right, window, tile, x, panels, out, outside, size
             else:
                 pixels = pixels_under(tile, window, *picture, outside)
             above, count = line * Q + q, min(tile.rows, Q - q)
-            below = above + (lines - 1) * Q  # a line too many goes where the upper one will
+            # Where no lower line is left, its sums take the upper one's place, and the upper one, which
+            # `_two_lines` stores last, covers them.
+            below = above + (lines - 1) * Q
             if count == tile.rows:  # a number that the compiler knows: then nothing is asked in the loop
                 places = above, below, tile.rows
                 for k in range(left, whole, tile.cols):
@@ -83,7 +104,8 @@ def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
 @njit(inner=True)
 def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
-    H, W, C, P, Q, _, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
+    H, W, C, P, Q, R, S = sizes.H, sizes.W, sizes.C, sizes.P, sizes.Q, sizes.R, sizes.S
+    (stride_p, stride_q), (top, side), (dilation_r, dilation_s) = sizes.stride, sizes.corner, sizes.dilation
     for line in range(first, end):
         n, p = divmod(line, P)
         row = p * stride_p - top
@@ -105,13 +127,14 @@ def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
 @njit(inner=True)
 def _filters(line, left, right, tile, c, x, panels, out, outside, sizes):
     """Compute the filters left..right of channel c in a line: one number of x, a vector of filters."""
-    H, W, C, P, Q, K, R, S, stride_p, stride_q, top, side, dilation_r, dilation_s = sizes
+    H, W, C, P, Q, R, S = sizes.H, sizes.W, sizes.C, sizes.P, sizes.Q, sizes.R, sizes.S
+    (stride_p, stride_q), (top, side), (dilation_r, dilation_s) = sizes.stride, sizes.corner, sizes.dilation
     n, p = divmod(line, P)
     row = p * stride_p - top
     above, below = taps_inside(row, dilation_r, R, H)
     for k in range(left, right, tile.cols):
         for q in range(0, Q, tile.rows):
-            count, column = min(tile.rows, Q - q), c * (K // C) + k
+            count, column = min(tile.rows, Q - q), c * (sizes.K // C) + k
             sums = begin(tile, out, line * Q + q, column, count, right - k)
             for r in range(above, below):
                 line_of_x = (n * H + row + r * dilation_r) * W * C
