@@ -78,8 +78,9 @@ def as_called(problem: ConvProblem) -> tuple:
 
 def _arguments(problem, x, panels, workspace, out) -> tuple:
     """Return what the kernel takes after its part of y."""
-    stride, _, dilation = problem.geometry
-    sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], problem.R, problem.S, *problem.geometry)
+    stride, corner, dilation = problem.geometry
+    taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
+    sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
     multiplier = None if problem.K == problem.C else problem.K // problem.C
     window = window_for(problem.R, problem.S, stride, dilation) if multiplier is None else None
     if window is not None:

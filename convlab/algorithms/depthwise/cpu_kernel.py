@@ -30,9 +30,12 @@ class Sizes(NamedTuple):
     K: int
     R: int
     S: int
-    stride: tuple[int, int]
-    corner: tuple[int, int]  # rows of padding above, columns at the left
-    dilation: tuple[int, int]
+    stride_p: int
+    stride_q: int
+    top: int  # rows of padding
+    side: int  # columns of padding, at the left
+    dilation_r: int
+    dilation_s: int
 
 
 @njit
@@ -58,7 +61,7 @@ def depthwise_part(first, end, left, right, window, multiplier, tile, x, panels,
 def windows(first, end, left, right, window, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right: a window slides over the picture, and in each place over channels."""
     H, W, C, P, Q = sizes.H, sizes.W, sizes.C, sizes.P, sizes.Q
-    (stride_p, stride_q), (top, side) = sizes.stride, sizes.corner
+    stride_p, stride_q, top, side = sizes.stride_p, sizes.stride_q, sizes.top, sizes.side
     whole, taps = right - right % tile.cols, sizes.R * sizes.S
     down, across = stride_p + sizes.R, (tile.rows - 1) * stride_q + sizes.S
     line = first
@@ -105,19 +108,19 @@ def _two_lines(tile, window, pixels, k, panels, at, out, places, width):
 def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
     """Compute the channels left..right where the window has holes, or a shape of its own: tap by tap."""
     H, W, C, P, Q, R, S = sizes.H, sizes.W, sizes.C, sizes.P, sizes.Q, sizes.R, sizes.S
-    (stride_p, stride_q), (top, side), (dilation_r, dilation_s) = sizes.stride, sizes.corner, sizes.dilation
+    stride_p, stride_q, top, side = sizes.stride_p, sizes.stride_q, sizes.top, sizes.side
     for line in range(first, end):
         n, p = divmod(line, P)
         row = p * stride_p - top
-        above, below = taps_inside(row, dilation_r, R, H)
+        above, below = taps_inside(row, sizes.dilation_r, R, H)
         for q in range(0, Q, tile.rows):
             count = min(tile.rows, Q - q)
             for k in range(left, right, tile.cols):
                 sums = (begin(tile, out, line * Q + q, k, count, right - k),)
                 for r in range(above, below):
-                    line_of_x = (n * H + row + r * dilation_r) * W * C
+                    line_of_x = (n * H + row + r * sizes.dilation_r) * W * C
                     for s in range(S):
-                        place = (q * stride_q - side + s * dilation_s) * C
+                        place = (q * stride_q - side + s * sizes.dilation_s) * C
                         rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
                         at = k * R * S + (r * S + s) * tile.cols
                         sums = slide(tile, ONE_TAP, sums, rows, k, panels, at, right - k)
@@ -128,18 +131,18 @@ def _taps(first, end, left, right, tile, x, panels, out, outside, sizes):
 def _filters(line, left, right, tile, c, x, panels, out, outside, sizes):
     """Compute the filters left..right of channel c in a line: one number of x, a vector of filters."""
     H, W, C, P, Q, R, S = sizes.H, sizes.W, sizes.C, sizes.P, sizes.Q, sizes.R, sizes.S
-    (stride_p, stride_q), (top, side), (dilation_r, dilation_s) = sizes.stride, sizes.corner, sizes.dilation
+    stride_p, stride_q, top, side = sizes.stride_p, sizes.stride_q, sizes.top, sizes.side
     n, p = divmod(line, P)
     row = p * stride_p - top
-    above, below = taps_inside(row, dilation_r, R, H)
+    above, below = taps_inside(row, sizes.dilation_r, R, H)
     for k in range(left, right, tile.cols):
         for q in range(0, Q, tile.rows):
             count, column = min(tile.rows, Q - q), c * (sizes.K // C) + k
             sums = begin(tile, out, line * Q + q, column, count, right - k)
             for r in range(above, below):
-                line_of_x = (n * H + row + r * dilation_r) * W * C
+                line_of_x = (n * H + row + r * sizes.dilation_r) * W * C
                 for s in range(S):
-                    place = (q * stride_q - side + s * dilation_s) * C
+                    place = (q * stride_q - side + s * sizes.dilation_s) * C
                     rows = within(tile, x, line_of_x, place, stride_q * C, count, W * C, outside)
                     at = k * R * S + (r * S + s) * tile.cols
                     sums = accumulate(tile, sums, rows, c, panels, at)
