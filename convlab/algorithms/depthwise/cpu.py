@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.algorithms.depthwise.cpu_kernel import Sizes, depthwise_part, shared
+from convlab.algorithms.depthwise.cpu_kernel import depthwise_part, shared
 from convlab.cpu import gemm
 from convlab.cpu.epilogue import output
 from convlab.cpu.product_tile import product_tile
@@ -80,7 +80,7 @@ def _arguments(problem, x, panels, workspace, out) -> tuple:
     """Return what the kernel takes after its part of y."""
     stride, corner, dilation = problem.geometry
     taps_and_steps = problem.R, problem.S, *stride, *corner, *dilation
-    sizes = Sizes(*problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps)
+    sizes = *problem.x_shape[1:], *problem.y_shape[1:], *taps_and_steps
     multiplier = None if problem.K == problem.C else problem.K // problem.C
     window = window_for(problem.R, problem.S, stride, dilation) if multiplier is None else None
     if window is not None:
