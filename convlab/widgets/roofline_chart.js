@@ -55,7 +55,7 @@ export function drawChart(page, chart, machine, algorithm, here, seconds, trail)
   const first = Math.min(...machine.memories.map(({ rate }) => machine.flops / rate));
   const flat = (speed, name, kind) => [
     svg("path", { d: `M${point(px(first), py(speed))}H${width - 6}`, class: `cl-roof ${kind}${dashed}` }),
-    label(width - 8, py(speed) - 5, narrow ? name.replace("multiply-adds", "adds") : `${name} ${speedText(speed)}`, { "text-anchor": "end", class: "cl-roof-name" })];
+    label(width - 8, py(speed) - 7, narrow ? name.replace("multiply-adds", "adds") : `${name} ${speedText(speed)}`, { "text-anchor": "end", class: "cl-roof-name" })];
   for (const [name, rate] of machine.more) {
     if (machine.measured && rate > 1.3 * machine.flops && rate < high && !narrow) roofs.push(...flat(rate, name, ""));
   }
@@ -78,7 +78,8 @@ export function drawChart(page, chart, machine, algorithm, here, seconds, trail)
       const fast = py(here.flops / seconds);
       marks.push(
         svg("path", { d: `M${point(x, y)}V${fast.toFixed(2)}`, class: "cl-gap" }),
-        svg("path", { d: `M${point(x - 5, fast)}l5 -5l5 5l-5 5z`, class: "cl-took" }) // within the point, where they meet);
+        // Small enough to be seen within the point, where they meet.
+        svg("path", { d: `M${point(x - 5, fast)}l5 -5l5 5l-5 5z`, class: "cl-took" }));
     }
   }
   const words = here?.ceiling
