@@ -171,3 +171,24 @@ def test_a_logarithmic_axis_says_its_step(monkeypatch, text, step):
     monkeypatch.setattr(charts, "show", lambda fig, alt: drawn.append(fig))
     charts.bars({"one": 3.0, "two": 300.0}, title="Bars", axis="length", alt="Two bars.", text=text, log=True)
     assert drawn[0].axes[0].get_xlabel() == f"length (logarithmic: each line is {step} times the last)"
+
+
+@pytest.mark.parametrize("milliseconds", [(0.183, 0.279), (0.3, 1.13), (0.3, 2.9), (0.3, 3.1), (0.01, 40.0)])
+def test_an_axis_of_times_is_logarithmic_if_they_span_ten_times(monkeypatch, milliseconds):
+    drawn = []
+    monkeypatch.setattr(charts, "show", lambda fig, alt: drawn.append(fig))
+    timings = {f"{ms} ms": Timing(ms * 1e-3, ms * 1e-3, ms * 1e-3) for ms in milliseconds}
+    charts.times(timings, title="Times", alt="Two bars.")
+    ax = drawn[0].axes[0]
+    drawn[0].canvas.draw()
+    least, most = milliseconds
+    low, high = ax.get_xlim()
+    if most < 10 * least:
+        assert low == 0
+        assert ax.get_xlabel() == "time, median of the rounds"
+    else:
+        assert ax.get_xlabel().endswith("(logarithmic: each line is ten times the last)")
+        assert any(low < line < high for line in ax.get_xticks())
+    written = [label.get_text() for label in ax.get_xticklabels(which="both")]
+    assert any(written)
+    assert not any("$" in text for text in written)

@@ -49,7 +49,9 @@ def bars(
     roles : str or mapping
         One role of `figures.style.ROLES` for all bars, or one for each.
     log : bool
-        Logarithmic axis (said on the axis).
+        Logarithmic axis (said on the axis), if the values span a step of it: ten, for bytes sixteen. A bar on
+        such an axis begins at no zero, so where no two lines say what a length means it would deceive; values
+        that lie closer together get an axis from 0.
     ranges : mapping of str to (float, float), optional
         A thin line over the bar from low to high.
     roof : (str, float), optional
@@ -58,6 +60,7 @@ def bars(
         Diamonds, for some of the bars: what the same is elsewhere.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     if not isinstance(roles, str):
         check_names("roles", roles, values)
@@ -68,6 +71,7 @@ def bars(
         raise ParameterError(f"marks={said(marks)}; expected names of bars, not {said(strange.pop())}")
     ranges = ranges or {name: (v.low, v.high) for name, v in values.items() if isinstance(v, Measured)}
     step, words = (16, "sixteen") if text is bytes_text else (10, "ten")  # 64 KiB, 1 MiB, 16 MiB
+    log = log and 0 < step * min(values.values()) <= max(values.values())
     with figure_style():
         fig, ax = plt.subplots(figsize=(8, 0.8 + 0.36 * len(values)))
         names = list(values)[::-1]
@@ -98,6 +102,7 @@ def bars(
         ax.tick_params(axis="y", length=0)
         if log:
             ax.set_xscale("log", base=step)
+            ax.xaxis.set_minor_formatter(NullFormatter())  # else a short axis has TeX, as text
             if step != 10:
                 ax.minorticks_off()
         else:
@@ -141,6 +146,8 @@ def times(
     **options,
 ) -> Picture:
     """Draw measured times as bars: the median, and a line from the lower to the upper quartile.
+
+    The axis is logarithmic if the slowest takes ten times as long as the quickest, and `log` allows it.
 
     Where the title holds a number that other programs have left open, the times of a saved run stand beside,
     if one has this layer.

@@ -49,6 +49,6 @@ def timeline(run: Simulated, *, title: str, alt: Words) -> Picture:
         ax.set_xlabel("seconds since the beginning (dashed: all results are there)")
         if not np.all(run.timeline.kept):
             ax.barh(0, 0, color=ROLES["padding"], hatch="////", edgecolor=LIGHT["paper"], label="lost")
-            ax.legend(loc="upper right", fontsize=9)
+            fig.legend(loc="outside lower right", fontsize=9)  # the last bars, and the end, are at the right
         headline(fig, title)
         return show(fig, alt)

@@ -10,8 +10,11 @@ import { gemmOf, gridOf, occupancyOf, over, tilingOf, trafficOf } from "./tiling
 
 const SIZES = ["block_m", "block_n", "block_k", "thread_m", "thread_n", "split_k"];
 const SIDE = 176; // pixels of the longer side of a block
+const LINED = 3; // pixels of a thread's side, at least, for lines between threads: closer ones are a black square
 
 const numbersOf = (state) => Object.fromEntries([...SIZES, "buffers"].map((name) => [name, Number(state[name])]));
+/** FLOPs for each byte: two digits at least, also below one. */
+const intensityText = (value) => fixed(value, value < 1 ? 2 : 1);
 const problemOf = ({ layers, layer, batch }) => ({ ...layers[layer], N: Number(batch) });
 
 /** Everything that is known of the present state. */
@@ -123,8 +126,8 @@ function told({ tiling, takes, grid, k }) {
   const { block_m, block_n, block_k, thread_m, thread_n } = tiling;
   const waste = grid.wasted >= 0.005 ? ` ${fixed(100 * grid.wasted, 0)} % of its outputs hang over the edge.` : "";
   return `A block fetches ${block_m} + ${block_n} numbers for each term and does ${digits(block_m * block_n)} multiply-adds with them, ` +
-    `${fixed(takes.blockIntensity, 1)} FLOPs for each byte; a thread reads ${thread_m} + ${thread_n} from shared memory for ` +
-    `${thread_m * thread_n}, ${fixed(takes.threadIntensity, 1)} FLOPs for each byte. ` +
+    `${intensityText(takes.blockIntensity)} FLOPs for each byte; a thread reads ${thread_m} + ${thread_n} from shared memory for ` +
+    `${thread_m * thread_n}, ${intensityText(takes.threadIntensity)} FLOPs for each byte. ` +
     `${digits(over(over(k, tiling.split_k), block_k))} steps of ${block_k} terms make a sum.${waste}`;
 }
 
@@ -187,8 +190,9 @@ function drawBlock(node, { tiling, takes }) {
   }
   parts.push(rect(2, top, deep, high, "cl-input"), rect(left, 2, wide, deep, "cl-filter"), rect(left, top, wide, high, "cl-output"));
   const lines = [];
-  for (let x = cellWide; x < wide - 0.5; x += cellWide) lines.push(`M${left + x} ${top}v${high}`);
-  for (let y = cellHigh; y < high - 0.5; y += cellHigh) lines.push(`M${left} ${top + y}h${wide}`);
+  const [across, down] = [cellWide, cellHigh].map((cell) => (cell < LINED ? Infinity : cell));
+  for (let x = across; x < wide - 0.5; x += across) lines.push(`M${left + x} ${top}v${high}`);
+  for (let y = down; y < high - 0.5; y += down) lines.push(`M${left} ${top + y}h${wide}`);
   parts.push(svg("path", { d: lines.join(""), class: "cl-threads" }));
   const frame = (x, y, width, height) => svg("rect", { x, y, width, height, class: "cl-frame" });
   parts.push(frame(left, top, cellWide, cellHigh), frame(2, top, deep, cellHigh), frame(left, 2, cellWide, deep));
@@ -223,7 +227,7 @@ function drawThread(node, { tiling, takes }, others) {
 
 function table({ none, now, once }) {
   const line = (name, { x, w, y, all, intensity }, kind = "") => html("tr", { class: kind }, html("th", { scope: "row" }, name),
-    [...[x, w, y, all].map(bytesText), fixed(intensity, 1)].map((text) => html("td", {}, text)));
+    [...[x, w, y, all].map(bytesText), intensityText(intensity)].map((text) => html("td", {}, text)));
   const head = ["asked of memory", "x", "w", "y", "together", "FLOPs per byte"];
   return html("table", { class: "cl-costs" },
     html("thead", {}, html("tr", {}, head.map((text) => html("th", { scope: "col" }, text)))),

@@ -127,13 +127,14 @@ class TilingExplorer(Live):
         """Return the present state in words."""
         one, problem = self.tiling, self.problem
         moved = sum(tiling.tile_traffic(problem, one).values())
+        intensity = problem.flops / moved
         arch, _ = GPUS[self.gpu]
         return (
             f"{self.layer}, batch {problem.N}, in blocks of {one.block_m} pixels by {one.block_n} filters, "
             f"{one.block_k} terms at once, {one.thread_m} by {one.thread_n} outputs a thread: "
             f"{one.threads} threads, about {one.registers} registers each, {bytes_text(one.shared_bytes)} of "
             f"shared memory; {plural(one.held(arch).blocks, 'block')} at once on {self.gpu}. The layer asks "
-            f"memory for {bytes_text(moved)}, {problem.flops / moved:.1f} FLOPs a byte. "
+            f"memory for {bytes_text(moved)}, {intensity:.{2 if intensity < 1 else 1}f} FLOPs a byte. "
             f"{one.trouble or self._finding(moved)}."
         )
 

@@ -298,6 +298,7 @@ def test_a_tiling_by_keyboard_and_its_bytes(page):
     shown.block_n = "32"
     widget.get_by_text("128 × 32, 64 threads").wait_for()
     assert now.text_content().startswith(said())
+    assert widget.locator("path.cl-threads").get_attribute("d").count("M") == 128 // 8 - 1 + 32 // 8 - 1
     assert f"{shown.tiling.registers} registers, by estimate" in widget.text_content()
     widget.get_by_role("combobox", name="layer of ResNet-18").select_option("layer4.0.conv2")
     widget.get_by_role("radio", name="1", exact=True).check()
@@ -313,6 +314,15 @@ def test_a_tiling_by_keyboard_and_its_bytes(page):
     widget.get_by_text("This block does not start").wait_for()
     trouble = widget.locator(".cl-tiling-trouble").text_content()
     assert "a block would have 16 threads, and a warp has 32" in trouble
+    for name in ("thread_m", "thread_n"):  # as small as they can be
+        widget.get_by_role("slider", name=name).focus()
+        page.keyboard.press("Home")
+    widget.get_by_text("128 × 32, 4,096 threads").wait_for()
+    assert (
+        widget.locator("path.cl-threads").get_attribute("d") == ""
+    )  # lines so close would be a black square
+    assert "a thread reads 1 + 1 from shared memory for 1, 0.25 FLOPs for each byte" in widget.text_content()
+    assert re.search(r"\D0\.\d\d$", widget.locator(".cl-costs tr").nth(1).text_content())
 
 
 def test_a_point_moves_under_the_roofs(page):

@@ -5,9 +5,12 @@
 
 One thread computes one output. Three rungs, and all that changes is who stands next to whom, and where the
 numbers are fetched from. They index arrays as Python does, by all four axes; each such access costs the
-arithmetic of four axes and a look at the sign, which later kernels will save. The third has a file of its
-own, `convlab.algorithms.direct.gpu_staged`. A picture of one channel under a single filter has kernels of
-its own, too: `convlab.algorithms.direct.gpu_filter`.
+arithmetic of four axes, which later kernels will save. The third has a file of its own,
+`convlab.algorithms.direct.gpu_staged`. A picture of one channel under a single filter has kernels of its own,
+too: `convlab.algorithms.direct.gpu_filter`.
+
+`@kernel` counts without a sign: a row above the picture is a very large number, so `row < H` also says
+0 <= row.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ def one_thread_per_output(dtype: Computed):
                 for s in range(S):
                     row = p * stride[0] + r * dilation[0] - corner[0]
                     col = q * stride[1] + s * dilation[1] - corner[1]
-                    if 0 <= row < H and 0 <= col < W:
+                    if row < H and col < W:
                         for c in range(channels):
                             total += x[n, row, col, first + c] * w[k, r, s, c]
             y[n, p, q, k] = total
@@ -109,7 +112,7 @@ def coalesced(dtype: str):
                 for s in range(S):
                     row = p * stride[0] + r * dilation[0] - corner[0]
                     col = q * stride[1] + s * dilation[1] - corner[1]
-                    if 0 <= row < H and 0 <= col < W:
+                    if row < H and col < W:
                         for c in range(channels):
                             total += x[n, row, col, g * channels + c] * w[g, r, s, c, f]
             y[n, p, q, k] = total

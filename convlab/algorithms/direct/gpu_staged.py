@@ -66,7 +66,7 @@ def staged(dtype: str, shared: int = SHARED):
                 row, col = divmod(rest, cols)
                 row += top
                 col += left
-                if 0 <= row < H and 0 <= col < W:
+                if row < H and col < W:  # above the picture, or left of it, they are very large
                     patch[at] = x[n, row, col, g * channels + c0 + c]
                 else:
                     patch[at] = number(0)

@@ -138,7 +138,7 @@ def precomputed_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
 
     @device_function
     def begin(rows, at, table, thread, m, M, first, k, shape):
-        _, taps_s, taps, down, right = shape[:5]
+        _, taps_s, taps, tap_down, tap_right = shape[:5]
         c = thread % lanes * width
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
@@ -149,7 +149,7 @@ def precomputed_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
         before = blocks * block_k  # channels
         r, s = divmod(tap, taps_s)
         at[C], at[S], at[TAP] = c + before, s, tap
-        at[DISTANCE] = r * down + s * right + before
+        at[DISTANCE] = r * tap_down + s * tap_right + before
         next_word(rows, table, tap, M)
 
     @device_function

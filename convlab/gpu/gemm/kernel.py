@@ -97,10 +97,11 @@ def tiled_product(
     Notes
     -----
     x, w and y are flat; `table` and `shape`, a tuple of uint32, are the loader's. `matrix` is a tuple of
-    uint32: M, N, K, the distance of two rows of w and of y, the pieces of K to add up, the first slice, the
-    groups; how far x, w and y begin after those of the group before, and k and y after those of the part
-    before; and where rows of y lie. A slice is a part of K of a group of channels, or of one product of many:
-    blockIdx.z counts those after the `first`, group by group, then part by part.
+    uint32: 0 M, 1 N, 2 K, 3-4 the distance of two rows of w and of y, 5 the pieces of K to add up, 6 the
+    first slice, 7 the groups; 8-10 how far x, w and y begin after those of the group before, 11-12 k and y
+    after those of the part before; from 13 on, where rows of y lie. A slice is a part of K of a group of
+    channels, or of one product of many: blockIdx.z counts those after the `first`, group by group, then part
+    by part.
     """
     begin, fetch, advance, of_b = loader(tile, x_width, dtype)
     w_width, size_w = w_width or tile.width, tile.block_m if of_b else tile.block_n
@@ -140,6 +141,7 @@ def tiled_product(
 
         M, N, K, row_w, row_y, pieces, first, groups = matrix[:8]
         step_x, step_w, step_y, part_k, part_y = matrix[8:13]
+        where = matrix[13:]
         thread, slice_ = cuda.threadIdx.x, cuda.blockIdx.z + first
         if slices == "both":
             part, group = divmod(slice_, groups)
@@ -196,6 +198,6 @@ def tiled_product(
                 if pieces == 0:
                     break
 
-        store(y, sums, m + top, n + left, M, N, group * step_y + part * part_y, row_y, matrix[13:])
+        store(y, sums, m + top, n + left, M, N, group * step_y + part * part_y, row_y, where)
 
     return product

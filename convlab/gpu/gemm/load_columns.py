@@ -20,6 +20,8 @@ Q, P, N = 0, 1, 2  # of a row: the output pixel it is at
 C, RIGHT, DOWN = 0, 1, 2  # its first channel in x, and its tap's distance from an output's corner
 NOWHERE = 1 << 31  # lines further down: below any picture
 
+# What `shape` returns: 0-13 as in `load_implicit`, 14 N, 15-17 a piece of K, in images, lines and columns.
+
 
 def shape(problem: ConvProblem, tile: Tile) -> tuple[int, ...]:
     """Return the numbers of the problem that `columns_loader` takes."""
@@ -32,7 +34,7 @@ def columns_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
     """Return the `Loader` of B that works out every place by itself."""
     take, _, clear = mover(width, dtype)
     loads, lanes = tile.loads_across(tile.block_n, width), tile.block_n // width
-    down = tile.threads // lanes  # to a thread's next row
+    rows_at_once = tile.threads // lanes
 
     @device_function
     def begin(rows, at, table, thread, left, edge, first, k, shape):
@@ -44,7 +46,7 @@ def columns_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
         at[RIGHT] = (tap - r * taps_s) * gap_w - beside
         at[DOWN] = r * gap_h - above if column < edge else NOWHERE
         for load in range(loads):
-            pixel = k + thread // lanes + load * down
+            pixel = k + thread // lanes + load * rows_at_once
             line = pixel // columns
             n = line // lines
             rows[load, Q], rows[load, P], rows[load, N] = pixel - line * columns, line - n * lines, n

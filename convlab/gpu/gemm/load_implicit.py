@@ -22,6 +22,11 @@ from convlab.support.checked import Computed, Count, kept
 START, ROW, COLUMN = 0, 1, 2  # of a row: where in x tap (0, 0) lies, and its coordinates
 C, S, R = 0, 1, 2  # where the thread is along K
 
+# What `shape` returns: 0 H, 1 W, 2 C, 3 channels of a group, 4 R, 5 S, 6 Q, 7 P, 8-9 stride, 10-11 corner,
+# 12-13 dilation, 14-15 numbers of x from a tap to the one below it and to the one beside it, 16-18 a piece of
+# K, in rows of taps, taps and channels. The first fourteen are `sizes`.
+PICTURE, CORNER = slice(0, 2), slice(10, 12)
+
 
 def shape(
     problem: ConvProblem,
@@ -36,10 +41,10 @@ def shape(
     """
     taps, c = divmod(tile.block_k, problem.C // problem.groups)
     (H, W), (top, left) = picture or (problem.H, problem.W), corner or problem.geometry[1]
-    _, _, *rest = sizes(problem)
-    rest[8:10] = top % (1 << 32), left % (1 << 32)
+    given = [*sizes(problem)]
+    given[PICTURE], given[CORNER] = (H, W), (top % (1 << 32), left % (1 << 32))
     along = problem.dilation[0] * W * problem.C, problem.dilation[1] * problem.C
-    return (H, W, *rest, *along, *divmod(taps, problem.S), c)
+    return (*given, *along, *divmod(taps, problem.S), c)
 
 
 def sizes(problem: ConvProblem) -> tuple[int, ...]:
@@ -57,14 +62,14 @@ def implicit_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
 
     @device_function
     def begin(rows, at, table, thread, m, M, first, k, shape):
-        H, W, all_c, channels, _, taps_s, Q, P, down, right, top, left = shape[:12]
+        H, W, all_c, channels, _, taps_s, Q, P, stride_h, stride_w, top, left = shape[:12]
         for load in range(loads):
             # Rows past the last one repeat it: their sums are not stored.
             pixel = min(m + thread // lanes + load * (threads // lanes), M - 1)
             line = pixel // Q
             n = line // P
-            h = (line - n * P) * down - top
-            w = (pixel - line * Q) * right - left
+            h = (line - n * P) * stride_h - top
+            w = (pixel - line * Q) * stride_w - left
             start = ((n * H + h) * W + w) * all_c
             rows[load, START] = start + first
             rows[load, ROW], rows[load, COLUMN] = h, w
@@ -76,10 +81,10 @@ def implicit_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
 
     @device_function
     def fetch(x, rows, at, registers, shape):
-        H, W, taps_r = shape[0], shape[1], shape[4]
-        dilation_h, dilation_w, down, right = shape[12:16]
+        H, W, _, _, taps_r = shape[:5]
+        dilation_h, dilation_w, tap_down, tap_right = shape[12:16]
         r, s = at[R], at[S]
-        distance = r * down + s * right + at[C]
+        distance = r * tap_down + s * tap_right + at[C]
         h, w = r * dilation_h, s * dilation_w
         for load in range(loads):
             row, column = rows[load, ROW] + h, rows[load, COLUMN] + w
@@ -90,7 +95,7 @@ def implicit_loader(tile: Tile, width: Count, dtype: Computed) -> Loader:
 
     @device_function
     def advance(rows, at, table, M, shape):
-        channels, taps_s = shape[3], shape[5]
+        _, _, _, channels, _, taps_s = shape[:6]
         next_r, next_s, next_c = shape[16:]
         c, s, r = at[C] + next_c, at[S] + next_s, at[R] + next_r
         if c >= channels:

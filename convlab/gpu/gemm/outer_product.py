@@ -26,14 +26,14 @@ def outer_products(tile: Tile, dtype: Computed):
     """
     take, _, _ = mover(tile.width, dtype)
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
-    down, right = tile.threads_m * width, tile.threads_n * width  # to a thread's next `width` numbers
+    step_m, step_n = tile.threads_m * width, tile.threads_n * width  # to a thread's next `width` numbers
 
     @device_function(forceinline=True)
     def step(k, a, b, buffer, top, left, column, row, sums):
         for i in range(thread_m // width):
-            take(a, (buffer, k, top + i * down), column, i * width)
+            take(a, (buffer, k, top + i * step_m), column, i * width)
         for j in range(thread_n // width):
-            take(b, (buffer, k, left + j * right), row, j * width)
+            take(b, (buffer, k, left + j * step_n), row, j * width)
         for i in range(thread_m):
             for j in range(thread_n):
                 sums[i * thread_n + j] += column[i] * row[j]

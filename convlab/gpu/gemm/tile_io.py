@@ -100,10 +100,11 @@ def place_of(apart: bool):
 
     @device_function
     def scattered(row, row_y, where):
-        lines, columns, first, image, down, right = where
+        lines, columns, first, next_image, next_line, next_column = where
         line = row // columns
         n = line // lines
-        return first + n * image + (line - n * lines) * down + (row - line * columns) * right
+        p, q = line - n * lines, row - line * columns
+        return first + n * next_image + p * next_line + q * next_column
 
     return scattered if apart else side_by_side
 
@@ -117,16 +118,16 @@ def store_sums(tile: Tile, y_width: int, dtype: str, apart: bool = False):
     """
     _, put, _ = mover(y_width, dtype)
     width, thread_m, thread_n = tile.width, tile.thread_m, tile.thread_n
-    down, right, place = tile.threads_m * width, tile.threads_n * width, place_of(apart)
+    step_m, step_n, place = tile.threads_m * width, tile.threads_n * width, place_of(apart)
 
     @device_function
     def store(y, sums, m, n, M, N, first, row_y, where):
         for i in range(thread_m):
-            row = m + i // width * down + i % width
+            row = m + i // width * step_m + i % width
             if row < M:
                 start = first + place(row, row_y, where)
                 for j in range(0, thread_n, y_width):
-                    column = n + j // width * right + j % width
+                    column = n + j // width * step_n + j % width
                     if column < N:
                         put(y, start + column, sums, i * thread_n + j)
 

@@ -5,6 +5,16 @@
         begin the block's copies of one that comes later             cp.async, 16 bytes each
         each warp multiplies the piece that has come                 ldmatrix, mma.sync
 
+The loop counts `k`, the words whose copies were begun. With three buffers two pieces are on their way
+(`ahead`), and sums of 96 words, three pieces, are this:
+
+    k      waits for    begins to copy    multiplies
+    0                   piece 0
+    32                  piece 1
+    64     piece 0      piece 2           piece 0
+    96     piece 1                        piece 1
+    128    piece 2                        piece 2, the last
+
 The kernel moves words of 32 bits, two float16 or one tf32 each: instructions place them alike (see `mma`).
 
 A row in shared memory is 128 bytes long, all banks once, and its eight parts of four words are swapped about:
