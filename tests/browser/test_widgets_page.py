@@ -583,7 +583,13 @@ def test_a_tile_fills_and_spills(page):
     bounds = RegisterTile(14, 4).bounds
     assert (bounds.rows, bounds.vectors) == (14, 4)
     widget.get_by_text(f"14 × 4 does not fit: {plural(bounds.spilled, 'sum')} too many").wait_for()
-    assert widget.locator("rect.cl-padding").count() == bounds.spilled
+    registers = widget.locator("svg[aria-roledescription='registers']")
+    kinds = ("filter", "input", "output")
+    drawn = [registers.locator(f"rect.cl-cell.cl-{kind}").count() for kind in kinds]
+    assert drawn == [bounds.vectors, 1, bounds.multiply_adds]
+    homeless = registers.locator("rect.cl-homeless")
+    assert homeless.count() == bounds.spilled
+    assert registers.locator("rect.cl-homeless.cl-output").count() == bounds.spilled  # sums, and no load
     widget.get_by_role("slider", name="step k").focus()
     page.keyboard.press("End")
     sums = widget.locator("svg[aria-roledescription='tile of sums']")
@@ -598,8 +604,12 @@ def test_a_tile_fills_and_spills(page):
 def test_what_a_change_rebuilds(page):
     widget = page.locator(".cl-indirection")
     title, change = widget.locator(".cl-title"), widget.locator(".cl-change")
-    assert title.text_content() == "Part of the buffer is new: 4 of 9 tiles"
+    assert title.text_content() == "25 output pixels, each with 9 places in the table, one for each tap"
     fresh = widget.locator("svg[aria-roledescription='indirection buffer'] rect.cl-fresh")
+    assert fresh.count() == 0  # nothing is old: all of it has just been built
+    widget.get_by_role("button", name="step 3 of 3").click()
+    widget.get_by_text("part: H from 4 to 5").wait_for()
+    assert title.text_content() == "Part of the buffer is new: 4 of 9 tiles"
     assert fresh.count() == 4 * 9 * 3
     widget.get_by_role("spinbutton", name="batch N").fill("3")
     widget.get_by_text("nothing: N from 2 to 3").wait_for()
