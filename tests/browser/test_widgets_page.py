@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import nbformat
 import numpy as np
@@ -243,6 +244,14 @@ def test_the_arrow_follows_the_deltas(page):
         page.keyboard.press("ArrowRight")
         widget.get_by_text(f"{name} = {value} led every row here").wait_for()
         assert arrows.count() == 2
+    widget.get_by_text(
+        f"{next_c} led every row here: 2 rows up (−40), 2 pixels left (−8), 2 channels on (+2)."
+    ).wait_for()
+    sums = widget.locator("svg[aria-roledescription='output matrix'] text.cl-value")
+    assert [words for words in sums.all_text_contents() if words] == ["10/18"]  # once, not in every cell
+    widget.get_by_role("button", name="step 2 of 3").click()
+    widget.get_by_text("padding; times the weights").wait_for()
+    assert int(widget.locator(".cl-count", has_text="numbers of x").locator("b").text_content()) > 0
     widget.get_by_role("radio", name="index map: implicit_gemm").check()
     widget.get_by_text("A matrix product whose left matrix").wait_for()
     assert arrows.count() == 0
@@ -474,6 +483,12 @@ def test_peaks_and_memories_are_drawn(page):
     within = sum(size <= largest for size in MEMORIES)
     assert 0 < within < 4
     assert lines.count() == 2 * within  # in both charts
+    names = widget.locator(".cl-mark span")
+    assert names.all_text_contents() == [f"{size >> 30} GiB" for size in MEMORIES][:within]
+    boxes = [name.bounding_box() for name in names.all()]
+    for one, two in combinations(boxes, 2):  # none hides another
+        beside = one["x"] + one["width"] <= two["x"]
+        assert beside or two["y"] + two["height"] <= one["y"] + 0.5
     assert widget.locator("svg .cl-tick", has_text="GiB").count() >= within
 
 
