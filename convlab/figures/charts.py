@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from convlab.auto.timing import Timing
@@ -131,8 +132,8 @@ def _round_bytes(largest: float, most: int = 6) -> list[float]:
 
 
 def _short(text: str) -> str:
-    """Return "2 MiB" for "2.00 MiB"."""
-    return text.replace(".00 ", " ").replace(".0 ", " ")
+    """Return "2 MiB" for "2.00 MiB", "2.5 G" for "2.50 G", "50×" for "50.0×": an axis has round numbers."""
+    return re.sub(r"(\.\d*?)0+(?!\d)", lambda found: found[1].rstrip("."), text)
 
 
 @checked
@@ -227,7 +228,7 @@ def curves(
         ax.margins(x=0.02)
         ax.set_xlim(right=right ** (1.2 if log else 1) * (1 if log else 1.2))
         _names_at_ends(ax, lines)
-        ax.yaxis.set_major_formatter(lambda value, _: text(value))
+        ax.yaxis.set_major_formatter(lambda value, _: _short(text(value)))
         ax.yaxis.set_minor_formatter("")
         ticks = sorted({x for points in lines.values() for x in points})
         ax.set_xticks(ticks, [f"{x:,g}" for x in ticks] if log else None)
