@@ -16,7 +16,12 @@ from convlab.auto.timing import Timing
 from convlab.benchmark import datasheets, device_climb
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
+<<<<<<< HEAD
 from convlab.figures import charts, tensor_boxes
+=======
+from convlab.distributed import simulate_queue
+from convlab.figures import charts, timeline_chart
+>>>>>>> 93c52a31d6f1748a6f73a10aa7c4788e72cbe82d
 from convlab.figures.style import DARK, LIGHT, ROLES, css
 from convlab.support.units import bytes_text
 
@@ -222,3 +227,13 @@ def test_an_axis_of_times_is_logarithmic_if_they_span_ten_times(monkeypatch, mil
     written = [label.get_text() for label in ax.get_xticklabels(which="both")]
     assert any(written)
     assert not any("$" in text for text in written)
+
+
+def test_the_legend_of_a_timeline_lies_on_no_bar_and_not_on_the_end(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(timeline_chart, "show", lambda fig, alt: drawn.append(fig))
+    run = simulate_queue(4, 1.0, tiles=12, failures=[(1, 1.5)], detection=1.0, results="held")
+    figures.timeline(run, title="One is lost", alt="Four machines.")
+    drawn[0].canvas.draw()
+    (legend,) = drawn[0].legends
+    assert legend.get_window_extent().y1 <= drawn[0].axes[0].get_window_extent().y0

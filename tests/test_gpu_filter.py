@@ -156,3 +156,11 @@ def test_lines_that_lie_badly_are_left_to_the_patch():
         gpu_filter_lines.run(problem, x_there.reshape(problem.x_shape), device.put(w), None, y, 1)
         assert device.traces[-1].kernel == "patch"
         assert_close(device.get(y), x, w, problem, None, "patch")
+
+
+def test_the_last_rung_says_what_its_lines_bring_beside_their_outputs():
+    wider = 4 * (gpu_filter_patch.loads_for(7, 3) - 1)  # numbers of a line beside those under its outputs
+    down, across = gpu_filter_lines.DOWN, gpu_filter_lines.ACROSS
+    assert gpu_filter.RUNGS[-1].traffic.endswith(
+        f"fetched (1 + (R-1)/{down}) * (1 + {wider}/{across}) times."
+    )
