@@ -16,12 +16,8 @@ from convlab.auto.timing import Timing
 from convlab.benchmark import datasheets, device_climb
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
-<<<<<<< HEAD
-from convlab.figures import charts, tensor_boxes
-=======
 from convlab.distributed import simulate_queue
-from convlab.figures import charts, timeline_chart
->>>>>>> 93c52a31d6f1748a6f73a10aa7c4788e72cbe82d
+from convlab.figures import charts, tensor_boxes, timeline_chart
 from convlab.figures.style import DARK, LIGHT, ROLES, css
 from convlab.support.units import bytes_text
 
