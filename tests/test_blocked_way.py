@@ -1,5 +1,7 @@
 """`blocked_product` takes any product in blocks, however it is written, and no product of whole matrices."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,48 @@ WHOLE = {
     "plain arrays of float64": lambda a, b, size: np.array(a, float) @ np.array(b, float),
     "lists": lambda a, b, size: np.array(a.tolist()) @ np.array(b.tolist()),
 }
+
+
+def number_by_number(a, b, size):
+    """Three loops over numbers: there are no blocks."""
+    y = np.zeros((len(a), b.shape[1]), a.dtype)
+    for i in range(len(a)):
+        for j in range(b.shape[1]):
+            for k in range(len(b)):
+                y[i, j] += a[i, k] * b[k, j]
+    return y
+
+
+def numbers_in_another_order(a, b, size):
+    """The same with the sum outermost, row by row, and with Python's floats."""
+    y = np.zeros((len(a), b.shape[1]))
+    for k in range(len(b)):
+        for i, row in enumerate(a):
+            for j in range(b.shape[1]):
+                y[i, j] += float(row[k]) * float(b[k, j])
+    return y
+
+
+@pytest.mark.parametrize("answer", [number_by_number, numbers_in_another_order])
+def test_loops_that_never_use_the_size_are_refused(answer):
+    note = check("blocked_product", answer)
+    assert note.good is False
+    assert "does not depend on `size`" in note.diagnosis
+
+
+def numbers_in_blocks(a, b, size):
+    """Six loops: over blocks, and over the numbers of each."""
+    (M, K), N = a.shape, b.shape[1]
+    y = np.zeros((M, N), a.dtype)
+    for i, j, k in product(range(0, M, size), range(0, N, size), range(0, K, size)):
+        block = (range(start, min(start + size, end)) for start, end in ((i, M), (j, N), (k, K)))
+        for m, n, c in product(*block):
+            y[m, n] += a[m, c] * b[c, n]
+    return y
+
+
+def test_loops_over_the_numbers_of_a_block_are_right():
+    assert check("blocked_product", numbers_in_blocks).good
 
 
 @pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE)

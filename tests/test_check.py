@@ -2,6 +2,7 @@
 
 import linecache
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -290,6 +291,12 @@ def test_the_difference_is_a_picture_with_the_window():
     assert "what [0, 0, 0, 0] reads" in note.picture
     outlined = note.picture.count("border:2px")
     assert outlined == 4 + 3  # the 2 x 2 pixels that are read; the first wrong number in the other three
+    assert "<caption" not in note.picture  # that is as narrow as its table
+    assert "align-items:flex-end" in note.picture
+    names = re.findall('<table aria-label="([^"]+)"', note.picture)
+    assert len(names) == 4
+    assert names[-1] == "yours - expected"
+    assert all(f">{name}</div>" in note.picture for name in names)
 
 
 def test_arrays_of_another_shape_are_shown_without_a_difference():

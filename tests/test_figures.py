@@ -17,7 +17,7 @@ from convlab.benchmark import datasheets, device_climb
 from convlab.benchmark.model_error import Judged
 from convlab.benchmark.saved import Row
 from convlab.distributed import simulate_queue
-from convlab.figures import charts, timeline_chart
+from convlab.figures import charts, tensor_boxes, timeline_chart
 from convlab.figures.style import DARK, LIGHT, ROLES, css
 from convlab.support.units import bytes_text
 
@@ -115,6 +115,17 @@ def test_tensors_says_every_size():
         assert words in alt
 
 
+@pytest.mark.parametrize(("filters", "boxes", "dots"), [(1, 3, 0), (4, 6, 0), (6, 8, 0), (7, 8, 1)])
+def test_tensors_draws_every_filter_or_says_that_some_are_left_out(monkeypatch, filters, boxes, dots):
+    kept = []
+    monkeypatch.setattr(tensor_boxes, "show", lambda fig, alt: kept.append(fig))
+    figures.tensors(replace(PROBLEM, K=filters))
+    (ax,) = kept[0].axes
+    assert len(ax.patches) == 3 * boxes  # three faces each; x and y are boxes, too
+    assert sum(words.get_text() == "…" for words in ax.texts) == dots
+    assert "a filter is as deep as the picture" in kept[0].get_suptitle()
+
+
 def test_photograph():
     x = figures.photograph()
     assert (x.shape[0], x.shape[3], x.dtype) == (1, 3, np.float32)
@@ -157,6 +168,25 @@ def test_css_carries_every_token():
 def test_an_axis_of_bytes_has_round_numbers(largest, labels):
     ticks = [charts._short(bytes_text(tick)) for tick in charts._round_bytes(largest)]
     assert ", ".join(ticks) == labels
+
+
+@pytest.mark.parametrize(
+    ("written", "short"),
+    [
+        ("2.50 G", "2.5 G"),
+        ("10 G", "10 G"),
+        ("50.0×", "50×"),
+        ("100×", "100×"),
+        ("1.50 ms", "1.5 ms"),
+        ("500 µs", "500 µs"),
+        ("2.00 MiB", "2 MiB"),
+        ("0.25 s", "0.25 s"),
+        ("1.05", "1.05"),
+        ("+20.0 %", "+20 %"),
+    ],
+)
+def test_an_axis_writes_no_zeros_after_a_point(written, short):
+    assert charts._short(written) == short
 
 
 def test_a_judged_model_says_how_near_it_is():

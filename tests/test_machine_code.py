@@ -244,7 +244,8 @@ def depthwise_loops(name, taps, stride, outputs):
         window = sliding_window.window_for(taps, taps, (stride, stride), (1, 1))
         tile = sliding_window.window_tile("float32", window, outputs)
     (a,) = np.ones((1, 9), np.float32)
-    arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, (1,) * 14
+    sizes = depthwise.Sizes(*(1,) * 14)
+    arguments = 0, 1, 0, 1, window, tile, a, a, output(a.reshape(1, 1, 1, 9)), a, sizes
     found = made(name, depthwise.windows, arguments)
     return [loop for loop in found if loop.jumps == 1 and loop.on_vectors], window, tile
 

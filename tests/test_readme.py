@@ -377,6 +377,12 @@ def test_every_notebook_has_its_question_and_minutes(monkeypatch):
     asked = map_of_notebooks.questions()
     assert {path.name[:2] for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")} == set(asked)
     assert all(question.endswith("?") for question in asked.values())
+    sums, rows = [], []
+    minutes = re.compile(r"^\|.*\| (\**)(\d+)\** \|$", re.MULTILINE)
+    for bold, shown in minutes.findall(map_of_notebooks.markdown()):
+        (sums if bold else rows).append(int(shown))
+    assert len(sums) > 3
+    assert sum(sums) == sum(rows)  # what is shown adds up
     monkeypatch.setattr(map_of_notebooks, "questions", lambda: dict(list(asked.items())[:-1]))
     with pytest.raises(BuildError, match=r"no row for 19_interview\.ipynb"):
         map_of_notebooks.markdown()

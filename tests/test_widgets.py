@@ -381,6 +381,13 @@ def test_a_pyramid_says_what_the_cut_costs():
 
 def test_indirection_explorer_asks_the_library():
     opened = IndirectionExplorer(5, 5)
+    assert opened.rebuilt == ("nothing", 9)
+    assert "25 output pixels, each with 9 places in the table" in opened.words()
+    assert "made anew" not in opened.words()  # of that only later
+    assert "new" not in opened.lead()[0].words
+    opened.image = 1
+    assert "20, 22, each + 50 for image 1, and 3 zeros" in opened.words()
+    opened.image, opened.was = 0, opened.was | {"H": 4}
     assert opened.rebuilt == ("part", 5)
     assert "Part of the buffer is new: 4 of 9 tiles" in opened.words()
     assert "its taps at 0, 2, 10, 12, 20, 22, and 3 zeros" in opened.words()
@@ -394,7 +401,6 @@ def test_indirection_explorer_asks_the_library():
         assert opened.rebuilt == left
     opened.was = {}
     assert opened.rebuilt == ("all", 0)
-    assert IndirectionExplorer(3, 5).was == {}
     opened.was = sizes | {"N": 3}
     assert "Nothing had to be made anew" in opened.words()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from convlab.auto.timing import Timing
@@ -111,7 +112,9 @@ def bars(
         if text is bytes_text and not log:
             ax.set_xticks(_round_bytes(ax.get_xlim()[1]))
         ax.xaxis.set_major_formatter(lambda value, _: _short(text(value)) if value else "0")
-        ax.set_xlabel(axis + (f" (logarithmic: each line is {words} times the last)" if log else ""))
+        what, *below = axis.split("\n")
+        what += f" (logarithmic: each line is {words} times the last)" if log else ""
+        ax.set_xlabel("\n".join([what, *below]))
         ax.grid(axis="x", color=LIGHT["line"], linewidth=0.6)
         ax.set_axisbelow(True)
         headline(fig, title)
@@ -129,8 +132,8 @@ def _round_bytes(largest: float, most: int = 6) -> list[float]:
 
 
 def _short(text: str) -> str:
-    """Return "2 MiB" for "2.00 MiB"."""
-    return text.replace(".00 ", " ").replace(".0 ", " ")
+    """Return "2 MiB" for "2.00 MiB", "2.5 G" for "2.50 G", "50×" for "50.0×": an axis has round numbers."""
+    return re.sub(r"(\.\d*?)0+(?!\d)", lambda found: found[1].rstrip("."), text)
 
 
 @checked
@@ -155,7 +158,7 @@ def times(
         whose, elsewhere = undisturbed(layer, timings)
         marks = {name: seconds * 1e3 for name, seconds in elsewhere.items()}
         if marks:
-            axis += f"; diamonds: {whose}, undisturbed"
+            axis += f"\ndiamonds: {whose}, undisturbed"
             alt += f". Undisturbed, on {whose}: "
             alt += ", ".join(f"{name} {time_text(seconds)}" for name, seconds in elsewhere.items())
     return bars(
@@ -225,7 +228,7 @@ def curves(
         ax.margins(x=0.02)
         ax.set_xlim(right=right ** (1.2 if log else 1) * (1 if log else 1.2))
         _names_at_ends(ax, lines)
-        ax.yaxis.set_major_formatter(lambda value, _: text(value))
+        ax.yaxis.set_major_formatter(lambda value, _: _short(text(value)))
         ax.yaxis.set_minor_formatter("")
         ticks = sorted({x for points in lines.values() for x in points})
         ax.set_xticks(ticks, [f"{x:,g}" for x in ticks] if log else None)

@@ -41,7 +41,7 @@ def gpu_roofline(
         fig, ax = plt.subplots(figsize=(9, 5.4))
         ax.set(xscale="log", yscale="log")
         _limits(ax, line, [*steps, *others])
-        draw_roofs(ax, line, "")
+        draw_roofs(ax, line, "", shares=(0.3, 0.55))
         across, heights = [one.intensity(L2) for one in steps], [one.speed / _GIGA for one in steps]
         ax.plot(across, heights, color=ROLES["active"], linewidth=1, alpha=0.6, zorder=4)
         if steps:

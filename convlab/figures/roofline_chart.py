@@ -145,8 +145,8 @@ def _limits(ax, lines: Sequence[Roofline], points: Sequence[Point]) -> None:
     )
 
 
-def draw_roofs(ax, line: Roofline, name: str) -> None:
-    """Draw the roofs of a machine, each with its name on the line."""
+def draw_roofs(ax, line: Roofline, name: str, shares: tuple[float, float] = (0.3, 0.7)) -> None:
+    """Draw the roofs of a machine, each with its name on the line; neighbours' at two shares of the slope."""
     (left, right), (low, _) = ax.get_xlim(), ax.get_ylim()
     paper = {"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.8}
     for number, memory in enumerate(line.memories):
@@ -156,10 +156,11 @@ def draw_roofs(ax, line: Roofline, name: str) -> None:
         ax.plot(
             (begin, end), (begin * slope, end * slope), color=LIGHT["muted"], linewidth=1.4, linestyle=style
         )
-        share = 0.6 if name else 0.3 + 0.4 * (number % 2)  # neighbours have their names apart
+        last = number == len(line.memories) - 1  # points lie on its upper end
+        share = 0.45 if name else 0.55 if last else shares[number % 2]
         x = begin ** (1 - share) * end**share
         ax.text(
-            x, x * slope, " ".join(filter(None, (name, memory.name, rate_text(memory)))),
+            x, x * slope, f"{name or memory.name} {rate_text(memory)}",
             rotation=degrees(atan(slope)), transform_rotates_text=True, rotation_mode="anchor",
             ha="center", va="center", fontsize=8, color=LIGHT["muted"], bbox=paper,
         )  # fmt: skip
@@ -170,12 +171,12 @@ def draw_roofs(ax, line: Roofline, name: str) -> None:
             (begin, right), (height, height), color=LIGHT["ink" if first else "muted"],
             linewidth=1.8 if first else 1.0, linestyle="-" if roof.measured else (0, (5, 3)),
         )  # fmt: skip
-        words = " ".join(filter(None, (name, roof.name, rate_text(roof))))
-        below = roof is not line.adds and roof.rate < 1.3 * line.adds.rate  # two names have no room above
-        ax.annotate(  # another machine's at the other end: a datasheet's roof lies near the measured one
-            words, (begin if name else right, height), textcoords="offset points",
-            xytext=(2 if name else -2, -3 if below else 2),
-            ha="left" if name else "right", va="top" if below else "bottom", bbox=paper,
+        kind = "" if name and roof is line.adds else roof.name
+        words = " ".join(filter(None, (name, kind, rate_text(roof))))
+        left_end = bool(name) or roof is not line.adds  # two names have no room at one end
+        ax.annotate(
+            words, (begin if left_end else right, height), textcoords="offset points",
+            xytext=(2 if left_end else -2, 2), ha="left" if left_end else "right", va="bottom", bbox=paper,
             fontsize=8, color=LIGHT["ink" if first else "muted"],
         )  # fmt: skip
 
@@ -199,7 +200,8 @@ def _once(ax, point: Point, words: str, line_of_text: int) -> None:
     ax.axvline(point.intensity, color=LIGHT["muted"], linewidth=1, linestyle=":")
     ax.annotate(
         f"{words}: {point.intensity:.3g}", (point.intensity, 0), xycoords=("data", "axes fraction"),
-        xytext=(4, 5 + 11 * line_of_text), textcoords="offset points", fontsize=8, color=LIGHT["muted"],
+        xytext=(-4, 5 + 11 * line_of_text), textcoords="offset points", fontsize=8, color=LIGHT["muted"],
+        ha="right", bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.8},
     )  # fmt: skip
 
 

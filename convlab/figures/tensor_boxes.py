@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from convlab.figures.picture import Picture, show
-from convlab.figures.style import LIGHT, ROLES, figure_style, mix
+from convlab.figures.style import LIGHT, ROLES, figure_style, headline, mix
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
+from convlab.support.units import plural
+
+_MOST = 6  # filters that are drawn; of more, dots say that some are left out
 
 
 @checked
@@ -16,27 +19,40 @@ def tensors(problem: ConvProblem) -> Picture:
     p = problem
     blocks = (
         ("input", f"input x\nN, H, W, C = {', '.join(map(str, p.x_shape))}", p.H, p.W, p.C, "HWC"),
-        ("filter", f"{p.K} filters w\nK, R, S, C = {', '.join(map(str, p.w_shape))}", p.R, p.S, p.C, "RSC"),
+        (
+            "filter",
+            f"{plural(p.K, 'filter')} w\nK, R, S, C = {', '.join(map(str, p.w_shape))}",
+            p.R,
+            p.S,
+            p.C,
+            "RSC",
+        ),
         ("output", f"output y\nN, P, Q, K = {', '.join(map(str, p.y_shape))}", p.P, p.Q, p.K, "PQK"),
     )
     largest = max(p.H, p.W, p.P, p.Q)
     deepest = max(p.C, p.K)
     with figure_style():
-        fig, ax = plt.subplots(figsize=(8, 2.7))
+        fig, ax = plt.subplots(figsize=(8, 3))
         x0 = 0.0
         for role, label, height, width, depth, letters in blocks:
             h, w, d = (0.35 + 1.5 * v / m for v, m in ((height, largest), (width, largest), (depth, deepest)))
-            for behind in range(3 if role == "filter" else 0, 0, -1):  # a stack of filters
-                _block(ax, x0 + 0.22 * behind, h, w, d * 0.55, ROLES[role], ("", "", ""), up=0.16 * behind)
+            behind = min(p.K, _MOST) - 1 if role == "filter" else 0  # a stack of filters
+            for i in range(behind, 0, -1):
+                _block(ax, x0 + 0.15 * i, h, w, d * 0.55, ROLES[role], ("", "", ""), up=0.11 * i)
+            if role == "filter" and p.K > _MOST:
+                right, top = x0 + 0.15 * behind + w + 0.33 * d, 0.11 * behind + h + 0.33 * d
+                ax.text(right + 0.05, top, "…", fontsize=14, ha="left", va="bottom")
             _block(ax, x0, h, w, d * 0.55, ROLES[role], letters)
             ax.text(x0 + w / 2 + d * 0.15, -0.42, label, ha="center", va="top", linespacing=1.5)
             x0 += 3.2
         ax.text(2.75, 0.5, "∗", fontsize=20, ha="center", va="center", color=LIGHT["muted"])
         ax.text(5.75, 0.5, "=", fontsize=20, ha="center", va="center", color=LIGHT["muted"])
         ax.set_xlim(-0.6, 9.4)
-        ax.set_ylim(-1.15, 2.3)
+        ax.set_ylim(-1.15, 2.5)
         ax.set_aspect("equal")
         ax.axis("off")
+        deep = "" if p.groups > 1 else "; a filter is as deep as the picture"
+        headline(fig, f"One output channel for each filter{deep}")
         return show(
             fig,
             f"Three blocks. The input x has H={p.H} rows, W={p.W} columns and C={p.C} channels; each of the "

@@ -44,7 +44,9 @@ def grids(exercise: Exercise | KernelExercise, outcome: Outcome) -> str:
         tables.append(plane.table(off, "yours - expected", {first}, signed=True))
     if alike and exercise.window is not None:
         tables.insert(0, _read(exercise, outcome, first))
-    return f'<div style="display:flex;flex-wrap:wrap;gap:.6em 1.6em;margin-top:.6em">{"".join(tables)}</div>'
+    # Titles may take a line or two: with their feet in a line, arrays of one size begin at one height.
+    style = "display:flex;flex-wrap:wrap;align-items:flex-end;gap:.6em 1.6em;margin-top:.6em"
+    return f'<div style="{style}">{"".join(tables)}</div>'
 
 
 def _read(exercise: Exercise | KernelExercise, outcome: Outcome, index: tuple[int, ...]) -> str:
@@ -93,12 +95,15 @@ class _Plane:
             rows.append(f"<tr>{''.join(cells)}</tr>")
         if part.shape != plane.shape:
             title += f" (rows {row0} to {row0 + len(part) - 1}, columns {col0} to {col0 + part.shape[1] - 1})"
+        # The title is no caption: that would be squeezed to the width of a narrow table.
+        title = html.escape(title)
         return (
-            '<div style="overflow-x:auto;max-width:100%;min-width:8.5em">'
-            '<table style="border-collapse:collapse;margin:0;'
-            'font-variant-numeric:tabular-nums;font-size:12px"><caption style="caption-side:top;text-align:'
-            f'left;white-space:normal;padding:0 0 .2em;color:inherit">{html.escape(title)}</caption>'
-            f"<tbody>{''.join(rows)}</tbody></table></div>"
+            '<div style="max-width:100%;min-width:8.5em">'
+            '<div aria-hidden="true" style="max-width:18em;padding:0 0 .2em;font-size:12px;line-height:1.35;'
+            f'text-align:left;white-space:normal">{title}</div><div style="overflow-x:auto">'
+            f'<table aria-label="{title}" style="border-collapse:collapse;margin:0;'
+            'font-variant-numeric:tabular-nums;font-size:12px">'
+            f"<tbody>{''.join(rows)}</tbody></table></div></div>"
         )
 
     def _place(self, row: int, col: int) -> tuple[int, ...]:

@@ -25,10 +25,13 @@ class Log:
         The shapes of both factors, and how many multiplications of one number by another it took.
     read : dict of str to list of tuple
         For every watched array by its name, the shapes of the parts that were taken out of it.
+    order : list of (str, str)
+        Every part that was taken out, in turn: of which array, and where.
     """
 
     products: list[tuple[tuple[tuple[int, ...], tuple[int, ...]], int]] = field(default_factory=list)
     read: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
+    order: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -51,6 +54,7 @@ class Watched(np.ndarray):
         if self.log is not None:
             for name in self.names:
                 self.log.read.setdefault(name, []).append(np.shape(part))
+                self.log.order.append((name, str(key)))
         return part if isinstance(part, np.ndarray) else _watched(part, self.names, self.log)
 
     def dot(self, other: Any, out: Any = None) -> Any:

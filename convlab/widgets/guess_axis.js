@@ -5,11 +5,17 @@ import { clamp, svg } from "./shared/page.js";
 import { say } from "./shared/sentences.js";
 
 const [HEIGHT, SIDE, LINE] = [96, 14, 60];
+const [GUESS, TRUTH] = [14, 34]; // where the words of each stand
+
+/** What lies within a factor of two of the truth, or of one of its two ends. */
+export function bandOf(ends) {
+  const all = ends.flatMap((end) => [end / 2, end * 2]);
+  return [Math.min(...all), Math.max(...all)];
+}
 
 /** Where a number lies between 0 and 1, and which numbers are written on the axis. */
-export function scaleOf(values, actual) {
-  const band = [actual / 2, actual * 2];
-  const all = [...values, actual, ...band].filter(Number.isFinite);
+export function scaleOf(values, ends) {
+  const all = [...values, ...ends, ...bandOf(ends)].filter(Number.isFinite);
   const [least, most] = [Math.min(...all), Math.max(...all)];
   if (least > 0) {
     const [low, high] = [Math.log10(least) - 0.15, Math.log10(most) + 0.15];
@@ -42,10 +48,10 @@ function steps(low, high) {
 
 /** The drawing: a diamond for the first guess, a small one for a later one, a disc (with its ends) for what it is. */
 export function guessAxis(width, { actual, ends, guesses }) {
-  const scale = scaleOf([...guesses, ...ends], actual);
+  const scale = scaleOf([...guesses, actual], ends);
   const told = ends.length === 1 ? numberText(actual) : say("ends", { low: numberText(ends[0]), high: numberText(ends[1]) });
   const x = (value) => SIDE + clamp(scale.at(value), 0, 1) * (width - 2 * SIDE);
-  const [from, to] = [x(actual / 2), x(actual * 2)].sort((one, other) => one - other);
+  const [from, to] = bandOf(ends).map(x);
   const [first, ...later] = guesses;
   const words = `On a ${scale.kind} axis: your guess ${numberText(first)}, the truth ${told}` +
     `${later.length ? `, your last guess ${numberText(later.at(-1))}` : ""}; shaded: ${say("within")}.`;
@@ -53,8 +59,8 @@ export function guessAxis(width, { actual, ends, guesses }) {
     svg("rect", { class: "cl-guess-band", x: from, y: LINE - 11, width: to - from, height: 22 }),
     svg("line", { class: "cl-base", x1: 0, x2: width, y1: LINE, y2: LINE }),
     ticksOf(scale, x),
-    flag(x(first), 14, width, `your guess: ${numberText(first)}`, "cl-strong"),
-    flag(x(actual), 34, width, `it is ${told}`, "cl-strong"),
+    flag(x(first), GUESS, width, `your guess: ${numberText(first)}`, { at: x(actual), text: `it is ${told}` }),
+    flag(x(actual), TRUTH, width, `it is ${told}`),
     ends.length === 1 ? [] : svg("line", { class: "cl-guess-ends", x1: x(ends[0]), x2: x(ends[1]), y1: LINE, y2: LINE }),
     svg("circle", { class: "cl-guess-truth", cx: x(actual), cy: LINE, r: 6.5 }),
     later.map((value) => diamond(x(value), 4)),
@@ -76,14 +82,28 @@ function ticksOf(scale, x) {
   });
 }
 
-function flag(at, y, width, text, kind) {
+/** Words above the line, with a pole down to it, which passes no words `below` on its way. */
+function flag(at, y, width, text, below) {
+  const { anchor, place } = standing(at, width, text);
+  const blocked = below && covers(below, at, width);
+  return [
+    svg("line", { class: "cl-guess-pole", x1: at, x2: at, y1: (blocked ? TRUTH : y) + 7, y2: LINE }),
+    svg("text", { class: "cl-tick cl-strong", x: place, y, "text-anchor": anchor }, text),
+  ];
+}
+
+/** Where words over a place stand, so that they do not leave the drawing. */
+function standing(at, width, text) {
   const half = 4 * text.length;
   const anchor = at < half ? "start" : at > width - half ? "end" : "middle";
   const place = anchor === "start" ? Math.max(at - 8, 0) : anchor === "end" ? Math.min(at + 8, width) : at;
-  return [
-    svg("line", { class: "cl-guess-pole", x1: at, x2: at, y1: y + 7, y2: LINE }),
-    svg("text", { class: `cl-tick ${kind}`, x: place, y, "text-anchor": anchor }, text),
-  ];
+  return { anchor, place, half };
+}
+
+function covers(words, at, width) {
+  const { anchor, place, half } = standing(words.at, width, words.text);
+  const from = place - { start: 0, middle: half, end: 2 * half }[anchor];
+  return at > from - 4 && at < from + 2 * half + 4;
 }
 
 const diamond = (at, size) =>

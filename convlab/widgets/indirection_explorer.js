@@ -24,11 +24,10 @@ export function changeOf(state) {
   const { was } = state;
   const changed = SIZES.filter((name) => name in was && was[name] !== state[name]);
   const said = changed.map((name) => `${name} from ${was[name]} to ${state[name]}`).join(", ");
-  if (!Object.keys(was).length) return { word: "all", kept: 0, said: "Built for the first time" };
   if (whyNot(problemOf(was)) || changed.some((name) => !"NHW".includes(name))) {
     return { word: "all", kept: 0, said: `${said}: another plan` };
   }
-  return { ...resizeOf(problemOf(was), problemOf(state), state.rows), said: said || "The same sizes again" };
+  return { ...resizeOf(problemOf(was), problemOf(state), state.rows), said };
 }
 
 function build(page) {
@@ -114,8 +113,11 @@ function build(page) {
     const { P, Q } = letters(problem);
     const table = bufferOf(problem, rows);
     const { word, kept, said } = changeOf(state);
-    title.textContent = say(word, { tiles: plural(table.length, "tile"), new: table.length - kept });
-    change.replaceChildren(html("b", { class: `cl-word cl-word-${word}` }, word), `: ${said}. ${reasonOf(word, state)}`);
+    title.textContent = said === ""
+      ? say("unchanged", { pixels: plural(P * Q, "output pixel"), places: plural(R * S, "place") })
+      : say(word, { tiles: plural(table.length, "tile"), new: table.length - kept });
+    if (said === "") change.textContent = REASONS.nothing;
+    else change.replaceChildren(html("b", { class: `cl-word cl-word-${word}` }, word), `: ${said}. ${reasonOf(word, state)}`);
 
     const m = pointed && "m" in pointed ? pointed.m : Math.min(state.step, P * Q - 1);
     const t = pointed && "t" in pointed ? pointed.t : null;

@@ -13,6 +13,7 @@ from convlab.widgets.shared.traits import Whole
 
 SIZES = ("N", "H", "W", "C", "R", "S", "stride", "padding", "rows")
 SENTENCES = {  # by what the last change left of the buffer
+    "unchanged": "{pixels}, each with {places} in the table, one for each tap",
     "nothing": "Nothing had to be made anew: all {tiles} are as they were",
     "part": "Part of the buffer is new: {new} of {tiles}",
     "all": "All {tiles} of the buffer are new",
@@ -59,8 +60,10 @@ class IndirectionExplorer(Live):
 
     Examples
     --------
-    >>> IndirectionExplorer(H=5, W=5).rebuilt  # the picture has just grown by a row
-    ('part', 5)
+    >>> shown = IndirectionExplorer(H=5, W=5)
+    >>> shown.H = 6  # the picture grows by a row
+    >>> shown.rebuilt
+    ('part', 6)
     """
 
     sentences = SENTENCES
@@ -68,32 +71,35 @@ class IndirectionExplorer(Live):
     R, S = Whole(1, 3, 3), Whole(1, 3, 3)
     stride, padding, rows = Whole(1, 3, 1), Whole(0, 2, 1), Whole(1, 7, 3)
     image, step = Whole(0, 2, 0), Whole(0, 11 * 11 - 1, 5)
-    was = traitlets.Dict().tag(sync=True, turned=True)  # all sizes before the last change; empty: it is new
+    was = traitlets.Dict().tag(sync=True, turned=True)  # all sizes before the last change
 
     def __init__(self, H=5, W=5, C=2, R=3, S=3, *, stride=1, padding=1, N=2, image=0, rows=3, step=5):
         sizes = {"N": N, "H": H, "W": W, "C": C, "R": R, "S": S}
         sizes |= {"stride": stride, "padding": padding, "rows": rows}
-        # It opens in a state that teaches: the picture has just grown by a row.
-        was = sizes | {"H": H - 1} if isinstance(H, int) and H > 3 else {}
         limits = {
             f"was.{name}": (trait.least, trait.most) for name, trait in self.traits().items() if name in SIZES
         }
-        super().__init__(**sizes, image=image, step=step, was=was, limits=limits)
+        super().__init__(**sizes, image=image, step=step, was=sizes, limits=limits)
         self.problem  # noqa: B018 - a filter that does not fit is refused here
 
     def lead(self) -> list[Step]:
-        """Return the steps: what a taller, an unchanged and a wider picture leave of the buffer."""
+        """Return the steps: the table itself, another image, and what a taller picture leaves of it."""
         now = {name: getattr(self, name) for name in SIZES}
-        other = self.W + (1 if self.W < 7 else -1)
+        grown = {"was": now | {"H": self.H - 1}} if self.H > 3 else {"H": self.H + 1, "was": now}
+        places = plural(self.R * self.S, "place")
         return [
-            Step("The picture has just grown by a row. Which tiles of the table are new, and which stay?"),
             Step(
-                "Another image of the batch: not one place changes. What is added to them? Point at a cell.",
-                {"image": self.N - 1, "was": now},
+                f"Each output pixel has {places} in the table, one for each tap. "
+                "Point at one: which pixel does it name? What does −1 name?"
             ),
             Step(
-                "The width has changed, and every place is new. Press play: why did they all move?",
-                {"W": other, "was": now},
+                "Another image of the batch: not one place changes. What is added to them? Point at a cell.",
+                {"image": self.N - 1},
+            ),
+            Step(
+                "The picture has just grown by a row: which tiles are new? Change its width under more "
+                "controls: which are new now?",
+                grown,
             ),
         ]
 
@@ -119,12 +125,19 @@ class IndirectionExplorer(Live):
         places = buffer[step // rows, :, step % rows]  # (taps,)
         inside = places[places >= 0].tolist()
         zeros = f", and {taps - len(inside)} zeros" if len(inside) < taps else ""
-        word, kept = self.rebuilt
+        number = min(self.image, self.N - 1)
+        added = f", each + {number * problem.x_bytes // (self.N * problem.itemsize)} for image {number}"
+        if self.was == {name: getattr(self, name) for name in SIZES}:
+            pixels = plural(problem.P * problem.Q, "output pixel")
+            finding = self._say("unchanged", pixels=pixels, places=plural(taps, "place"))
+        else:
+            word, kept = self.rebuilt
+            finding = self._say(word, tiles=plural(tiles, "tile"), new=tiles - kept)
         return (
             f"An image of {self.H} by {self.W} pixels, its {problem.P} by {problem.Q} outputs, and the "
             f"indirection buffer of {tiles} tiles, {taps} taps and {rows} pixels. Output pixel {step} reads "
-            f"its taps at {', '.join(map(str, inside))}{zeros}. "
-            f"{self._say(word, tiles=plural(tiles, 'tile'), new=tiles - kept)}."
+            f"its taps at {', '.join(map(str, inside))}{added if number else ''}{zeros}. "
+            f"{finding}."
         )
 
 

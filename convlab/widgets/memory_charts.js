@@ -17,6 +17,20 @@ const memoryText = ([size, what]) => `${size / GIB} GiB (${what})`;
 /** Whether the name of line i would run into the next line's; `room` is what a name needs of the axis. */
 const crowded = (lines, i, most, room) => i + 1 < lines.length && (lines[i + 1][0] - lines[i][0]) / most < room;
 
+/** How long the axis of the bars is: what is left of it holds the words behind the longest. */
+const axisOf = (marks) => marks.clientWidth - parseFloat(getComputedStyle(marks).getPropertyValue("--after") || 0);
+
+/** How high each line's name stands over the others, so that none touches another: 0 is nearest to the bars. */
+function levelsOf(places, room = 44) {
+  const ends = []; // by level: where its last name stands
+  return places.map((place) => {
+    const level = ends.findIndex((end) => place - end >= room);
+    const free = level < 0 ? ends.length : level;
+    ends[free] = place;
+    return free;
+  });
+}
+
 /** A sentence on the first memory beyond an axis; empty if it lies more than `reach` times as far. */
 function nextMemory(most, reach, axis) {
   const next = MEMORIES.find(([size]) => size > most);
@@ -151,8 +165,10 @@ export function arrayChart(page) {
       node.classList.toggle("cl-chosen", input.checked);
     }
     const lines = memoriesOn(most);
-    marks.replaceChildren(...lines.map(([size], i) => html("div", { class: "cl-mark", style: `--share: ${size / most}` },
-      crowded(lines, i, most, 0.3) ? "" : html("span", {}, `${size / GIB} GiB`))));
+    const levels = levelsOf(lines.map(([size]) => (size / most) * axisOf(marks)));
+    marks.replaceChildren(...lines.map(([size], i) => html("div", { class: "cl-mark", style: `--share: ${size / most}; --level: ${levels[i]}` },
+      html("span", {}, `${size / GIB} GiB`))));
+    bars.style.setProperty("--levels", Math.max(0, ...levels));
     bars.classList.toggle("cl-marked", lines.length > 0);
     bars.classList.toggle("cl-peaked", peaked.size > 0);
     note.textContent = [

@@ -84,14 +84,16 @@ function build(page) {
     words.sums.textContent = `${plural(bounds.multiplyAdds, "register")}, after ${step + 1} of ${length} products`;
     story.textContent = told(state, bounds, totals, cell);
 
-    const kinds = [...Array(bounds.multiplyAdds).fill("output"), ...Array(vectors).fill("filter"), "input"];
+    // What is loaded comes first: it is the sums that find no room.
+    const kinds = [...Array(vectors).fill("filter"), "input", ...Array(bounds.multiplyAdds).fill("output")];
     const there = Number(state.registers);
     registers.draw({
       rows: Math.ceil(Math.max(there, bounds.used) / 16), columns: 16, width: 27, height: 20,
       cell: (i, j) => {
         const at = 16 * i + j;
         if (at >= Math.max(there, bounds.used)) return { kind: "cl-nowhere" };
-        return at >= there ? { kind: "cl-padding", text: "!" } : { kind: kinds[at] ? `cl-${kinds[at]}` : "cl-empty" };
+        if (!kinds[at]) return { kind: "cl-empty" };
+        return at >= there ? { kind: `cl-${kinds[at]} cl-homeless`, text: "!" } : { kind: `cl-${kinds[at]}` };
       },
       label: `${bounds.used} of ${there} registers are wanted.`,
     });

@@ -19,6 +19,8 @@ export function drawChart(page, chart, machine, algorithm, here, seconds, trail)
   const py = (speed) => height - bottom - (height - bottom - top) * scale(speed, low, high);
   const point = (x, y) => `${x.toFixed(2)} ${y.toFixed(2)}`;
   const label = (x, y, text, more = {}) => svg("text", { x, y, class: "cl-note-text", ...more }, text);
+  const under = (x, y, text) => // a roof's name hides the lines below it, between its words, too
+    svg("rect", { x: x - 3.2 * text.length, y: y - 11, width: 6.4 * text.length, height: 15, class: "cl-roof-paper" });
   const dashed = machine.measured ? "" : " cl-promised";
 
   const powers = (from, to) => {
@@ -46,12 +48,14 @@ export function drawChart(page, chart, machine, algorithm, here, seconds, trail)
     const home = here?.home?.name === name ? " cl-home" : "";
     return [
       svg("path", { d: `M${point(px(begin), py(begin * rate))}L${point(px(end), py(end * rate))}`, class: `cl-roof${dashed}${home}` }),
-      svg("text", { transform: `translate(${point(px(at), py(at * rate))}) rotate(${angle.toFixed(1)})`, y: 4, class: "cl-roof-name", "text-anchor": "middle" }, text)];
+      svg("g", { transform: `translate(${point(px(at), py(at * rate))}) rotate(${angle.toFixed(1)})` },
+        under(0, 4, text),
+        svg("text", { y: 4, class: "cl-roof-name", "text-anchor": "middle" }, text))];
   });
   const first = Math.min(...machine.memories.map(({ rate }) => machine.flops / rate));
   const flat = (speed, name, kind) => [
     svg("path", { d: `M${point(px(first), py(speed))}H${width - 6}`, class: `cl-roof ${kind}${dashed}` }),
-    label(width - 8, py(speed) - 5, narrow ? name.replace("multiply-adds", "adds") : `${name} ${speedText(speed)}`, { "text-anchor": "end", class: "cl-roof-name" })];
+    label(width - 8, py(speed) - 7, narrow ? name.replace("multiply-adds", "adds") : `${name} ${speedText(speed)}`, { "text-anchor": "end", class: "cl-roof-name" })];
   for (const [name, rate] of machine.more) {
     if (machine.measured && rate > 1.3 * machine.flops && rate < high && !narrow) roofs.push(...flat(rate, name, ""));
   }
@@ -74,7 +78,8 @@ export function drawChart(page, chart, machine, algorithm, here, seconds, trail)
       const fast = py(here.flops / seconds);
       marks.push(
         svg("path", { d: `M${point(x, y)}V${fast.toFixed(2)}`, class: "cl-gap" }),
-        svg("path", { d: `M${point(x - 6, fast)}l6 -6l6 6l-6 6z`, class: "cl-took" }));
+        // Small enough to be seen within the point, where they meet.
+        svg("path", { d: `M${point(x - 5, fast)}l5 -5l5 5l-5 5z`, class: "cl-took" }));
     }
   }
   const words = here?.ceiling

@@ -128,7 +128,7 @@ function told(machine, algorithm, here, seconds) {
   const ridge = here.adds / home.rate;
   const needs = `${intensityText(counted)} FLOPs for each byte that ${algorithm.name} moves`;
   const words = [byAdds
-    ? `Held up by the multiply-adds: ${needs}, and from ${intensityText(ridge)} on ${nameOf(home)} keeps up.`
+    ? `Held up by the multiply-adds: ${needs}, and from ${intensityText(ridge)} FLOPs a byte upwards ${nameOf(home)} keeps up.`
     : `Held up by ${nameOf(home)}: ${needs}, and the multiply-adds want ${intensityText(ridge)}.`];
   if (Math.abs(saves - 1) > 0.02) {
     words.push(saves > 1

@@ -213,11 +213,14 @@ function build(page) {
     const share = pieces(problem, state.block_k, walks(state)).length;
     output.draw({
       ...{ rows: M, columns: K, width: 24, height: high, start: { row: m0, column: n0 }, ...names },
+      digits: `${share}/${share}`.length,
       cell(m, n) {
         const before = all.findIndex(([a, b, c, d]) => m >= a && m < b && n >= c && n < d);
         const done = clamp(step + 1 - before, 0, share);
         if (!done) return { kind: "cl-ghost" };
-        return { kind: done < share ? "cl-output cl-partial" : "cl-output", text: done < share ? `${done}/${share}` : "" };
+        if (done === share) return { kind: "cl-output" };
+        // How far the block is stands in it once: its cells are too narrow to hold it each.
+        return { kind: "cl-output cl-partial", text: m === m0 && n === n0 ? `${done}/${share}` : "" };
       },
       frames: [{ name: "window", row: m0, column: n0, rows: m1 - m0, columns: n1 - n0 }],
       label: `Output of ${M} pixels and ${plural(K, "filter")}; rows ${m0} to ${m1 - 1}, filters ${n0} to ${n1 - 1} are summed.`,
@@ -245,6 +248,17 @@ function steps(image, problem, from, now, pad, tip) {
   });
 }
 
+/** What next_c is made of: back to the first row of taps, back to the first of them, on to the next channels. */
+function wayBack({ W, C, R, S, dilation }, block) {
+  const moves = [
+    [(R - 1) * dilation[0], "row", "up", -(R - 1) * dilation[0] * W * C],
+    [(S - 1) * dilation[1], "pixel", "left", -(S - 1) * dilation[1] * C],
+    [block, "channel", "on", block],
+  ];
+  const said = moves.filter(([count]) => count).map(([count, one, way, by]) => `${plural(count, one)} ${way} (${signed(by)})`);
+  return `: ${said.join(", ")}`;
+}
+
 const signed = (value) => (value < 0 ? `−${digits(-value)}` : `+${digits(value)}`);
 
 /** One sentence on what is pointed at, or on the block that is shown. */
@@ -265,7 +279,7 @@ function tell({ problem, state, found, now, source, cell, pixel, inBlock }) {
   const what = state.algorithm === "precomputed_gemm"
     ? `tap r = ${r}, s = ${s}, channels ${span(c, c + k1 - k0)}` : `columns ${span(k0, k1)}`;
   const deltas = deltasOf(problem, state.block_k);
-  const led = move ? `${move} = ${signed(deltas[move])} led every row here. ` : "";
+  const led = move ? `${move} = ${signed(deltas[move])} led every row here${move === "next_c" ? wayBack(problem, state.block_k) : ""}. ` : "";
   const begins = state.algorithm === "precomputed_gemm" && !move ? "Every row begins at its own start. " : "";
   return [`${led}${begins}Rows ${span(m0, m1)}, ${what} of A: ${plural(found.cells, "cell")}, ` +
     `read from ${plural(found.numbers, "number")} of x${zeros}; times the weights of ` +

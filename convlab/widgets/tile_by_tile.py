@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from convlab.algorithms.precomputed_gemm.offsets import deltas
 from convlab.inspect.block_footprint import GemmBlock, count, implicit_gemm_blocks, precomputed_gemm_blocks
 from convlab.problem import ConvProblem
-from convlab.support.units import bytes_text
+from convlab.support.integers import ceil_div
+from convlab.support.units import bytes_text, number_text, plural
 from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole
 
@@ -84,11 +86,17 @@ class TileByTile(Live):
         """Return the steps: of blocks that are gathered, or of the walk by three deltas."""
         if self.algorithm == "implicit_gemm":
             return GATHERED
+        channels = min(self.block_k, self.C)
+        next_c = number_text(deltas(self.problem, channels)[2])
+        # Of the second block of rows: in the first, taps often lie on padding.
+        pieces = ceil_div(self.K, self.block_n) * ceil_div(self.C, channels) * self.R * self.S
+        second = pieces if self.problem.gemm[0] > self.block_m else 0
         return (
             Step("Step on with the slider: both arrows move alike. Which three distances take turns?"),
             Step(
-                "After the last tap the walk turns back, for the next channels: next_c. Why is it so long?",
-                {"step": self.R * self.S},
+                "After the last tap the walk goes back to the first, for the next "
+                f"{plural(channels, 'channel')}. Which moves add up to next_c\u00a0=\u00a0{next_c}?",
+                {"step": second + self.R * self.S},
             ),
             Step(
                 "A filter of 3 × 3 takes no further distance. Which of the three have changed, which not?",

@@ -6,7 +6,7 @@ import pytest
 from browser_tools import at_rest, barriers, until
 from widget_kinds import LEADING
 
-from convlab.widgets import MemoryBlowup, SlidingWindow, WarpMicroscope
+from convlab.widgets import MemoryBlowup, SlidingWindow, TileByTile, WarpMicroscope
 
 pytestmark = pytest.mark.browser
 
@@ -97,11 +97,22 @@ def test_what_is_cut_off_says_so_and_can_be_reached(opened):
     hint = one.page.locator(".cl-figure .cl-hint").first
     hidden = int(re.match(r"Scroll: (\d+) more columns to the right", hint.inner_text())[1])
     assert 10 < hidden < 32
+    assert hint.get_attribute("data-ways") == "↔"
     box = one.page.locator(".cl-figure .cl-scroll").first
     box.evaluate("box => box.scrollTo({ left: 1e4 })")
     one.page.get_by_text(re.compile(r"^Scroll: 1\d more columns to the left\.")).first.wait_for()
     one.page.set_viewport_size({"width": 1100, "height": 900})
     hint.wait_for(state="hidden")
+
+
+def test_an_arrow_says_in_which_direction_there_is_more(opened):
+    hints = opened(TileByTile(H=6, W=6), width=1000).page.locator(".cl-hint:visible")
+    found = {(one.inner_text(), one.get_attribute("data-ways")) for one in hints.all()}
+    assert found
+    for words, ways in found:
+        assert ("↕" in ways) == ("below" in words or "above" in words)
+        assert ("↔" in ways) == ("right" in words or "left" in words)
+    assert "↕" in {ways for _, ways in found}
 
 
 def test_links_have_names(opened):

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import nbformat
 import numpy as np
@@ -243,6 +244,14 @@ def test_the_arrow_follows_the_deltas(page):
         page.keyboard.press("ArrowRight")
         widget.get_by_text(f"{name} = {value} led every row here").wait_for()
         assert arrows.count() == 2
+    widget.get_by_text(
+        f"{next_c} led every row here: 2 rows up (−40), 2 pixels left (−8), 2 channels on (+2)."
+    ).wait_for()
+    sums = widget.locator("svg[aria-roledescription='output matrix'] text.cl-value")
+    assert [words for words in sums.all_text_contents() if words] == ["10/18"]  # once, not in every cell
+    widget.get_by_role("button", name="step 2 of 3").click()
+    widget.get_by_text("padding; times the weights").wait_for()
+    assert int(widget.locator(".cl-count", has_text="numbers of x").locator("b").text_content()) > 0
     widget.get_by_role("radio", name="index map: implicit_gemm").check()
     widget.get_by_text("A matrix product whose left matrix").wait_for()
     assert arrows.count() == 0
@@ -484,6 +493,12 @@ def test_peaks_and_memories_are_drawn(page):
     within = sum(size <= largest for size in MEMORIES)
     assert 0 < within < 4
     assert lines.count() == 2 * within  # in both charts
+    names = widget.locator(".cl-mark span")
+    assert names.all_text_contents() == [f"{size >> 30} GiB" for size in MEMORIES][:within]
+    boxes = [name.bounding_box() for name in names.all()]
+    for one, two in combinations(boxes, 2):  # none hides another
+        beside = one["x"] + one["width"] <= two["x"]
+        assert beside or two["y"] + two["height"] <= one["y"] + 0.5
     assert widget.locator("svg .cl-tick", has_text="GiB").count() >= within
 
 
@@ -593,7 +608,13 @@ def test_a_tile_fills_and_spills(page):
     bounds = RegisterTile(14, 4).bounds
     assert (bounds.rows, bounds.vectors) == (14, 4)
     widget.get_by_text(f"14 × 4 does not fit: {plural(bounds.spilled, 'sum')} too many").wait_for()
-    assert widget.locator("rect.cl-padding").count() == bounds.spilled
+    registers = widget.locator("svg[aria-roledescription='registers']")
+    kinds = ("filter", "input", "output")
+    drawn = [registers.locator(f"rect.cl-cell.cl-{kind}").count() for kind in kinds]
+    assert drawn == [bounds.vectors, 1, bounds.multiply_adds]
+    homeless = registers.locator("rect.cl-homeless")
+    assert homeless.count() == bounds.spilled
+    assert registers.locator("rect.cl-homeless.cl-output").count() == bounds.spilled  # sums, and no load
     widget.get_by_role("slider", name="step k").focus()
     page.keyboard.press("End")
     sums = widget.locator("svg[aria-roledescription='tile of sums']")
@@ -608,8 +629,12 @@ def test_a_tile_fills_and_spills(page):
 def test_what_a_change_rebuilds(page):
     widget = page.locator(".cl-indirection")
     title, change = widget.locator(".cl-title"), widget.locator(".cl-change")
-    assert title.text_content() == "Part of the buffer is new: 4 of 9 tiles"
+    assert title.text_content() == "25 output pixels, each with 9 places in the table, one for each tap"
     fresh = widget.locator("svg[aria-roledescription='indirection buffer'] rect.cl-fresh")
+    assert fresh.count() == 0  # nothing is old: all of it has just been built
+    widget.get_by_role("button", name="step 3 of 3").click()
+    widget.get_by_text("part: H from 4 to 5").wait_for()
+    assert title.text_content() == "Part of the buffer is new: 4 of 9 tiles"
     assert fresh.count() == 4 * 9 * 3
     widget.get_by_role("spinbutton", name="batch N").fill("3")
     widget.get_by_text("nothing: N from 2 to 3").wait_for()

@@ -47,7 +47,8 @@ def markdown() -> str:
         "|---|---|---|--:|",
     ]
     for part in parts(found):
-        lines.append(f"| | **{part.name}** | | **{sum(each.minutes for each in part.chapters):.0f}** |")
+        shown = sum(round(each.minutes) for each in part.chapters)  # of what stands below, so that it adds up
+        lines.append(f"| | **{part.name}** | | **{shown}** |")
         lines += [
             f"| {each.number} | [{each.title}](notebooks/{each.file}) | {asked[each.number]} "
             f"| {each.minutes:.0f} |"

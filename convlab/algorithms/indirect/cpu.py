@@ -92,7 +92,7 @@ def multiply(
     outside,
     panels,
     out,
-    places,
+    targets,
     made: tuple[int, int],
     threads: int,
     launch=parallel_for,
@@ -116,7 +116,7 @@ def multiply(
         From `convlab.cpu.gemm.pack`.
     out : Output
         Of y (N, P, Q, K).
-    places : (int, ndarray of int32 (tiles * rows,)), or None
+    targets : (int, ndarray of int32 (tiles * rows,)), or None
         How many numbers an image of y has, and where in one each pixel lies; None if one after another.
     made : (int, int)
         Pixels of an image of y that are made, and filters in a row of panels.
@@ -126,23 +126,23 @@ def multiply(
     """
     (N, *image), (tiles, taps, _), (pixels, filters) = x.shape, offsets.shape, made
     sizes = prod(image), pixels, taps, tile.group or image[-1] // len(panels), filters
-    arrays = tile, x, offsets, runs, outside, panels, out, places, sizes, asked_for(panels)
+    arrays = tile, x, offsets, runs, outside, panels, out, targets, sizes, asked_for(panels)
     return launch(threads, (N * tiles, 1), (filters, tile.cols), _indirect, _shared, *arrays)
 
 
 @njit
-def _indirect(first, end, left, right, tile, x, offsets, runs, outside, panels, out, places, sizes, after):
+def _indirect(first, end, left, right, tile, x, offsets, runs, outside, panels, out, targets, sizes, after):
     """Compute the tiles first..end of pixels and the filters left..right of each group."""
     whole, together = whole_panels(right, tile), TOGETHER // tile.rows  # tiles
     for g in range(len(panels)):
-        rest = x, offsets, runs, outside, panels, out, places, g, sizes, after
+        rest = x, offsets, runs, outside, panels, out, targets, g, sizes, after
         for low in range(first, end, together):
             _block(low, min(low + together, end), left, whole, tile, *rest)
             _block(low, min(low + together, end), whole, right, tile.narrow, *rest)
 
 
 @njit(inner=True)
-def _block(low, high, left, right, tile, x, offsets, runs, outside, panels, out, places, g, sizes, after):
+def _block(low, high, left, right, tile, x, offsets, runs, outside, panels, out, targets, g, sizes, after):
     (image, pixels, taps, channels, filters), tiles = sizes, len(offsets)  # of one image
     asks = channels >= WORTH_ASKING
     for k in range(left, right, tile.cols):
@@ -155,28 +155,29 @@ def _block(low, high, left, right, tile, x, offsets, runs, outside, panels, out,
             m, column = i * tile.rows, g * filters + k
             sums = begin(tile, out, n * pixels + m, column, pixels - m, filters - k)
             t, run = 0, 1 if runs is None else runs[i]  # taps that lie side by side
-            q, first = g * panels.shape[1] + k * taps * channels, k if tile.group else g * channels
+            weight = g * panels.shape[1] + k * taps * channels  # where the next row of them lies
+            first_channel = k if tile.group else g * channels
             while t < taps:
                 if outside is not None and asks and _all_outside(offsets, i, t, tile.rows):
-                    q += run * channels * tile.cols  # adds nothing
+                    weight += run * channels * tile.cols  # adds nothing
                 else:
                     at = (i * taps + t) * tile.rows
-                    rows = listed(tile, x, n * image + first, offsets, at, outside)
+                    rows = listed(tile, x, n * image + first_channel, offsets, at, outside)
                     if tile.group:
-                        sums = accumulate_groups(tile, sums, rows, panels, q, filters - k)
-                        q += channels * tile.cols
+                        sums = accumulate_groups(tile, sums, rows, panels, weight, filters - k)
+                        weight += channels * tile.cols
                     else:
                         for c in range(run * channels):
-                            sums = accumulate(tile, sums, rows, c, panels, q)
-                            q += tile.cols
+                            sums = accumulate(tile, sums, rows, c, panels, weight)
+                            weight += tile.cols
                             if after is not None:
                                 prefetch(panels, wanted)
                                 wanted += apart
                 t += run
-            if places is None:
+            if targets is None:
                 finish(tile, sums, out, n * pixels + m, column, pixels - m, filters - k)
             else:
-                y_image, spots = places
+                y_image, spots = targets
                 store_listed(tile, sums, out.y, n * y_image + column, spots, m, pixels - m, filters - k)
             n, i = (n, i + 1) if i + 1 < tiles else (n + 1, 0)
 
@@ -190,8 +191,8 @@ def _all_outside(offsets, i, t, rows):
 
 
 @njit(parallel=True)
-def _shared(parts, tile, x, offsets, runs, outside, panels, out, places, sizes, after):
+def _shared(parts, tile, x, offsets, runs, outside, panels, out, targets, sizes, after):
     for i in prange(len(parts)):
         first, end, left, right = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-        rest = x, offsets, runs, outside, panels, out, places, sizes, after
+        rest = x, offsets, runs, outside, panels, out, targets, sizes, after
         _indirect(first, end, left, right, tile, *rest)

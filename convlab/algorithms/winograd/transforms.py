@@ -6,14 +6,14 @@ m outputs of an r-tap filter g on n = m + r - 1 inputs d, with n multiplications
 
 Where it comes from: two polynomials of m and r coefficients have a product of n. Instead of multiplying all
 coefficients with all, evaluate both at n points, multiply the n values, and interpolate. "Infinity" counts as
-a point: there a polynomial's value is its last coefficient. With V the matrix that evaluates (row j holds
+a point: there a polynomial's value is its last coefficient. With E the matrix that evaluates (row j holds
 1, a, a^2, ... of point a_j)::
 
-    product = inverse(V) @ ((V_r @ g) * (V_m @ u))          V_r: the first r columns of V
+    product = inverse(E) @ ((E_r @ g) * (E_m @ u))          E_r: the first r columns of E
 
 A convolution layer wants the transpose of that: sums of inputs d, not products of polynomials. Transposing
-it with respect to u turns the matrices around, and gives AT = transpose(V_m), G = V_r and
-BT = transpose(inverse(V)). Row j of BT has a denominator, the product of (a_j - a_k); it is moved to G, which
+it with respect to u turns the matrices around, and gives AT = transpose(E_m), G = E_r and
+BT = transpose(inverse(E)). Row j of BT has a denominator, the product of (a_j - a_k); it is moved to G, which
 is applied once, when the weights are packed, and in float64.
 
 Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks", arXiv:1509.09308; the points are those of

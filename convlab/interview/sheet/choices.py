@@ -135,7 +135,7 @@ def products_saved(m: int, p: ConvProblem) -> float:
 @cache
 def error_text(m: int) -> str:
     """Return the largest error of such tiles in float32 beside a plain sum's; another draw has another."""
-    return f"{measured_error(m) / measured_error(1):.0f}×"
+    return ratio_text(measured_error(m) / measured_error(1))
 
 
 def winograd() -> Block:

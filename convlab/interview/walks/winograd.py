@@ -290,7 +290,7 @@ def walk() -> Walk:
             Pitfall(
                 "“Winograd is an approximation.”",
                 "The formula is exact; in fractions it can be proven. Rounding is larger, since large "
-                "numbers cancel. With 2x2 tiles in float32 it is like a plain sum's.",
+                "numbers cancel. With 2x2 tiles in float32 it is no larger than a plain sum's.",
             ),
             Pitfall(
                 "“The inner loop is an element-wise product.”",

@@ -37,9 +37,8 @@ def _cases() -> Iterator[tuple]:
 
 def _in_blocks(function: Callable) -> str:
     """Look at the products that are made: none may have a side longer than a block's."""
-    M, N, K, size = 5, 7, 6, 3
-    log, rng = Log(), np.random.default_rng(6)
-    function(*watched(log, a=filled(rng, M, K), b=filled(rng, K, N)), size)
+    size = 3
+    log = _watched_work(function, size)
     for (one, two), _ in log.products:
         if max((*one, *two), default=1) > size:
             shapes = " by ".join(" x ".join(map(str, shape)) or "one number" for shape in (one, two))
@@ -47,12 +46,25 @@ def _in_blocks(function: Callable) -> str:
                 f"With size = {size} it multiplies {shapes}: no block may have more than {size} rows or "
                 "columns. Cut a and b into blocks, multiply block by block, and add up what belongs together."
             )
+    single = all(one == two == () for (one, two), _ in log.products)
+    if single and log.order and log.order == _watched_work(function, 2).order:
+        return (
+            "Your order of work does not depend on `size`: it takes number after number as if there were no "
+            "blocks. Let the outer loops go in steps of `size`, and multiply one block before the next."
+        )
     if not log.products and _at_once(function):
         return (
             "To the last bit your numbers are those of one product of all of a and b: sums in blocks are "
             "rounded otherwise. Multiply slices of them: a[m : m + size, k : k + size]."
         )
     return ""
+
+
+def _watched_work(function: Callable, size: int) -> Log:
+    """Return what is seen of a product of 5 x 6 by 6 x 7 numbers."""
+    log, rng = Log(), np.random.default_rng(6)
+    function(*watched(log, a=filled(rng, 5, 6), b=filled(rng, 6, 7)), size)
+    return log
 
 
 def _at_once(function: Callable) -> bool:
@@ -70,8 +82,8 @@ def _at_once(function: Callable) -> bool:
 
 EXERCISE = Exercise(
     notebook="03",
-    statement="blocked_product(a, b, size) returns a @ b, computed block by block: no block has more than "
-    "`size` rows or columns.",
+    statement="blocked_product(a, b, size) returns a @ b, from products of blocks: a and b are cut into "
+    "blocks of at most `size` x `size`, also along K, and what belongs together is added up.",
     solution=blocked_product,
     why="Three loops walk over blocks as the three loops of a product walk over numbers. A slice that runs "
     "past the edge is simply shorter, so the last blocks need no case of their own.",

@@ -14,7 +14,7 @@ from convlab.lessons.tables import LAYERS, layer
 
 def through_the_buffer(x, offsets, w, pixels):
     """Return y (N, pixels, K) for x (N, H, W, C), w (K, R*S, C)."""
-    # your code here: pixel m is row m % rows of tile m // rows
+    # your code here: rows = offsets.shape[2]; pixel m is row m % rows of tile m // rows
     N, _, _, C = x.shape
     rows = offsets.shape[2]
     y = np.zeros((N, pixels, len(w)), x.dtype)

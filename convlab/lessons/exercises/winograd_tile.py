@@ -43,7 +43,7 @@ def _its_way(function: Callable) -> str:
 EXERCISE = Exercise(
     notebook="06",
     statement="winograd_tile(d, g, AT, G, BT) returns the m x m outputs of a filter g (3, 3) on pixels d (n, "
-    "n), computed with Winograd's matrices.",
+    "n), n = m + 2, computed with Winograd's matrices.",
     solution=winograd_tile,
     why="In two dimensions each matrix is applied from both sides, once down the columns and once along the "
     "rows. Between the transforms there is one product for each of the n x n cells.",

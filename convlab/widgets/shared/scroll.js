@@ -23,6 +23,7 @@ export function scrollHint(page, box, lines = null, tell = () => {}) {
   const hint = html("div", { class: "cl-hint" });
   const look = () => {
     const words = box.clientWidth ? outOfSight(box, lines?.()) : [];
+    hint.dataset.ways = waysOf(words);
     hint.textContent = words.length ? `Scroll: ${words.join(", ")}.` : "";
     hint.hidden = !words.length;
     tell(words.length > 0);
@@ -31,6 +32,10 @@ export function scrollHint(page, box, lines = null, tell = () => {}) {
   page.onDrawn(look);
   return hint;
 }
+
+/** The arrows of the directions in which there is more. */
+const waysOf = (words) => (words.some((one) => /(right|left)$/.test(one)) ? "↔" : "") +
+  (words.some((one) => /(below|above)$/.test(one)) ? "↕" : "");
 
 function outOfSight(box, lines) {
   const [right, below] = [box.scrollLeft + box.clientWidth, box.scrollTop + box.clientHeight];
