@@ -197,6 +197,8 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "notebook.show": "what no source is found of, `inspect` says",
     "notebook.table": "anything that can be iterated over is a table",
     "algorithms.implicit_gemm.reference.run": _HOT,
+    "algorithms.implicit_gemm.reference.taken": _HOT,
+    "algorithms.indirect.buffer.offsets_of": "`indirection_buffer` has looked at what it takes",
     "algorithms.winograd.reference.run": _HOT,
     "algorithms.direct.reference.seven_loops": "seven loops on a whiteboard: to be read, and compiled",
     "gpu.tensor_cores.warp_tile.WarpTile": "a named tuple; `tensor_core` looks at it",
@@ -1137,6 +1139,12 @@ def rows() -> dict[str, Call]:
     )
     rows_right = {"rows": ANY_LIST}
     row("benchmark.model_error.judge", rows=[row_of], speeds=speeds, right=rows_right)
+    row(
+        "benchmark.model_error.regret",
+        rows=[row_of],
+        chosen=lambda rows: rows[0].candidate,
+        right=rows_right | {"chosen": CALLED},
+    )
     row("benchmark.model_error.rows_of", measurement=measurement)
     row("benchmark.model_error.speeds_of", measurement=measurement)
     row("benchmark.model_error_tables.errors", judged=judged, right={"judged": ANY_LIST})

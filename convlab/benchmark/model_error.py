@@ -94,6 +94,7 @@ def mean_ratio(judged: Iterable[Judged]) -> float:
     return geomean((one.ratio, 1) for one in judged)
 
 
+@checked
 def regret(rows: Iterable[Row], chosen: Callable[[list[Row]], str]) -> Ratio | None:
     """Return how many times as long the chosen algorithm takes as the best, over layers of equal weight.
 

@@ -7,7 +7,7 @@ import { say } from "./shared/sentences.js";
 const [HEIGHT, SIDE, LINE] = [96, 14, 60];
 const [GUESS, TRUTH] = [14, 34]; // where the words of each stand
 
-/** What lies within a factor of two of the truth, or of one of its two ends. */
+/** What is at most twice, and at least half, of the truth, or of one of its two ends. */
 export function bandOf(ends) {
   const all = ends.flatMap((end) => [end / 2, end * 2]);
   return [Math.min(...all), Math.max(...all)];
