@@ -61,7 +61,6 @@ def bars(
         Diamonds, for some of the bars: what the same is elsewhere.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullFormatter
 
     if not isinstance(roles, str):
         check_names("roles", roles, values)
@@ -103,7 +102,7 @@ def bars(
         ax.tick_params(axis="y", length=0)
         if log:
             ax.set_xscale("log", base=step)
-            ax.xaxis.set_minor_formatter(NullFormatter())  # else a short axis has TeX, as text
+            ax.xaxis.set_minor_formatter("")  # else a short axis has TeX, as text
             if step != 10:
                 ax.minorticks_off()
         else:
