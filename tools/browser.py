@@ -21,6 +21,8 @@ FLAGS = [
     "--disable-sync",
     "--no-proxy-server",
 ]
+# Chromium's engine with no browser around it: it draws the same, and a page costs a quarter of the time.
+SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 KNOWN_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOW_TO_GET_ONE = (
     "no browser found: install Chromium or Chrome (Debian, Ubuntu: sudo apt install chromium), "
@@ -48,7 +50,7 @@ def launched() -> Iterator:
     chosen = os.environ.get("CHROMIUM")
     if chosen and not shutil.which(chosen):
         raise BuildError(f"CHROMIUM={chosen} cannot be run")
-    found = chosen or next(filter(None, map(shutil.which, KNOWN_BROWSERS)), None)
+    found = chosen or next(filter(None, map(shutil.which, SHELLS + KNOWN_BROWSERS)), None)
     with sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
