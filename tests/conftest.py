@@ -79,11 +79,6 @@ def pytest_collection_modifyitems(config, items):
         items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
-def pytest_collection_finish(session):
-    """Let what was read by now, a million objects, be looked through no more: all of it stays to the end."""
-    gc.freeze()
-
-
 def _kernels(item) -> str:
     """Return whose kernels a test compiles."""
     given = item.callspec.params if hasattr(item, "callspec") else {}
