@@ -73,7 +73,8 @@ def pytest_collection_modifyitems(config, items):
         every = sorted(items, key=_kernels)
         first, last = (len(every) * (int(number) + more) // int(count) for more in (0, 1))
         kept = every[first:last]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        chosen = set(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = kept
     if hasattr(config, "workerinput"):  # of several processes
         items.sort(key=lambda item: not item.path.name.startswith(LONGEST))

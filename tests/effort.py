@@ -72,5 +72,6 @@ def pytest_collection_modifyitems(config, items):
         if mark is None or met[test] in spread(cases[test], mark.args[0]):
             kept.append(item)
         met[test] += 1
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept

@@ -84,7 +84,7 @@ for kernel in kernels:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@sampled(160)
+@sampled(56)
 @form
 @case
 def test_agrees_with_the_reference(algorithm, backend, problem):
@@ -111,7 +111,7 @@ def test_agrees_on_random_problems(algorithm, backend, data):
     close(y, x, w, problem, bias, algorithm)
 
 
-@sampled(150)
+@sampled(28)
 @form
 @case
 def test_workspace_is_what_the_model_says(algorithm, backend, problem):
@@ -208,7 +208,7 @@ def test_scratch_is_what_a_run_writes_before_it_reads_it(algorithm, backend):
     assert harmless - harmful == set(declared), "what no run reads before it writes is declared"
 
 
-@sampled(14)
+@sampled(5)
 @form
 def test_inputs_of_every_kind(algorithm, backend):
     problem = serving(algorithm, (CASES["different strides"], *CASES.values()))[0]

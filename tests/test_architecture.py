@@ -16,6 +16,8 @@ import pytest
 
 import convlab
 
+pytestmark = pytest.mark.workshop
+
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "convlab").rglob("*.py"))
 BINDING = "convlab/algorithms/binding.py"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import CASES, arrays
+from effort import sampled
 from known_machine import SPEEDS
 
 import convlab
@@ -232,6 +233,7 @@ def test_auto_by_rule(case, expected):
     assert "rule" in made.why
 
 
+@sampled(0)
 def test_auto_in_double_precision_and_on_more_threads():
     for problem, threads in ((replace(LAYER, dtype="float64"), 1), (LAYER, 2)):
         assert prepared(problem, threads=threads).algorithm.name.startswith("winograd")
@@ -240,6 +242,7 @@ def test_auto_in_double_precision_and_on_more_threads():
 # -- autotune ------------------------------------------------------------------------------------------------
 
 
+@sampled(0)
 def test_autotune_is_believed_from_then_on_and_kept(folder):
     machine_file.keep_speeds(SPEEDS)
     found = convlab.autotune([SMALL, SMALL])

@@ -184,6 +184,7 @@ def test_without_baselines_and_by_name(tiny, tmp_path):
     assert all(row.ours for row in run.rows)
 
 
+@sampled(0)
 def test_one_part_alone(tiny, tmp_path):
     done = convlab("--part", "passes", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output
@@ -234,6 +235,7 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
 # -- machines that tell or allow little, disks that are full -------------------------------------------------
 
 
+@sampled(0)
 def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(system, "threads", lambda: 1)
     alone = roofs.Roofs(1e11, 1e11, 1, {"memory": (1 << 10, 1e11)})

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from effort import sampled
 
 from convlab import ConvError, ConvProblem, conv2d, im2row
 from convlab.lessons import EXERCISES, check, guard, hint, progress, reveal, solution
@@ -279,6 +280,7 @@ assert numba.njit(lambda n: np.empty_like(np.empty(n)))(3).shape == (3,)
 """
 
 
+@sampled(0)
 def test_an_answer_may_be_compiled_and_be_the_first_that_is():
     """Numba notes what `np.empty` is when it first compiles something, and that may be an answer."""
     run = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)

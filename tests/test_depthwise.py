@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
@@ -41,6 +42,7 @@ def test_every_number_of_channels(dtype):
         check(ConvProblem(W=9, C=C, K=C, groups=C, dtype=dtype, **SMALL))
 
 
+@sampled(6)
 @pytest.mark.parametrize("multiplier", [1, 2, 3, 5, 16, 33])
 @pytest.mark.parametrize("C", [1, 2, 17])
 def test_filters_share_a_channel(multiplier, C):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import sampled
 from PIL import Image
 
 from convlab import ConvError, ConvProblem, figures
@@ -83,6 +84,7 @@ PICTURES = {
 }
 
 
+@sampled(8)
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 def test_picture_has_pixels_and_words(draw):
     picture = draw()

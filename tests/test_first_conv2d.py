@@ -242,6 +242,7 @@ def played(unknown):
     product_tile.forget()
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("name", shipped.FILES)
 def test_choices_differ_little_between_the_models(played, name):
     """One class's choices, priced by each other class's speeds: a wrong class costs, but not the world.

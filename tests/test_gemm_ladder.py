@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import sampled
 
 from convlab import ConvError
 from convlab.auto.roofs import multiply_add, multiply_adds
@@ -23,6 +24,7 @@ def factors(M, N, K, dtype="float32"):
     return tuple(rng.integers(-8, 9, shape).astype(dtype) for shape in ((M, K), (K, N)))
 
 
+@sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", RUNGS)
 def test_every_rung_is_a_product(name, dtype):
@@ -48,6 +50,7 @@ def test_packing_is_the_librarys():
     assert not panels[1, :, 1:].any()
 
 
+@pytest.mark.inside
 @pytest.mark.filterwarnings("error")  # Numba warns of options that it does not know
 def test_hottest_loop_of_every_rung():
     a, b = factors(8, 64, 64)

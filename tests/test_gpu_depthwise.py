@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 from lane_counts import count, traced, window
 
 from convlab import ConvProblem, plan
@@ -26,6 +27,7 @@ def trace_of(problem, patch, vector, seed=0):
     return device.traces[0]
 
 
+@sampled(6)
 @pytest.mark.parametrize("vector", [1, 4])
 @pytest.mark.parametrize("patch", depthwise.PATCHES)
 @pytest.mark.parametrize("problem", [WIDE, STEPS, DOUBLE], ids=["odd", "steps", "double precision"])

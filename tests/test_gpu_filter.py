@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 from lane_counts import count, traced
 
 from convlab import ConvProblem, plan
@@ -32,6 +33,7 @@ def trace_of(rung, problem, traced=True):
     return device.traces[0]
 
 
+@sampled(10)
 @rungs
 @pytest.mark.parametrize("size", SIZES)
 def test_every_rung_serves_every_size(rung, size):

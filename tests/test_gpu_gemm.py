@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import sampled
 from lane_counts import count, traced, window
 
 from convlab import ConvProblem, plan
@@ -37,6 +38,7 @@ def multiply(problem, along, way):
     return device.traces[0]
 
 
+@sampled(6)
 @pytest.mark.parametrize(("along", "way"), CASES)
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_every_way_multiplies_every_size(product, along, way):

@@ -56,7 +56,7 @@ def use(monkeypatch, tile, parts=1):
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
-@sampled(14)
+@sampled(8)
 @form
 @pytest.mark.parametrize("case", CASES)
 def test_case_table(monkeypatch, which, algorithm, case):
@@ -103,7 +103,7 @@ def planned(which, problem, **choices):
     return plan_wgrad(problem, backend="gpu", **choices), (x, dy)
 
 
-@sampled(5)
+@sampled(2)
 @pytest.mark.parametrize("case", PARTED)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 def test_sums_in_parts(monkeypatch, which, case):
@@ -210,7 +210,7 @@ CHANNELS = {
 }
 
 
-@sampled(6)
+@sampled(2)
 @pytest.mark.parametrize("case", CHANNELS)
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 def test_channels_by_themselves(monkeypatch, which, case):

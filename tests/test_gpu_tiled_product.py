@@ -85,7 +85,7 @@ def test_sums_in_parts(monkeypatch, algorithm, case):
     assert np.array_equal(y, again)
 
 
-@sampled(4)
+@sampled(2)
 @pytest.mark.parametrize("ladder", RUNGS, ids=lambda one: one.name)
 def test_every_rung(ladder):
     """Ragged in rows, filters and K, at the size the rung is shipped with."""

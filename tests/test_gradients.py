@@ -126,7 +126,7 @@ def check(which, problem, seed=0, **choices):
 
 
 @form
-@sampled(24)
+@sampled(18)
 @case
 def test_agrees_with_the_definition(which, algorithm, backend, problem):
     if refused := TABLES[which][algorithm].supports(problem):
@@ -137,7 +137,7 @@ def test_agrees_with_the_definition(which, algorithm, backend, problem):
         check(which, problem, algorithm=algorithm, backend=backend, threads=threads)
 
 
-@sampled(8)
+@sampled(3)
 @form
 @seed(2025)
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
@@ -150,13 +150,13 @@ def test_agrees_on_random_problems(which, algorithm, backend, data):
     check(which, problem, problem.macs, algorithm=algorithm, backend=backend, threads=threads)
 
 
-@sampled(5)
+@sampled(3)
 @form
 def test_more_than_a_tile_and_a_part(which, algorithm, backend):
     check(which, served(which, algorithm), algorithm=algorithm, backend=backend, threads=3)
 
 
-@sampled(16)
+@sampled(4)
 @case
 def test_they_are_the_adjoints(problem):
     """<conv(x, w), dy> = <x, dgrad> = <w, wgrad>, whichever algorithm "auto" takes."""

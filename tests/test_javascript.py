@@ -9,6 +9,8 @@ from convlab.widgets.drill_card import DrillCard
 from convlab.widgets.shared.javascript import FROM_PYTHON, IMPORT, module, parts_of, read
 from convlab.widgets.walk_through import WalkThrough
 
+pytestmark = pytest.mark.workshop
+
 # Widgets that need something to show, which the interview has.
 GIVEN = {
     WalkThrough: lambda: interview.walk_through("gpu"),

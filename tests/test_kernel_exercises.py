@@ -266,7 +266,7 @@ def gather_a_pixel_a_thread(x, places, out):
                 out[pixel, t, c] = x[place + c]
 
 
-@sampled(8)
+@sampled(3)
 @pytest.mark.parametrize(
     ("name", "kernel", "mistake"),
     [

@@ -16,6 +16,8 @@ from convlab.support.files import data_path
 from convlab.support.tables import TextTable, as_text, lines
 from tools.bench_gpu import report as device_report
 
+pytestmark = pytest.mark.workshop
+
 SQUARE = ConvProblem(1, 8, 8, 4, 32, 3, 3, padding=1)
 POINT = ConvProblem(1, 8, 8, 4, 16, 1, 1)
 

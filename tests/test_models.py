@@ -86,7 +86,7 @@ RUNS += [("mobilenet_v1", "auto")]
 RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
 
 
-@sampled(3)
+@sampled(1)
 @pytest.mark.parametrize(("name", "algorithm"), RUNS)
 def test_every_algorithm_gives_the_same_features(name, algorithm):
     model, reference, limit = small(name)
@@ -206,6 +206,7 @@ def test_parts_lie_side_by_side_where_all_can():
 # -- between the layers ------------------------------------------------------------------------------------
 
 
+@sampled(1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_compiled_operations_are_the_numpy_form(dtype):
     rng = np.random.default_rng(0)
@@ -242,6 +243,7 @@ def test_the_compiled_operations_are_the_numpy_form(dtype):
     np.testing.assert_allclose(*means, rtol=50 * np.finfo(dtype).eps)
 
 
+@sampled(2)
 @pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 1), (5, 3), (4, 4), (1, 1)])
 def test_a_pool_of_any_window(window, stride):
     x = np.random.default_rng(0).standard_normal((2, 9, 11, 3)).astype(np.float32)
@@ -310,6 +312,7 @@ def test_bytes_alive_counted_by_hand():
     assert live["layer1.0"] == 2 * pooled  # what conv1 made, and the sum, written over the way around
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize(
     ("name", "algorithm"),
     [("resnet18", "im2row"), ("squeezenet1_0", "winograd_4x4"), ("squeezenet1_0", "fft")],
@@ -417,6 +420,7 @@ def test_profile():
     assert "SqueezeNet 1.0" in str(profile)
 
 
+@sampled(0)
 def test_picture_of_a_profile():
     model, *_ = small("resnet18")
     profile = model.prepare("winograd_2x2", backend="cpu").profile(PHOTO, rounds=1)

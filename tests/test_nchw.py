@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
+from effort import sampled
 
 from convlab import conv2d_nchw, from_nchw, to_nchw
 
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 
 
+@sampled(8)
 @case
 def test_nchw_in_nchw_out(problem):
     x, w, bias = arrays(problem)

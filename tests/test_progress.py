@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import sampled
 
 from convlab.lessons import progress, progress_file
 from convlab.lessons.progress_file import ProgressFile
@@ -108,6 +109,7 @@ def test_a_detail_may_be_anything(path):
     assert memory.trouble() == ""
 
 
+@sampled(0)
 def test_it_lies_in_the_learners_folder(tmp_path):
     where = "from convlab.lessons import progress; print(progress.file())"
     inside = tmp_path / "work" / "earlier"

@@ -17,6 +17,8 @@ from prose_in_code import prose_in
 from prose_numbers import shown_by, stale, unaccounted, unproven
 from prose_sources import SOURCES, Told
 
+pytestmark = pytest.mark.workshop
+
 ROOT = Path(__file__).resolve().parents[1]
 INTERVIEW = ROOT / "convlab/interview"
 SPOKEN = [  # files of the library that are mostly prose

@@ -26,6 +26,8 @@ from tools.readme import algorithms, blow_up, gpu, map_of_notebooks, one_layer
 from tools.readme.results import markdown, whole_networks
 from tools.readme.rings import over
 
+pytestmark = pytest.mark.workshop
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

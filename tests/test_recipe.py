@@ -83,7 +83,7 @@ def test_what_says_no_phases_is_left_out_of_the_prediction(monkeypatch):
         predict(LAYERS[0], "bare", speeds())
 
 
-@sampled(5)
+@sampled(1)
 @every
 def test_the_explorers_show_it(name):
     from convlab.widgets import MemoryBlowup, PredictedTimes, RooflineExplorer

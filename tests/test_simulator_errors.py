@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from effort import sampled
 
 from convlab import ConvError
 from convlab.gpu import simulator
@@ -1278,6 +1279,7 @@ def test_bug_is_found(name):
     assert isinstance(caught.value, ConvError)
 
 
+@sampled(20)
 @pytest.mark.parametrize("name", BUGS)
 def test_bug_is_found_without_a_trace(name):
     factory, kind, _, *how = BUGS[name]
@@ -1286,6 +1288,7 @@ def test_bug_is_found_without_a_trace(name):
     assert kind in {mistake.kind for mistake in caught.value.mistakes}
 
 
+@sampled(20)
 @pytest.mark.parametrize("name", BUGS)
 def test_mended_kernel_passes(name):
     factory, _, _, *how = BUGS[name]

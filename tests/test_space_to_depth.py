@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
-from effort import examples
+from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +55,7 @@ def test_hits_are_those_that_lie_in_the_picture(shift, size, count):
     assert list(range(size))[theirs] == [2 * i + shift for i in hits]
 
 
+@sampled(2)
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_padding_stays_zero_from_run_to_run(backend, threads):

@@ -19,6 +19,8 @@ from convlab.distributed.targets import MappedTarget
 from convlab.distributed.zarr_out import chunk_of
 from convlab.support.units import bytes_text
 
+pytestmark = pytest.mark.inside
+
 H, W = 60, 50
 HOW = {"progress": False, "backend": "cpu", "algorithm": "im2row", "height": 4}
 

@@ -52,7 +52,7 @@ def convolve(problem, kind, tile=None, traced=False):
     return device
 
 
-@sampled(10)
+@sampled(4)
 @kinds
 @pytest.mark.parametrize("case", SERVED)
 def test_case_table(kind, case):
@@ -349,7 +349,7 @@ def test_as_many_pieces_as_shared_memory_holds():
     assert all(tile.buffers * tile.piece_bytes <= MOST_SHARED for tile in TILES)
 
 
-@sampled(3)
+@sampled(1)
 @pytest.mark.parametrize("tile", TILES[1:], ids=["two", "three", "four"])
 @pytest.mark.parametrize("pieces", [1, 2, 3, 5])
 def test_sums_of_few_pieces_and_many(pieces, tile):

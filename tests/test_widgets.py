@@ -64,6 +64,7 @@ def widget(request):
     return request.param()
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize(
     ("kind", "state", "words"),
     [
