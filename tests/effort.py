@@ -2,9 +2,9 @@
 
 The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
 takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
-tests the set-up and the tools of the workshop, and what looks inside: every wrong value, types, files that
-are not ours, memory to the byte, runs that are killed. It is taken where all tests are asked for, without
-`--all`; the tests of a file that is named are always run whole.
+tests the set-up, the texts and the tools of the workshop, and what looks inside: every wrong value, types,
+files that are not ours, memory to the byte, runs that are killed, kernels of a GPU request by request. It is
+taken where all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """

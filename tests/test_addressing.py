@@ -28,6 +28,8 @@ from convlab.inspect import addressing
 from convlab.inspect.launches import last_launch
 from convlab.inspect.traffic import Bus, first_block, global_traffic
 
+pytestmark = pytest.mark.inside
+
 TROUBLE = assembly_fault()
 PROBLEMS = (
     ConvProblem(1, 6, 8, 4, 1, 3, 3, padding=1),

@@ -263,6 +263,7 @@ def test_autotune_is_believed_from_then_on_and_kept(folder):
     assert machine_file.tuned_seconds(LAYER, 1) is None
 
 
+@pytest.mark.inside
 def test_autotune_checks_what_it_times(folder, monkeypatch):
     machine_file.keep_speeds(SPEEDS)
     form = ALGORITHMS["indirect"].forms["cpu"]
@@ -427,6 +428,7 @@ def test_a_measured_algorithm_that_does_not_serve_is_passed_over(folder):
     assert prepared(SMALL).algorithm.name != "pointwise"
 
 
+@pytest.mark.inside
 def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CONVLAB_CACHE_DIR", str(tmp_path / "file" / "below"))

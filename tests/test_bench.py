@@ -197,6 +197,7 @@ def test_one_part_alone(tiny, tmp_path):
     assert "strided" in done.output
 
 
+@sampled(0)
 def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_path, monkeypatch):
     form = ALGORITHMS["indirect"].forms["cpu"]
 

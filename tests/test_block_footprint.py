@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from convlab import ConvError, ConvProblem, im2row
 from convlab.inspect.block_footprint import GemmBlock, count, implicit_gemm_blocks, precomputed_gemm_blocks
 
+pytestmark = pytest.mark.inside
+
 sizes = st.integers(1, 9)
 
 

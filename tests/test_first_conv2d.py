@@ -22,6 +22,8 @@ from convlab.machine import system
 from convlab.support.files import data_path
 from tools.shipped_speeds import TARGETS, best_of
 
+pytestmark = pytest.mark.inside
+
 ROOT = Path(__file__).resolve().parents[1]
 
 FIRST = """

@@ -12,6 +12,8 @@ from convlab import ConvProblem, plan
 from convlab.algorithms.depthwise import gpu as depthwise
 from convlab.gpu.device import simulated
 
+pytestmark = pytest.mark.inside
+
 WIDE = ConvProblem(2, 7, 9, 8, 8, 3, 2, padding=((1, 0), (2, 1)), groups=8)
 STEPS = ConvProblem(1, 9, 8, 8, 8, 3, 3, padding=1, stride=(2, 1), groups=8)
 DOUBLE = ConvProblem(1, 6, 7, 4, 4, 3, 3, padding=1, stride=(1, 2), groups=4, dtype="float64")

@@ -9,6 +9,8 @@ from convlab import ConvProblem, conv2d, plan
 from convlab.algorithms.direct import gpu, gpu_staged
 from convlab.gpu.device import simulated
 
+pytestmark = pytest.mark.inside
+
 LAYER = ConvProblem(1, 5, 9, 6, 40, 3, 2, padding=((1, 0), (2, 1)), stride=(1, 2), groups=2)
 NAMES = [rung.name for rung in gpu.RUNGS]
 rungs = pytest.mark.parametrize("rung", gpu.RUNGS, ids=NAMES)

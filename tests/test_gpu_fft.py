@@ -10,6 +10,8 @@ from convlab.algorithms.fft.tiles import tile_size, tiles
 from convlab.gpu import fft_library
 from convlab.gpu.device import Gpu, simulated, using
 
+pytestmark = pytest.mark.inside
+
 
 @pytest.mark.inside
 def test_several_tiles_of_a_larger_picture():

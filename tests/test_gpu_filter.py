@@ -10,6 +10,8 @@ from convlab import ConvProblem, plan
 from convlab.algorithms.direct import gpu_filter, gpu_filter_lines, gpu_filter_patch
 from convlab.gpu.device import simulated
 
+pytestmark = pytest.mark.inside
+
 SIZES = {
     "7x7": ConvProblem(1, 13, 40, 1, 1, 7, 7, padding=3),
     "odd": ConvProblem(2, 9, 11, 1, 1, 3, 5, padding=((1, 0), (2, 3))),

@@ -15,6 +15,8 @@ from convlab.gpu.device import simulated
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm import simple
 
+pytestmark = pytest.mark.inside
+
 PRODUCTS = {
     "odd": ConvProblem(1, 9, 2, 5, 19, 1, 1),
     "three over": ConvProblem(1, 1, 7, 7, 4, 1, 1),

@@ -33,6 +33,8 @@ from convlab.gradients import filters_gpu as filters
 from convlab.gradients import wgrad_depthwise_gpu as strips
 from convlab.gradients import wgrad_product_gpu as product
 
+pytestmark = pytest.mark.inside
+
 FORMS = [(which, name) for which, table in TABLES.items() for name in table if "gpu" in table[name].forms]
 form = pytest.mark.parametrize(("which", "algorithm"), FORMS, ids=["-".join(one) for one in FORMS])
 SMALL = Tile(16, 16, 8, 4, 4)  # smaller than any that is shipped

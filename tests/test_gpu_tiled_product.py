@@ -33,6 +33,8 @@ from convlab.gpu.simulated_gpu import Simulator
 from convlab.inspect.tiling import Tiling, tile_traffic
 from convlab.oracle import reference, tolerance
 
+pytestmark = pytest.mark.inside
+
 ALGORITHMS = {"implicit_gemm": implicit_gemm, "precomputed_gemm": precomputed_gemm, "indirect": indirect}
 SOURCES = {
     "implicit_gemm": (implicit_loader, implicit_gemm.shape),

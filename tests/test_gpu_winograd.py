@@ -16,6 +16,8 @@ from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated
 from convlab.gpu.gemm import batched
 
+pytestmark = pytest.mark.inside
+
 TROUBLE = assembly_fault()
 SIZES = (2, 4, 6)
 sizes = pytest.mark.parametrize("m", SIZES)

@@ -126,7 +126,7 @@ def check(which, problem, seed=0, **choices):
 
 
 @form
-@sampled(18)
+@sampled(12)
 @case
 def test_agrees_with_the_definition(which, algorithm, backend, problem):
     if refused := TABLES[which][algorithm].supports(problem):
@@ -156,7 +156,7 @@ def test_more_than_a_tile_and_a_part(which, algorithm, backend):
     check(which, served(which, algorithm), algorithm=algorithm, backend=backend, threads=3)
 
 
-@sampled(4)
+@sampled(2)
 @case
 def test_they_are_the_adjoints(problem):
     """<conv(x, w), dy> = <x, dgrad> = <w, wgrad>, whichever algorithm "auto" takes."""

@@ -86,7 +86,7 @@ RUNS += [("mobilenet_v1", "auto")]
 RUNS += [("squeezenet1_0", algorithm) for algorithm in ("auto", *ALGORITHMS)]
 
 
-@sampled(1)
+@sampled(0)
 @pytest.mark.parametrize(("name", "algorithm"), RUNS)
 def test_every_algorithm_gives_the_same_features(name, algorithm):
     model, reference, limit = small(name)
@@ -139,7 +139,7 @@ def test_a_batch_in_double_precision():
     assert not np.allclose(features[0], features[1])
 
 
-@sampled(2)
+@sampled(0)
 @pytest.mark.parametrize("backend", OPS)
 @pytest.mark.parametrize("name", NAMES)
 def test_fusion_changes_nothing_but_the_order_of_sums(name, backend):
@@ -243,7 +243,7 @@ def test_the_compiled_operations_are_the_numpy_form(dtype):
     np.testing.assert_allclose(*means, rtol=50 * np.finfo(dtype).eps)
 
 
-@sampled(2)
+@sampled(0)
 @pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 1), (5, 3), (4, 4), (1, 1)])
 def test_a_pool_of_any_window(window, stride):
     x = np.random.default_rng(0).standard_normal((2, 9, 11, 3)).astype(np.float32)

@@ -172,8 +172,8 @@ def assert_strips_are_the_whole(layers, x, height, algorithm="im2row", threads=1
     return whole.result
 
 
-@sampled(8)
-@pytest.mark.parametrize("algorithm", ["im2row", "indirect"])
+@sampled(6)
+@pytest.mark.parametrize("algorithm", ["im2row", "indirect", "precomputed_gemm"])
 @pytest.mark.parametrize("case", CASES)
 def test_one_layer(case, algorithm):
     problem = CASES[case]

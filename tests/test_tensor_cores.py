@@ -30,6 +30,8 @@ from convlab.gpu.tensor_cores.warp_tile import MOST_FILTERS, pixel_words
 from convlab.gpu.tensor_cores.warp_tile import WORDS as LENGTH
 from convlab.oracle import reference
 
+pytestmark = pytest.mark.inside
+
 SERVED = [name for name, problem in CASES.items() if problem.dtype == "float32"]
 TROUBLE = assembly_fault()
 WORDS, NUMBERS = np.zeros(1, np.uint32), np.zeros(1, np.float32)

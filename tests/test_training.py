@@ -31,6 +31,8 @@ from convlab.networks.training import descent, digits, layers
 from convlab.support.files import data_path
 from tools.digits import text
 
+pytestmark = pytest.mark.inside
+
 
 @pytest.fixture(autouse=True)
 def torch_s_gradients():
