@@ -84,7 +84,7 @@ for kernel in kernels:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@sampled(56)
+@sampled(28)
 @form
 @case
 def test_agrees_with_the_reference(algorithm, backend, problem):

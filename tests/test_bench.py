@@ -175,6 +175,7 @@ def test_baselines_that_do_not_load_are_skipped_with_the_reason(tmp_path, monkey
     }
 
 
+@sampled(0)
 def test_without_baselines_and_by_name(tiny, tmp_path):
     done = convlab("--no-baselines", "--layers", "point", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output

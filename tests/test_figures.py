@@ -84,7 +84,7 @@ PICTURES = {
 }
 
 
-@sampled(8)
+@sampled(4)
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 def test_picture_has_pixels_and_words(draw):
     picture = draw()

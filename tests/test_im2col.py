@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, problems
-from effort import examples
+from effort import examples, sampled
 from hypothesis import given, settings
 
 from convlab import ConvProblem, col2im, im2col, im2row, plan
@@ -35,6 +35,7 @@ def test_every_cell_is_the_pixel_its_tap_reads(problem):
         assert cols[(c * problem.R + r) * problem.S + s, m] == pixel
 
 
+@sampled(10)
 @case
 @pytest.mark.parametrize(("name", "function"), [("im2row", im2row), ("im2col", im2col)])
 def test_compiled_and_numpy_matrices_are_equal(problem, name, function):

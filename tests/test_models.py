@@ -503,6 +503,7 @@ def ready():
     return small("resnet18")[0].prepare(backend="cpu")
 
 
+@sampled(0)
 @pytest.mark.parametrize("says", WRONG)
 def test_mistakes_are_named(says, monkeypatch):
     monkeypatch.setattr(

@@ -174,6 +174,7 @@ def test_what_is_wrong_with_an_operand_is_named():
 # -- who competes ------------------------------------------------------------------------------------------
 
 
+@sampled(0)
 @pytest.mark.parametrize(
     "baseline", [one for one in EVERY if one.pass_ in ("dgrad", "wgrad")], ids=lambda one: one.name
 )

@@ -23,7 +23,7 @@ from convlab.support.units import bytes_text, time_text
 from tools.errors import BuildError
 from tools.readme import __main__ as readme
 from tools.readme import algorithms, blow_up, gpu, map_of_notebooks, one_layer
-from tools.readme.results import markdown, whole_networks
+from tools.readme.results import markdown, of_machines, whole_networks
 from tools.readme.rings import over
 
 pytestmark = pytest.mark.workshop
@@ -111,7 +111,7 @@ def test_a_block_is_made_anew_and_the_rest_is_kept(monkeypatch):
         (
             "<!-- convlab: lottery -->\n<!-- end -->",
             "no block is called 'lottery'; "
-            "expected blow-up, notebooks, algorithms, roofline, results, gpu, rings",
+            "expected blow-up, notebooks, algorithms, roofline, results, machines, gpu, rings",
         ),
         ("<!-- convlab: results -->\n", "has no end"),
         ("<!-- convlab: results -->\n\n<!-- convlab: results -->\n<!-- end -->", "'results' has no end"),
@@ -233,6 +233,43 @@ def test_results_are_told_by_network_and_class():
     ]
 
 
+def test_each_machine_is_held_against_the_fastest_of_all_the_others():
+    square = convlab.ConvProblem(1, 8, 8, 4, 32, 3, 3, padding=1)
+    point = convlab.ConvProblem(1, 8, 8, 4, 16, 1, 1)
+    machine = {"processor": "A|chip", "target": "znver9", "instruction_set": "AVX2 with FMA"}
+    times = [
+        row("resnet18", square, "indirect", 2.0),
+        row("resnet18", square, "winograd_4x4", 1.0),
+        row("resnet18", square, "OpenVINO", 4.0),
+        row("resnet18", square, "LiteRT", 8.0),
+        row("squeezenet1_0", point, "indirect", 2.0),
+        row("squeezenet1_0", point, "LiteRT", 1.0),
+    ]
+    whole = [
+        row(network, square, candidate, seconds, part="stacks")
+        for network, seconds_of in (("resnet18", (1.0, 0.5, 9.0)), ("squeezenet1_0", (1.0, 9.0, 8.0)))
+        for candidate, seconds in zip(("auto", "OpenVINO", "LiteRT"), seconds_of, strict=True)
+    ]
+    calm = Measurement({"machine": machine}, times + whole)
+    alone = Measurement({"machine": machine | {"processor": None, "instruction_set": None}}, times[:3])
+    disturbed = Measurement({"machine": machine}, [scattered(one) for one in times])
+    said = of_machines({"a b.csv": calm, "c.csv": alone}).splitlines()
+    assert said[2:] == [
+        "| | ResNet-18 | SqueezeNet 1.0 | whole networks |",
+        "|---|--:|--:|--:|",
+        r"| [A\|chip, znver9, AVX2 with FMA](data/measurements/a%20b.csv) | 4.00× | 0.50× | 2.00× |",
+        "| [znver9](data/measurements/c.csv) | 4.00× | – | – |",
+    ]
+    line, *_, note = of_machines({"d.csv": disturbed}).splitlines()[4:]
+    assert r"](data/measurements/d.csv) \* | 4.00× | 0.50× | – |" in line
+    assert note.startswith(r"\* Other programs were at work: more than 25% of the times scatter")
+
+
+def scattered(row):
+    """Return a row whose times lie wide apart."""
+    return replace(row, timing=Timing(row.seconds, 0.9 * row.seconds, 1.1 * row.seconds))
+
+
 def test_the_gpu_beside_cudnn(monkeypatch):
     """Ours by their precision: what is faster with fewer bits does not count as float32."""
     square = convlab.ConvProblem(32, 8, 8, 16, 16, 3, 3, padding=1)
@@ -275,14 +312,19 @@ def test_the_gpu_beside_cudnn(monkeypatch):
 
 
 def test_the_newest_run_is_shown(monkeypatch):
-    run, *_ = readme.cpu_runs().values()
+    _, run = readme.shown_run()
     later, earlier, other = (
         replace(run, header=run.header | {"date": f"{year}-01-01"}) for year in (2100, 2000, 2200)
     )
+    later = replace(later, rows=list(run.rows))
     other = replace(other, rows=[])  # it has not timed the layer
     monkeypatch.setattr(readme, "cpu_runs", lambda: {"a": earlier, "b": later, "c": other})
     assert readme.shown_run() == ("b", later)
     assert "](data/measurements/b)" in readme.results()
+    later.rows[:] = map(scattered, later.rows)  # it is the newest still, but other programs were at work
+    assert readme.shown_run() == ("a", earlier)
+    monkeypatch.setattr(readme, "cpu_runs", lambda: {"b": later})
+    assert readme.shown_run() == ("b", later)
 
 
 def test_the_main_picture_says_the_same_on_every_machine(monkeypatch):

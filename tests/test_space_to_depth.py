@@ -24,6 +24,7 @@ def z_of(problem, backend):
     return ready.workspace["z"]
 
 
+@sampled(0)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_every_pixel_and_tap_goes_where_the_formula_says(problem):
     x, w, _ = arrays(problem)

@@ -245,6 +245,7 @@ def test_transforms_are_the_whole_within_rounding(algorithm):
         assert_close(y, x, w, problem, bias, borders, ALGORITHMS[algorithm].rounding)
 
 
+@sampled(0)
 def test_threads_change_nothing():
     layers, x = three_layers(60, 50)
     assert_strips_are_the_whole(layers, x, 5, threads=2)

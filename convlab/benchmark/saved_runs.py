@@ -17,6 +17,7 @@ from pathlib import Path
 from convlab import networks
 from convlab.benchmark.passes import AUTO, PASSES
 from convlab.benchmark.saved import CPU, GPU, Measurement, Row, read
+from convlab.benchmark.summary import disturbed
 from convlab.cost.phases import OVERHEADS
 from convlab.errors import ConvError
 from convlab.problem import ConvProblem
@@ -27,6 +28,7 @@ from convlab.support.files import data_path
 _OF_LAYERS = ("layers", "depthwise", "networks", "autotune", "threads")  # ours are all in `ALGORITHMS`
 _ALONE = ("layers", "depthwise", "networks", "paper")  # parts whose layers run by themselves
 _LONGEST = 200  # letters of a name
+MOST_SCATTERED = 0.25  # of the times of a run: where more of them scatter, it shows what else was at work
 # What a strange header may lead to.
 _WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError
 
@@ -60,6 +62,16 @@ def runs(folder: Path, what: str) -> dict[str, Measurement]:
         if run.header["what"] == what:
             found[path.name] = _known(run, path)
     return found
+
+
+def newest(found: Iterable[Measurement]) -> Measurement | None:
+    """Return the newest of some runs, a calm one if there is one; None of none."""
+    return max(found, key=lambda run: (calm(run), run.header["date"]), default=None)
+
+
+def calm(run: Measurement) -> bool:
+    """Return whether few of a run's times scatter."""
+    return disturbed(run.rows) <= MOST_SCATTERED
 
 
 def undisturbed(problem: ConvProblem, names: Collection[str]) -> tuple[str, dict[str, float]]:

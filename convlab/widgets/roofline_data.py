@@ -16,7 +16,7 @@ from convlab.benchmark import datasheets
 from convlab.benchmark.roofline import Roofline, of_datasheet, of_machine
 from convlab.benchmark.roofline_points import Point, weights_of
 from convlab.benchmark.saved import Row
-from convlab.benchmark.saved_runs import CPU, runs
+from convlab.benchmark.saved_runs import CPU, calm, runs
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
 from convlab.widgets.shared.layers import plain_layer
@@ -53,10 +53,13 @@ def shaped(own: ConvProblem, batch: int, C: int = 0, K: int = 0, R: int = 0) -> 
 def machines(here: Roofline | None, measured: Sequence[Point]) -> tuple[dict[str, Roofline], Times]:
     """Return the roofs of all machines, this one first if it was measured, and what took how long there."""
     lines, times = ({HERE: here}, {HERE: times_of(measured)}) if here else ({}, {})
-    for file, run in runs(data_path("measurements"), CPU).items():
+    saved = runs(data_path("measurements"), CPU)
+    for file, run in sorted(saved.items(), key=lambda item: not calm(item[1])):  # it opens with the first
         key = Path(file).stem
-        name = f"{run.header['machine']['processor']}, measured {run.header['date'][:10]}"
-        lines[key] = of_machine(run.header["roofs"], run.header["machine"], name=name)
+        machine = run.header["machine"]
+        what = ", ".join(filter(None, (machine["processor"], machine["instruction_set"])))
+        name = f"{what}, measured {run.header['date'][:10]}"
+        lines[key] = of_machine(run.header["roofs"], machine, name=name)
         rows = [row for part in _PARTS for row in run.part(part, ours=True, threads=1, cache="warm")]
         times[key] = times_of(rows)
     return lines | {name: of_datasheet(sheet) for name, sheet in datasheets.every().items()}, times

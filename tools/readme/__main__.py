@@ -11,7 +11,6 @@ import io
 import re
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +38,7 @@ def cpu_runs() -> dict:
 
 def shown_run() -> tuple[str, Measurement]:
     """Return the newest of them that has timed the layer of the roofline, and the name of its file."""
+    from convlab.benchmark.saved_runs import newest
     from tools.readme.one_layer import LAYER, NETWORK
 
     found = {
@@ -48,7 +48,8 @@ def shown_run() -> tuple[str, Measurement]:
     }
     if not found:
         raise BuildError("data/measurements has no run of `convlab bench cpu` that timed the layer shown")
-    return max(found.items(), key=lambda item: datetime.fromisoformat(item[1].header["date"]))
+    run = newest(found.values())
+    return next((name, one) for name, one in found.items() if one is run)
 
 
 def results() -> str:
@@ -57,6 +58,13 @@ def results() -> str:
 
     name, run = shown_run()
     return markdown(run, f"data/measurements/{name}")
+
+
+def machines() -> str:
+    """Return the table of all runs."""
+    from tools.readme.results import of_machines
+
+    return of_machines(cpu_runs())
 
 
 def roofline() -> str:
@@ -98,6 +106,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "algorithms": markdown_of("algorithms"),
     "roofline": roofline,
     "results": results,
+    "machines": machines,
     "gpu": markdown_of("gpu"),
     "rings": markdown_of("rings"),
 }

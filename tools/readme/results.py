@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from urllib.parse import quote
 
 from convlab import networks
 from convlab.auto.predict import Speeds
 from convlab.benchmark.limits import limit_of_network
 from convlab.benchmark.saved import Measurement, Row
-from convlab.benchmark.summary import NUMPY, by_layer, speedup
+from convlab.benchmark.saved_runs import MOST_SCATTERED, calm
+from convlab.benchmark.summary import NUMPY, Ratio, by_layer, speedup
 from convlab.support.markup import as_markdown
 from convlab.support.tables import NOTHING
 from convlab.support.units import ratio_2, time_text
@@ -32,6 +34,7 @@ LIBRARIES = {
     "numpy": "NumPy",
 }
 ALONE, WHOLE = "indirect", "auto"
+SCATTERED = f"more than {MOST_SCATTERED:.0%} of the times scatter by more than a tenth."
 
 
 def markdown(run: Measurement, source: str) -> str:
@@ -72,6 +75,41 @@ def whole_networks(run: Measurement) -> list[str]:
         f'`algorithm="{WHOLE}"`, and how many times as fast that is.'
     )
     return ["", what, "", *as_table(("at best", WHOLE, *others), lines)]
+
+
+def of_machines(runs: Mapping[str, Measurement]) -> str:
+    """Return a table of all runs: ours beside the fastest of the others, layer by layer and as a whole."""
+    columns, lines = dict.fromkeys(chain.from_iterable(map(_networks, runs.values()))), []
+    for name, run in runs.items():
+        found, machine = _networks(run), run.header["machine"]
+        whole = [row for row in run.part("stacks") if row.threads == 1]
+        ratios = *(found.get(column) for column in columns), speedup(whole, (WHOLE,), _others(whole))
+        told = [machine[fact] for fact in ("processor", "target", "instruction_set") if machine[fact]]
+        mark = "" if calm(run) else r" \*"
+        where = f"[{as_markdown(', '.join(told))}](data/measurements/{quote(name)}){mark}"
+        lines.append((where, *(ratio_2(one.mean) if one else NOTHING for one in ratios)))
+    said = (
+        "On each machine that was measured: how many times as fast the best of our algorithms is as the "
+        f"fastest of all the others on each layer, and a whole network by `{WHOLE}` as the fastest of the "
+        "others on it. One core, geometric means."
+    )
+    note = [] if all(map(calm, runs.values())) else ["", f"\\* Other programs were at work: {SCATTERED}"]
+    return "\n".join([said, "", *as_table((*columns, "whole networks"), lines), *note])
+
+
+def _networks(run: Measurement) -> dict[str, Ratio | None]:
+    """Return for each network with baselines ours beside the fastest of the others."""
+    rows = [row for part in PARTS for row in run.part(part)]
+    found = {}
+    for network in dict.fromkeys(row.network for row in rows):
+        of_network = [row for row in rows if row.network == network]
+        found[networks.load(network).title] = speedup(of_network, None, _others(of_network))
+    return found
+
+
+def _others(rows: Iterable[Row]) -> set[str]:
+    """Return the names of those that are not ours."""
+    return {row.candidate for row in rows if not row.ours}
 
 
 def as_table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:

@@ -32,17 +32,23 @@ def plain(task: Task, mistake: Mistake | None = None) -> list[str]:
 
 def wrong_line(task: Task, mistake: Mistake) -> int:
     """Return the number of the only line that a mistake changes, counted from 1; 0 if it is not one line."""
-    right, wrong = plain(task), plain(task, mistake)
+    return _differ(plain(task), plain(task, mistake))
+
+
+def _differ(right: list[str], wrong: list[str]) -> int:
+    """Return the number of the only line in which two texts differ; 0 if that is not one line."""
     off = [n for n, pair in enumerate(zip_longest(right, wrong), 1) if pair[0] != pair[1]]
     return off[0] if len(off) == 1 and len(right) == len(wrong) else 0
 
 
-def serves(task: Task, mistake: Mistake) -> bool:
-    """Return whether a mistake makes a round: one line of several, and nothing that gives it away."""
-    line = 0 if callable(mistake.edits) else wrong_line(task, mistake)
-    if not line or len(_body(task)) < _LEAST:
+def serves(task: Task, mistake: Mistake, right: list[str]) -> bool:
+    """Return whether a mistake makes a round: one line of the right ones, and nothing that gives it away."""
+    if callable(mistake.edits):
         return False
-    right, wrong = plain(task), plain(task, mistake)
+    wrong = plain(task, mistake)
+    line = _differ(right, wrong)
+    if not line:
+        return False
     (reads, sets), (reads_now, sets_now) = _names(right), _names(wrong)
     if reads - reads_now or reads_now - reads or sets != sets_now:
         return False  # a name that is there for nothing, or one that is new
@@ -74,9 +80,10 @@ def rounds() -> tuple[tuple[str, tuple[Mistake, ...]], ...]:
     shuffle = random.Random(17).shuffle
     found = []
     for name, task in EXERCISES.items():
-        if name == "mend":  # a round itself
+        if name == "mend" or len(_body(task)) < _LEAST:  # the former is a round itself
             continue
-        mistakes = [mistake for mistake in task.mistakes if serves(task, mistake)]
+        right = plain(task)
+        mistakes = [mistake for mistake in task.mistakes if serves(task, mistake, right)]
         shuffle(mistakes)
         found += [(name, tuple(mistakes))] if mistakes else []
     shuffle(found)

@@ -8,7 +8,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.winograd.error import amplification, measured_error
 from convlab.algorithms.winograd.tiles import tile_count, window_cells
 from convlab.benchmark.saved import CPU, Measurement, Row
-from convlab.benchmark.saved_runs import runs, undisturbed
+from convlab.benchmark.saved_runs import newest, runs, undisturbed
 from convlab.benchmark.summary import speedup, wins
 from convlab.interview.sheet.block import Block, Table
 from convlab.interview.sheet.layers import first, shape_text, small, usual
@@ -66,8 +66,7 @@ def workspace() -> Block:
 @cache
 def _run() -> Measurement | None:
     """Return the latest saved run on a processor; None if there is none, or none is whole."""
-    found = runs(data_path("measurements"), CPU).values()
-    return max(found, key=lambda run: run.header["date"], default=None)
+    return newest(runs(data_path("measurements"), CPU).values())
 
 
 def winners() -> Block:

@@ -9,7 +9,7 @@ import numpy as np
 from convlab import figures
 from convlab.benchmark.datasheets import Datasheet
 from convlab.benchmark.saved import Measurement, Row
-from convlab.benchmark.saved_runs import CPU, runs
+from convlab.benchmark.saved_runs import CPU, newest, runs
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
 from convlab.support.files import data_path
@@ -19,8 +19,9 @@ from convlab.support.units import time_text
 @cache
 def last_run() -> Measurement:
     """Return the newest of the saved runs that has layers of all networks."""
-    whole = [run for run in runs(data_path("measurements"), CPU).values() if run.part("networks")]
-    return max(whole, key=lambda run: run.header["date"])
+    run = newest(run for run in runs(data_path("measurements"), CPU).values() if run.part("networks"))
+    assert run is not None  # the course comes with some
+    return run
 
 
 def whose() -> str:
