@@ -251,6 +251,7 @@ def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
     assert "on one core\n" in done.output
 
 
+@sampled(0)
 @pytest.mark.parametrize(("quota", "says"), [(1.0, "all cores are 1."), (0.5, "even one thread is paused")])
 def test_a_quota_is_kept_to_and_told(tiny, tmp_path, monkeypatch, quota, says):
     monkeypatch.setattr(container, "cpu_quota", lambda: quota)

@@ -51,6 +51,7 @@ def test_filters_share_a_channel(multiplier, C):
     check(ConvProblem(**sizes | {"stride": (2, 1), "dilation": (1, 2), "padding": ((0, 1), (2, 0)), "N": 2}))
 
 
+@sampled(0)
 @pytest.mark.parametrize(
     "sizes",
     [

@@ -16,7 +16,7 @@ FEW_ROWS = Tile(4, 16, 4, 4, 4)
 FORMS = [name for name, algorithm in ALGORITHMS.items() if "gpu" in algorithm.forms]
 
 
-@sampled(28)
+@sampled(20)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("algorithm", FORMS)
 def test_case_table(monkeypatch, algorithm, case):

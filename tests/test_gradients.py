@@ -452,6 +452,7 @@ def test_bytes_by_hand():
 # -- plans -------------------------------------------------------------------------------------------------
 
 
+@sampled(4)
 @form
 def test_a_plan_does_what_the_door_does(which, algorithm, backend):
     problem = served(which, algorithm, SMALL)

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from effort import examples
+from effort import examples, sampled
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -145,6 +145,7 @@ def test_resize_says_what_the_algorithm_needs():
     assert prepared.resize(H=56, W=57, N=32) == "nothing"
 
 
+@sampled(6)
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_any_plan_can_be_resized(algorithm, backend):

@@ -10,7 +10,7 @@ from convlab import conv2d_nchw, from_nchw, to_nchw
 case = pytest.mark.parametrize("problem", CASES.values(), ids=CASES)
 
 
-@sampled(8)
+@sampled(3)
 @case
 def test_nchw_in_nchw_out(problem):
     x, w, bias = arrays(problem)
