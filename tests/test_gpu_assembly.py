@@ -40,14 +40,20 @@ def test_filter_of_7x7(arch):
 
 
 def test_lines_of_a_filter_of_7x7(arch):
-    """Two copies, 3 loads, 196 multiply-adds and a store: a loop that fits where instructions come from."""
-    built = assemble(gpu_filter_lines.lines(7, 7, 3, 4), *[FLAT] * 3, *[1] * 7, arch=arch)
-    check(built, 128, loads=49 // 4, stores=1)
+    """Two lines a turn, each two copies, 3 loads, 196 multiply-adds and a store; and a wait for both.
+
+    A loop without a branch inside, that fits where instructions come from.
+    """
+    built = assemble(gpu_filter_lines.lines(7, 7, 3, 4), *[FLAT] * 3, *[1] * 8, arch=arch)
+    check(built, 128, loads=49 // 4, stores=2)
     (loop,) = built.loops
-    assert loop.multiply_adds == built.multiply_adds == 4 * 49
-    assert (loop.count("LDGSTS"), loop.count("LDS.128"), loop.count("STG")) == (2, 3, 1)
-    assert 16 * len(loop) < 6 << 10  # bytes
-    assert built.occupancy(gpu_filter_lines.LANES).blocks == 16
+    assert loop.multiply_adds == built.multiply_adds == 2 * 4 * 49
+    parts = loop.count("LDGSTS"), loop.count("LDS.128"), loop.count("STG"), loop.count("DEPBAR")
+    assert parts == (4, 6, 2, 1)
+    assert sum(operation.leaves for operation in loop.operations) == 1
+    assert loop.share("FFMA") > 0.87
+    assert 16 * len(loop) < 8 << 10  # bytes
+    assert built.occupancy(gpu_filter_lines.LANES).blocks == gpu_filter_lines.BLOCKS
 
 
 def test_depthwise_of_3x3(arch):

@@ -133,21 +133,36 @@ def test_a_filter_that_does_not_fit_is_left_to_another_rung():
     assert gpu_filter.rung_for(SIZES["odd"]).kernel is gpu_filter_patch.patch
 
 
-def test_requests_of_the_lines_equal_the_formula_at_the_shipped_size():
-    """A block and a bit on each axis: 16 bytes a lane, then two lanes more; a line that is done is stored."""
+def test_requests_of_the_lines_equal_the_formula():
+    """Blocks and a bit on each axis: 16 bytes a lane, then two lanes more; a line that is done is stored."""
     problem = ConvProblem(1, 72, 140, 1, 1, 7, 7, padding=((0, 3), (3, 3)))
-    lane, line, block = np.indices((34, 70, 4)).reshape(3, -1)
+    trace, tall = trace_of(gpu_filter.RUNGS[4], problem), gpu_filter_lines.LEAST
+    lane, line, block = np.indices((34, tall + 6, 2 * -(-problem.P // tall))).reshape(3, -1)
     tile_p, tile_q = block // 2, block % 2
-    row, col = 64 * tile_p + line, 128 * tile_q - 4 + 4 * lane
-    served = line < np.minimum(64, problem.P - 64 * tile_p) + 6
+    row, col = tall * tile_p + line, 128 * tile_q - 4 + 4 * lane
+    served = line < np.minimum(tall, problem.P - tall * tile_p) + 6
     inside = served & (row < problem.H) & (col >= 0) & (col < problem.W)
     warp = (block * 70 + line) * 2 + lane // 32
     x = count(warp, (row * problem.W + col) * 4, inside, 16)
     p, q = row - 6, 128 * tile_q + 4 * lane
     y = count(warp, (p * problem.Q + q) * 4, (lane < 32) & served & (line >= 6) & (q < problem.Q), 16)
-    trace = trace_of(gpu_filter.RUNGS[4], problem)
     np.testing.assert_array_equal(traced(trace, "ld", "x"), x)
     np.testing.assert_array_equal(traced(trace, "st", "y"), y)
+
+
+@pytest.mark.parametrize(
+    ("N", "P", "Q", "tall"),
+    [(1, 4000, 4000, 61), (1, 224, 224, 16), (1, 9, 40, 16), (32, 224, 224, 16), (64, 4000, 4000, 128)],
+)
+def test_a_block_is_as_tall_as_leaves_no_multiprocessor_idle(N, P, Q, tall):
+    """No taller than that all blocks are held at once, and no less: then some would have more to do."""
+    problem = ConvProblem(N, P, Q, 1, 1, 7, 7, padding=3)
+    with simulated() as device:
+        assert gpu_filter_lines.tall_for(problem) == tall
+        held = gpu_filter_lines.BLOCKS * device.multiprocessors
+    if gpu_filter_lines.LEAST < tall < gpu_filter_lines.MOST:
+        strips = N * -(-Q // gpu_filter_lines.ACROSS)
+        assert strips * -(-P // tall) <= held < strips * -(-P // (tall - 1))
 
 
 def test_lines_that_lie_badly_are_left_to_the_patch():
@@ -164,7 +179,7 @@ def test_lines_that_lie_badly_are_left_to_the_patch():
 
 def test_the_last_rung_says_what_its_lines_bring_beside_their_outputs():
     wider = 4 * (gpu_filter_patch.loads_for(7, 3) - 1)  # numbers of a line beside those under its outputs
-    down, across = gpu_filter_lines.DOWN, gpu_filter_lines.ACROSS
-    assert gpu_filter.RUNGS[-1].traffic.endswith(
-        f"fetched (1 + (R-1)/{down}) * (1 + {wider}/{across}) times."
-    )
+    rung, across = gpu_filter.RUNGS[-1], gpu_filter_lines.ACROSS
+    assert rung.traffic.endswith(f"fetched (1 + (R-1)/lines) * (1 + {wider}/{across}) times.")
+    ends = f"{gpu_filter_lines.LEAST} to {gpu_filter_lines.MOST} lines"
+    assert ends in rung.change

@@ -251,13 +251,13 @@ def test_a_filters_taps_are_the_machine_codes(size, arch):
     assert len(copy) / copy.count("STS") == tenth(gpu_filter_work.COPY)
     assert max(one.registers for one in (naive, constant, shared)) <= gpu_filter_work.REGISTERS
     if gpu_filter_lines.refuses(problem) is None:
-        (work,), served = gpu_filter_work.lines(problem), 64 + size - 1
-        lines = built(gpu_filter_lines.lines(size, size, size // 2, 4), 7)
-        loop, each = lines.main_loop, 4 * taps + gpu_filter_work.LINE_OTHERS
+        (work,), turns = gpu_filter_work.lines(problem), (gpu_filter_lines.LEAST + size - 1) / 2
+        lines = built(gpu_filter_lines.lines(size, size, size // 2, 4), 8)
+        loop = lines.main_loop
         assert lines.registers <= work.registers
-        assert loop.multiply_adds == work.compute.multiply_adds / served == 4 * taps
-        assert len(loop) == tenth(work.compute.instructions / served)
-        assert len(loop) == tenth(each)
+        assert lines.shared_bytes == work.shared_bytes
+        assert loop.multiply_adds == work.compute.multiply_adds / turns == 2 * 4 * taps
+        assert len(loop) == tenth(work.compute.instructions / turns)
     (work,) = gpu_filter_work.patch(problem)
     adds, both = work.compute.multiply_adds / gpu_filter_work.WARPS, patch.count("FFMA")
     assert 2 * adds == both  # the way of those inside, and of those at the border

@@ -106,9 +106,9 @@ RUNGS = (
     ),
     Rung(
         "lines on their way",
-        "A warp goes down 64 lines; pixels are copied to shared memory six lines before they are wanted.",
-        "Nobody waits for pixels, and the loop of a line is short: with 7 columns of taps each is fetched "
-        "(1 + (R-1)/64) * (1 + 8/128) times.",
+        "A warp goes down 16 to 128 lines; pixels are copied to shared memory before they are wanted.",
+        "Nobody waits for pixels, and the loop of two lines is short: with 7 columns of taps each is fetched "
+        "(1 + (R-1)/lines) * (1 + 8/128) times.",
         gpu_filter_lines.run,
         gpu_filter_lines.lines,
         refuses=lambda problem: refuses(problem) or gpu_filter_lines.refuses(problem),

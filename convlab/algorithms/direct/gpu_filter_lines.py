@@ -15,6 +15,10 @@ executes any twice, and of a filter of 7 x 7 they are some 58 KB, while the near
 A line is copied to shared memory `AHEAD` lines before it is wanted: the copy is begun, and the thread goes on
 (`cp.async`). What lies outside the picture is filled with zeros on the way, so there is no border to be
 treated apart. And a block is one warp: nobody else reads its lines, so there is no barrier.
+
+Whatever is no multiply-add takes a multiply-add's place. So the loop does `TURN` lines at a time and waits
+once for both; no thread asks if a copy is its own, for who has none fills with zeros what nobody reads; and
+places are counted up, not worked out: a turn of a filter of 7 x 7 has 392 multiply-adds and some 50 others.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from functools import lru_cache
 
 from convlab.algorithms.direct import gpu_filter_patch
 from convlab.algorithms.direct.gpu_filter_patch import WIDE, loads_for
-from convlab.gpu.device import current
+from convlab.gpu.device import current, device_multiprocessors
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, number_type, uint64
@@ -34,10 +38,14 @@ from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
 LANES = 32  # threads of a block
-ACROSS, DOWN = LANES * WIDE, 64  # outputs of a block: of a line, and lines
+ACROSS = LANES * WIDE  # outputs of a line of a block
+LEAST, MOST = 16, 128  # lines of outputs of a block
+TURN = 2  # lines of pixels that are added between two waits
 AHEAD = 6  # lines on their way
-RING = 8  # lines in shared memory: those, the one that is read, and one that may still be read by others
+RING = AHEAD + TURN  # lines in shared memory
+LINE = 2 * ACROSS  # numbers of a line there: each thread copies four, and four more
 REGISTERS = 128
+BLOCKS = 16  # that a multiprocessor holds, of so many registers
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -48,6 +56,13 @@ def refuses(problem: ConvProblem) -> str | None:
     if numbers > 100:
         return f"the {problem.R}x{problem.S} weights, and the sums, do not fit in the registers of a thread"
     return None
+
+
+def tall_for(problem: ConvProblem) -> int:
+    """Return the lines of outputs of a block: as few as let all blocks be held at once, within limits."""
+    strips = problem.N * ceil_div(problem.Q, ACROSS)  # of the width of a block, from top to bottom
+    down = max(1, BLOCKS * device_multiprocessors() // strips)
+    return min(max(LEAST, ceil_div(problem.P, down)), MOST)
 
 
 @lru_cache
@@ -62,21 +77,18 @@ def lines(R: int, S: int, left: int, store: int):
     loads = loads_for(S, left)
     width, size, taps = 4 * loads, R * WIDE, R * S
     begin, store_line = gpu_filter_patch.begins(number, taps, size), gpu_filter_patch.stores(store)
-    copies = LANES - 1 + loads  # of a line, 16 bytes each
-    line_size = 4 * copies
-    ring_size = RING * line_size
+    more = loads - 1  # copies of a line beside one of each thread
+    ring_size, later = RING * LINE, AHEAD // TURN - 1  # numbers; turns that are still on their way
 
     @device_function(forceinline=True)
-    def bring(line, x, ring, first, row, col, H, W):
-        """Begin to copy the line-th of a block's lines; `first` is where the picture begins."""
-        inside = row + line < H  # a row above the picture is a very large one
-        at = first + uint64(row + line) * W
-        to = line % RING * line_size
-        for part in range(0, copies, LANES):
-            copy = part + cuda.threadIdx.x
-            if copy < copies:
-                place = col + 4 * copy  # left of the picture a very large one, too
-                cp_async16_zfill(ring, to + 4 * copy, x, at + uint64(place), inside and place < W)
+    def bring(x, ring, to, at, row, bottom, col, behind, W):
+        for i in range(TURN):
+            inside = row + i < bottom  # a row above the picture is a very large one
+            cp_async16_zfill(ring, to + i * LINE, x, at, inside and col < W)
+            cp_async16_zfill(ring, to + i * LINE + ACROSS, x, at + ACROSS, inside and behind < W)
+            at += W
+        cp_async_commit()
+        return at
 
     @device_function(forceinline=True)
     def add(i, pixels, sums, weights):
@@ -88,43 +100,54 @@ def lines(R: int, S: int, left: int, store: int):
 
     add_everywhere = unrolled(add, R)
 
+    @device_function(forceinline=True)
+    def add_line(i, ring, here, pixels, sums, weights, y, to, q, Q, done, tall):
+        for k in range(loads):
+            a, b, c, d = load4(ring, here + i * LINE + 4 * k)
+            pixels[4 * k] = a
+            pixels[4 * k + 1] = b
+            pixels[4 * k + 2] = c
+            pixels[4 * k + 3] = d
+        add_everywhere(0, pixels, sums, weights)
+        if done + i < tall:
+            store_line(y, to + i * Q, q, Q, sums, 0)
+
+    add_lines = unrolled(add_line, TURN)
+
     @kernel(max_registers=REGISTERS)
-    def lines(x, w, y, H, W, P, Q, top, across, down):
+    def lines(x, w, y, H, W, P, Q, top, across, down, tall):
         ring = cuda.shared.array(ring_size, number, alignment=16)
         sums = cuda.local.array(size, number)
         pixels = cuda.local.array(width, number)
         weights = cuda.local.array(taps, number)
         rest, tile_q = divmod(cuda.blockIdx.x, across)
         n, tile_p = divmod(rest, down)
-        p, q = tile_p * DOWN, tile_q * ACROSS
-        row, col = p - top, q - ahead  # the first pixel; very large if there is none
-        first = uint64(n * H) * W
-        count = (DOWN if p + DOWN < P else P - p) + R - 1  # lines of pixels
-        for line in range(AHEAD):
-            if line < count:
-                bring(line, x, ring, first, row, col, H, W)
-            cp_async_commit()
+        p, q = tile_p * tall, tile_q * ACROSS + cuda.threadIdx.x * WIDE  # my first output
+        tall = min(tall, P - p)
+        count = tall + R - 1  # lines of pixels
+        row, col = p - top, q - ahead  # the first pixel that I copy; very large if there is none
+        behind = col + ACROSS if cuda.threadIdx.x < more else W
+        bottom = min(row + count, H)
+        # 64 bits: lines lie a constant apart, and above the first picture a place is truly below 0.
+        at = uint64(n * H + p) * W + q - uint64(top * W + ahead)
+        here = uint64(cuda.threadIdx.x * WIDE)
+        read = here + AHEAD * LINE  # what has been read, and is filled anew
+        for line in range(0, AHEAD, TURN):
+            at = bring(x, ring, here + line * LINE, at, row + line, bottom, col, behind, W)
         begin(w, weights, sums)
-        q += cuda.threadIdx.x * WIDE  # mine
-        to = uint64(n * P + p) * Q + q
-        for line in range(count):
-            if line + AHEAD < count:
-                bring(line + AHEAD, x, ring, first, row, col, H, W)
-            cp_async_commit()  # of no copies at the end: so a line is a group
-            cp_async_wait(AHEAD)
-            cuda.syncwarp()  # all lanes have this line, and nobody reads the one before the last any more
-            here = line % RING * line_size + cuda.threadIdx.x * WIDE
-            for k in range(loads):
-                a, b, c, d = load4(ring, here + 4 * k)
-                pixels[4 * k] = a
-                pixels[4 * k + 1] = b
-                pixels[4 * k + 2] = c
-                pixels[4 * k + 3] = d
-            add_everywhere(0, pixels, sums, weights)
-            if line + 1 >= R:
-                if q < Q:
-                    store_line(y, to, q, Q, sums, 0)
-                to += Q
+        to = (n * P + p) * Q + q - (R - 1) * Q
+        if q >= Q:
+            tall = 0  # none of these is mine
+        line = 0
+        while line < count:
+            cp_async_wait(later)
+            cuda.syncwarp()  # all lanes have these lines, and nobody reads those before them any more
+            at = bring(x, ring, read, at, row + line + AHEAD, bottom, col, behind, W)
+            add_lines(0, ring, here, pixels, sums, weights, y, to, q, Q, line - (R - 1), tall)
+            read, here = here, (here + TURN * LINE) % ring_size
+            to += TURN * Q
+            line += TURN
+        cp_async_wait(0)  # those begun last: zeros, but who ends must have no copy on its way
 
     return lines
 
@@ -134,9 +157,9 @@ def run(problem, x, w, workspace, y, threads):
     if wide(4, problem.W, x) != 4:  # x lies so that no copy of 16 bytes can begin at its lines
         gpu_filter_patch.run(problem, x, w, workspace, y, threads)
         return
-    (top, _), (left, _) = problem.padding
-    across, down = ceil_div(problem.Q, ACROSS), ceil_div(problem.P, DOWN)
+    tall, ((top, _), (left, _)) = tall_for(problem), problem.padding
+    across, down = ceil_div(problem.Q, ACROSS), ceil_div(problem.P, tall)
     kernel = lines(problem.R, problem.S, left, wide(4, problem.Q, y))
     x, w, y = (array.reshape(-1) for array in (x, w, y))
     sizes = problem.H, problem.W, problem.P, problem.Q
-    current().launch(kernel, problem.N * down * across, LANES, x, w, y, *sizes, top, across, down)
+    current().launch(kernel, problem.N * down * across, LANES, x, w, y, *sizes, top, across, down, tall)

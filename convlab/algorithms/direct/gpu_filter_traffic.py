@@ -36,7 +36,7 @@ def reads(problem: ConvProblem) -> dict[str, int]:
         patch = lines(tall, tall + R - 1, top) * columns(WIDE, 4 * loads_for(S, left), ahead)
         found["patch in registers"] = patch
     if gpu_filter_lines.refuses(problem) is None:
-        ahead, down, across = left + -left % 4, gpu_filter_lines.DOWN, gpu_filter_lines.ACROSS
+        ahead, down, across = left + -left % 4, gpu_filter_lines.tall_for(problem), gpu_filter_lines.ACROSS
         length = across + 4 * (loads_for(S, left) - 1)
         found["lines on their way"] = lines(down, down + R - 1, top) * columns(across, length, ahead)
     return {name: problem.N * number for name, number in found.items()}

@@ -7,13 +7,14 @@ from the machine code, for a GPU of today and one of the generation before it; a
 
 from __future__ import annotations
 
-from convlab.algorithms.direct.gpu_filter_lines import ACROSS, DOWN, LANES, RING
+from convlab.algorithms.direct.gpu_filter_lines import ACROSS, LANES, LINE, RING, TURN, tall_for
 from convlab.algorithms.direct.gpu_filter_lines import REGISTERS as OF_LINES
 from convlab.algorithms.direct.gpu_filter_patch import BLOCK, WIDE, loads_for, plan_for
-from convlab.gpu.model.work import LINE, SECTOR, Demand, Work
+from convlab.gpu.model.work import LINE as CACHE_LINE
+from convlab.gpu.model.work import SECTOR, Demand, Work
 from convlab.gpu.occupancy import WARP
 from convlab.problem import ConvProblem
-from convlab.support.integers import ceil_div
+from convlab.support.integers import ceil_div, round_up
 
 THREADS = BLOCK[0] * BLOCK[1]
 WARPS = THREADS // WARP
@@ -21,7 +22,7 @@ REGISTERS = 32  # of a thread with one output
 # Instructions of a tap, by where its weight comes from; of a number that is copied to shared memory.
 GLOBAL, CONSTANT, SHARED, COPY = 20, 6.5, 8.2, 24
 OTHERS = 60  # of a thread, once: where its outputs are
-LINE_OTHERS = 60  # of a thread that goes from line to line, for each: where the next copies come from and go
+LINE_OTHERS = 24  # of a thread that goes from line to line, for each: where the next copies come from and go
 ENDS = Demand(OTHERS, passes=1, short=1)  # of a warp with one output a thread, which stores them
 
 
@@ -45,7 +46,7 @@ def _one_output_a_thread(problem: ConvProblem, tap: float, weights: bool) -> tup
 
 def _lines(problem: ConvProblem, first: int, wide: int) -> int:
     """Return the lines of the first cache that a warp's load is in, `wide` numbers a lane from `first` on."""
-    return WARP * wide * problem.itemsize // LINE + (first * problem.itemsize % LINE > 0)
+    return WARP * wide * problem.itemsize // CACHE_LINE + (first * problem.itemsize % CACHE_LINE > 0)
 
 
 def shared(problem: ConvProblem) -> tuple[Work, ...]:
@@ -79,12 +80,15 @@ def patch(problem: ConvProblem) -> tuple[Work, ...]:
 
 
 def lines(problem: ConvProblem) -> tuple[Work, ...]:
-    """A warp goes down its lines: one is copied, another loaded from shared memory and added to R sums."""
+    """A warp goes down its lines: one is copied, another loaded from shared memory and added to R sums.
+
+    Of each lane's two copies most of the second ones bring nothing, but they fill with zeros all the same.
+    """
     taps, loads = problem.R * problem.S, loads_for(problem.S, problem.padding[1][0])
-    size = (ACROSS + 4 * (loads - 1)) * problem.itemsize  # bytes of a line in shared memory
-    served = min(DOWN, problem.P) + problem.R - 1
-    copied = Demand(passes=ceil_div(size, LINE))
-    of_four = ACROSS * problem.itemsize // LINE  # passes of a load, or a store, of four numbers a lane
+    size, tall = (ACROSS + 4 * (loads - 1)) * problem.itemsize, tall_for(problem)  # bytes of a line; outputs
+    served = round_up(min(tall, problem.P) + problem.R - 1, TURN)
+    of_four = ACROSS * problem.itemsize // CACHE_LINE  # passes of a load, or a store, of four numbers a lane
+    copied = Demand(passes=ceil_div(size, CACHE_LINE) + 2 * of_four)
     added = Demand(
         instructions=WIDE * taps + loads + LINE_OTHERS,
         multiply_adds=WIDE * taps,
@@ -93,11 +97,11 @@ def lines(problem: ConvProblem) -> tuple[Work, ...]:
     return _work(
         problem,
         served * added,
-        (ACROSS, DOWN),
+        (ACROSS, tall),
         name="lines",
         registers=OF_LINES,
         bring=served * copied,
-        shared_bytes=RING * size,
+        shared_bytes=RING * LINE * problem.itemsize,
         threads=LANES,
         ahead=True,
     )
