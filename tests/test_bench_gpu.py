@@ -114,7 +114,7 @@ def test_what_is_simulated_says_so_and_has_no_times(tried):
 class Nothing(Gpu):
     """A device that computes nothing, of any size."""
 
-    multiprocessors, speeds = 132, None
+    capability, multiprocessors, speeds = (9, 0), 132, None
 
     def put(self, array):
         return np.zeros(array.shape, array.dtype)

@@ -328,3 +328,18 @@ def test_how_the_gpu_is_asked(monkeypatch):
     for home, held_here in ((0, False), (1, True), (None, True)):
         monkeypatch.setattr(cuda_driver, "home_of", lambda pointer, home=home: home)
         assert Gpu().holds(64) is held_here
+
+
+@pytest.mark.parametrize(("stream", "own", "kept"), [(1, False, None), (1, True, 1), (7, False, 7)])
+def test_an_array_on_the_stream_of_kernels_is_not_waited_for(monkeypatch, stream, own, kept):
+    """CuPy says that its arrays are written on the default stream; for any other one Numba has to wait."""
+    seen = []
+    driver = SimpleNamespace(
+        config=SimpleNamespace(CUDA_PER_THREAD_DEFAULT_STREAM=own),
+        from_cuda_array_interface=lambda interface, owner: seen.append(interface),
+    )
+    monkeypatch.setattr("convlab.gpu.device._cuda", lambda: driver)
+    described = {"shape": (3,), "typestr": "<f4", "data": (64, False), "version": 3, "stream": stream}
+    Gpu().adopt(SimpleNamespace(__cuda_array_interface__=described))
+    assert [one["stream"] for one in seen] == [kept]
+    assert described["stream"] == stream

@@ -159,7 +159,7 @@ def test_a_block_is_as_tall_as_leaves_no_multiprocessor_idle(N, P, Q, tall):
     problem = ConvProblem(N, P, Q, 1, 1, 7, 7, padding=3)
     with simulated() as device:
         assert gpu_filter_lines.tall_for(problem) == tall
-        held = gpu_filter_lines.BLOCKS * device.multiprocessors
+        held = 16 * device.multiprocessors  # warps of 128 registers a thread
     if gpu_filter_lines.LEAST < tall < gpu_filter_lines.MOST:
         strips = N * -(-Q // gpu_filter_lines.ACROSS)
         assert strips * -(-P // tall) <= held < strips * -(-P // (tall - 1))
@@ -175,6 +175,17 @@ def test_lines_that_lie_badly_are_left_to_the_patch():
         gpu_filter_lines.run(problem, x_there.reshape(problem.x_shape), device.put(w), None, y, 1)
         assert device.traces[-1].kernel == "patch"
         assert_close(device.get(y), x, w, problem, None, "patch")
+
+
+def test_an_older_gpu_has_no_copies_and_takes_the_patch():
+    """Turing's machine code has no `cp.async`: ptxas refuses it."""
+    problem = SIZES["7x7"]
+    x, w, _ = arrays(problem)
+    with simulated() as device:
+        device.capability = 7, 5
+        y = plan(problem, w, algorithm="direct", backend="gpu")(x)
+    assert [trace.kernel for trace in device.traces] == ["patch"]
+    assert_close(y, x, w, problem, None, "patch")
 
 
 def test_the_last_rung_says_what_its_lines_bring_beside_their_outputs():

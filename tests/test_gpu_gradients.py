@@ -12,12 +12,12 @@ from effort import sampled
 from test_gpu_tiled_product import OneBlock, instructions
 from test_gradients import DOORS, TABLES, by_definition, check, made, operands
 
-from convlab import ConvProblem, bgrad, conv_transpose2d, dgrad, plan_dgrad, plan_wgrad, wgrad
+from convlab import ALGORITHMS, ConvProblem, bgrad, conv_transpose2d, dgrad, plan_dgrad, plan_wgrad, wgrad
 from convlab.errors import ArrayError, ShapeError, UnsupportedError, WorkspaceError
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import simulated, using
-from convlab.gpu.gemm import launch
+from convlab.gpu.gemm import batched, launch
 from convlab.gpu.gemm.heuristics import TILES, TileChoice, choose_for_sums_of_pixels
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.load_columns import columns_loader
@@ -28,10 +28,12 @@ from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gradients import DGRAD
 from convlab.gradients import bgrad_gpu as biases
 from convlab.gradients import dgrad_depthwise_gpu as patches
+from convlab.gradients import dgrad_flipped_gpu as flipped
 from convlab.gradients import dgrad_implicit_gpu as phases
 from convlab.gradients import filters_gpu as filters
 from convlab.gradients import wgrad_depthwise_gpu as strips
 from convlab.gradients import wgrad_product_gpu as product
+from convlab.gradients.phases import parts, turned
 
 pytestmark = pytest.mark.inside
 
@@ -53,6 +55,7 @@ def use(monkeypatch, tile, parts=1):
     chosen = TileChoice(tile, parts, 1, 1, 1.0, 1.0)
     monkeypatch.setattr(phases, "choose_tile", lambda problem: chosen)
     monkeypatch.setattr(product, "choose_for_sums_of_pixels", lambda problem: chosen)
+    monkeypatch.setattr(batched, "tile_for", lambda products: tile)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------
@@ -83,6 +86,8 @@ def test_lanes_do_not_race(which, algorithm):
     problem = ConvProblem(2, 6, 5, 4, 4, 3, 2, stride=(2, 1), padding=((1, 0), (0, 1)))
     if algorithm == "depthwise":
         problem = replace(problem, groups=4)
+    if algorithm == "flipped":
+        problem = replace(problem, stride=1)
     with simulated() as device:
         check(which, problem, algorithm=algorithm, backend="gpu")
     assert all(trace.sites() for trace in device.traces)
@@ -194,6 +199,73 @@ def test_infinity_stays_where_its_windows_are():
         expected = by_definition(problem, x, w, dy)
     assert np.array_equal(np.isfinite(dx), np.isfinite(expected[0]))
     assert np.isfinite(dw[1:]).all()
+
+
+# -- flipped: the forward convolution of dy -----------------------------------------------------------------
+
+TURNED = {
+    "plain": ConvProblem(2, 9, 7, 5, 6, 3, 3, padding=1),
+    "none at the edge": ConvProblem(1, 8, 11, 8, 4, 3, 3),
+    "windows that begin inside of dy": ConvProblem(1, 9, 8, 4, 3, 3, 3, padding=((4, 5), (3, 0))),
+    "groups": ConvProblem(1, 7, 8, 6, 4, 3, 3, padding=2, groups=2),
+    "double precision": ConvProblem(1, 6, 9, 3, 8, 3, 3, padding=1, dtype="float64"),
+}
+
+
+@sampled(2)
+@pytest.mark.parametrize("case", TURNED)
+@pytest.mark.parametrize("m", [0, 2, 4, 6])
+def test_tiles_of_every_size_give_the_gradient(monkeypatch, m, case):
+    """Whichever is predicted to be fastest; and filters transformed there are those of the forward form."""
+    problem = TURNED[case]
+    use(monkeypatch, SMALL)
+    monkeypatch.setattr(flipped, "tiles_for", lambda problem: m)
+    w, (part,) = made(problem)[1], parts(problem)
+    name = f"winograd_{m}x{m}" if m else "implicit_gemm"
+    with using(Few()) as device:
+        check("dgrad", problem, algorithm="flipped", backend="gpu")
+        there = device.get(
+            flipped.pack(problem, w, 1).filters if m else flipped.pack(problem, w, 1).filters[0]
+        )
+        expected = device.get(ALGORITHMS[name].forms["gpu"].pack(part.problem, turned(problem, w)))
+    few = 32 * np.finfo(problem.dtype).eps * np.abs(expected).max()
+    assert np.abs(there.reshape(expected.shape) - expected).max() <= few
+
+
+@pytest.mark.parametrize("spoilt", ["w", "dy", "neither"])
+def test_numbers_that_tiles_would_mix_are_not_mixed(monkeypatch, spoilt):
+    """Then it is the plain product, in the room that was made for tiles; plans, too, look at w."""
+    problem = ConvProblem(1, 9, 8, 4, 3, 3, 3, padding=1)
+    monkeypatch.setattr(flipped, "tiles_for", lambda problem: 4)
+    x, w, dy = made(problem)
+    {"w": w, "dy": dy, "neither": dy.copy()}[spoilt].reshape(-1)[50] = 1e30
+    expected = by_definition(problem, x, w, dy)[0]
+    size = np.abs(expected) + np.abs(expected).mean() * (spoilt == "neither")
+    with using(Few()) as device:
+        found = dgrad(problem, dy, w, algorithm="flipped", backend="gpu")
+        tiled = "into_pixels" in [trace.kernel for trace in device.traces]
+        assert flipped.pack(problem, w, 1).m == (0 if spoilt == "w" else 4)
+    assert tiled == (spoilt == "neither")
+    assert (np.abs(found - expected) <= 1e-3 * size).all()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tiles"),
+    [
+        ({}, 6),
+        ({"H": 14, "W": 14, "C": 256, "K": 256}, 4),
+        ({"N": 1, "H": 2, "W": 2}, 0),
+        ({"R": 5, "S": 5}, 0),
+    ],
+    ids=str,
+)
+def test_the_fastest_by_the_model_is_taken(sizes, tiles):
+    """Large tiles for a large picture, smaller ones for a small one; of one that is tiny a plain product."""
+    problem = replace(ConvProblem(32, 28, 28, 128, 128, 3, 3, padding=1), **sizes)
+    with simulated():
+        assert flipped.tiles_for(problem) == tiles
+        rooms = set(flipped.shapes(problem, 1))
+    assert rooms == {"V", "M"} if tiles else rooms <= {"partials"}
 
 
 # -- depthwise ---------------------------------------------------------------------------------------------
@@ -465,6 +537,7 @@ def test_the_other_kernels_compile_without_a_stack():
         patches.looped("float32"): (flat, flat, flat, *[one] * 14),
         strips.looped("float32"): (flat, flat, flat, *[one] * 11, pair, pair, *[one] * 3),
         filters.laid_out("float32"): (flat, flat, *[one] * 12),
+        **{flipped.transformed(m, "float32"): (flat, flat, *[one] * 3) for m in (2, 4, 6)},
         launch.add_up("float32", True): (flat, flat, one, one, one, (one,) * 6),
         biases.add_columns: (flat, np.zeros(4), *[one] * 4),
     }

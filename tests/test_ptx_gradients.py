@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from cases import CASES
 from ptx_tools import needs_compiler, on_every_gpu
+from test_gpu_gradients import TURNED
 from test_gradients import DOORS, TABLES, check, operands
 
 from convlab.gpu.device import simulated, using
+from convlab.gradients import dgrad_flipped_gpu as flipped
 from tools.ptx.device import Executor
 
 pytestmark = pytest.mark.workshop
@@ -40,3 +42,12 @@ def test_the_same_bits_as_in_the_lane_simulator(which, algorithm):
         with simulated(traced=False):
             expected = DOORS[which](problem, *given, algorithm=algorithm, backend="gpu")
         np.testing.assert_array_equal(found, expected)
+
+
+@needs_compiler
+@pytest.mark.parametrize("m", [2, 4, 6])
+def test_tiles_of_every_size(monkeypatch, m):
+    """Filters are transformed, too, as the compiler made that."""
+    monkeypatch.setattr(flipped, "tiles_for", lambda problem: m)
+    for problem in TURNED.values():
+        on_every_gpu(lambda problem=problem: check("dgrad", problem, algorithm="flipped", backend="gpu"))

@@ -44,6 +44,9 @@ def _cuda() -> Any:
     return cuda
 
 
+LEGACY = 1  # the number of CUDA's one default stream, where an array says which it was written on
+
+
 class Gpu:
     """The NVIDIA GPU of this machine."""
 
@@ -53,6 +56,12 @@ class Gpu:
     def stream_per_thread(self) -> bool:
         """Is the default stream one of each thread? Then the work of two threads is in no order."""
         return bool(getattr(_cuda().config, "CUDA_PER_THREAD_DEFAULT_STREAM", False))
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """What it can do, by NVIDIA's count: (9, 0) and the like."""
+        with translated("asking for the GPU in use"):
+            return tuple(_cuda().get_current_device().compute_capability)
 
     @property
     def multiprocessors(self) -> int:
@@ -92,6 +101,8 @@ class Gpu:
         # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
         # an axis of one are.
         interface = {**array.__cuda_array_interface__, "strides": None}
+        if interface.get("stream") == LEGACY and not self.stream_per_thread:
+            interface["stream"] = None  # kernels are put on the same one: in order, and nobody need wait
         with translated("reading an array on the GPU"):
             return _cuda().from_cuda_array_interface(interface, owner=array)
 

@@ -39,6 +39,7 @@ class Simulator:
     """
 
     name = "simulator"
+    capability = 9, 0  # an H100's; so are its multiprocessors
     multiprocessors = GPUS["H100"][1]  # which tiles it is given depends on that, not how they are run
     speeds: GpuSpeeds | None = None  # no time passes here; a GPU's, to choose what that would take
     stream_per_thread = False  # it is done when it has been asked for

@@ -54,6 +54,7 @@ def run(problem, given, packed, workspace, dx, threads):
     for part, filters in zip(parts(problem), packed, strict=True):
         small, (_, K, row_w) = part.problem, filters.shape
         (M, N, _), (tile, count, *_) = small.gemm, choose_tile(small)
+        count = count if partials is not None else 1  # whoever has no room for parts has whole sums
         depth = small.C // small.groups
         where = () if small.y_shape == problem.x_shape else _where(problem, part)
         sizes = launch.Sizes(M, N, K, small.groups, row_w, small.K, depth, K * row_w, N, where)

@@ -26,6 +26,7 @@ from math import prod
 
 import numpy as np
 
+from convlab.algorithms.binding import late
 from convlab.algorithms.form import Form as ForwardForm
 from convlab.algorithms.spec import Algorithm
 from convlab.auto.predict import phases_of
@@ -33,7 +34,7 @@ from convlab.auto.select import choose, fastest, look_at
 from convlab.cost.formula import Formula
 from convlab.cost.phases import Phase, packing, stream
 from convlab.gradients.phases import clear_unreached, in_order, macs, parts, strided, turned
-from convlab.gradients.spec import Form, Gradient, Shapes, Work
+from convlab.gradients.spec import Form, Gradient, Shapes, Work, copy_of_w
 from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
@@ -151,12 +152,23 @@ def _form(backend: str) -> Form:
 
 
 FORMS = {backend: _form(backend) for backend in ("numpy", "cpu")}
+_GPU = f"{__name__.rpartition('.')[0]}.dgrad_flipped_gpu"
 
 FLIPPED = Gradient(
     name="flipped",
     summary="A forward convolution of dy: filters turned round, channels and filters exchanged.",
     source="Dumoulin & Visin 2016, arXiv:1603.07285, section 4.2",
-    forms=FORMS,
+    forms=FORMS
+    | {
+        "gpu": Form(
+            late(_GPU, "run"),
+            late(_GPU, "shapes"),
+            late(_GPU, "bytes_moved"),
+            late(_GPU, "pack"),
+            late(_GPU, "packed_bytes"),
+            copy_of_w,
+        )
+    },
     refuses=refuses,
     macs=macs,
 )

@@ -27,10 +27,11 @@ from functools import lru_cache
 
 from convlab.algorithms.direct import gpu_filter_patch
 from convlab.algorithms.direct.gpu_filter_patch import WIDE, loads_for
-from convlab.gpu.device import current, device_multiprocessors
+from convlab.gpu.device import current, device_speeds
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, number_type, uint64
+from convlab.gpu.occupancy import occupancy
 from convlab.gpu.ptx import load4
 from convlab.gpu.tensor_cores.mma import cp_async16_zfill, cp_async_commit, cp_async_wait
 from convlab.gpu.unroll import unrolled
@@ -45,7 +46,7 @@ AHEAD = 6  # lines on their way
 RING = AHEAD + TURN  # lines in shared memory
 LINE = 2 * ACROSS  # numbers of a line there: each thread copies four, and four more
 REGISTERS = 128
-BLOCKS = 16  # that a multiprocessor holds, of so many registers
+COPIES_SINCE = 8, 0  # the compute capability that has `cp.async`
 
 
 def refuses(problem: ConvProblem) -> str | None:
@@ -60,8 +61,9 @@ def refuses(problem: ConvProblem) -> str | None:
 
 def tall_for(problem: ConvProblem) -> int:
     """Return the lines of outputs of a block: as few as let all blocks be held at once, within limits."""
-    strips = problem.N * ceil_div(problem.Q, ACROSS)  # of the width of a block, from top to bottom
-    down = max(1, BLOCKS * device_multiprocessors() // strips)
+    strips, speeds = problem.N * ceil_div(problem.Q, ACROSS), device_speeds()  # each of a block's width
+    held = occupancy(speeds.arch, LANES, REGISTERS, RING * LINE * problem.itemsize).blocks
+    down = max(1, held * speeds.multiprocessors // strips)
     return min(max(LEAST, ceil_div(problem.P, down)), MOST)
 
 
@@ -154,7 +156,8 @@ def lines(R: int, S: int, left: int, store: int):
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, 1) with the convolution of x (N, H, W, 1) and w (1, R, S, 1)."""
-    if wide(4, problem.W, x) != 4:  # x lies so that no copy of 16 bytes can begin at its lines
+    # No copy of 16 bytes can begin at lines that lie badly, and an older GPU has none at all.
+    if wide(4, problem.W, x) != 4 or current().capability < COPIES_SINCE:
         gpu_filter_patch.run(problem, x, w, workspace, y, threads)
         return
     tall, ((top, _), (left, _)) = tall_for(problem), problem.padding

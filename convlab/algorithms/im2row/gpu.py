@@ -129,7 +129,7 @@ RUNGS = (
     ),
     Rung(
         "tuned tiles",
-        "Up to 16 x 8 sums a thread, two buffers, and a tile as large as keeps all multiprocessors busy.",
+        "Up to 8 x 8 sums a thread, two buffers, and a tile as large as keeps all multiprocessors busy.",
         "The product's traffic shrinks once more; the matrix itself is still written once and read once.",
         partial(run, way="tuned"),
         tiled_product,

@@ -175,10 +175,21 @@ def run(m: int, problem: ConvProblem, x, packed, workspace, y, threads):
     transform_products(m, problem, workspace["M"], y.reshape(-1))
 
 
-def transform_windows(m: int, problem: ConvProblem, x, V) -> None:
-    """Fill V (tiles, n*n, C) from x (N, H, W, C); flat arrays of the device."""
-    (top, _), (left, _) = problem.padding
-    sizes = problem.H, problem.W, problem.C, top, left, *tile_grid(m, problem)
+def transform_windows(
+    m: int,
+    problem: ConvProblem,
+    x,
+    V,
+    picture: tuple[int, int] | None = None,
+    corner: tuple[int, int] | None = None,
+) -> None:
+    """Fill V (tiles, n*n, C) from x (N, H, W, C); flat arrays of the device.
+
+    Where x is larger than the problem says, `picture` is its (H, W), and `corner` how many lines and columns
+    before it the first window begins: below zero, if it begins inside.
+    """
+    (H, W), (top, left) = picture or (problem.H, problem.W), corner or problem.geometry[1]
+    sizes = H, W, problem.C, top % (1 << 32), left % (1 << 32), *tile_grid(m, problem)
     _launch(input_transform(m, problem.dtype, problem.R), x, V, V.size // window_cells(m, problem), *sizes)
 
 
