@@ -12,7 +12,8 @@ these, written side by side, make dx.
     zeros inserted  N*C*K/G * H*W * R*S
 
 Each convolution is a forward plan, of the algorithm that is predicted to pack its filters and run in the
-least time: whoever learns packs them as often as they are run.
+least time: whoever learns packs them as often as they are run. On a GPU `flipped` turns the filters where
+they lie: `dgrad_flipped_gpu`.
 
 Dumoulin & Visin 2016, arXiv:1603.07285, chapter 4; XNNPACK, subconv2d (src/operators/deconvolution-nhwc.c,
 where nothing is dilated and no stride exceeds the filter); CUTLASS 2.7, strided dgrad (discussion 327).
