@@ -224,9 +224,8 @@ def test_tiles_of_every_size_give_the_gradient(monkeypatch, m, case):
     name = f"winograd_{m}x{m}" if m else "implicit_gemm"
     with using(Few()) as device:
         check("dgrad", problem, algorithm="flipped", backend="gpu")
-        there = device.get(
-            flipped.pack(problem, w, 1).filters if m else flipped.pack(problem, w, 1).filters[0]
-        )
+        packed = flipped.pack(problem, w, 1).filters
+        there = device.get(packed if m else packed[0])
         expected = device.get(ALGORITHMS[name].forms["gpu"].pack(part.problem, turned(problem, w)))
     few = 32 * np.finfo(problem.dtype).eps * np.abs(expected).max()
     assert np.abs(there.reshape(expected.shape) - expected).max() <= few

@@ -94,11 +94,15 @@ def _tiles_for(problem: ConvProblem, speeds: GpuSpeeds) -> int:
     return TILES.get(min(seconds, key=seconds.__getitem__), 0)
 
 
+def _products(problem: ConvProblem, m: int) -> ConvProblem:
+    return winograd.products_of(m, parts(problem)[0].problem)
+
+
 def shapes(problem: ConvProblem, threads: int) -> Shapes:
     """Return the shapes of the windows and the products, transformed; or of parts of sums."""
     if not (m := tiles_for(problem)):
         return plain.shapes(problem, threads)
-    products = winograd.products_of(m, parts(problem)[0].problem)
+    products = _products(problem, m)
     return {"V": (prod(products.x_shape),), "M": (prod(products.y_shape),)}
 
 
@@ -106,7 +110,7 @@ def packed_bytes(problem: ConvProblem, threads: int) -> int:
     """Return the bytes of the filters."""
     if not (m := tiles_for(problem)):
         return plain.packed_bytes(problem, threads)
-    return launch.packed_bytes(winograd.products_of(m, parts(problem)[0].problem))
+    return launch.packed_bytes(_products(problem, m))
 
 
 def bytes_moved(problem: ConvProblem, threads: int) -> int:
@@ -124,7 +128,7 @@ def pack(problem: ConvProblem, w, threads: int, before=None, dy=None) -> Packed:
     m = tiles_for(problem)
     if not m or _mixes_too_much(problem, m, w, dy):
         return Packed(0, plain.pack(problem, w, threads))
-    products = winograd.products_of(m, parts(problem)[0].problem)
+    products = _products(problem, m)
     depth, row = products.w_shape[3], launch.padded(products.K // products.groups)
     U = current().empty((products.groups, depth, row), problem.dtype)
     size, arrays = problem.K * row, (on_device(w).reshape(-1), U.reshape(-1))
@@ -154,5 +158,5 @@ def run(problem, given, packed, workspace, dx, threads):
     # Windows are of all dy, and may begin inside of it.
     picture, corner = (problem.P, problem.Q), (rows.corner, cols.corner)
     winograd.transform_windows(m, small, dy.reshape(-1), V, picture, corner)
-    batched.multiply(winograd.products_of(m, small), V, packed.filters, M)
+    batched.multiply(_products(problem, m), V, packed.filters, M)
     winograd.transform_products(m, small, M, dx.reshape(-1))

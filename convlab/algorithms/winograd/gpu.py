@@ -30,6 +30,7 @@ from convlab.algorithms.winograd.tiles import (
 from convlab.algorithms.winograd.transforms import in_steps, transforms
 from convlab.gpu.device import current
 from convlab.gpu.gemm import batched
+from convlab.gpu.gemm.load_implicit import placed
 from convlab.gpu.kernels import kernel
 from convlab.gpu.model.work import Work, one_pass
 from convlab.gpu.numba_cuda import cuda, number_type
@@ -185,11 +186,10 @@ def transform_windows(
 ) -> None:
     """Fill V (tiles, n*n, C) from x (N, H, W, C); flat arrays of the device.
 
-    Where x is larger than the problem says, `picture` is its (H, W), and `corner` how many lines and columns
-    before it the first window begins: below zero, if it begins inside.
+    `picture` and `corner` are those of `convlab.gpu.gemm.load_implicit.shape`.
     """
-    (H, W), (top, left) = picture or (problem.H, problem.W), corner or problem.geometry[1]
-    sizes = H, W, problem.C, top % (1 << 32), left % (1 << 32), *tile_grid(m, problem)
+    there, first = placed(problem, picture, corner)
+    sizes = *there, problem.C, *first, *tile_grid(m, problem)
     _launch(input_transform(m, problem.dtype, problem.R), x, V, V.size // window_cells(m, problem), *sizes)
 
 

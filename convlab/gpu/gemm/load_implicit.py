@@ -40,11 +40,18 @@ def shape(
     before it the first window begins: below zero, if it begins inside.
     """
     taps, c = divmod(tile.block_k, problem.C // problem.groups)
-    (H, W), (top, left) = picture or (problem.H, problem.W), corner or problem.geometry[1]
     given = [*sizes(problem)]
-    given[PICTURE], given[CORNER] = (H, W), (top % (1 << 32), left % (1 << 32))
+    given[PICTURE], given[CORNER] = (_, W), _ = placed(problem, picture, corner)
     along = problem.dilation[0] * W * problem.C, problem.dilation[1] * problem.C
     return (*given, *along, *divmod(taps, problem.S), c)
+
+
+def placed(
+    problem: ConvProblem, picture: tuple[int, int] | None, corner: tuple[int, int] | None
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return what `shape` is told as kernels take it: (H, W), and a corner that wraps around below zero."""
+    top, left = corner or problem.geometry[1]
+    return picture or (problem.H, problem.W), (top % (1 << 32), left % (1 << 32))
 
 
 def sizes(problem: ConvProblem) -> tuple[int, ...]:
