@@ -192,7 +192,7 @@ def _made(
     problem, w, bias, chosen: Chosen, backend: str, threads: int, memory: Memory, epilogue: str | None = None
 ) -> Plan:
     """Return the plan of the algorithm that was chosen, on the side that `memory` is on."""
-    all_of_it = problem, w, bias, chosen.algorithm, backend, threads, chosen.why, chosen.on_first_x
+    all_of_it = problem, w, bias, chosen.algorithm, backend, threads, chosen.why, chosen.watch
     if memory.device is None:
         return Plan(*all_of_it, epilogue=epilogue)
     from convlab.plans.device_plan import DevicePlan

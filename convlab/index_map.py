@@ -31,7 +31,7 @@ LAYOUTS = {
 class IndexMap:
     """The cells of A, w and y of one convolution, as offsets into flat arrays.
 
-    Every method takes integers, or NumPy arrays of them that broadcast.
+    Every method takes integers, or NumPy arrays of them that broadcast, of any width: it computes in int64.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class IndexMap:
     def pixel(self, m):
         """Return (n, p, q): the output pixel of row m."""
         check_index("m", m)
-        n, rest = divmod(m, self.problem.P * self.problem.Q)
+        n, rest = divmod(_wide(m), self.problem.P * self.problem.Q)
         p, q = divmod(rest, self.problem.Q)
         return n, p, q
 
@@ -75,7 +75,7 @@ class IndexMap:
         """Return (r, s, c): the tap of column k, and its channel within the group."""
         check_index("k", k)
         (slow, _), (middle, middle_size), (fast, fast_size) = self._tap
-        first, rest = divmod(k, middle_size * fast_size)
+        first, rest = divmod(_wide(k), middle_size * fast_size)
         second, third = divmod(rest, fast_size)
         found = {slow: first, middle: second, fast: third}
         return found["R"], found["S"], found["C"]
@@ -114,7 +114,7 @@ class IndexMap:
         self._check_group(group)
         check_index("n", n)
         r, s, c = self.tap(k)
-        filters = (n + group * self.filters) * self._w["K"]
+        filters = (_wide(n) + group * self.filters) * self._w["K"]
         return filters + r * self._w["R"] + s * self._w["S"] + c * self._w["C"]
 
     def y_at(self, m, n, group: int = 0):
@@ -122,12 +122,19 @@ class IndexMap:
         self._check_group(group)
         check_index("n", n)
         image, p, q = self.pixel(m)
-        filters = (n + group * self.filters) * self._y["K"]
+        filters = (_wide(n) + group * self.filters) * self._y["K"]
         return image * self._y["N"] + p * self._y["P"] + q * self._y["Q"] + filters
 
     def _check_group(self, group) -> None:
         if not (group.__class__ is int and 0 <= group < self.problem.groups):
             check_whole("group", group, 0, self.problem.groups - 1)
+
+
+def _wide(index):
+    """Return an index, or an array of them, in which no product of sizes wraps."""
+    if isinstance(index, np.ndarray):
+        return index.astype(np.int64, copy=False)
+    return int(index)
 
 
 def _steps(axes: str, sizes: dict[str, int]) -> dict[str, int]:

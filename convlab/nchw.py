@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from convlab.api import conv2d
+from convlab.errors import WorkspaceError
+from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem, check_pair
-from convlab.support.checks import check_axes, check_numbers, check_out
+from convlab.support.checks import COMPUTES, check_axes, check_numbers, check_out
 
-_TO_NHWC = (0, 2, 3, 1)
+_TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 _SHAPING = ("stride", "padding", "dilation", "groups")  # what the shape of y depends on, beside x and w
 
 
@@ -41,7 +43,7 @@ def to_nchw(y: np.ndarray) -> np.ndarray:
     ndarray, (N, K, P, Q)
         A copy, contiguous in that order.
     """
-    return _turned("y", y, "N, P, Q, K", (0, 3, 1, 2))
+    return _turned("y", y, "N, P, Q, K", _TO_NCHW)
 
 
 def conv2d_nchw(
@@ -78,20 +80,25 @@ def conv2d_nchw(
     All three arrays are reordered on every call; code that runs more than once should keep its arrays in
     NHWC and use `conv2d` or `plan`.
     """
-    check_pair(x, w, parameters.get("groups", 1), ("N", "C", "H", "W"), ("K", "C/groups", "R", "S"))
-    images, filters = (np.ascontiguousarray(array.transpose(_TO_NHWC)) for array in (x, w))
+    axes = ("N", "C", "H", "W"), ("K", "C/groups", "R", "S")
+    check_pair(x, w, parameters.get("groups", 1), *axes, COMPUTES)
+    images, filters = (array.transpose(_TO_NHWC) for array in (x, w))
+    shaping = {name: parameters[name] for name in _SHAPING if name in parameters}
+    problem = ConvProblem.of(images, filters, **shaping)
     if out is not None:
-        shaping = {name: parameters[name] for name in _SHAPING if name in parameters}
-        N, P, Q, K = ConvProblem.of(images, filters, **shaping).y_shape
+        N, P, Q, K = problem.y_shape
         check_out(out, (N, K, P, Q), x.dtype.name, "(N, K, P, Q)", x=x, w=w, bias=bias)
-    y = conv2d(images, filters, bias, **parameters)
+    turned = {"x": problem.x_bytes, "w": problem.w_bytes, "y": problem.y_bytes}
+    if lacking := Memory().lacking({f"{name} in the other order": size for name, size in turned.items()}):
+        raise WorkspaceError(f"conv2d_nchw {lacking}")
+    y = conv2d(*map(np.ascontiguousarray, (images, filters)), bias, **parameters)
     if out is None:
         return to_nchw(y)
-    out[...] = y.transpose(0, 3, 1, 2)
+    out[...] = y.transpose(_TO_NCHW)
     return out
 
 
 def _turned(name: str, array, axes: str, order: tuple[int, ...]) -> np.ndarray:
     check_numbers(name, array)
     check_axes(name, array, axes)
-    return np.ascontiguousarray(array.transpose(order))
+    return array.transpose(order).copy(order="C")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from convlab.errors import ParameterError
 from convlab.problem import ConvProblem
-from convlab.support.checked import checked
-from convlab.support.checks import check_numbers
+from convlab.support.checked import Index, checked
+from convlab.support.checks import check_numbers, said
 
 WORST = 8  # of many sums is so many times as far off as one of them
 
@@ -43,7 +42,10 @@ def reference(
     return y if bias is None else y + bias
 
 
-def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels: Any) -> np.ndarray:
+@checked
+def reference_at(
+    x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels: tuple[Index, Index, Index]
+) -> np.ndarray:
     """Return the convolution in float64 at some output pixels only: enough to check a large output.
 
     Parameters
@@ -52,19 +54,28 @@ def reference_at(x: np.ndarray, w: np.ndarray, problem: ConvProblem, pixels: Any
     w : ndarray, (K, R, S, C/groups)
     problem : ConvProblem
     pixels : (ndarray, ndarray, ndarray)
-        The n, p and q of each pixel.
+        The n, p and q of each pixel, (pixels,).
 
     Returns
     -------
     ndarray, (pixels, K)
+
+    Raises
+    ------
+    ConvError
+        If an array does not fit the problem, or a pixel is none of the output.
     """
+    _check(x, w, problem, None)
+    for name, index, size in zip("npq", pixels, problem.y_shape[:3], strict=True):
+        if not all(0 <= end < size for end in (np.min(index), np.max(index))):
+            raise ParameterError(f"{name}={said(index)}; expected 0 to {size - 1}")
     G, ((top, _), (left, _)) = problem.groups, problem.padding
-    n, p, q = (np.asarray(index)[:, None, None] for index in pixels)
+    n, p, q = (np.reshape(index, (-1, 1, 1)) for index in pixels)
     row = p * problem.stride[0] - top + np.arange(problem.R)[:, None] * problem.dilation[0]
     col = q * problem.stride[1] - left + np.arange(problem.S) * problem.dilation[1]
     inside = (row >= 0) & (row < problem.H) & (col >= 0) & (col < problem.W)  # (pixels, R, S)
-    windows = x[n, row.clip(0, problem.H - 1), col.clip(0, problem.W - 1)] * inside[..., None]
-    windows = windows.astype(np.float64).reshape(len(n), problem.R * problem.S, G, -1)
+    windows = x[n, row.clip(0, problem.H - 1), col.clip(0, problem.W - 1)].astype(np.float64)
+    windows = np.where(inside[..., None], windows, 0.0).reshape(len(n), problem.R * problem.S, G, -1)
     per_group = windows.transpose(2, 0, 1, 3).reshape(G, len(n), -1)  # (G, pixels, R*S*C/G)
     filters = w.astype(np.float64).reshape(G, problem.K // G, -1)  # (G, K/G, R*S*C/G)
     return (per_group @ filters.swapaxes(1, 2)).swapaxes(0, 1).reshape(len(n), problem.K)

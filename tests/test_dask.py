@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -14,7 +15,7 @@ from cases import CASES, arrays
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_strips import chains, seams, three_layers
+from test_strips import chains, instead, seams, three_layers, transformed
 
 import convlab
 from convlab import ConvError, distributed
@@ -179,7 +180,7 @@ def test_large_plans_are_not_hoarded():
     """Four are kept in any case, and more if they take little."""
     ready = dask_worker.Ready(4, 1 << 19)
     layers = Layers.on((1, 64, 64, 3)).conv(np.ones((8, 3, 3, 3), np.float32), padding=1)
-    work = dask_worker.Work(layers, {"conv1": "indirect"}, "cpu", 1, "", convlab.__version__)
+    work = dask_worker.Work(layers, {"conv1": "indirect"}, "indirect", "cpu", 1, "", convlab.__version__)
     sizes = []
     for rows in (2, 3, 4, 5, 6, 7, 40, 41, 42, 43, 44):
         ready.take(work, distributed.Tile(*tile_of_rows(layers, rows)))
@@ -252,10 +253,21 @@ def test_another_version_is_refused_where_a_block_is_computed():
     """A worker may join after the graph was made."""
     x = da.ones(**GOOD)
     y = distributed.conv2d(x, W, **PLAIN)
-    work = dask_worker.Work(None, {}, "cpu", 1, "", "0.0.1")
+    work = dask_worker.Work(None, {}, "auto", "cpu", 1, "", "0.0.1")
     with pytest.raises(ConvError, match=r"convlab .*; expected 0\.0\.1"):
         dask_worker.block(work, None, ())
     assert y.compute().shape == (1, 6, 6, 4)
+
+
+def test_a_block_warns_of_pixels_that_a_transform_would_lose():
+    layers, x = transformed()
+    lying = da.from_array(x, chunks=(1, 20, 30, -1))
+    with pytest.warns(RuntimeWarning, match=r'"auto" chose \w+, and what conv1 reads') as caught:
+        distributed.apply(layers, lying).compute()
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        distributed.apply(layers, lying, algorithm=instead(caught[0])).compute()
 
 
 # -- workers -----------------------------------------------------------------------------------------------
@@ -275,6 +287,19 @@ def test_two_workers_make_the_whole(client):
     np.testing.assert_array_equal(client.compute(y).result(timeout=100), whole)
     made = client.run(lambda: dask_worker.READY.made)
     assert all(made.values()), "each has computed some"
+
+
+def test_a_warning_of_a_worker_is_heard_here(client):
+    layers, x = transformed()
+    y = distributed.apply(layers, da.from_array(x, chunks=(1, 20, 30, -1)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        client.compute(y).result(timeout=100)
+        for _ in range(100):  # it comes by another way than the result
+            if caught:
+                break
+            time.sleep(0.1)
+    assert '"auto" chose' in str(caught[0].message)
 
 
 def test_what_is_computed_shows_how_many_blocks_are_done(client, monkeypatch):

@@ -107,6 +107,18 @@ def test_cells_small_enough_to_count_by_hand():
         IndexMap(index.problem, ["nhwc_krsc"])
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.uint64, np.int32])
+def test_no_index_wraps_whatever_integers_it_is_given_in(kind):
+    """Neither as an array nor as a number; the picture is so large that places need 32 bits."""
+    index = IndexMap(ConvProblem(1, 300, 300, 70, 99, 3, 3, padding=2))
+    m, k = np.arange(100), np.arange(90, 100)
+    with np.errstate(over="raise"):
+        for at, other in ((index.x_at, k), (index.y_at, k), (index.w_at, k)):
+            wanted = at(m[:, None], other)
+            np.testing.assert_array_equal(at(m[:, None].astype(kind), other.astype(kind)), wanted)
+            assert at(kind(99), kind(99)) == wanted[-1, -1]
+
+
 def square_map(problem, m, k):
     """Return (p, q, r, s) as the Wave tutorial's map has them: the extents of the width for the height."""
     p, q = m % (problem.P * problem.Q) % problem.Q, m % (problem.P * problem.Q) // problem.Q

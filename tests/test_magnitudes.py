@@ -180,6 +180,24 @@ def test_weights_are_looked_at_when_the_plan_is_made(size, words):
     assert re.search(words, made.why), made.why
 
 
+def test_other_weights_are_looked_at_too():
+    """And x once more, beside them."""
+    w = normal(LAYER.w_shape, seed=1)
+    made, large = plan(LAYER, w, backend="cpu"), 1e25 * w
+    made(normal(LAYER.x_shape))
+    with pytest.warns(RuntimeWarning, match=r"this plan chose \w+ by itself, and w holds NaN") as caught:
+        made.with_weights(np.where(w == w[3, 0, 0, 2], np.nan, w))
+    assert caught[0].filename == __file__
+    other = made.with_weights(large)
+    with pytest.warns(RuntimeWarning, match="x has numbers as large as .* would overflow") as caught:
+        other(1e10 * normal(LAYER.x_shape))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made.with_weights(2 * w)(normal(LAYER.x_shape))
+        plan(LAYER, w, algorithm=made.algorithm, backend="cpu").with_weights(large)
+
+
 @cases
 def test_numbers_just_within_bounds_come_through(algorithm, name):
     """The largest and the smallest that raise no alarm: nothing overflows, and no digits are lost."""

@@ -1,5 +1,7 @@
 """Tiles and strips: a tile needs what influences it, and strips are the whole, to the last bit."""
 
+import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -243,6 +245,41 @@ def test_transforms_are_the_whole_within_rounding(algorithm):
     for borders in BORDERS:
         y = run(layers, x, borders=borders, height=7, algorithm=algorithm, progress=False).result
         assert_close(y, x, w, problem, bias, borders, ALGORITHMS[algorithm].rounding)
+
+
+def transformed():
+    """Return a layer that "auto" gives to a transform, and a picture with a pixel that spoils its tile."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1, 60, 60, 32), np.float32)
+    layers = Layers.on(x.shape).conv(rng.standard_normal((32, 3, 3, 32), np.float32), padding=1)
+    x[0, 33, 13, 0] = 1e8
+    return layers, x
+
+
+def instead(warning):
+    """Return the algorithm that a warning names."""
+    return re.search(r"algorithm='(\w+)'", str(warning.message))[1]
+
+
+@pytest.mark.parametrize("borders", BORDERS)
+def test_each_strip_is_looked_at_where_auto_chose_a_transform(borders):
+    """The pixel that is lost lies in one of the middle."""
+    layers, x = transformed()
+    how = {"borders": borders, "height": 10, "progress": False}
+    with pytest.warns(RuntimeWarning, match=r'"auto" chose \w+, and what conv1 reads') as caught:
+        run(layers, x, **how)
+    assert len(caught) == 1
+    asked = re.search(r'"auto" chose (\w+)', str(caught[0].message))[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(layers, x, algorithm=instead(caught[0]), **how)
+        run(layers, x, algorithm=asked, **how)  # who names it knows what it does
+        run(layers, x * (np.abs(x) < 1e6), **how)
+
+
+def test_layers_that_are_none_are_refused():
+    with pytest.raises(ConvError, match="layers has only a picture"):
+        run(Layers.on((1, 9, 9, 1)), np.zeros((1, 9, 9, 1), np.float32))
 
 
 @sampled(0)

@@ -8,10 +8,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 from test_strips import BORDERS, three_layers
 
 from convlab import ArrayError, ConvError, ParameterError, ShapeError, WorkspaceError
 from convlab.distributed import Layers, run
+from convlab.distributed.mapped import MAPPINGS
 from convlab.distributed.rows_in import rows_of
 from convlab.distributed.sources import CONVERTED, FileRows, parts, read_into
 from convlab.distributed.span import Span
@@ -119,6 +121,41 @@ def test_sources(source, dtype, borders, problem, tmp_path):
 @pytest.mark.parametrize("source", FILES)
 def test_what_lies_in_a_file_is_read_and_not_mapped(source, problem, tmp_path):
     assert isinstance(rows_of(source(tmp_path, problem[1]["float32"])), FileRows)
+
+
+def replaced(path):
+    """Put another file in the place of one; who has mapped the old one still has it."""
+    np.save(path.with_name("new.npy"), np.zeros_like(np.load(path)))
+    path.with_name("new.npy").rename(path)
+
+
+MOVED = {
+    "another has its name": replaced,
+    "it has another name": lambda path: path.rename(path.with_name("moved.npy")),
+    "it was deleted": lambda path: path.unlink(),
+}
+linux = pytest.mark.skipif(not MAPPINGS.exists(), reason="only Linux tells where a mapped file is found")
+
+
+@linux
+@pytest.mark.parametrize("what", MOVED)
+def test_what_is_mapped_is_read_though_its_file_has_moved(what, problem, tmp_path):
+    layers, pictures, wanted = problem
+    source = mapped(tmp_path, pictures["float32"])
+    MOVED[what](tmp_path / "x.npy")
+    np.testing.assert_array_equal(run(layers, source, **HOW).result, wanted["float32"])
+
+
+@linux
+@pytest.mark.parametrize("what", MOVED)
+def test_what_is_mapped_is_written_though_its_file_has_moved(what, problem, tmp_path):
+    layers, pictures, wanted = problem
+    target = whole_file(tmp_path, layers.shape)
+    MOVED[what](tmp_path / "y.npy")
+    run(layers, pictures["float32"], target, **HOW)
+    np.testing.assert_array_equal(target, wanted["float32"])
+    if what == "another has its name":
+        assert not np.load(tmp_path / "y.npy").any(), "a file that is not the target's was written to"
 
 
 def test_columns_are_read_without_the_others(tmp_path):
@@ -319,6 +356,10 @@ BAD_TARGETS = {
         *(ArrayError, "read-only"),
     ),
     "a number": (lambda folder, shape: 7, ArrayError, "target is a int"),
+    "one row for all": (
+        lambda folder, shape: as_strided(np.zeros(shape[1:], "f4"), shape, (0, 0, 4 * shape[3], 4)),
+        *(ArrayError, "share their bytes"),
+    ),
 }
 
 

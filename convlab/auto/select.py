@@ -8,7 +8,6 @@ A plan runs often: a run alone counts. `conv2d` runs once, and packs the weights
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.auto import magnitudes
+from convlab.auto.watch import Watch
 from convlab.errors import ConvError, ParameterError
 from convlab.machine.memory import Memory
 from convlab.plans.feasible import check_feasible, serves, shortage
@@ -26,37 +26,11 @@ from convlab.support.checks import said
 
 
 class Chosen(NamedTuple):
-    """An algorithm, why it is this one, and what to tell the first x, if that was not known yet."""
+    """An algorithm, why it is this one, and what is to look at x, if that was not known yet."""
 
     algorithm: Algorithm
     why: str
-    on_first_x: Callable[[ConvProblem, np.ndarray], None] | None = None
-
-
-def look_at(
-    weight: float,
-    chosen: Algorithm,
-    backend: str,
-    threads: int,
-    problem: ConvProblem,
-    x: np.ndarray,
-    *,
-    name: str = "x",
-    instead: str = "",
-    depth: int = 3,
-) -> None:
-    """Warn if "auto" would have taken another algorithm, had it seen x; `weight` is the largest one.
-
-    Who called a plan `depth` calls ago knows x by another name, perhaps, and other algorithms `instead`.
-    """
-    if found := magnitudes.of_pixels(problem, chosen, x, weight, name):
-        instead = instead or fastest(problem, backend, threads, Memory(), transforms=False)[0].name
-        warnings.warn(
-            f"this plan chose {chosen.name} by itself, and {found}; "
-            f"a plan with algorithm={instead!r} does not mix pixels",
-            RuntimeWarning,
-            stacklevel=depth,
-        )
+    watch: Watch | None = None
 
 
 def choose(
@@ -69,13 +43,13 @@ def choose(
     x: np.ndarray | None = None,
     *,
     include_packing: bool = False,
-    look: Callable[..., None] = look_at,
+    watch: Callable[..., Watch] = Watch,
 ) -> Chosen:
     """Return the algorithm that is wanted, or the best one for "auto", and why it is this one.
 
     If x (N, H, W, C) is known, "auto" gives no numbers to a transform that would be lost in it. With
-    `include_packing` it will run once: the best is the one that packs w and runs in the least time. `look` is
-    what the plan's first x is shown to, if x is not known.
+    `include_packing` it will run once: the best is the one that packs w and runs in the least time. `watch`
+    makes what looks at the plan's first x, if x is not known.
 
     Raises
     ------
@@ -96,10 +70,15 @@ def choose(
     if x is not None and not found:
         found = magnitudes.of_pixels(problem, best, x, weight)
     if found:
-        plain, _ = fastest(problem, backend, threads, memory, include_packing, transforms=False)
         why = f"it is the best that is no transform; {best.name} is passed over: {found}"
-        return Chosen(plain, why)
-    return Chosen(best, why, partial(look, weight, best, backend, threads) if x is None else None)
+        best, _ = fastest(problem, backend, threads, memory, include_packing, transforms=False)
+        return Chosen(best, why)
+    return Chosen(best, why, watch(best, weight, partial(plain, backend, threads)) if x is None else None)
+
+
+def plain(backend: str, threads: int, problem: ConvProblem) -> str:
+    """Return the name of the best algorithm that is no transform."""
+    return fastest(problem, backend, threads, Memory(), transforms=False)[0].name
 
 
 def fastest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pkgutil import resolve_name
 from typing import Any
 
@@ -113,6 +114,14 @@ def check_versions(client: Any = None) -> None:
         if version != VERSION and not isinstance(version, OSError):  # who does not answer is asked by `block`
             has = f"has convlab {version}" if isinstance(version, str) else f"has no convlab: {version}"
             raise UnsupportedError(f"the worker at {worker} {has}; expected {VERSION}, as here")
+
+
+def warn(message: str) -> None:
+    """Say it here, and if this is a worker, where its client is."""
+    say = warnings.warn
+    if "distributed" in sys.modules:
+        from distributed import warn as say
+    say(message, RuntimeWarning, stacklevel=2)
 
 
 def current() -> Any:

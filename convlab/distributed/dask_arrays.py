@@ -58,7 +58,8 @@ def conv2d(
     w, bias, stride, padding, dilation, groups
         As in `convlab.conv2d`.
     algorithm : str
-        As in `convlab.conv2d`. "auto" chooses here, for a block in the middle, and all take the same.
+        As in `convlab.conv2d`. "auto" chooses here, for a block in the middle, and all take the same. It has
+        not seen the pixels: a block warns if numbers of it would be lost in a transform.
     backend, threads
         Of each task, on the machine where it runs; "auto" is settled here. A worker of Dask's has threads
         of its own.
@@ -118,6 +119,7 @@ def apply(
         As in `conv2d`.
     """
     _check(x)
+    layers.check()
     if x.shape != layers.picture_shape or x.dtype != layers.dtype:
         raise ShapeError(
             f"x has shape {x.shape}, {x.dtype}; the layers expect {layers.picture_shape}, {layers.dtype}"
@@ -173,8 +175,8 @@ def _graph(layers: Layers, x: Any, algorithm: str, backend: str, threads: int) -
     down, across = result_sizes(layers.nodes, rows, columns)
     algorithms = _chosen(layers, down, across, algorithm, backend, threads)
     names = {name: one.name for name, one in algorithms.items()}
-    token = tokenize(layers.weights, names, backend, threads)  # whatever picture they are for
-    work = Work(layers, names, backend, threads, token, VERSION)
+    token = tokenize(layers.weights, names, algorithm, backend, threads)  # whatever picture they are for
+    work = Work(layers, names, algorithm, backend, threads, token, VERSION)
     name = f"convlab-{tokenize(x.name, layers.nodes, token)}"
     edges = cuts(rows), cuts(columns)
     graph: dict[Any, Any] = {(common := f"{name}-work"): work}

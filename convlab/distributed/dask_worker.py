@@ -1,6 +1,6 @@
 """What a worker of a cluster does: one block of the result, from the parts of the picture that it was sent.
 
-Nothing here is Dask's: a worker calls `block` as any function.
+Nothing here is Dask's but the way of a warning to the caller: a worker calls `block` as any function.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.distributed.blocks import Part
+from convlab.distributed.cluster import warn
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
 from convlab.distributed.regions import Region, Tile, tile_of
+from convlab.distributed.tile_watch import watches
 from convlab.errors import UnsupportedError
 from convlab.networks.prepared import Prepared
 from convlab.support.version import VERSION
@@ -36,6 +38,8 @@ class Work:
         On one picture.
     algorithms : dict of str to str
         Their names, by convolution: the same on every machine.
+    wanted : str
+        The one that was asked for, or "auto".
     backend : str
     threads : int
     token : str
@@ -46,6 +50,7 @@ class Work:
 
     layers: Layers
     algorithms: dict[str, str]
+    wanted: str
     backend: str
     threads: int
     token: str
@@ -120,7 +125,9 @@ class Ready:
             if key not in self._kept:
                 self.made += 1
                 algorithms = {name: ALGORITHMS[one] for name, one in work.algorithms.items()}
-                ready = Prepared(small, algorithms, work.backend, work.threads, True, False)
+                how = work.backend, work.threads
+                seen = watches(work.layers, algorithms, work.wanted, *how, say=warn)
+                ready = Prepared(small, algorithms, *how, True, False, seen)
                 self._kept[key] = ready
                 self.nbytes += sum(ready.memory.values())
             self._kept.move_to_end(key)

@@ -121,6 +121,16 @@ class Layers:
         node = replace(node, window=window, stride=stride, padding=padding)
         return replace(self, nodes=(*self.nodes, node))
 
+    def check(self) -> None:
+        """Refuse layers that are none yet: there is nothing to compute.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if len(self.nodes) < 2:
+            raise ParameterError("layers has only a picture; expected a layer behind it, as `conv` adds one")
+
     def of_one_picture(self) -> Layers:
         """Return the same layers for one picture at a time."""
         nodes = []

@@ -14,6 +14,8 @@ import numpy as np
 
 from convlab.errors import ArrayError
 
+MAPPINGS = Path("/proc/self/maps")  # Linux only; Windows lets nobody replace a file that is mapped
+
 
 class Mapped(NamedTuple):
     """Where an array (N, H, W, C) lies.
@@ -35,7 +37,8 @@ class Mapped(NamedTuple):
 def mapped(name: str, array: np.ndarray) -> Mapped | None:
     """Return where an array lies, if it is mapped from a file; a part of such an array is one, too.
 
-    A mapping whose changes stay in memory (mode "c") is memory, and so is one whose file has no name.
+    A mapping whose changes stay in memory (mode "c") is memory, and so is one whose file has no name, or is
+    no longer found by it.
 
     Raises
     ------
@@ -47,7 +50,7 @@ def mapped(name: str, array: np.ndarray) -> Mapped | None:
         whole = whole.base
     if not isinstance(whole, np.memmap) or not isinstance(whole.base, mmap) or array.ndim != 4:
         return None
-    if whole.filename is None or whole.mode == "c":
+    if whole.filename is None or whole.mode == "c" or not _found_by_name(whole):
         return None
     if array.size and not array[0, 0].flags.c_contiguous:
         raise ArrayError(
@@ -58,3 +61,20 @@ def mapped(name: str, array: np.ndarray) -> Mapped | None:
         whole.flush()  # what was changed in memory is in the file from now on
     first, start = (one.__array_interface__["data"][0] for one in (whole, array))
     return Mapped(Path(whole.filename), whole.offset + start - first, array.strides[:2])
+
+
+def _found_by_name(whole: np.memmap) -> bool:
+    """Say if the file of that name is the one that is mapped: another one may have taken its place.
+
+    Linux tells under which name a mapped file is found now. Where no system tells, one of the name will do.
+    """
+    named = Path(whole.filename).resolve()
+    if not MAPPINGS.exists():
+        return named.exists()
+    address = whole.__array_interface__["data"][0]
+    with MAPPINGS.open(errors="surrogateescape") as lines:
+        for line in lines:  # START-END MODE OFFSET DEVICE INODE NAME
+            start, end = (int(one, 16) for one in line.split(maxsplit=1)[0].split("-"))
+            if start <= address < end:
+                return line.rstrip("\n").split(maxsplit=5)[-1] == str(named)
+    return False

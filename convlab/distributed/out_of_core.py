@@ -70,8 +70,9 @@ def run(
         Rows of the result that are computed at once, if that is to be settled.
     algorithm, backend, threads
         As `Model.prepare` takes them. "auto" chooses for a strip, and then takes the same for all of them.
-        Strips are the whole to the last bit on "cpu"; on "numpy" a BLAS may add in another order. So may a
-        sum of two convolutions with "exchange" and "keep", which begins with the other one of them.
+        Strips are the whole to the last bit on "cpu", but for transforms (Winograd, FFT), whose tiles begin
+        elsewhere; on "numpy" a BLAS may add in another order. So may a sum of two convolutions with
+        "exchange" and "keep", which begins with the other one of them.
     progress : bool
         Show a bar.
 
@@ -84,8 +85,14 @@ def run(
     ConvError
         If the picture or the target does not fit the layers, or not even a strip of one row the memory; if
         the disk has no room, or another run writes to the same target.
+
+    Warns
+    -----
+    RuntimeWarning
+        If "auto" chose a transform, in which numbers of a strip are lost; see `convlab.auto.magnitudes`.
     """
     check_choice("borders", borders, BORDERS)
+    layers.check()
     picture = rows_of(source)
     check_source(picture, layers.picture_shape, layers.dtype)
     check_target(target, picture)

@@ -70,6 +70,8 @@ class ArrayTarget(Target):
             raise ArrayError(f"target has dtype {array.dtype}; expected {dtype}")
         if isinstance(array, np.ndarray) and not array.flags.writeable:
             raise ArrayError("target is read-only; expected an array that can be written")
+        if isinstance(array, np.ndarray) and not _apart(array):
+            raise ArrayError(f"target has strides {array.strides}: some of its numbers share their bytes")
         self.array, self.shape, self.dtype = array, shape, np.dtype(dtype)
         chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
         self.chunk, self.memory = chunked(chunks, shape, self.dtype, 0)
@@ -129,6 +131,16 @@ class Means(Target):
     def finish(self) -> np.ndarray:
         """Return the means."""
         return (self.sums / self.pixels).astype(self.dtype)
+
+
+def _apart(array: np.ndarray) -> bool:
+    """Say if along each axis a step is longer than all that lies along those with shorter steps."""
+    reach = array.itemsize
+    for step, size in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if size > 1 and step < reach:
+            return False
+        reach += step * (size - 1)
+    return True
 
 
 def write_all(file: Any, numbers: np.ndarray) -> None:

@@ -15,6 +15,7 @@ from convlab.distributed.regions import Tile
 from convlab.distributed.report import Clock
 from convlab.distributed.settings import Settings
 from convlab.distributed.sources import Source, read_into
+from convlab.distributed.tile_watch import watches
 from convlab.errors import UnsupportedError, WorkspaceError
 from convlab.machine.freed_memory import give_back
 from convlab.machine.memory import Memory
@@ -27,7 +28,8 @@ class Tiles:
 
     def __init__(self, layers: Layers, algorithms: Algorithms, how: Settings) -> None:
         mine = {node.name: algorithms[node.name] for node in layers.convolutions}
-        self._layers, self._how = layers, (mine, how.backend, how.threads, True, False)
+        seen = watches(layers, mine, how.algorithm, how.backend, how.threads)
+        self._layers, self._how = layers, (mine, how.backend, how.threads, True, False, seen)
         self._ready: tuple[Piece, Prepared] | None = None
 
     def compute(self, tile: Tile, sources: Mapping[str, Source], picture: int, clock: Clock) -> np.ndarray:

@@ -31,7 +31,8 @@ from convlab.algorithms.binding import late
 from convlab.algorithms.form import Form as ForwardForm
 from convlab.algorithms.spec import Algorithm
 from convlab.auto.predict import phases_of
-from convlab.auto.select import choose, fastest, look_at
+from convlab.auto.select import choose, fastest
+from convlab.auto.watch import Watch
 from convlab.cost.formula import Formula
 from convlab.cost.phases import Phase, packing, stream
 from convlab.gradients.phases import clear_unreached, in_order, macs, parts, strided, turned
@@ -40,8 +41,6 @@ from convlab.machine.memory import Memory
 from convlab.plans.plan import Plan
 from convlab.problem import ConvProblem
 
-# A plan's first dy, once it has come through seven calls to a convolution inside.
-LOOK_AT_DY = partial(look_at, name="dy", instead="implicit_gemm", depth=7)
 ZEROS_INSERTED = Formula("N*H*W * C * R*S * K/G")  # multiply-adds, for comparison
 
 
@@ -103,7 +102,7 @@ def pack(backend, problem, w, threads, before=None, dy=None) -> list[Plan]:
         filters = turned(problem, w[:, strided(rows.taps), strided(cols.taps)])
         lines = None if dy is None else dy[:, strided(rows.lines), strided(cols.lines)]
         how = backend, threads, Memory(), filters, lines
-        chosen = choose(part, "auto", *how, include_packing=True, look=LOOK_AT_DY)
+        chosen = choose(part, "auto", *how, include_packing=True, watch=_watch)
         if chosen.algorithm.mixing:
             filters = in_order(filters)  # a transform reads them more than once
         old = before[i] if before else None
@@ -128,6 +127,11 @@ def run(problem, given, plans, workspace, dx, threads):
         plan(lines, pixels)
         if not whole:
             dx[:, strided(rows.pixels), strided(cols.pixels)] = pixels
+
+
+def _watch(algorithm: Algorithm, weight: float, _) -> Watch:
+    """Return what looks at dy, which who asked for a gradient gave it seven calls ago."""
+    return Watch(algorithm, weight, lambda problem: "implicit_gemm", "dy", 7)
 
 
 def _begin(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

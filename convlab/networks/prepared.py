@@ -19,7 +19,7 @@ from convlab.networks.bind import BACKENDS, BoundGraph
 from convlab.networks.fuse import fuse
 from convlab.networks.graph import Node
 from convlab.networks.memory_plan import allocate, share_workspace
-from convlab.plans.plan import Plan
+from convlab.plans.plan import Plan, Watch
 from convlab.support.checks import said
 from convlab.support.progress import shown
 
@@ -40,7 +40,8 @@ class Runnable(Protocol):
 class Prepared:
     """A network whose layers have plans and whose arrays have memory.
 
-    The arrays are reused. A thread that finds them in use gets others, which are kept for the next time.
+    The arrays are reused. A thread that finds them in use gets others, which are kept for the next time. What
+    the layers of `watches` read is shown to these, as `Plan` does it.
 
     Attributes
     ----------
@@ -56,7 +57,14 @@ class Prepared:
     """
 
     def __init__(
-        self, model: Runnable, algorithm: Any, backend: str, threads: int, fused: bool, progress: bool
+        self,
+        model: Runnable,
+        algorithm: Any,
+        backend: str,
+        threads: int,
+        fused: bool,
+        progress: bool,
+        watches: Mapping[str, Watch] | None = None,
     ) -> None:
         self.backend = choose_backend(backend)
         if self.backend not in BACKENDS:
@@ -64,9 +72,10 @@ class Prepared:
         self.model, self.threads = model, threads
         self.replaced: dict[str, str] = {}
         self.plans: dict[str, Plan] = {}
-        wanted = self._by_layer(algorithm)
+        wanted, watches = self._by_layer(algorithm), watches or {}
         for node in shown(model.layers, f"preparing {model.title}", progress):
-            self.plans[node.name] = self._plan(node, wanted[node.name], fused)
+            made = self._plan(node, wanted[node.name], fused)
+            self.plans[node.name] = made.watched_by(watches[node.name]) if node.name in watches else made
         self.nodes = tuple(model.nodes)
         if fused:
             able = {name for name, one in self.plans.items() if one.algorithm.forms[self.backend].epilogue}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,6 +39,18 @@ class Ready(NamedTuple):
     packed: Any
     workspace: dict[str, np.ndarray]
     spares: list[dict[str, np.ndarray]]
+
+
+class Watch(Protocol):
+    """What looks at numbers that were not known when the algorithm was chosen: `convlab.auto.watch`."""
+
+    def see(self, problem: ConvProblem, x: np.ndarray) -> bool:
+        """Look at the x of a call; return whether that is enough, or the next one is to be shown, too."""
+        ...
+
+    def with_weights(self, problem: ConvProblem, w: np.ndarray) -> Watch:
+        """Look at weights that take the place of others; return what looks at x beside them."""
+        ...
 
 
 class Plan:
@@ -72,7 +84,7 @@ class Plan:
         backend: str,
         threads: int,
         why: str = "it was asked for",
-        on_first_x: Callable[[ConvProblem, np.ndarray], None] | None = None,
+        watch: Watch | None = None,
         epilogue: str | None = None,
     ):
         self.algorithm, self.backend, self.threads, self.why = algorithm, backend, threads, why
@@ -86,7 +98,7 @@ class Plan:
         except MemoryError as error:
             raise refused_by_the_system(error) from error
         self._idle = [True]  # empty while a call uses the workspace
-        self._on_first_x = on_first_x  # told the problem and x by the first call, and by no other
+        self._watch, self._unseen = watch, watch is not None  # it is shown x until it has seen enough
 
     @property
     def problem(self) -> ConvProblem:
@@ -176,8 +188,8 @@ class Plan:
         """
         ready = self._ready
         self._check(x, out, residual, ready)
-        if self._on_first_x is not None:
-            self._once()(ready.problem, x)
+        if self._unseen:
+            self._show(ready.problem, x)
         return self._compute(ready, x, out, residual)
 
     def run_checked(self, x, out=None):
@@ -201,15 +213,15 @@ class Plan:
             run = self._bound_to(ready, x, self._output(out, residual))
         else:
             run = partial(self._compute, ready, x, out, residual)
-        if finishes and self._on_first_x is None:
+        if finishes and not self._unseen:
             return run
 
-        def look_and_run() -> None:
-            if self._on_first_x is not None:
-                self._once()(ready.problem, x)
+        def show_and_run() -> None:
+            if self._unseen:
+                self._show(ready.problem, x)
             run()
 
-        return look_and_run
+        return show_and_run
 
     def _bound_to(self, ready: Ready, x, y) -> Callable[[], None]:
         """Return a run of a form with an epilogue, as far as it can be worked out before."""
@@ -218,10 +230,10 @@ class Plan:
         run = self._form.bind(ready.problem, x, ready.packed, ready.workspace, y, self.threads)
         return partial(self._run, ready, x, y, run) if self._form.scratch else run  # one call at a time
 
-    def _once(self) -> Callable[[ConvProblem, np.ndarray], None]:
-        """Return what looks at the first x of all, for the only time."""
-        look, self._on_first_x = self._on_first_x, None
-        return look or (lambda problem, x: None)
+    def _show(self, problem: ConvProblem, x) -> None:
+        """Show x to what watches; calls of other threads, meanwhile, do not."""
+        self._unseen = False
+        self._unseen = not self._watch.see(problem, x)
 
     def _compute(self, ready: Ready, x, out, residual=None):
         problem = ready.problem
@@ -305,12 +317,25 @@ class Plan:
         ------
         ConvError
             If w does not fit the plan.
+
+        Warns
+        -----
+        RuntimeWarning
+            If "auto" chose a transform, in which numbers of w would be lost.
         """
         problem = self.problem
         check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
         other = copy(self)
+        if self._watch is not None:
+            other._watch, other._unseen = self._watch.with_weights(problem, w), True
         other._w = None if self._w is None else w.copy()
         other.packed = self._form.pack(problem, w)
+        return other
+
+    def watched_by(self, watch: Watch) -> Plan:
+        """Return the same plan, whose x is shown to `watch`; both work in the same memory."""
+        other = copy(self)
+        other._watch, other._unseen = watch, True
         return other
 
     def with_epilogue(self, epilogue: str | None) -> Plan:
