@@ -6,8 +6,8 @@ usage: python3 lab.py [command] [arguments]
   start     set up what is needed (once), then open the course in the browser; the default.
             `start 02` opens that notebook, `start 02 --fresh` a fresh copy of it beside yours
   test      run the tests of all that a learner uses; `test --all` runs the long form of each, the checks of
-            style, the course in a browser, and the tools it is built and measured with; with other
-            arguments, only pytest with those
+            style, the course in a browser, and the tools it is built and measured with (`--all --turn 2` of
+            costly tables a third); with other arguments, only pytest with those
   site      build the course as a static site in site/
   doctor    say what this machine has, what could be added, and the command that adds it
   convlab   any other command of the course: `convlab run`, `convlab bench cpu`; `convlab --help` lists them
@@ -507,7 +507,7 @@ def site(arguments):
 
 def test(arguments):
     """Run the tests; with --all also the checks of style, and every check runs, also after one has failed."""
-    if arguments and arguments != ["--all"]:
+    if arguments[:1] != ["--all"] and arguments:
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
     style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
     # More processes than cores: some wait for a kernel or a browser. Some tests stay together, see

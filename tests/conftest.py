@@ -28,8 +28,8 @@ LONGEST = (*BOOK, KERNELS, "test_algorithms.py")  # begun first: none is left ov
 
 
 def pytest_addoption(parser):
-    """Add --all: every test, in its long form, as tests/effort.py tells it."""
-    parser.addoption("--all", action="store_true", help="every test, in its long form")
+    """Add what tests/effort.py is asked by."""
+    effort.add_options(parser)
 
 
 def pytest_configure(config):

@@ -1,10 +1,14 @@
-"""How much of each test is run: all of it, or the short form that a learner's `python3 lab.py test` takes.
+"""How much of each test is run: all of it, a third in turn, or the short form that a learner's `lab.py test` takes.
 
 The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
 takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
 tests the set-up, the texts and the tools of the workshop, and what looks inside: every wrong value, types,
 files that are not ours, memory to the byte, runs that are killed, kernels of a GPU request by request. It is
 taken where all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
+
+With `--all --turn 2` every test is run, but of a costly table of cases, and of random problems, a third. Where
+a table has two axes, an algorithm and a case, each algorithm meets every third case, and each case every third
+algorithm. Turns 1, 2 and 3 together are all. `--turn today` takes them day by day.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """
@@ -13,20 +17,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from datetime import date
 
 import pytest
 
 SHORT = False  # set before any test is read
+TURN: int | None = None  # the same; 1 to `TURNS`
+TURNS = 3
 LEFT_OUT = {"browser", "inside", "workshop"}
+in_turns = pytest.mark.in_turns  # of a test of many cases that the short form leaves out anyway
 
 
 def examples(count: int) -> int:
-    """Return how many examples hypothesis is to draw: `count`, or a tenth of that in the short form."""
-    return -(-count // 10) if SHORT else count
+    """Return how many examples hypothesis is to draw: `count`, a third in a turn, a tenth in the short form."""
+    return -(-count // (10 if SHORT else TURNS if TURN else 1))
 
 
 def sampled(most: int) -> pytest.MarkDecorator:
-    """Mark a test of many cases: the short form takes at most so many of them, evenly spread."""
+    """Mark a test of many cases: the short form takes at most so many, evenly spread, and a turn a third."""
     return pytest.mark.sampled(most)
 
 
@@ -43,10 +52,47 @@ def spread(count: int, most: int) -> set[int]:
     return {round(i * (count - 1) / (most - 1)) for i in range(most)}
 
 
+def third(cases: Iterable, number: int = 0) -> list:
+    """Return which cases a test takes that goes through a table by itself: all, or in a turn every third.
+
+    The test of another `number` begins with another one.
+
+    >>> third(range(4))
+    [0, 1, 2, 3]
+    """
+    return list(cases)[(TURN - 1 - number) % TURNS :: TURNS] if TURN else list(cases)
+
+
+def turn_of(word: str) -> int:
+    """Return the turn that is meant by a number, or by "today".
+
+    >>> turn_of("3")
+    3
+    """
+    turn = date.today().toordinal() % TURNS + 1 if word == "today" else int(word)
+    if not 1 <= turn <= TURNS:
+        raise pytest.UsageError(f"--turn {word}: expected 1 to {TURNS}, or today")
+    return turn
+
+
+def add_options(parser):
+    """Add --all: every test, in its long form; and --turn."""
+    parser.addoption("--all", action="store_true", help="every test, in its long form")
+    parser.addoption("--turn", help=f"with --all: of costly tables a third, 1 to {TURNS}, or that of today")
+
+
 def pytest_configure(config):
-    """Settle, before a test is read, whether the short form is wanted."""
-    global SHORT
+    """Settle, before a test is read, how much is wanted."""
+    global SHORT, TURN
     SHORT = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("all")
+    if (word := config.getoption("turn")) is not None:
+        TURN = turn_of(word)
+        config.option.turn = str(TURN)  # what other processes are told: their day may be another
+
+
+def pytest_report_header():
+    """Say which turn this is."""
+    return f"turn {TURN} of {TURNS}: of costly tables a third of the cases" if TURN else None
 
 
 def pytest_ignore_collect(collection_path):
@@ -60,7 +106,9 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    """In the short form keep samples of the sampled, and nothing that is left out."""
+    """In the short form keep samples of the sampled, and nothing that is left out; in a turn keep a third."""
+    if TURN:
+        _keep(config, items, [item for item in items if _has_its_turn(item)])
     if not SHORT:
         return
     there = [item for item in items if not LEFT_OUT & {mark.name for mark in item.iter_markers()}]
@@ -72,6 +120,19 @@ def pytest_collection_modifyitems(config, items):
         if mark is None or met[test] in spread(cases[test], mark.args[0]):
             kept.append(item)
         met[test] += 1
+    _keep(config, items, kept)
+
+
+def _has_its_turn(item) -> bool:
+    """Say if a case of a table is in this turn: its places along all axes add up to it."""
+    costly = item.get_closest_marker("sampled") or item.get_closest_marker("in_turns")
+    if not costly or not hasattr(item, "callspec"):
+        return True
+    return sum(item.callspec.indices.values()) % TURNS == TURN - 1
+
+
+def _keep(config, items: list, kept: list) -> None:
+    """Tell pytest which tests are left out, and leave them out."""
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import effort
@@ -16,14 +16,14 @@ CONFTEST = """
 import effort
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true")
+    effort.add_options(parser)
 
 def pytest_configure(config):
     config.pluginmanager.register(effort)
 """
 FILES = {
     "conftest.py": CONFTEST,
-    "pytest.ini": "[pytest]\ntestpaths = .\nmarkers =\n    sampled\n    browser\n    workshop\n",
+    "pytest.ini": "[pytest]\ntestpaths = .\nmarkers =\n  sampled\n  in_turns\n  browser\n  workshop\n",
     "test_table.py": """
 import effort, pytest
 from hypothesis import given, settings, strategies
@@ -55,6 +55,15 @@ def test_drawn():
     "browser/test_page.py": "def test_page(): pass\n",
     "test_tools.py": "import pytest, no_such_library\npytestmark = pytest.mark.workshop\n",
 }
+GRID = """
+import effort, pytest
+
+@effort.in_turns
+@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("algorithm", range(6))
+def test_grid(algorithm, case):
+    pass
+"""
 SHORT = ["test_row[0]", "test_row[4]", "test_row[9]", "test_random", "test_drawn"]
 
 
@@ -69,7 +78,8 @@ def suite(tmp_path):
         quiet = ["-v", "-p", "no:cacheprovider"]
         command = [sys.executable, "-m", "pytest", *quiet, *arguments]
         environment = os.environ | {"PYTHONPATH": str(Path(effort.__file__).parent)}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, **said)
         passed = re.findall(r"^(?=.*PASSED).*::(test\S+)", done.stdout, re.MULTILINE)
         return passed, done.stdout
 
@@ -104,6 +114,39 @@ def test_all_is_all(suite, tmp_path):
 
 def test_a_file_that_is_named_is_run_whole(suite):
     assert len(suite("test_table.py")[0]) == 14
+
+
+def test_turns_share_costly_tables_and_nothing_else(suite, tmp_path):
+    """Each algorithm meets every third case, each case every third algorithm; three turns are all."""
+    (tmp_path / "test_tools.py").unlink()
+    (tmp_path / "browser" / "conftest.py").unlink()
+    (tmp_path / "test_grid.py").write_text(GRID)
+    found = []
+    for turn in (1, 2, 3):
+        ran, said = suite("--all", "--turn", str(turn))
+        assert f"turn {turn} of 3" in said
+        assert {"test_tool", "test_what_is_inside", "test_random", "test_page"} <= set(ran), said
+        assert "test_drawn" not in ran, "it drew a third, and expects all"
+        found.append([name for name in ran if "[" in name])
+    assert sorted(len(some) for some in found) == [13, 13, 14]
+    assert len({name for some in found for name in some}) == 40, "no case is run twice, none never"
+    for some in found:
+        pairs = [re.findall(r"\d", name) for name in some if "grid" in name]
+        for axis in (0, 1):
+            assert {pair[axis] for pair in pairs} == set("01234" if axis else "012345")
+    assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & {*found[0], *found[1], *found[2]}) > 12
+    assert "expected 1 to 3, or today" in suite("--all", "--turn", "4")[1]
+
+
+def test_a_third_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
+    assert effort.third("abcdefg") == list("abcdefg")
+    for number in range(3):
+        parts = []
+        for turn in (1, 2, 3):
+            monkeypatch.setattr(effort, "TURN", turn)
+            parts.append(effort.third("abcdefg", number))
+        assert sorted(map(len, parts)) == [2, 2, 3]
+        assert sorted(chain(*parts)) == list("abcdefg")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 40, 489])

@@ -7,6 +7,7 @@ not the same, both are run.
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close, in_parts
+from effort import in_turns
 from ptx_tools import LAYERS, needs_compiler, on_every_gpu, small
 
 from convlab import ALGORITHMS, ConvProblem, plan
@@ -27,6 +28,7 @@ def cases_of(names, algorithm):
     return [(name, case) for name in names for case in small(algorithm(name))]
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("case", [*CASES, *LAYERS])
 @pytest.mark.parametrize("algorithm", FORMS)
@@ -39,6 +41,7 @@ def test_case_table(algorithm, case):
         assert_close(y, x, w, problem, bias, f"{algorithm}, {case}", ALGORITHMS[algorithm].rounding)
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("case", [*CASES, *LAYERS])
 @pytest.mark.parametrize("inputs", KINDS)
@@ -51,6 +54,7 @@ def test_case_table_on_tensor_cores(inputs, case):
         assert_close(y, rounded(x, inputs), rounded(w, inputs), problem, bias, f"{inputs}, {case}")
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize(("algorithm", "case"), cases_of(FORMS, ALGORITHMS.get))
 def test_the_same_bits_as_in_the_lane_simulator(algorithm, case):
@@ -63,6 +67,7 @@ def test_the_same_bits_as_in_the_lane_simulator(algorithm, case):
         np.testing.assert_array_equal(y, plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x))
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize(("inputs", "case"), cases_of(KINDS, tensor_core))
 def test_the_same_bits_on_tensor_cores(inputs, case):
@@ -88,6 +93,7 @@ def test_sums_on_tensor_cores_in_parts(monkeypatch, inputs, parts):
     np.testing.assert_array_equal(y, reference(x, w, problem, bias))
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("tile", TILES, ids=str)
 @pytest.mark.parametrize("inputs", KINDS)
