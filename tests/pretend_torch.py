@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 
@@ -17,7 +18,7 @@ class Tensor:
     def __init__(self, array):
         self.array = np.asarray(array)
 
-    shape = property(lambda self: self.array.shape)
+    device, shape = "cuda", property(lambda self: self.array.shape)
 
     def to(self, kind):
         """Change the type of its numbers; to another device it need not go."""
@@ -98,7 +99,14 @@ def install() -> None:
     torch.channels_last, torch.contiguous_format = "channels_last", "contiguous"
     torch.set_grad_enabled = lambda enabled: None
     torch.from_numpy, torch.as_tensor = Tensor, _there
-    torch.cuda = SimpleNamespace(is_available=lambda: True, empty_cache=lambda: None)
+    torch.Tensor, default = Tensor, SimpleNamespace(cuda_stream=0)
+    torch.cuda = SimpleNamespace(
+        is_available=lambda: True,
+        empty_cache=lambda: None,
+        current_stream=lambda device: default,
+        default_stream=lambda: default,
+        stream=nullcontext,
+    )
     cudnn = SimpleNamespace(benchmark=False, allow_tf32=True, version=lambda: CUDNN)
     torch.backends = SimpleNamespace(cudnn=cudnn)
     torch.nn = SimpleNamespace(functional=SimpleNamespace(conv2d=_conv2d))

@@ -19,7 +19,8 @@ from cases import CASES, arrays
 from typer.testing import CliRunner
 
 import convlab
-from convlab import ALGORITHMS
+from convlab import ALGORITHMS, ConvProblem
+from convlab.algorithms.direct import gpu_filter
 from convlab.benchmark import layers, saved
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison
@@ -28,15 +29,16 @@ from convlab.benchmark.gpu.clock import StandIn, some_pixels
 from convlab.benchmark.gpu.ladders import image, ladders
 from convlab.benchmark.passes import pass_material
 from convlab.cli import app
-from convlab.errors import UnsupportedError
+from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu.device import Gpu, simulated
 from convlab.gpu.fill import fill
 from convlab.gpu.launch_args import as_launched
 from convlab.gradients.tables import TABLES
 from convlab.oracle import reference, reference_at
-from tools.bench_gpu import passes, places, report, steps, tiles
+from convlab.support.files import data_path
+from tools.bench_gpu import passes, places, rehearsal, report, steps, tiles
 from tools.bench_gpu.__main__ import main
-from tools.bench_gpu.cudnn import BACKWARDS, CUDNN
+from tools.bench_gpu.cudnn import BACKWARDS, CUDNN, what_ran
 from tools.bench_gpu.journal import Journal
 from tools.bench_gpu.passes import DevicePass
 from tools.bench_gpu.scale import TINY_DEPTHWISE, TINY_IMAGE, TINY_LAYER
@@ -174,6 +176,16 @@ def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
         assert "NaN" not in str(report.tables(found))
 
 
+def test_a_rehearsal_compiles_the_kernel_that_is_measured():
+    """One rung has the weights in its program: other weights would be another kernel."""
+    rung, measured = gpu_filter.RUNGS[1], Comparison(TINY_IMAGE, BRIEF, StandIn())
+    rehearsed = rehearsal.Rehearsal.of_layer(TINY_IMAGE, BRIEF, rehearsal.Compiling())
+    with simulated():
+        first, second = (rung.pack(TINY_IMAGE.problem, one.w)[1] for one in (rehearsed, measured))
+    assert rung.kernel is gpu_filter.constant
+    assert first is second
+
+
 def test_the_plain_command_imports_nothing_that_a_gpu_machine_may_lack(tmp_path):
     script = """
 import sys
@@ -271,6 +283,17 @@ def test_the_reference_at_some_pixels(case):
     np.testing.assert_allclose(reference_at(x, w, problem, pixels), expected, rtol=0, atol=1e-12)
 
 
+def test_the_reference_at_some_pixels_takes_padding_for_zeros():
+    """Whatever lies at the edge of the picture, next to it."""
+    problem = ConvProblem(1, 4, 5, 1, 1, 3, 3, padding=1)
+    x, w, _ = arrays(problem)
+    x[0, 0, 0] = np.inf
+    corner = tuple(np.zeros(1, np.int64) for _ in range(3))
+    assert reference_at(x, w, problem, corner) == reference(x, w, problem)[corner]
+    with pytest.raises(ParameterError, match="q=5; expected 0 to 4"):
+        reference_at(x, w, problem, (0, 0, 5))
+
+
 # -- roofs, layers, cuDNN -----------------------------------------------------------------------------------
 
 
@@ -320,10 +343,28 @@ def test_layers_and_ladders(tmp_path):
         assert not next(iter(ladder.rungs().values())).supports(ladder.workload.problem)
 
 
+@pytest.mark.parametrize("numbers", ["", " TF32", " fp16"])
+def test_a_row_says_whose_kernel_it_has_timed(numbers):
+    """Depthwise layers in NCHW order are PyTorch's own; the file of before calls them cuDNN's."""
+    dense, depthwise = CASES["plain"], CASES["depthwise"]
+    cudnn, nhwc, own = (
+        CUDNN[f"{name}{numbers}{order}"]
+        for name, order in (("cuDNN", ""), ("cuDNN", " channels_last"), ("PyTorch", ""))
+    )
+    assert [one.refuses(dense) is None for one in (cudnn, nhwc, own)] == [True, True, False]
+    assert [one.refuses(depthwise) is None for one in (cudnn, nhwc, own)] == [False, True, True]
+    assert all(one.refuses(CASES["padding on one side"]) for one in (cudnn, nhwc, own))
+    old = saved.read(data_path("measurements", "nvidia_h100.csv"))
+    for part, name in (("layers_32", cudnn.name), ("depthwise_32", own.name)):
+        assert {what_ran(row) for row in old.part(part) if row.candidate == cudnn.name} == {name}
+        assert {what_ran(row) for row in old.part(part) if row.candidate == nhwc.name} == {nhwc.name}
+
+
 @pytest.mark.parametrize("name", CUDNN)
 def test_cudnn_computes_the_same(name):
     torch = pytest.importorskip("torch", reason="PyTorch, a baseline, is not installed")
-    baseline, problem = CUDNN[name], CASES["different strides"]
+    baseline, problems = CUDNN[name], (CASES["different strides"], CASES["depthwise"])
+    problem = next(one for one in problems if not baseline.refuses(one))
     if "fp16" in name and not torch.cuda.is_available():
         pytest.skip("float16 needs a GPU")
     x, w, _ = arrays(problem)

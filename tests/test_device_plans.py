@@ -1,6 +1,7 @@
 """Plans on a device, in the lane simulator: arrays of both sides, memory, and what is refused."""
 
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,9 @@ import convlab.machine.facts
 from convlab import ALGORITHMS, ArrayError, ConvError, ConvProblem, ShapeError, WorkspaceError, conv2d, plan
 from convlab.algorithms.tensor_core import KINDS, tensor_core
 from convlab.gpu.device import Gpu, simulated, using
+from convlab.gpu.simulated_gpu import Simulator
+from convlab.gradients.api import bgrad, dgrad, wgrad
+from convlab.gradients.transposed import conv_transpose2d
 from convlab.machine import cuda_driver
 
 PROBLEM = ConvProblem(2, 6, 7, 4, 6, 3, 5)
@@ -330,16 +334,111 @@ def test_how_the_gpu_is_asked(monkeypatch):
         assert Gpu().holds(64) is held_here
 
 
-@pytest.mark.parametrize(("stream", "own", "kept"), [(1, False, None), (1, True, 1), (7, False, 7)])
-def test_an_array_on_the_stream_of_kernels_is_not_waited_for(monkeypatch, stream, own, kept):
-    """CuPy says that its arrays are written on the default stream; for any other one Numba has to wait."""
-    seen = []
-    driver = SimpleNamespace(
-        config=SimpleNamespace(CUDA_PER_THREAD_DEFAULT_STREAM=own),
-        from_cuda_array_interface=lambda interface, owner: seen.append(interface),
-    )
-    monkeypatch.setattr("convlab.gpu.device._cuda", lambda: driver)
-    described = {"shape": (3,), "typestr": "<f4", "data": (64, False), "version": 3, "stream": stream}
-    Gpu().adopt(SimpleNamespace(__cuda_array_interface__=described))
-    assert [one["stream"] for one in seen] == [kept]
-    assert described["stream"] == stream
+class Streams(Driver):
+    """Writes down what is put on which stream; the default one of kernels is 0."""
+
+    def __init__(self, own=False):
+        super().__init__()
+        self.config, self.log = SimpleNamespace(CUDA_PER_THREAD_DEFAULT_STREAM=own), []
+
+    def external_stream(self, number):
+        return number
+
+    def event(self, timing):
+        assert not timing  # which would cost time
+        return SimpleNamespace(
+            record=lambda stream=0: self.log.append(f"mark in {stream}"),
+            wait=lambda stream=0: self.log.append(f"{stream} waits"),
+        )
+
+    def from_cuda_array_interface(self, interface, owner):
+        assert interface["stream"] is None  # the host waits for nothing
+        return super().from_cuda_array_interface(interface, owner)
+
+
+class Tensor:
+    """PyTorch's, on the device: it does not say which stream it is written on."""
+
+    device, __cuda_array_interface__ = "cuda:0", {"shape": (3,), "typestr": "<f4", "data": (64, False)}
+
+
+def described_on(stream):
+    return SimpleNamespace(__cuda_array_interface__=Tensor.__cuda_array_interface__ | {"stream": stream})
+
+
+@pytest.mark.parametrize(
+    ("stream", "own", "waits"),
+    [(None, False, False), (1, False, False), (1, True, True), (2, True, False), (7, False, True)],
+)
+def test_kernels_and_the_stream_of_an_array_wait_for_each_other(monkeypatch, stream, own, waits):
+    """CuPy says that its arrays are written on the default stream: for that nobody has to wait."""
+    monkeypatch.setattr("convlab.gpu.numba_cuda.cuda", driver := Streams(own))
+    array = described_on(stream)
+    assert Gpu().adopt(array) is array
+    assert driver.log == [f"mark in {stream}", "0 waits"] * waits
+    driver.log.clear()
+    Gpu().hand_back(array, array)
+    assert driver.log == ["mark in 0", f"{stream} waits"] * waits
+    assert array.__cuda_array_interface__["stream"] == stream
+
+
+@pytest.mark.parametrize("stream", [0, 9])
+def test_pytorch_is_asked_for_the_stream_of_a_tensor(monkeypatch, stream):
+    """Its own description says nothing of it, also inside ``with torch.cuda.stream(side):``."""
+    on = {"cuda:0": SimpleNamespace(cuda_stream=stream)}
+    torch = SimpleNamespace(Tensor=Tensor, cuda=SimpleNamespace(current_stream=on.__getitem__))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr("convlab.gpu.numba_cuda.cuda", driver := Streams())
+    Gpu().adopt(Tensor())
+    Gpu().hand_back(Tensor())
+    assert driver.log == ["mark in 9", "0 waits", "mark in 0", "9 waits"] * (stream == 9)
+
+
+class Noting(Simulator):
+    """Notes what its kernels take and give back."""
+
+    def __init__(self):
+        super().__init__(traced=False)
+        self.log = []
+
+    def adopt(self, array):
+        self.log.append("adopt")
+        return super().adopt(array)
+
+    def launch(self, *arguments):
+        self.log.append("launch")
+        super().launch(*arguments)
+
+    def hand_back(self, *arrays):
+        self.log.append(arrays)
+
+
+def test_arrays_are_handed_back_after_the_last_launch():
+    device, x, out = Noting(), held(X), held(np.zeros(Y, "f4"))
+    log = device.log
+    with using(device):
+        prepared = plan(PROBLEM, W, BIAS, backend="gpu", algorithm="direct")
+        prepared(x, out)
+        assert log == ["adopt", "adopt", "launch", "launch", (x, out)]  # the convolution, then the bias
+        log.clear()
+        prepared(x)
+        assert log == ["adopt", "launch", "launch", (x,)]
+        log.clear()
+        prepared(X)
+        assert log == ["launch", "launch"]  # NumPy's arrays are on no stream
+
+
+def test_what_gradients_take_is_handed_back_too():
+    device, x, w, dy = Noting(), held(X), held(W), held(np.zeros(Y, "f4"))
+    offset = np.ones(X.shape[3], "f4")
+    with using(device):
+        for compute, last in (
+            (lambda: dgrad(PROBLEM, dy, w, backend="gpu"), [(w,), (dy,)]),
+            (lambda: wgrad(PROBLEM, x, dy, backend="gpu"), [(x, dy)]),
+            (lambda: bgrad(dy), [(dy,)]),
+            (lambda: conv_transpose2d(dy, w, offset, backend="gpu", out=x), [(w,), (dy, x), (x,)]),
+        ):
+            device.log.clear()
+            compute()
+            assert [one for one in device.log if isinstance(one, tuple)] == last
+            assert isinstance(device.log[-1], tuple), "no kernel comes after it"

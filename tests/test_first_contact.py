@@ -41,7 +41,7 @@ from convlab.gpu.simulated_gpu import Simulator
 from convlab.gradients.tables import TABLES
 from tools.bench_gpu import device_tests, facts, places, report, run, steps, turns
 from tools.bench_gpu.__main__ import main
-from tools.bench_gpu.cudnn import CUDNN
+from tools.bench_gpu.cudnn import CUDNN, NCHW
 from tools.bench_gpu.journal import Journal
 from tools.bench_gpu.passes import DevicePass
 from tools.bench_gpu.scale import TINY_LAYER
@@ -114,7 +114,9 @@ def test_a_whole_run_as_on_a_gpu(contact):
     assert header["tests"].endswith("skipped")  # of them a real GPU is asked for
     assert sorted(file.name for file in path.parent.iterdir()) == ["run.csv", "run.csv.tests.txt"]
     layers = {row.candidate for row in found.part("layers_32")}
-    assert layers == (set(pretend_gpu.FEW) - {"depthwise"}) | set(CUDNN)
+    assert layers == (set(pretend_gpu.FEW) - {"depthwise"}) | set(CUDNN) - set(NCHW.values())
+    theirs = {row.candidate for row in found.part("depthwise_32") if not row.ours}
+    assert theirs == set(CUDNN) - set(NCHW)  # in NCHW order PyTorch's own kernels run
     for pass_, table in TABLES.items():
         if part := found.part(f"{pass_}_32"):
             ours = {name for name, one in table.items() if "gpu" in one.forms}
@@ -444,7 +446,7 @@ def test_the_clock_empties_the_cache_and_lets_the_host_run_ahead(monkeypatch):
 
 def test_baselines_that_are_not_here(monkeypatch):
     assert CUDNN["cuDNN"].refuses(CASES["padding on one side"])
-    assert len(CUDNN) == 6
+    assert len(CUDNN) == 9
     monkeypatch.setattr("convlab.benchmark.baselines.find_spec", lambda package: None)
     assert at_hand(CUDNN.values()) == ([], dict.fromkeys(CUDNN, "PyTorch is not installed"))
     monkeypatch.undo()
@@ -502,7 +504,7 @@ def test_the_report():
     for words in (
         *("a GPU, driver 1, cuDNN 90800", "WRONG: fft (layers_32: a and 1 more): its error", "kFLOP/s"),
         *("left out as too slow: direct, 1 times", "not measured: layers_1: a: time was up"),
-        "skipped: cuDNN, cuDNN channels_last, cuDNN TF32, ",
+        "skipped: cuDNN, cuDNN channels_last, PyTorch, cuDNN TF32, ",
     ):
         assert words in notes
     assert "scatter" not in notes

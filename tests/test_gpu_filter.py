@@ -8,6 +8,7 @@ from lane_counts import count, traced
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.direct import gpu_filter, gpu_filter_lines, gpu_filter_patch
+from convlab.errors import UnsupportedError
 from convlab.gpu.device import simulated
 
 pytestmark = pytest.mark.inside
@@ -184,6 +185,8 @@ def test_an_older_gpu_has_no_copies_and_takes_the_patch():
     with simulated() as device:
         device.capability = 7, 5
         y = plan(problem, w, algorithm="direct", backend="gpu")(x)
+        with pytest.raises(UnsupportedError, match=r"need compute capability 8\.0, and this GPU has 7\.5"):
+            plan(problem, w, algorithm=gpu_filter.RUNGS[-1].algorithm("direct"), backend="gpu")
     assert [trace.kernel for trace in device.traces] == ["patch"]
     assert_close(y, x, w, problem, None, "patch")
 

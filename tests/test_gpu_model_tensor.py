@@ -148,6 +148,20 @@ def test_the_rate_of_tensor_cores_is_the_datasheets(board):
     assert speeds.matrices == pytest.approx((sheet.flops | sheet.narrow)["float16"], rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("board", "multiprocessors", "clock_khz", "tflops"),
+    [
+        ("NVIDIA RTX A6000", 84, 1_800_000, 154.8),
+        ("NVIDIA GeForce RTX 3090", 82, 1_695_000, 71),
+    ],
+)
+def test_a_geforce_adds_up_in_float32_at_half_the_rate(board, multiprocessors, clock_khz, tflops):
+    """The white paper of GA102, appendix A: "Peak FP16 Tensor TFLOPS with FP32 Accumulate"."""
+    facts = {"capability": "8.6", "memory_clock_khz": 9_751_000, "memory_bus_bits": 384, "l2_bytes": 6 << 20}
+    facts |= {"name": board, "multiprocessors": multiprocessors, "clock_khz": clock_khz}
+    assert GpuSpeeds.of_facts("a GPU", facts).matrices == pytest.approx(1e12 * tflops, rel=0.01)
+
+
 @pytest.mark.parametrize(("arch", "cycles"), [("sm_80", 2), ("sm_90", 1.5)])
 def test_time_is_the_tensor_cores_where_they_are_busiest(arch, cycles):
     """By hand: 2048 multiply-adds in a product of matrices; 1024 a cycle, or two thirds of 2048."""

@@ -15,7 +15,7 @@ from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
 from convlab.algorithms.indirect import gpu as indirect
 from convlab.algorithms.precomputed_gemm import gpu as precomputed_gemm
 from convlab.benchmark import datasheets
-from convlab.errors import ParameterError
+from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu import simulator
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
@@ -27,9 +27,13 @@ from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.gemm.load_implicit import implicit_loader
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.gemm.tile_io import ROW, SUMMED, matrix_rows
 from convlab.gpu.gemm.work import convolution_works
+from convlab.gpu.kernels import kernel
 from convlab.gpu.model.speeds import GpuSpeeds
+from convlab.gpu.numba_cuda import cuda, number_type, uint32
 from convlab.gpu.simulated_gpu import Simulator
+from convlab.gpu.simulator.errors import KernelError
 from convlab.inspect.tiling import Tiling, tile_traffic
 from convlab.oracle import reference, tolerance
 
@@ -183,6 +187,46 @@ def test_blocks_are_started_in_strips(monkeypatch):
     with simulated(traced=False):
         y = plan(problem, w, algorithm="implicit_gemm", backend="gpu")(x)
     assert_close(y, x, w, problem)
+
+
+@pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE)
+def test_who_has_no_column_loads_nothing_to_the_end_of_the_longest_sum(dtype, width, tile):
+    """Lanes count rows with 32 bits: from 2^31 on they are below no matrix, but they must not come round."""
+    lanes, many = tile.block_n // width, tile.loads_across(tile.block_n, width) * width
+    begin, fetch = matrix_rows(tile, tile.block_n, width, dtype)
+    number = number_type(dtype)
+
+    @kernel
+    def last_pieces(w, y, before, K):
+        line = cuda.local.array(2, uint32)
+        registers = cuda.local.array(many, number)
+        begin(line, cuda.threadIdx.x, 0, 0, 0, width, width)  # the first lane alone has a column
+        line[ROW] += before
+        for _ in range(2):
+            fetch(w, line, registers, K, 0)
+        y[cuda.threadIdx.x] = registers[0]
+
+    def loaded(K):
+        """Return what lanes have after their last piece, and one too many."""
+        w, y = np.ones(lanes * width, dtype), np.full(tile.threads, np.nan, dtype)
+        before = -(-K // tile.block_k) * tile.block_k - tile.block_k
+        simulator.run(last_pieces, 1, tile.threads, w, y, np.uint32(before), np.uint32(K)).check()
+        return y.reshape(-1, lanes)[:, 1:]
+
+    assert (loaded(SUMMED) == 0).all()
+    with pytest.raises(KernelError, match="out of bounds"):  # that is why longer ones are refused
+        loaded(SUMMED + (1 << 30))
+
+
+def test_sums_that_lanes_cannot_count_are_refused():
+    x = np.zeros(4, np.float32)
+    sizes = launch.Sizes(1, 1, SUMMED + 1, 1, 4, 1, 1, 1, 1)
+    with (
+        simulated() as device,
+        pytest.raises(UnsupportedError, match="sums of 2,147,482,625 products; kernels"),
+    ):
+        launch.run(sizes, TUNED, 1, implicit_loader, (1, 1), (), (x, x, x), None, x)
+    assert not device.traces
 
 
 # -- the workspace -----------------------------------------------------------------------------------------

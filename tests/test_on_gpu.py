@@ -245,6 +245,26 @@ def test_the_result_can_be_used_by_other_libraries():
     assert_close(seen.cpu().numpy(), x, w, PROBLEM)
 
 
+@pytest.mark.parametrize("algorithm", ["implicit_gemm", "fft"])
+def test_a_call_is_in_order_with_a_side_stream_of_pytorch(algorithm):
+    """There x is written late; then, at once, y is read and x is written over."""
+    put, get = torch_arrays()
+    import torch
+
+    problem, side = LAYERS["56x56"], torch.cuda.Stream()
+    x, w, _ = arrays(problem)
+    prepared, source, there = plan(problem, w, algorithm=algorithm, backend="gpu"), put(x), put(0 * x)
+    prepared(source)  # compiled, so that the calls below lie close together
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(100_000_000)  # cycles
+        there.copy_(source)
+        y = torch.as_tensor(prepared(there), device="cuda").clone()
+        there.zero_()
+    side.synchronize()
+    close(get(y), x, w, problem, None, algorithm)
+
+
 def test_arrays_of_the_device_are_not_changed(library):
     put, get = library
     x, w, _ = arrays(PROBLEM)

@@ -10,14 +10,18 @@ from cases import CASES, arrays, assert_close, in_parts
 from effort import sampled
 
 from convlab import ConvProblem, conv2d, plan
+from convlab.algorithms.direct import gpu_filter
 from convlab.algorithms.tensor_core import KINDS, TILES, WarpTile, rounded, tensor_core
 from convlab.algorithms.tensor_core import gpu as on_gpu
 from convlab.algorithms.tensor_core.gpu import Plan, plan_for, product_blocks
 from convlab.algorithms.tensor_core.rounding import packed_words
+from convlab.auto.predict_gpu import predict_on_gpu
+from convlab.benchmark import datasheets, predicted_ladder
+from convlab.benchmark.gpu import climb
 from convlab.errors import ParameterError, UnsupportedError
 from convlab.gpu.assembly import assemble
 from convlab.gpu.availability import assembly_fault
-from convlab.gpu.device import simulated, using
+from convlab.gpu.device import planned_for, simulated, using
 from convlab.gpu.kernels import device_function
 from convlab.gpu.occupancy import MOST_SHARED
 from convlab.gpu.simulated_gpu import Simulator
@@ -363,6 +367,26 @@ def test_sums_of_few_pieces_and_many(pieces, tile):
     device.traces[-1].check()
     expected = reference(*(rounded(one, "fp16").astype(np.float64) for one in (x, w)), problem)
     np.testing.assert_allclose(y, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@kinds
+def test_a_gpu_without_these_instructions_is_told_of(kind):
+    """Before sm_80 there is no `mma.sync` of 16 x 8 x 16: ptxas refuses it. The device says so first."""
+    problem, h100 = CASES["plain"], datasheets.gpu_speeds("nvidia_h100")
+    x, w, _ = arrays(problem)
+    with simulated() as device:
+        device.capability = 7, 5
+        with pytest.raises(UnsupportedError, match=r"capability 8\.0, and this GPU has 7\.5; direct, im2row"):
+            conv2d(x, w, algorithm=tensor_core(kind), backend="gpu")
+        assert predict_on_gpu(problem, tensor_core(kind), h100)  # another GPU's time can be foretold
+        assert tensor_core(kind).name in {one.name for one in climb.others(problem, h100)}
+        assert predicted_ladder("filter")[-1].name == gpu_filter.RUNGS[-1].name
+        device.capability = 8, 0
+        assert tensor_core(kind).supports(problem) is None
+    for arch, lacking in (("sm_75", "this GPU has 7.5"), ("sm_86", None)):
+        with planned_for(replace(h100, arch=arch)):
+            said = tensor_core(kind).supports(problem)
+        assert lacking in said if lacking else said is None
 
 
 def test_what_cannot_be_served_is_told_in_words():

@@ -186,7 +186,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     **dict.fromkeys(
         [
             f"gpu.simulated_gpu.Simulator.{word}"
-            for word in ("put", "empty", "get", "adopt", "holds", "launch")
+            for word in ("put", "empty", "get", "adopt", "hand_back", "holds", "launch")
         ],
         _DEVICE,
     ),
@@ -732,6 +732,7 @@ def rows() -> dict[str, Call]:
         alt="Words",
         width=3,
         photo=False,
+        layers=(picture.png, picture.png),
         right={"png": {"bytes"}},
     )
     row("figures.picture.show", fig=Made(figure), alt="Words", photo=False)

@@ -35,8 +35,8 @@ def predict_on_gpu(problem: ConvProblem, algorithm: str | Algorithm, speeds: Gpu
     UnsupportedError
         If the algorithm does not serve the problem, or does not say what it asks for.
     """
-    form = modelled(problem, algorithm, "gpu", predictable_on_gpu).forms["gpu"]
-    with planned_for(speeds):  # which tiles are chosen depends on them
+    with planned_for(speeds):  # what is refused, and which tiles are chosen, depends on them
+        form = modelled(problem, algorithm, "gpu", predictable_on_gpu).forms["gpu"]
         return tuple(time_of(work, speeds) for work in form.works(problem))
 
 

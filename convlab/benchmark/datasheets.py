@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from convlab.errors import ParameterError, UnsupportedError
-from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds
+from convlab.gpu.model.speeds import GENERATIONS, GpuSpeeds, is_geforce
 from convlab.gpu.occupancy import GPUS
 from convlab.support.checks import check_choice
 from convlab.support.files import data_path, read_text
@@ -157,7 +157,10 @@ def gpu_speeds(name: str) -> GpuSpeeds:
     if arch not in GENERATIONS:
         raise UnsupportedError(f"datasheet={name!r} is of no GPU whose multiprocessors are known")
     return GpuSpeeds.of(
-        sheet.name, arch, multiprocessors, sheet.chip.clock, memory=sheet.memory, l2_holds=sheet.chip.l2
+        *(sheet.name, arch, multiprocessors, sheet.chip.clock),
+        memory=sheet.memory,
+        l2_holds=sheet.chip.l2,
+        geforce=is_geforce(sheet.name),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from convlab.benchmark import datasheets
 from convlab.benchmark.gpu.climb import Step, step
 from convlab.benchmark.gpu.ladders import ladder_named
+from convlab.gpu.device import planned_for
 from convlab.support.checked import checked
 
 
@@ -22,7 +23,7 @@ def predicted_ladder(name: str, board: str = "nvidia_h100") -> list[Step]:
     """
     ladder, speeds = ladder_named(name), datasheets.gpu_speeds(board)
     problem = ladder.workload.problem
-    rungs = [
-        (rung.name, rung.algorithm(ladder.algorithm)) for rung in ladder.table if not rung.refuses(problem)
-    ]
+    with planned_for(speeds):
+        serving = [rung for rung in ladder.table if not rung.refuses(problem)]
+    rungs = [(rung.name, rung.algorithm(ladder.algorithm)) for rung in serving]
     return [step(name, one, problem, speeds, {}, "") for name, one in rungs if one.forms["gpu"].works]

@@ -32,6 +32,7 @@ from convlab.gpu.diagnose.driver_errors import translated
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.model.speeds import GpuSpeeds, driver_facts
 from convlab.gpu.simulated_gpu import Simulator
+from convlab.gpu.streams import LEGACY, PER_THREAD, follow, precede, stream_of
 from convlab.machine import cuda_driver
 from convlab.support.checked import checked
 
@@ -44,7 +45,7 @@ def _cuda() -> Any:
     return cuda
 
 
-LEGACY = 1  # the number of CUDA's one default stream, where an array says which it was written on
+AMPERE = 8, 0  # the capability of the first GPUs with `cp.async`, and with `mma.sync` of 16 x 8 x 16 numbers
 
 
 class Gpu:
@@ -100,11 +101,21 @@ class Gpu:
         """Return another library's device array as Numba's, in the same memory."""
         # It has been found contiguous. Told so, Numba makes one kernel for all, however odd the strides of
         # an axis of one are.
-        interface = {**array.__cuda_array_interface__, "strides": None}
-        if interface.get("stream") == LEGACY and not self.stream_per_thread:
-            interface["stream"] = None  # kernels are put on the same one: in order, and nobody need wait
+        # And on no stream: Numba would let the host wait for it, where `follow` lets the kernels' stream.
+        interface = {**array.__cuda_array_interface__, "strides": None, "stream": None}
         with translated("reading an array on the GPU"):
+            follow(_cuda(), self._others((array,)))
             return _cuda().from_cuda_array_interface(interface, owner=array)
+
+    def hand_back(self, *arrays: Any) -> None:
+        """Let the streams of other libraries' arrays wait for the kernels that were launched with them."""
+        with translated("handing arrays back on the GPU"):
+            precede(_cuda(), self._others(arrays))
+
+    def _others(self, arrays: tuple) -> set[int]:
+        """Return the streams that arrays are written on, without that of the kernels."""
+        streams = {stream for stream in map(stream_of, arrays) if stream is not None}
+        return streams and streams - {PER_THREAD if self.stream_per_thread else LEGACY}
 
     def free(self) -> int:
         """Return the bytes of device memory that are free now."""
@@ -166,6 +177,7 @@ def planned_for(speeds: GpuSpeeds) -> Iterator[None]:
     """Let launches be planned for a GPU of these speeds inside a ``with``; it is not here."""
     device = Simulator(traced=False)
     device.multiprocessors, device.speeds = speeds.multiprocessors, speeds
+    device.capability = speeds.capability
     with using(device):
         yield
 
@@ -184,8 +196,18 @@ def device_speeds() -> GpuSpeeds:
     return device.speeds or GpuSpeeds.of_size(device.multiprocessors)
 
 
-def _at_hand() -> Gpu | Simulator:
-    return _current.get() or (Simulator() if launch_fault() else Gpu())
+def lacks_ampere() -> str | None:
+    """Say why a kernel that needs `AMPERE` does not serve the device at hand; None if it does."""
+    has = _at_hand().capability
+    if has >= AMPERE:
+        return None
+    need, told = (".".join(map(str, one)) for one in (AMPERE, has))
+    return f"its instructions need compute capability {need}, and this GPU has {told}"
+
+
+def _at_hand() -> Gpu | Simulator | type[Simulator]:
+    # What is asked of it are facts. A simulator has them before it is made, which takes the import of Numba.
+    return _current.get() or (Simulator if launch_fault() else Gpu())
 
 
 def gpu_trouble() -> str | None:

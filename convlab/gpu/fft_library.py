@@ -5,7 +5,8 @@
 
 Complex numbers are handed on as two real ones, as kernels take them. Both directions divide by the root of
 rows * cols. What a library allocates for its results and on the way is its own affair: it keeps memory in a
-pool, and no `workspace_bytes` counts it.
+pool, and no `workspace_bytes` counts it. Whatever stream its caller works on, here it works on CUDA's default
+one, as the kernels before and after it do.
 """
 
 from __future__ import annotations
@@ -44,20 +45,21 @@ class CuPyTransforms:
     def forward(self, pictures):
         import cupy
 
-        spectra = cupy.fft.rfft2(cupy.asarray(pictures), axes=(1, 2), norm="ortho")
-        spectra = cupy.ascontiguousarray(spectra)
-        return current().adopt(spectra.view(pictures.dtype).reshape(*spectra.shape, 2))
+        with cupy.cuda.Stream.null:
+            spectra = cupy.fft.rfft2(cupy.asarray(pictures), axes=(1, 2), norm="ortho")
+            spectra = cupy.ascontiguousarray(spectra)
+            return current().adopt(spectra.view(pictures.dtype).reshape(*spectra.shape, 2))
 
     @translated("a Fourier transform")
     def backward(self, spectra, cols: int):
         import cupy
 
-        numbers = cupy.asarray(spectra)
-        numbers = numbers.view(np.result_type(spectra.dtype, 1j))[..., 0]
-        size = numbers.shape[1], cols
-        return current().adopt(
-            cupy.ascontiguousarray(cupy.fft.irfft2(numbers, s=size, axes=(1, 2), norm="ortho"))
-        )
+        with cupy.cuda.Stream.null:
+            numbers = cupy.asarray(spectra)
+            numbers = numbers.view(np.result_type(spectra.dtype, 1j))[..., 0]
+            size = numbers.shape[1], cols
+            pictures = cupy.fft.irfft2(numbers, s=size, axes=(1, 2), norm="ortho")
+            return current().adopt(cupy.ascontiguousarray(pictures))
 
 
 class TorchTransforms:
@@ -67,17 +69,19 @@ class TorchTransforms:
     def forward(self, pictures):
         import torch
 
-        spectra = torch.fft.rfft2(torch.as_tensor(pictures, device="cuda"), dim=(1, 2), norm="ortho")
-        return current().adopt(torch.view_as_real(spectra.contiguous()))
+        with torch.cuda.stream(torch.cuda.default_stream()):
+            spectra = torch.fft.rfft2(torch.as_tensor(pictures, device="cuda"), dim=(1, 2), norm="ortho")
+            return current().adopt(torch.view_as_real(spectra.contiguous()))
 
     @translated("a Fourier transform")
     def backward(self, spectra, cols: int):
         import torch
 
-        numbers = torch.view_as_complex(torch.as_tensor(spectra, device="cuda"))
-        size = numbers.shape[1], cols
-        pictures = torch.fft.irfft2(numbers, s=size, dim=(1, 2), norm="ortho")
-        return current().adopt(pictures.contiguous())
+        with torch.cuda.stream(torch.cuda.default_stream()):
+            numbers = torch.view_as_complex(torch.as_tensor(spectra, device="cuda"))
+            size = numbers.shape[1], cols
+            pictures = torch.fft.irfft2(numbers, s=size, dim=(1, 2), norm="ortho")
+            return current().adopt(pictures.contiguous())
 
 
 def transforms() -> NumPyTransforms | CuPyTransforms | TorchTransforms:

@@ -234,7 +234,9 @@ def bgrad(dy: np.ndarray) -> np.ndarray:
     if not prod(shown.shape):
         raise ShapeError(f"dy has shape {shown.shape}; expected at least one number")
     if there is not None:
-        return bgrad_gpu.bgrad(current().adopt(dy))
+        db = bgrad_gpu.bgrad(current().adopt(dy))
+        current().hand_back(dy)
+        return db
     return dy.sum(axis=(0, 1, 2), dtype=np.float64).astype(dy.dtype)
 
 

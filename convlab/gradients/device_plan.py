@@ -39,10 +39,12 @@ class OnDevice(GradientPlan):
     def _empty(self, shape, dtype):  # type: ignore[override]
         return self.device.empty(shape, dtype)
 
-    def _packed(self, *arguments) -> Any:
+    def _packed(self, w: Any, *rest: Any) -> Any:
         with using(self.device):
-            packed = super()._packed(*arguments)
+            packed = super()._packed(w, *rest)
         wait_for(self.device)
+        if device_arrays.described("w", w) is not None:
+            self.device.hand_back(w)
         return packed
 
     def _check(self, given: tuple, out: Any) -> None:

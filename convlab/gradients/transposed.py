@@ -107,6 +107,7 @@ def conv_transpose2d(
         from convlab.gpu.epilogue import apply
 
         apply(y if out is None else device.adopt(y), device.put(bias))
+        device.hand_back(*([] if out is None else [out]))
     elif bias is not None:
         y += bias
     return y

@@ -6,7 +6,9 @@
     torch.as_tensor(y, device="cuda")  # the same memory, for PyTorch
 
 Work is put on CUDA's default stream and not waited for; only a copy to NumPy waits. So a workspace can go
-from one thread's call to the next one's: what the stream was given first is done first.
+from one thread's call to the next one's: what the stream was given first is done first. Where x comes from
+another stream, as inside ``with torch.cuda.stream(side):``, kernels wait for that one, and it waits for them:
+a call is in order with what was put on that stream before and after it (`convlab.gpu.streams`).
 """
 
 from __future__ import annotations
@@ -96,6 +98,7 @@ def across(device: Gpu | Simulator, run: Callable, given: tuple, out, shape: tup
         run(*there, result)
     if on_host:
         return device.get(result, out)
+    device.hand_back(*given, *([] if out is None else [out]))
     return result if out is None else out
 
 

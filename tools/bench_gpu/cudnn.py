@@ -4,8 +4,13 @@
     cuDNN TF32             float32 whose multiplications run on tensor cores, rounded to 11 bits
     cuDNN fp16             float16 in memory, tensor cores
     ... channels_last      the same with arrays in NHWC order
+    PyTorch, PyTorch ...   depthwise layers in NCHW order, which it mostly does not give to cuDNN
 
 cuDNN chooses the algorithm: its benchmark mode is on, so it has tried them on the first call of each shape.
+
+Where each filter reads one channel, and arrays are in NCHW order, PyTorch has kernels of its own. It takes
+them for float32, TF32 or not; for float16 a list of sizes says where it calls cuDNN all the same. In NHWC
+order it always does (ATen/native/Convolution.cpp, `use_cudnn_depthwise`).
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.benchmark.baselines import Baseline, Call, torch_refuses
 from convlab.benchmark.passes import PASSES, shape_of
+from convlab.benchmark.saved import Row
 from convlab.problem import ConvProblem
 
 HALF = 2**13  # how much coarser numbers of 11 bits are than float32's, of 24
@@ -77,6 +83,28 @@ def _as_numpy(y) -> np.ndarray:
     return y.permute(0, 2, 3, 1).float().cpu().numpy()
 
 
+def _is_depthwise(problem: ConvProblem) -> bool:
+    return problem.C == problem.groups > 1
+
+
+def _cudnn_refuses(problem: ConvProblem) -> str | None:
+    """Say where arrays in NCHW order are not cuDNN's."""
+    if _is_depthwise(problem):
+        return "each filter reads one channel: PyTorch has kernels of its own for that"
+    return torch_refuses(problem)
+
+
+def _pytorch_refuses(problem: ConvProblem) -> str | None:
+    """Say where they are not PyTorch's own."""
+    return torch_refuses(problem) if _is_depthwise(problem) else "it is cuDNN that PyTorch calls for this"
+
+
+def what_ran(row: Row) -> str:
+    """Return whose kernel a row has timed: in older files PyTorch's own has the name of cuDNN."""
+    renamed = row.candidate in NCHW and _is_depthwise(row.problem)
+    return NCHW[row.candidate] if renamed else row.candidate
+
+
 def _needs_a_gpu() -> None:
     import torch
 
@@ -84,21 +112,26 @@ def _needs_a_gpu() -> None:
         raise RuntimeError("it finds no GPU")
 
 
-FLOAT32, TF32, FP16 = (
-    tuple(f"cuDNN{numbers}{order}" for order in ("", " channels_last")) for numbers in _ROUNDING
-)
-CUDNN = {
-    f"cuDNN{numbers}{order}": Baseline(
-        f"cuDNN{numbers}{order}",
-        *("PyTorch", "torch"),
-        partial(_prepare, numbers, order),
-        torch_refuses,
-        _needs_a_gpu,
-        rounding,
-    )
-    for numbers, rounding in _ROUNDING.items()
-    for order in ("", " channels_last")
-}
+def _forms(numbers: str, rounding: float) -> dict[str, Baseline]:
+    """Return the forms with numbers of one kind, by their names."""
+    told = {
+        f"cuDNN{numbers}": ("", _cudnn_refuses),
+        f"cuDNN{numbers} channels_last": (" channels_last", torch_refuses),
+        f"PyTorch{numbers}": ("", _pytorch_refuses),
+    }
+    return {
+        name: Baseline(
+            *(name, "PyTorch", "torch"), partial(_prepare, numbers, order), refuses, _needs_a_gpu, rounding
+        )
+        for name, (order, refuses) in told.items()
+    }
+
+
+_EVERY = [_forms(numbers, rounding) for numbers, rounding in _ROUNDING.items()]
+FLOAT32, TF32, FP16 = map(tuple, _EVERY)
+CUDNN = {name: one for forms in _EVERY for name, one in forms.items()}
+# Whose kernels run on arrays in NCHW order: of most layers, and of depthwise ones.
+NCHW = {f"cuDNN{numbers}": f"PyTorch{numbers}" for numbers in _ROUNDING}
 BACKWARDS = [
     replace(one, prepare=partial(_prepare_backwards, pass_, *one.prepare.args), pass_=pass_)
     for pass_ in ("dgrad", "wgrad")

@@ -17,10 +17,10 @@ def gpu_facts() -> dict:
     from convlab.gpu.numba_cuda import cuda
 
     device = cuda.get_current_device()
-    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    found: dict = {"name": name, "driver": None, "memory": None, **driver_facts(device)}
+    found: dict = {"name": None, "driver": None, "memory": None, **driver_facts(device)}
+    found["name"] = found["name"] or "a GPU"
     with suppress(Exception):  # whatever a driver of tomorrow says: no fact is worth a run
-        found["driver"] = next((gpu.driver for gpu in find_gpus() if gpu.name == name), None)
+        found["driver"] = next((gpu.driver for gpu in find_gpus() if gpu.name == found["name"]), None)
     with suppress(Exception):
         found["memory"] = int(cuda.current_context().get_memory_info()[1])
     return found

@@ -62,7 +62,7 @@ class Compiling(DeviceClock):
 
 
 class _Unchecked:
-    """A comparison whose candidates run once, with zeros, and are not taken in."""
+    """A comparison whose candidates run once, on zeros, and are not taken in."""
 
     def enter(self, name: str, call: Call, **how) -> None:
         call.run()
@@ -71,7 +71,7 @@ class _Unchecked:
 class _Layer(_Unchecked, Comparison):
     def prepare(self) -> None:
         problem = self.workload.problem
-        self.x, self.w = (np.zeros(shape, problem.dtype) for shape in (problem.x_shape, problem.w_shape))
+        self.x, self.w = np.zeros(problem.x_shape, problem.dtype), self.clock.weights(problem)
         self.expected, self.pixels = None, ...
         self.x_there, self.y_there = self.clock.put(self.x), self.clock.room(problem)
 

@@ -14,7 +14,7 @@ from convlab.benchmark.summary import by_layer, disturbed, fastest, speedup
 from convlab.support.tables import NOTHING, TextTable
 from convlab.support.units import bytes_text, count_text, ratio_2, time_text
 from tools.bench_gpu import tiles
-from tools.bench_gpu.cudnn import FLOAT32, FP16, TF32
+from tools.bench_gpu.cudnn import FLOAT32, FP16, TF32, what_ran
 from tools.bench_gpu.places import HOW
 
 BASELINES = {"cuDNN float32": FLOAT32, "cuDNN TF32": TF32, "cuDNN fp16": FP16}
@@ -25,7 +25,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
     """Return the tables of a run; parts that were not measured are left out."""
     if measurement.header.get("simulated"):
         return []
-    timed = [row for row in measurement.rows if not isnan(row.seconds)]
+    timed = [replace(row, candidate=what_ran(row)) for row in measurement.rows if not isnan(row.seconds)]
     parts: dict[str, list[Row]] = {}
     for row in timed:
         parts.setdefault(row.part, []).append(row)
@@ -45,7 +45,7 @@ def tables(measurement: Measurement) -> list[TextTable]:
 
 TITLES = {
     "layers": "Layers of ResNet-18 and SqueezeNet 1.0",
-    "depthwise": "Depthwise layers of MobileNetV1",
+    "depthwise": "Depthwise layers of MobileNetV1 (cuDNN, or PyTorch's own kernels)",
     "dgrad": "Gradient of the input, layers of ResNet-18 and depthwise ones",
     "wgrad": "Gradient of the weights, layers of ResNet-18 and depthwise ones",
 }

@@ -52,6 +52,7 @@ class Executor(Simulator):
         if arch not in ARCHS:
             raise UnsupportedError(f"arch={arch!r}; expected one of {', '.join(ARCHS)}")
         self.arch, self.fused, self.programs = arch, fused, []
+        self.capability = ARCHS[arch]
         held = np.zeros(MEMORY + ALIGNMENT, np.uint8)
         first = -held.ctypes.data % ALIGNMENT
         held = held[first : first + MEMORY]

@@ -27,7 +27,7 @@ from functools import lru_cache
 
 from convlab.algorithms.direct import gpu_filter_patch
 from convlab.algorithms.direct.gpu_filter_patch import WIDE, loads_for
-from convlab.gpu.device import current, device_speeds
+from convlab.gpu.device import current, device_speeds, lacks_ampere
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, number_type, uint64
@@ -46,17 +46,16 @@ AHEAD = 6  # lines on their way
 RING = AHEAD + TURN  # lines in shared memory
 LINE = 2 * ACROSS  # numbers of a line there: each thread copies four, and four more
 REGISTERS = 128
-COPIES_SINCE = 8, 0  # the compute capability that has `cp.async`
 
 
 def refuses(problem: ConvProblem) -> str | None:
-    """Say if lines cannot be copied 16 bytes at a time, or if the filter is too large."""
+    """Say if lines cannot be copied 16 bytes at a time, if the filter is too large, or the GPU too old."""
     if problem.dtype != "float32" or problem.W % 4:
         return f"dtype={problem.dtype}, W={problem.W}; copies of 16 bytes need float32, four by four"
     numbers = problem.R * (problem.S + WIDE) + 4 * loads_for(problem.S, problem.padding[1][0])
     if numbers > 100:
         return f"the {problem.R}x{problem.S} weights, and the sums, do not fit in the registers of a thread"
-    return None
+    return lacks_ampere()
 
 
 def tall_for(problem: ConvProblem) -> int:
@@ -156,8 +155,7 @@ def lines(R: int, S: int, left: int, store: int):
 
 def run(problem, x, w, workspace, y, threads):
     """Fill y (N, P, Q, 1) with the convolution of x (N, H, W, 1) and w (1, R, S, 1)."""
-    # No copy of 16 bytes can begin at lines that lie badly, and an older GPU has none at all.
-    if wide(4, problem.W, x) != 4 or current().capability < COPIES_SINCE:
+    if wide(4, problem.W, x) != 4:  # no copy of 16 bytes can begin at lines that lie badly
         gpu_filter_patch.run(problem, x, w, workspace, y, threads)
         return
     tall, ((top, _), (left, _)) = tall_for(problem), problem.padding

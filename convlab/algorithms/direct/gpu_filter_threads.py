@@ -15,18 +15,18 @@ from functools import lru_cache
 import numpy as np
 
 from convlab.algorithms.direct.gpu_filter_patch import BLOCK
-from convlab.gpu.kernels import kernel
+from convlab.gpu.kernels import device_function, kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.support.checked import Computed, Count, kept
 
 
 @lru_cache
-def naive(dtype: str):
-    """Return the kernel for numbers of type `dtype`; x (N*H*W), w (R*S) and y (N*P*Q) are flat."""
+def one_output(dtype: str):
+    """Return what a thread of the first two rungs does, whatever memory the weights lie in."""
     number = number_type(dtype)
 
-    @kernel
-    def naive(x, w, y, H, W, P, Q, R, S, top, left, across):
+    @device_function(forceinline=True)
+    def one_output(x, weights, y, H, W, P, Q, R, S, top, left, across):
         down, tile = divmod(cuda.blockIdx.x, across)
         n, tile_p = divmod(down, (P + 7) // 8)
         p = tile_p * 8 + cuda.threadIdx.y
@@ -37,8 +37,20 @@ def naive(dtype: str):
                 for s in range(S):
                     row, col = p + r - top, q + s - left
                     if row < H and col < W:
-                        total += x[(n * H + row) * W + col] * w[r * S + s]
+                        total += x[(n * H + row) * W + col] * weights[r * S + s]
             y[(n * P + p) * Q + q] = total
+
+    return one_output
+
+
+@lru_cache
+def naive(dtype: str):
+    """Return the kernel for numbers of type `dtype`; x (N*H*W), w (R*S) and y (N*P*Q) are flat."""
+    compute = one_output(dtype)
+
+    @kernel
+    def naive(x, w, y, H, W, P, Q, R, S, top, left, across):
+        compute(x, w, y, H, W, P, Q, R, S, top, left, across)
 
     return naive
 
@@ -46,24 +58,11 @@ def naive(dtype: str):
 @lru_cache
 def constant(dtype: str, R: int, S: int, weights: bytes):
     """Return the kernel for one filter of R*S numbers, given as bytes: they become part of the program."""
-    number = number_type(dtype)
-    values = np.frombuffer(weights, dtype)
+    compute, values = one_output(dtype), np.frombuffer(weights, dtype)
 
     @kernel
     def constant(x, w, y, H, W, P, Q, R_, S_, top, left, across):
-        table = cuda.const.array_like(values)
-        down, tile = divmod(cuda.blockIdx.x, across)
-        n, tile_p = divmod(down, (P + 7) // 8)
-        p = tile_p * 8 + cuda.threadIdx.y
-        q = tile * 32 + cuda.threadIdx.x
-        if p < P and q < Q:
-            total = number(0)
-            for r in range(R):
-                for s in range(S):
-                    row, col = p + r - top, q + s - left
-                    if row < H and col < W:
-                        total += x[(n * H + row) * W + col] * table[r * S + s]
-            y[(n * P + p) * Q + q] = total
+        compute(x, cuda.const.array_like(values), y, H, W, P, Q, R, S, top, left, across)
 
     return constant
 

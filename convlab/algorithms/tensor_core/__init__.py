@@ -25,6 +25,7 @@ from __future__ import annotations
 from convlab.algorithms.binding import form
 from convlab.algorithms.spec import Algorithm, Formula
 from convlab.algorithms.tensor_core.rounding import rounded
+from convlab.gpu.device import lacks_ampere
 from convlab.gpu.tensor_cores.warp_tile import KINDS, MOST_FILTERS, WORDS, WarpTile
 from convlab.problem import ConvProblem
 from convlab.support.checked import kept
@@ -43,10 +44,10 @@ TILES = (
 
 
 def refuses(problem: ConvProblem) -> str | None:
-    """Say that double precision would be lost."""
+    """Say that double precision would be lost, or that the GPU has no such instructions."""
     if problem.dtype != "float32":
         return f"its inputs are rounded to 11 bits, which would waste {problem.dtype}; it needs float32"
-    return None
+    return lacks_ampere()
 
 
 @kept

@@ -117,14 +117,17 @@ def climb(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, sourc
     rungs = [(one, "direct") for one in direct.RUNGS] + [
         (one, "implicit_gemm") for one in implicit_gemm.RUNGS
     ]
-    serving = [(rung.name, rung.algorithm(name)) for rung, name in rungs if not rung.refuses(problem)]
+    with planned_for(speeds):
+        serving = [(rung.name, rung.algorithm(name)) for rung, name in rungs if not rung.refuses(problem)]
     return [step(name, one, problem, speeds, measured, source) for name, one in serving]
 
 
 @checked
 def others(problem: ConvProblem, speeds: GpuSpeeds, measured: Mapping = {}, source: str = "") -> list[Step]:
     """Return the algorithms that serve a problem and have a model, the fastest first, and tensor cores."""
-    serving = [one for one in on_a_gpu().values() if predictable_on_gpu(one) and not one.refuses(problem)]
+    known = [one for one in on_a_gpu().values() if predictable_on_gpu(one)]
+    with planned_for(speeds):
+        serving = [one for one in known if not one.refuses(problem)]
     steps = [step(one.name, one, problem, speeds, measured, source) for one in serving]
     return sorted(steps, key=lambda one: one.seconds)
 

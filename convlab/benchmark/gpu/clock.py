@@ -48,10 +48,14 @@ class DeviceClock:
 
     def sample(self, problem: ConvProblem):
         """Return x, w, what is expected at some pixels, how far it may be off, and these pixels."""
-        rng = np.random.default_rng(0)
-        x, w = (rng.standard_normal(shape, np.float32) for shape in (problem.x_shape, problem.w_shape))
+        rng, w = np.random.default_rng(0), self.weights(problem)
+        x = rng.standard_normal(problem.x_shape, np.float32)
         pixels = some_pixels(problem.y_shape[:3], rng)
         return x, w, reference_at(x, w, problem, pixels), tolerance(x, w, problem), pixels
+
+    def weights(self, problem: ConvProblem) -> np.ndarray:
+        """Return the w of `sample`, the same in every process: some kernels are compiled for its numbers."""
+        return np.random.default_rng(1).standard_normal(problem.w_shape, np.float32)
 
     def put(self, x: np.ndarray):
         """Return a copy of x on the device."""

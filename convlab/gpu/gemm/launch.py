@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from convlab.errors import UnsupportedError
 from convlab.gpu.device import current
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.tile import Tile
-from convlab.gpu.gemm.tile_io import place_of
+from convlab.gpu.gemm.tile_io import SUMMED, place_of
 from convlab.gpu.kernels import kernel
 from convlab.gpu.numba_cuda import cuda, number_type
 from convlab.problem import ConvProblem
@@ -126,7 +127,16 @@ def run(
     y
     slices : str, optional
         Of `tiled_product`; by default what serves.
+
+    Raises
+    ------
+    UnsupportedError
+        If sums are longer than lanes can count.
     """
+    if sizes.K > SUMMED:
+        raise UnsupportedError(
+            f"sums of {sizes.K:,} products; kernels count up to {SUMMED:,}: make the batch N smaller"
+        )
     dtype = y.dtype.name
     tile.check(dtype)
     M, N, K, groups, row_w, row_y, *steps, where = sizes

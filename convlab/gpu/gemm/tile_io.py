@@ -10,6 +10,9 @@ from convlab.gpu.kernels import device_function
 from convlab.gpu.numba_cuda import uint64
 
 ROW, PLACE = 0, 1  # of a thread's first number of w: its row, and where in w it lies
+# Rows of w at most. A thread that has no column counts on from row 2^31, piece after piece and one too many:
+# it must neither begin below the last row, nor come by 2^32 and begin anew.
+SUMMED = (1 << 31) - (1 << 10)
 
 
 @lru_cache
@@ -29,7 +32,7 @@ def matrix_rows(tile: Tile, size: int, width: int, dtype: str):
     @device_function
     def begin_w(line, thread, first, k, left, row_w, columns):
         row, column = k + thread // lanes, left + thread % lanes * width
-        line[ROW] = row if column < columns else 1 << 31  # never below K
+        line[ROW] = row if column < columns else 1 << 31  # never below K, see SUMMED
         line[PLACE] = first + row * row_w + column
 
     @device_function
