@@ -12,9 +12,10 @@ from convlab.gpu.availability import PROGRAMS, numba_cuda_fault
 from convlab.gpu.diagnose import faults, toolkit
 from convlab.gpu.diagnose.faults import Fault
 from convlab.machine import asked_target
-from convlab.machine.facts import Machine, version
+from convlab.machine.facts import WIDTH, Machine, version
 from convlab.support.install import declared, install_command, install_extra
 from convlab.support.version import VERSION
+from convlab.support.wrapping import columns, wrapped
 from convlab.workspace import notebooks
 from convlab.workspace.folders import usual_folder
 
@@ -29,6 +30,7 @@ ADDS = {
     "zarr": "pictures and results as Zarr arrays, beside .npy files",
 }
 _COMPILED = "compiles the GPU kernels, and runs them where there is an NVIDIA GPU"
+_INDENT = " " * 15  # before what is said of something
 _ONE_VERSION = "one version of all parts of CUDA: each can read what the one before it writes"
 _GPU = "runs and times the GPU kernels here; without one they run lane by lane, beside saved measurements"
 
@@ -85,17 +87,16 @@ class Diagnosis:
 
     def describe(self) -> str:
         """Return the diagnosis as text: the machine, what is here, what is missing, what could be added."""
-        lines = [self.machine.describe(), "", f"course         {self.course}"]
         here = ", ".join(f"{finding.name} {finding.found}" for finding in self.findings if finding.found)
-        lines += [f"here           {here}"]
-        lines += [f"speeds         {self.speeds}"]
-        lines += [f"               {self.speeds_trouble}"] if self.speeds_trouble else []
-        lines += [f"kernels        {self.kernels}"]
+        lines = [self.machine.describe(), "", _line("course", self.course), _line("here", here)]
+        lines += [_line("speeds", self.speeds)]
+        lines += [_line("", self.speeds_trouble)] if self.speeds_trouble else []
+        lines += [_line("kernels", self.kernels)]
         absent = [finding for finding in self.findings if not finding.found]
         for finding in sorted(absent, key=lambda finding: not finding.required):
             kind = "missing" if finding.required else "optional"
-            lines += ["", f"{kind:<15}{finding.name}: {finding.adds}"]
-            lines += [f"               {finding.command}"] if finding.command else []
+            lines += ["", _line(kind, f"{finding.name}: {finding.adds}")]
+            lines += [f"{_INDENT}{finding.command}"] if finding.command else []  # whole, to be copied
         verdict = "The course can run here." if self.can_run else "It needs what is missing: see above."
         return "\n".join([*lines, "", verdict])
 
@@ -127,6 +128,11 @@ def examine() -> Diagnosis:
 def required() -> list[str]:
     """Return convlab's own requirements as pip writes them, e.g. "numpy>=2.1"."""
     return declared()[""]
+
+
+def _line(what: str, text: str) -> str:
+    """Return what is said of something; where it is long it goes on, indented, in the next line."""
+    return wrapped(text, columns(WIDTH), f"{what:<{len(_INDENT)}}", _INDENT)
 
 
 # -- one finding each --------------------------------------------------------------------------------------

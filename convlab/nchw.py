@@ -91,7 +91,7 @@ def conv2d_nchw(
     turned = {"x": problem.x_bytes, "w": problem.w_bytes, "y": problem.y_bytes}
     if lacking := Memory().lacking({f"{name} in the other order": size for name, size in turned.items()}):
         raise WorkspaceError(f"conv2d_nchw {lacking}")
-    y = conv2d(*map(np.ascontiguousarray, (images, filters)), bias, **parameters)
+    y = conv2d(np.ascontiguousarray(images), np.ascontiguousarray(filters), bias, **parameters)
     if out is None:
         return to_nchw(y)
     out[...] = y.transpose(_TO_NCHW)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -20,10 +21,13 @@ from convlab.cost.layers import cost_of
 from convlab.gpu.occupancy import REGISTERS
 from convlab.interview import cheat_sheet
 from convlab.interview.sheet import choices, layers, machines
-from convlab.interview.sheet.block import Block, Table, glued
+from convlab.interview.sheet.block import Block, Table
 from convlab.interview.sheet.pdf import as_pdf
 from convlab.interview.sheet.setting import COLUMN, HEIGHT, MARGIN, SMALLEST, WIDTH, Text, set_page
+from convlab.interview.walks.memory import walk
+from convlab.support.files import data_path
 from convlab.support.units import bytes_text, count_text, number_text
+from convlab.support.wrapping import glued
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,21 @@ def test_every_algorithm_that_serves_one_of_the_layers_is_there(sheet):
     assert set(", ".join(told).split(", ")) == serving | ({"im2row"} & serving)
 
 
+def test_the_walk_says_of_memory_what_the_sheet_says():
+    answer = walk().answers.strong
+    for name in ("indirect", "precomputed_gemm"):
+        assert next(row[2] for row in choices.workspace().table.rows if row[0] == name) in answer
+
+
+def test_the_multiprocessors_are_those_that_the_arithmetic_comes_from():
+    """The T4's datasheet has them as a factor; what an occupancy is worked out for is not told anew."""
+    factors = tomllib.loads(data_path("machines", "nvidia_t4.toml").read_text())["flops"]["float32"]
+    rows = {row[0]: row for row in machines.gpus().table.rows}
+    assert rows["multiprocessors"] == ("multiprocessors", "132", "108", f"{factors[0]}")
+    assert rows["of each: threads, blocks"][3] == "1024, 16"
+    assert rows["of each: shared memory"][3] == "64.0 KiB"
+
+
 def test_no_shortened_piece_of_a_formula_is_gone():
     formulas = " ".join(
         str(one.forms[name].workspace_bytes) for one in ALGORITHMS.values() for name in ("gpu", "numpy")
@@ -96,7 +115,7 @@ def test_without_a_measurement_nobody_wins(monkeypatch):
 
 def test_a_machine_without_tensor_cores_or_multiprocessors_says_nothing_of_them():
     t4 = datasheets.load("nvidia_t4")
-    bare = replace(t4, flops={"float32": 1e12})
+    bare = replace(t4, name="NVIDIA P4", flops={"float32": 1e12})
     assert [value(bare) for name, value in machines._ROWS if "float16" in name or "each" in name] == ["–"] * 4
 
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
 
@@ -109,6 +110,12 @@ def test_a_changed_input_is_told():
         return y
 
     assert "changes its input" in repr(check("convolve", adds))
+
+
+def test_a_fraction_is_a_number():
+    assert check("separable_saving", lambda C, K, R, S: Fraction(R * S * K, R * S + K)).good
+    said = repr(check("separable_saving", lambda C, K, R, S: Fraction(R * S, 7)))
+    assert "got      6/7" in said
 
 
 def test_a_view_and_a_list_are_fine():

@@ -28,6 +28,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.auto import disturbance, machine_file, measure, speeds
 from convlab.cli import app
 from convlab.errors import WorkspaceError
+from convlab.lessons import progress as memory
 from convlab.machine.facts import Machine
 from convlab.support import install
 from convlab.workspace import copies, notebooks, server
@@ -347,20 +348,25 @@ def volatile(facts: dict) -> dict:
     return {name: facts[name] for name in ("memory_available", "blas")}
 
 
+def in_one_line(*arguments: str) -> str:
+    """Return what a command says, wherever its lines end."""
+    return " ".join(convlab(*arguments).stdout.split())
+
+
 def test_doctor_says_which_course_this_is(monkeypatch, tmp_path):
-    assert f"a checkout, {ROOT}; your folder is {ROOT / 'work'}\n" in convlab("doctor").stdout
+    assert f"a checkout, {ROOT}; your folder is {ROOT / 'work'}" in in_one_line("doctor")
     monkeypatch.setattr(notebooks, "PACKAGE", ROOT)  # as an installed wheel
     monkeypatch.chdir(tmp_path)
     findings = {
         finding["name"]: finding for finding in json.loads(convlab("doctor", "--json").stdout)["findings"]
     }
-    assert f"installed in {ROOT}; your folder is {tmp_path / 'convlab-work'}\n" in convlab("doctor").stdout
+    assert f"installed in {ROOT}; your folder is {tmp_path / 'convlab-work'}" in in_one_line("doctor")
     torch = findings["torch"]
     assert torch["found"] or shlex.split(torch["command"])[-1].startswith("torch>=")
 
 
 def test_doctor_says_the_same_in_words():
-    told = convlab("doctor").stdout
+    told = in_one_line("doctor")
     for finding in doctor.examine().findings:
         assert finding.name in told
         assert (finding.command or "") in told
@@ -444,9 +450,9 @@ def test_doctor_reads_an_installed_wheel(tmp_path, monkeypatch):
 def test_doctor_calls_what_can_be_done_without_optional(monkeypatch):
     known = doctor.version
     monkeypatch.setattr(doctor, "version", lambda name: None if name in doctor.ADDS else known(name))
-    told = convlab("doctor").stdout
+    told = in_one_line("doctor")
     for name, adds in doctor.ADDS.items():
-        assert f"optional       {name}: {adds}" in told
+        assert f"optional {name}: {adds}" in told
     assert "missing" not in told
     assert "The course can run here." in told
 
@@ -474,6 +480,27 @@ def test_install_command_survives_the_shell():
 
 
 # -- lists -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("progress",),
+        ("interview", "sheet"),
+        ("interview", "plan"),
+        ("algorithms",),
+        ("networks",),
+        ("doctor",),
+    ],
+    ids=" ".join,
+)
+def test_what_is_printed_fits_a_terminal(monkeypatch, tmp_path, typed):
+    """But for what is to be copied whole: a path, a command."""
+    monkeypatch.setenv("COLUMNS", "72")
+    monkeypatch.setenv(memory.NAMED, str(tmp_path))
+    shown = convlab(*typed).stdout.splitlines()
+    assert len(shown) > 5
+    assert [one for one in shown if len(one) > 71 and "/" not in one and "install" not in one] == []
 
 
 def test_algorithms_lists_the_table():

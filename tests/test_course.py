@@ -96,7 +96,7 @@ def test_an_empty_map_says_what_will_be_there():
     shown = CourseMap(TWO, Standing([]))
     assert EMPTY in shown._repr_html_()
     assert "<img" not in shown._repr_html_()
-    assert EMPTY in repr(shown)
+    assert EMPTY in repr(shown).replace("\n", " ")  # in lines
 
 
 def test_the_map_leads_to_pages_where_there_are_some():
@@ -141,7 +141,7 @@ def test_the_command_says_what_is_wrong_with_the_file(folder):
     (folder / progress.NAME).write_bytes(b"no database" * 99)
     done = CliRunner().invoke(app, ["progress", "--work", str(folder)])
     assert done.exit_code == 0
-    assert EMPTY in done.stdout
+    assert EMPTY in done.stdout.replace("\n", " ")
     assert done.stderr.startswith("convlab: The file of your progress was damaged.")
     assert len(list(folder.glob("*damaged*"))) == 1
 

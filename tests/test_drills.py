@@ -8,6 +8,7 @@ from drill_solver import plainly, solve
 from effort import sampled
 
 from convlab import ConvError
+from convlab.gpu.occupancy import MOST_REGISTERS, REGISTERS
 from convlab.interview import KINDS, drill
 from convlab.interview.kind import near
 from convlab.interview.units import BYTE, FLOP, INTENSITY, PERCENT, RATIO, SECOND
@@ -24,6 +25,7 @@ def notations(one):
     if unit.choices:
         yield from (word for word, number in unit.choices.items() if number == value)
         yield f"{one.answer.upper()}-bound."
+        yield from (f"{one.answer}{end}" for end in (" limited", "-limited", " Bounded", " is the limit!"))
         return
     yield from (f"{value!r}", f" ~ {value:.12g} ", f"{value:.12e}", f"about {value:.12g}", f"= +{value:.12g}")
     mantissa, exponent = f"{value:.12e}".split("e")
@@ -71,6 +73,13 @@ def test_a_thousand_drills_of_each_kind(kind, first):
             assert f"one who {slip.name}. {slip.hint}" in note.diagnosis, (slip, note)
             assert one.about.unit.text(one.value) not in slip.hint.split(), (slip, one)
         before = one
+
+
+def test_a_thread_has_room_for_the_sums_of_its_tile():
+    for seed in range(300):
+        one = drill("tile_registers", seed)
+        threads = int(re.search(r"block of (\d+) threads", one.question)[1])
+        assert one.value < min(MOST_REGISTERS, REGISTERS / threads), one
 
 
 @pytest.mark.parametrize("kind", KINDS)

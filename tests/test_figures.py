@@ -106,6 +106,21 @@ def test_alt_is_required_and_escaped():
     assert not plt.get_fignums()
 
 
+def test_photographs_keep_their_colours_on_a_page_that_turns_dark():
+    """The page has them apart from paper and words, which it turns; one on the other they are the picture."""
+    shown = figures.gallery({"p": figures.photograph(32)[0]}, title="Someone", alt="a photograph")
+    whole, paper, photographs = (
+        Image.open(io.BytesIO(png)).convert("RGBA") for png in (shown.png, *shown.layers)
+    )
+    assert np.asarray(photographs)[..., 3].mean() < 255  # nothing around them
+    paper.alpha_composite(photographs)
+    np.testing.assert_array_equal(paper, whole)
+    turned, kept = re.findall("<img [^>]+>", shown._repr_html_())
+    assert 'alt="a photograph"' in turned
+    assert 'class="cl-kept"' in kept
+    assert 'alt=""' in kept  # said once
+
+
 def test_a_machine_whose_chip_is_not_known_is_not_drawn():
     with pytest.raises(ConvError, match="'NVIDIA T4'; its datasheet does not say how it is built"):
         figures.chip(datasheets.load("nvidia_t4"))

@@ -318,7 +318,7 @@ def test_what_is_handed_in_is_answered_in_words(hands):
 # -- closed, gone on with, and disturbed -------------------------------------------------------------------
 
 
-def test_nothing_is_lost_when_all_is_closed(hands):
+def test_nothing_is_lost_when_all_is_closed(hands, monkeypatch):
     talk = interview.mock(WITH_CODE)
     hands(30)
     talk.next()
@@ -338,7 +338,9 @@ def test_nothing_is_lost_when_all_is_closed(hands):
     hands(10)
     assert talk.left == 60 * WHOLE - 130
     report = talk.report()
+    monkeypatch.setenv("COLUMNS", "60")
     assert "not over yet" in str(report)
+    assert max(map(len, str(report).splitlines())) < 60
     assert report.word == ""
     assert "is not judged" in report.sentence
     while record.standing(WITH_CODE).present:

@@ -280,9 +280,22 @@ def test_a_task_from_begin_to_end(hands):
     note = task.submit(looped)
     assert note.good
     assert "Solved after 2:00" in note.aside
+    assert task.submit(lambda x, w, padding: x).aside.startswith("Before: solved after 2:00")
     assert "The clock" not in task.resume().body
     again = interview.begin("conv2d_nchw", anew=True)
     assert again.left == 1800
+
+
+def test_a_task_that_runs_beside_another_is_named(hands):
+    first = interview.begin("conv2d_nchw")
+    assert "as well" not in repr(first)
+    second = interview.begin("conv2d_grouped")
+    assert "The clock of conv2d_nchw runs as well." in repr(second)
+    first.pause()
+    assert "as well" not in repr(second)
+    first.resume()
+    assert "The clock of conv2d_nchw runs as well." in second.submit(ANSWERS["conv2d_grouped"][0]).aside
+    assert "as well" not in repr(first)
 
 
 def test_a_task_can_be_paused_and_outlives_its_kernel(hands):

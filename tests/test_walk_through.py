@@ -227,6 +227,19 @@ def test_point_after_point_in_a_terminal(memory, monkeypatch, capsys):
     assert "nothing is kept" not in said
 
 
+def test_model_answers_fill_the_lines_of_a_terminal(memory, monkeypatch, capsys):
+    """A line ends where the next word has no room, and not where the source breaks it."""
+    monkeypatch.setenv("COLUMNS", "61")
+    walk = WALKS["memory"]()
+    monkeypatch.setattr(sys, "stdin", StringIO("\n" + "y\n" * len(walk.points) + "h\n\n"))
+    terminal.run(memory, "memory")
+    shown = capsys.readouterr().out.partition("f or Enter: h\n")[2].partition("\n\n    b, h")[0]
+    paragraphs = [one.splitlines() for one in shown.strip("\n").split("\n\n")]
+    assert len(paragraphs) > 2
+    for line, after in (pair for one in paragraphs for pair in pairwise(one)):
+        assert len(line) <= 60 < len(f"{line} {after.split()[0]}") + len(" KiB")  # a unit is not parted
+
+
 @pytest.mark.parametrize("typed", ["", "\n", "\ny\nn\n", "\ny\nwhat"])
 def test_the_end_of_the_input_in_the_middle_is_said(memory, monkeypatch, capsys, typed):
     status, said = asked(monkeypatch, capsys, memory, typed)

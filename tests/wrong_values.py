@@ -192,6 +192,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
     "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
+    "plans.plan.Plan.watched_by": "what watches is made by the library",
     "cpu.epilogue.output": _HOT,
     "cpu.gemm.gemm": _HOT,
     "notebook.show": "what no source is found of, `inspect` says",

@@ -28,5 +28,6 @@ def number(option: str, text: str, least: int, most: int) -> int:
 def print_table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Print rows below their titles."""
     from convlab.support.tables import lines
+    from convlab.support.wrapping import columns
 
-    print("\n".join(lines([titles, *rows])))
+    print("\n".join(lines([titles, *rows], width=columns())))

@@ -50,7 +50,10 @@ def mapped(name: str, array: np.ndarray) -> Mapped | None:
         whole = whole.base
     if not isinstance(whole, np.memmap) or not isinstance(whole.base, mmap) or array.ndim != 4:
         return None
-    if whole.filename is None or whole.mode == "c" or not _found_by_name(whole):
+    if whole.filename is None or whole.mode == "c":
+        return None
+    path, start = Path(whole.filename).resolve(), whole.__array_interface__["data"][0]
+    if not _is_mapped(path, start):
         return None
     if array.size and not array[0, 0].flags.c_contiguous:
         raise ArrayError(
@@ -59,22 +62,20 @@ def mapped(name: str, array: np.ndarray) -> Mapped | None:
         )
     if whole.mode != "r":
         whole.flush()  # what was changed in memory is in the file from now on
-    first, start = (one.__array_interface__["data"][0] for one in (whole, array))
-    return Mapped(Path(whole.filename), whole.offset + start - first, array.strides[:2])
+    before = array.__array_interface__["data"][0] - start
+    return Mapped(path, whole.offset + before, array.strides[:2])
 
 
-def _found_by_name(whole: np.memmap) -> bool:
-    """Say if the file of that name is the one that is mapped: another one may have taken its place.
+def _is_mapped(path: Path, address: int) -> bool:
+    """Say if a file is the one that is mapped to an address: another one may have taken its name.
 
     Linux tells under which name a mapped file is found now. Where no system tells, one of the name will do.
     """
-    named = Path(whole.filename).resolve()
     if not MAPPINGS.exists():
-        return named.exists()
-    address = whole.__array_interface__["data"][0]
+        return path.exists()
     with MAPPINGS.open(errors="surrogateescape") as lines:
         for line in lines:  # START-END MODE OFFSET DEVICE INODE NAME
             start, end = (int(one, 16) for one in line.split(maxsplit=1)[0].split("-"))
             if start <= address < end:
-                return line.rstrip("\n").split(maxsplit=5)[-1] == str(named)
+                return line.rstrip("\n").split(maxsplit=5)[-1] == str(path)
     return False

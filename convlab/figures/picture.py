@@ -6,7 +6,7 @@ import base64
 import html
 import io
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,9 +18,11 @@ _MOST_PIXELS = 4096  # of a side; the photograph itself has 512 x 600
 
 # On a dark page a chart is shown with light and dark exchanged, and every hue turned back to itself.
 _DARK = "".join(
-    f"{page} .convlab-picture.chart img{{filter:invert(.92) hue-rotate(180deg)!important}}"
+    f"{page} .convlab-picture.chart img:not(.cl-kept){{filter:invert(.92) hue-rotate(180deg)!important}}"
     for page in DARK_PAGES
 )
+_FITS = "max-width:100%;height:auto"
+_ON_TOP = "position:absolute;left:0;top:0;background:none!important"
 
 
 @checked
@@ -36,21 +38,38 @@ class Picture:
         Width on the page (CSS pixels).
     photo : bool
         A photograph keeps its colours on a dark page; a chart is turned dark.
+    layers : pair of bytes, optional
+        The same picture as two PNGs, one to lie on the other: its paper and words, which are turned dark, and
+        the photographs, which keep their colours.
     """
 
-    def __init__(self, png: bytes, alt: Words, width: Count, *, photo: bool = False):
-        self.png, self.alt, self.width, self.photo = png, alt, width, photo
+    def __init__(
+        self,
+        png: bytes,
+        alt: Words,
+        width: Count,
+        *,
+        photo: bool = False,
+        layers: tuple[bytes, bytes] | None = None,
+    ):
+        self.png, self.alt, self.width, self.photo, self.layers = png, alt, width, photo, layers
 
     def _repr_html_(self) -> str:
-        data = base64.b64encode(self.png).decode()
-        alt = html.escape(self.alt, quote=True)
-        kind = "photo" if self.photo else "chart"
+        kind = "photo" if self.photo and not self.layers else "chart"
+        under, over = self.layers or (self.png, None)
+        images = self._image(under, self.alt)
+        images += self._image(over, "", f'class="cl-kept" style="{_ON_TOP};{_FITS}"') if over else ""
+        return (
+            f'<figure class="convlab-picture {kind}" style="margin:0;position:relative">'
+            f"<style>{_DARK}</style>{images}</figure>"
+        )
+
+    def _image(self, png: bytes, alt: str, more: str = f'style="{_FITS}"') -> str:
         wide, high = (int.from_bytes(self.png[at : at + 4], "big") for at in (16, 20))  # as PNG has it
         height = round(self.width * high / max(wide, 1))  # known before it is drawn: nothing jumps
         return (
-            f'<figure class="convlab-picture {kind}" style="margin:0"><style>{_DARK}</style>'
-            f'<img alt="{alt}" width="{self.width}" height="{height}" style="max-width:100%;height:auto" '
-            f'src="data:image/png;base64,{data}"></figure>'
+            f'<img alt="{html.escape(alt, quote=True)}" width="{self.width}" height="{height}" {more} '
+            f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
         )
 
     def __repr__(self) -> str:
@@ -67,7 +86,7 @@ def show(fig, alt: Words, *, photo: bool = False) -> Picture:
     alt : str
         What the figure shows, for readers who cannot see it. Required.
     photo : bool
-        It shows a photograph.
+        Its images are photographs: they keep their colours on a dark page.
 
     Returns
     -------
@@ -78,10 +97,33 @@ def show(fig, alt: Words, *, photo: bool = False) -> Picture:
     from matplotlib.figure import Figure
 
     check_instance("fig", fig, Figure)
-    buffer = io.BytesIO()
-    fig.savefig(buffer, format="png", dpi=160)  # more than the page shows, for sharp screens
+    png = _drawn(fig)
+    layers = _layers(fig) if photo else None
     plt.close(fig)
-    return Picture(buffer.getvalue(), alt, width=round(fig.get_figwidth() * 100), photo=photo)
+    return Picture(png, alt, width=round(fig.get_figwidth() * 100), photo=photo, layers=layers)
+
+
+def _drawn(fig, **how: Any) -> bytes:
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", dpi=160, **how)  # more than the page shows, for sharp screens
+    return buffer.getvalue()
+
+
+def _layers(fig) -> tuple[bytes, bytes]:
+    """Return a figure that was drawn without its images, and its images alone on nothing."""
+    from matplotlib.image import AxesImage
+    from matplotlib.text import Text
+
+    fig.set_layout_engine("none")  # what is hidden leaves its place empty
+    images, words = fig.findobj(AxesImage), fig.findobj(Text)
+    for one in images:
+        one.set_visible(False)
+    under = _drawn(fig)
+    for one in images:
+        one.set_visible(True)
+    for one in words:
+        one.set_visible(False)
+    return under, _drawn(fig, transparent=True)
 
 
 @checked

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
+
+from convlab.support.wrapping import columns, wrapped
 
 WIDTH = 88  # letters of a line, at most
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended
@@ -44,8 +44,6 @@ def typed_lines(prompt: str) -> Iterator[str]:
 
 
 def say(text: str, indent: str = "") -> None:
-    """Print words in lines that are not too long; what stands around a × stays together."""
-    width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns - 1, 20))
-    for line in text.replace(" × ", "\u00a0×\u00a0").split("\n"):
-        wrapped = textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent)
-        print(wrapped.replace("\u00a0", " "))
+    """Print words in lines that are not too long."""
+    for line in text.split("\n"):
+        print(wrapped(line, columns(WIDTH), indent))

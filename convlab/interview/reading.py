@@ -26,7 +26,7 @@ ALIKE = {
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 
 # Patterns, as JavaScript reads them, too; there `(?P<` is written `(?<`.
-BOUND = "[ -]*(bound|side)?[.!]?$"
+BOUND = "[ -]*(bound|bounded|limited|side|is the limit)?[.!]?$"
 ABOUT = r"^(?:[~≈=]|(?:about|roughly|around|approx\.?|ca\.?|circa|nearly) ) *"
 POWERS = "(?<=[0-9])[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+"
 ENDLESS = "[+-]? *(?:nan|inf|infinity)(?![a-z0-9_])|∞$"

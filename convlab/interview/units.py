@@ -99,10 +99,11 @@ def count(one: str, many: str = "", *others: str) -> Unit:
 
 
 SIDES = {
-    **dict.fromkeys(("memory", "bandwidth", "bytes", "left", "the left", "the memory"), -1.0),
     **dict.fromkeys(
-        ("arithmetic", "compute", "computation", "flops", "math", "right", "the arithmetic"), 1.0
+        ("memory", "bandwidth", "memory bandwidth", "bytes", "left", "the left", "the memory"), -1.0
     ),
+    **dict.fromkeys(("arithmetic", "compute", "computation", "flops", "flop", "math"), 1.0),
+    **dict.fromkeys(("right", "the right", "the arithmetic"), 1.0),
 }
 SIDE = Unit(
     "memory or arithmetic",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ def numbers(value: Any) -> np.ndarray | None:
     """Return a result as an array of float64, or None if it is not made of real numbers."""
     try:
         given = np.asarray(value)
-        return given.astype(np.float64) if given.dtype.kind in "biuf" else None
-    except (TypeError, ValueError):  # a ragged list, for instance
+        exact = given.dtype.kind == "O" and all(isinstance(one, Real) for one in given.flat)  # fractions
+        return given.astype(np.float64) if exact or given.dtype.kind in "biuf" else None
+    except (TypeError, ValueError, OverflowError):  # a ragged list, a fraction beyond all floats
         return None
 
 
@@ -88,5 +90,7 @@ def _kind(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Write a number without its NumPy type."""
+    """Write a number without its type, NumPy's or that of a fraction."""
+    if isinstance(value, Rational):
+        return str(value)
     return repr(value.item()) if isinstance(value, (np.generic, np.ndarray)) else repr(value)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
-from textwrap import fill
 
 from convlab.machine import container, memory_limits, system
 from convlab.machine.cuda_driver import GpuFacts, find_gpus
 from convlab.support.units import bytes_text
+from convlab.support.wrapping import columns, wrapped
 
+WIDTH = 100  # letters in a line of `describe`
 UNKNOWN = "not known"
 
 # The libraries a result may depend on.
@@ -121,7 +122,7 @@ class Machine:
         lines = self.facts() | {"libraries": versions}
         width = max(map(len, lines))
         return "\n".join(
-            fill(text, 100, initial_indent=f"{what:<{width}}  ", subsequent_indent=" " * (width + 2))
+            wrapped(text, columns(WIDTH), f"{what:<{width}}  ", " " * (width + 2))
             for what, text in lines.items()
         )
 

@@ -5,9 +5,9 @@ import { deskOf } from "./drill_desk.js";
 import { answerOf, judged } from "./drill_judge.js";
 import { memoryOf } from "./shared/memory.js";
 import { clockText } from "./shared/numbers.js";
-import { OWN_KEYS, html, live, segments } from "./shared/page.js";
+import { OWN_KEYS, fieldForm, html, live, segments } from "./shared/page.js";
 import { placeLink } from "./shared/place_link.js";
-import { marked } from "./shared/prose.js";
+import { marked, whole } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
 
 const NAMES = ["bank", "card", "fixed", "typed", "answered", "tally", "trouble", "sure"];
@@ -105,15 +105,14 @@ function entry(page, lock, passOver) {
     segments(page, { name: "sure", label: say("how sure"), options: SURE.map((one) => [one, `${one} %`]) }));
   const button = html("button", { type: "submit", class: "cl-button cl-lock", ...OWN_KEYS }, "Lock");
   const pass = html("button", { type: "button", class: "cl-button", ...OWN_KEYS, onclick: page.guard(passOver) }, "Pass over");
-  const submit = page.guard((event) => {
-    event.preventDefault();
+  const submit = () => {
     const wrong = lock(input.value);
     complaint.replaceChildren(...marked(wrong));
     const unread = Boolean(wrong) && wrong !== say("choose");
     input.toggleAttribute("aria-invalid", unread);
     if (wrong) (unread ? input : node.querySelector("input[type=radio]")).focus();
-  });
-  const node = html("form", { class: "cl-guess-form", onsubmit: submit, novalidate: true },
+  };
+  const node = fieldForm(page, submit,
     html("div", { class: "cl-bar" }, html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "Your answer"), input)),
     html("div", { class: "cl-bar" }, sure, html("span", { class: "cl-field" }, button, pass)),
     complaint);
@@ -134,9 +133,9 @@ function entry(page, lock, passOver) {
 /** What is said of each answer; of a drill that was passed over, the answer. */
 function verdict(drill, tries) {
   const { sure, seconds } = drill.answered;
-  if (!tries.length) return [html("div", { class: "cl-verdict", tabindex: -1 }, say("passed", { answer: answerOf(drill) }))];
+  if (!tries.length) return [html("div", { class: "cl-verdict", tabindex: -1 }, whole(say("passed", { answer: answerOf(drill) })))];
   return tries.map(({ good, title, words }, i) => html("div", { class: `cl-verdict ${good ? "cl-right" : "cl-wrong"}`, tabindex: -1 },
-    html("b", {}, title), " ", marked(words), i ? [] : html("span", { class: "cl-drill-sure" }, ` ${say("was sure", { sure, time: clockText(seconds) })}`)));
+    html("b", {}, title), " ", marked(words), i ? [] : html("span", { class: "cl-drill-sure" }, " ", whole(say("was sure", { sure, time: clockText(seconds) })))));
 }
 
 /** The steps, a line each, and where the course has it. */
@@ -144,7 +143,7 @@ function arithmetic(drill, known) {
   const places = RULES.kinds[drill.kind].read.map(({ words, file }) => html("li", {}, placeLink(file, words)));
   return [
     html("div", { class: "cl-head" }, "The arithmetic"),
-    html("ol", { class: "cl-drill-steps" }, drill.steps.map((step) => html("li", {}, step))),
+    html("ol", { class: "cl-drill-steps" }, drill.steps.map((step) => html("li", {}, whole(step)))),
     ...(known ? [] : [html("div", { class: "cl-head" }, "Read again"), html("ul", { class: "cl-drill-places" }, places)]),
   ];
 }
@@ -155,7 +154,7 @@ function tally(found) {
   if (!of) return [html("span", {}, say("no answer yet"))];
   const levels = SURE.filter((sure) => found[sure]).map((sure) => {
     const [right, of] = found[sure];
-    return html("span", { class: "cl-drill-level" }, say("level", { sure, right, of }));
+    return html("span", { class: "cl-drill-level" }, whole(say("level", { sure, right, of })));
   });
   return [html("b", {}, say("tally", { right, of })), ...levels];
 }

@@ -4,8 +4,8 @@ import { LIMITS } from "python";
 import { guessAxis } from "./guess_axis.js";
 import { judge, misconception, readNumber } from "./guess_verdict.js";
 import { memoryOf } from "./shared/memory.js";
-import { OWN_KEYS, html, live, segments } from "./shared/page.js";
-import { marked, prose } from "./shared/prose.js";
+import { OWN_KEYS, fieldForm, html, live, segments } from "./shared/page.js";
+import { marked, prose, whole } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
 
 const NAMES = ["name", "question", "unit", "sealed", "guesses", "sure", "trouble"];
@@ -53,16 +53,15 @@ function entry(page, unit, lock) {
     type: "text", inputmode: "decimal", autocomplete: "off", class: "cl-guess-field", "aria-label": `your guess, ${unit}`,
     "aria-describedby": complaint.id, ...OWN_KEYS,
   });
-  const submit = page.guard((event) => {
-    event.preventDefault();
+  const submit = () => {
     const { number, trouble } = readNumber(input.value);
     complaint.textContent = trouble ?? (page.state().sure ? "" : "And how sure are you? Choose one of the five.");
     input.toggleAttribute("aria-invalid", Boolean(trouble));
     if (complaint.textContent) return trouble ? input.focus() : node.querySelector("input[type=radio]").focus();
     input.value = "";
     lock(number);
-  });
-  const node = html("form", { class: "cl-guess-form", onsubmit: submit, novalidate: true },
+  };
+  const node = fieldForm(page, submit,
     html("div", { class: "cl-bar" },
       html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "Your guess"), input, html("span", {}, unit))),
     html("div", { class: "cl-bar" },
@@ -81,7 +80,7 @@ function opened(page, { unit, guesses, trouble, because, misconceptions, figure,
   const known = misconception((last ?? guesses[0]).guess, truth.actual, misconceptions);
   return [
     html("div", { class: `cl-verdict ${right === null ? "" : right ? "cl-right" : "cl-wrong"}`, tabindex: -1 },
-      html("b", {}, words), ` ${say("was sure", { sure })}`,
+      html("b", {}, whole(words)), " ", whole(say("was sure", { sure })),
       last ? html("div", {}, `Later: ${judge(last.guess, truth, unit).words}`) : []),
     guessAxis(page.width() - 34, { ...truth, guesses: guesses.map((one) => one.guess) }),
     ...(known ? [html("div", { class: "cl-panel cl-misconception" }, prose(known))] : []),

@@ -97,7 +97,9 @@ def test_a_miss_is_named_tried_again_and_then_worked_out(context, tmp_path):
     verdict = figure.locator(".cl-verdict")
     said = f"Not that. You said {one.about.unit.text(slip.value)}. So it comes out for one who {slip.name}."
     assert verdict.inner_text().startswith(f"{said} {slip.hint} You were 70 % sure, after 0:0")
-    assert one.steps[-1] not in figure.inner_html()
+    unit = verdict.locator(".cl-whole").get_by_text("70 %", exact=True)
+    assert unit.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
+    assert one.steps[-1] not in figure.text_content()
     assert shown not in figure.inner_text()
     assert not figure.get_by_role("radio").first.is_visible()
     figure.get_by_role("textbox").fill(typed(one))

@@ -223,6 +223,7 @@ from convlab.lessons import predict
 
 predict("a matrix", question="How large?", actual=12.25, unit="times", because="By the stride.")
 """
+SHOWS_CARD = "from convlab.interview import cards\n\ncards('output_size')"
 SHOWS_MAP = "from convlab.lessons import course_map\n\ncourse_map()"
 
 
@@ -232,9 +233,9 @@ def test_a_locked_guess_is_remembered_by_the_next_kernel(lab, watched):
     home.mkdir()
     (home / RECORD).write_text("{}")
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
-    notebook.cells = [nbformat.v4.new_code_cell(PREDICTS), nbformat.v4.new_code_cell(SHOWS_MAP)]
-    nbformat.write(notebook, home / "first.ipynb")
-    nbformat.write(notebook, home / "second.ipynb")
+    for name, shows in ("first", SHOWS_CARD), ("second", SHOWS_MAP):
+        notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in (PREDICTS, shows)]
+        nbformat.write(notebook, home / f"{name}.ipynb")
     one = watched()
     lab.run_all(one.page, "mine/first.ipynb")
     figure = one.page.locator(".convlab.cl-guess").first
@@ -243,9 +244,14 @@ def test_a_locked_guess_is_remembered_by_the_next_kernel(lab, watched):
     figure.get_by_role("textbox").fill("49")
     figure.get_by_role("textbox").press("Tab")
     one.page.keyboard.press("ArrowRight")
-    one.page.keyboard.press("Enter")
+    one.page.keyboard.press("Shift+Tab")
+    one.page.keyboard.press("Enter")  # in the text field, where JupyterLab would not have it
     figure.locator(".cl-verdict").wait_for()
     one.screenshot("a-guess-in-jupyterlab")
+    card = one.page.locator(".convlab.cl-drill")
+    card.get_by_role("textbox").fill("7")
+    card.get_by_role("textbox").press("Enter")
+    card.get_by_text("And how sure are you?").wait_for()
     kept = progress.of(home)
     end = time.monotonic() + 20
     while not kept.events() and time.monotonic() < end:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from convlab.errors import ParameterError
 from convlab.interview.coding import outside
+from convlab.interview.coding.bug_rounds import BUG
 from convlab.interview.coding.clock import KIND, Clock
 from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
@@ -24,7 +24,6 @@ from convlab.support.checks import check_choice
 from convlab.support.clock_words import RUNS, STOPPED, clock_words
 
 COMMAND = "convlab interview"
-BUG = re.compile(r"find_the_bug (\d{1,9})")
 GIVES_UP = "give up"
 
 

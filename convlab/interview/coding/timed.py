@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from convlab.interview.coding import view
-from convlab.interview.coding.clock import BEGIN, GIVEN_UP, PAUSE, RESUME, SOLVED, Clock, Reading
+from convlab.interview.coding.bug_rounds import BUG
+from convlab.interview.coding.clock import BEGIN, GIVEN_UP, KIND, PAUSE, RESUME, SOLVED, Clock, Reading
+from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.ways import IMPORTS, NOTEBOOK, Ways
 from convlab.lessons import progress
 from convlab.lessons.checks import judge
@@ -15,7 +17,7 @@ from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
 from convlab.lessons.tutor import next_hint
 from convlab.support.checked import checked
-from convlab.support.clock_words import clock_words
+from convlab.support.clock_words import RUNS, clock_words
 
 
 class TimedTask:
@@ -98,7 +100,7 @@ class TimedTask:
         """Return the task and its clock at this moment."""
         read, after = self.look()
         note = Note(None, f"{self.name}: {self._said(read)}", self.exercise.statement)
-        note.aside = _joined(self.hand_in, after, progress.trouble())
+        note.aside = _joined(self.hand_in, after, self._beside(), progress.trouble())
         return note
 
     def __repr__(self) -> str:
@@ -119,7 +121,8 @@ class TimedTask:
             progress.record("try", self.name, good=note.good, diagnosis=note.diagnosis, used=used)
         if note.good and not before.ended:
             self._clock.press(SOLVED)
-        note.aside = self._aside()
+        of_before = before.ended and bool(note.good) != (before.state == SOLVED)
+        note.aside = self._aside("Before: " if of_before else "")
         return note
 
     def _pressed(self, what: str, where: str, said: str) -> Note:
@@ -135,11 +138,19 @@ class TimedTask:
         """Return what the clock shows, in words."""
         return clock_words(read.used, read.state, self.minutes)
 
-    def _aside(self) -> str:
-        """Return what the clock shows, and what there is to say of it."""
+    def _aside(self, when: str = "") -> str:
+        """Return what the clock shows, and what there is to say of it; `when` that was, if not now."""
         read, after = self.look()
         view.renew(self)
-        return _joined(f"{self._said(read).capitalize()}.", after, progress.trouble())
+        shown = self._said(read) if when else self._said(read).capitalize()
+        return _joined(f"{when}{shown}.", after, self._beside(), progress.trouble())
+
+    def _beside(self) -> str:
+        """Return which other tasks run as well: nobody may have thought of them."""
+        begun = dict.fromkeys(event.name for event in progress.events(KIND))
+        others = [name for name in begun if name != self.name and (name in TASKS or BUG.fullmatch(name))]
+        running = [name for name in others if Clock(name).read().state == RUNS]
+        return f"The clock of {', '.join(running)} runs as well." if running else ""
 
 
 class CodingTask(TimedTask):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from convlab.algorithms import ALGORITHMS
+from convlab.interview.kept import matrix_bytes, table_bytes
 from convlab.interview.kind import Asked, Kind, Slip
 from convlab.interview.shapes import BATCHES, layer, outputs, said, window
 from convlab.interview.slips import NUMBERS, of_layer
@@ -14,17 +14,6 @@ from convlab.problem import ConvProblem
 from convlab.support.units import number_text
 
 ENTRY = 4  # bytes of an int32
-
-
-def matrix_bytes(problem: ConvProblem) -> int:
-    """Return the bytes of im2col's matrix for the whole batch."""
-    return ALGORITHMS["im2col"].workspace_bytes(problem, "numpy")
-
-
-def table_bytes(problem: ConvProblem) -> int:
-    """Return the bytes of the indirection table: the workspace without its pixel of zeros."""
-    zeros = problem.C // problem.groups * problem.itemsize
-    return ALGORITHMS["indirect"].workspace_bytes(problem, "numpy") - zeros
 
 
 def _windows(problem: ConvProblem) -> bool:

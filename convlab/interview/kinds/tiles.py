@@ -8,6 +8,7 @@ from convlab.errors import ParameterError
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.occupancy import (
     GPUS,
+    MOST_REGISTERS,
     MULTIPROCESSORS,
     REGISTER_UNIT,
     REGISTERS,
@@ -25,7 +26,8 @@ WORDS = {"float32": 1, "float64": 2}  # registers of a number
 PIECE = 8  # length of a piece of the sums; no question is about it
 
 
-def _tile(random: Random) -> Tile:
+def _tile(random: Random) -> tuple[Tile, str]:
+    """Return a tile, and a type in which its sums leave registers for all else: of a thread, of a block."""
     while True:
         sizes = (
             random.choice(BLOCKS),
@@ -38,12 +40,15 @@ def _tile(random: Random) -> Tile:
             tile = Tile(*sizes, width=1)
         except ParameterError:  # they do not go into each other
             continue
-        if tile.threads >= WARP and 1 < tile.thread_m * tile.thread_n <= 128:
-            return tile
+        sums = tile.thread_m * tile.thread_n
+        if tile.threads >= WARP and 1 < sums <= 128:
+            dtype = random.choice(tuple(WORDS))
+            if sums * WORDS[dtype] < min(MOST_REGISTERS, REGISTERS // tile.threads):
+                return tile, dtype
 
 
 def _ask_registers(random: Random) -> Asked:
-    tile, dtype = _tile(random), random.choice(tuple(WORDS))
+    tile, dtype = _tile(random)
     words = WORDS[dtype]
     sums = tile.thread_m * tile.thread_n
     answer, outputs = sums * words, tile.block_m * tile.block_n

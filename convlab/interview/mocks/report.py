@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from textwrap import fill, indent
 from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, select_autoescape
@@ -26,6 +25,7 @@ from convlab.lessons.map_of_course import LINK
 from convlab.support.checked import checked
 from convlab.support.files import why_kept, write_atomically
 from convlab.support.tables import NOTHING, lines
+from convlab.support.wrapping import columns, wrapped
 
 if TYPE_CHECKING:
     from convlab.interview.walks.walk import Walk
@@ -36,7 +36,6 @@ AGAIN = {
     BUG: ("find_the_bug({})", "bug {}"),
     WALK: ('walk_through("{}")', "walk {}"),
 }
-NARROW = 24  # letters of a column in which sentences would be broken too often
 NOT_OVER = "It is not over: what is still to come is not judged, and neither is the whole."
 
 
@@ -133,12 +132,16 @@ class Report:
                 yield one.part.title, tuple(of_heading(*place) for place in _walk(one).read)
 
     def __str__(self) -> str:
-        said = [self.headline, fill(self.sentence, WIDTH)]
+        width = columns(WIDTH)
+        said = [self.headline, wrapped(self.sentence, width)]
         for block in self.blocks():
-            said += ["", block.title, *_rows(block.table)]
-            said += [fill(line, WIDTH) for line in (*block.said, *block.points)]
+            said += ["", block.title, *lines(block.table, width=width)]
+            said += [wrapped(line, width) for line in (*block.said, *block.points)]
             for about, places in block.places:
-                said += [f"{about}:", *(indent(fill(str(place), WIDTH - 4), " " * 4) for place in places)]
+                said += [
+                    wrapped(f"{about}:", width),
+                    *(wrapped(str(place), width, " " * 4) for place in places),
+                ]
         return "\n".join(said)
 
     __repr__ = __str__
@@ -220,22 +223,6 @@ def _try(one: Try) -> tuple[str, ...]:
     case = one.case and f"Hidden {one.case.lower()}."
     said = " ".join(filter(None, (one.title, case, one.diagnosis)))
     return clock_text(one.used), "right" if one.good else "wrong", said
-
-
-def _rows(table: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    """Yield the rows of a table as text; what is long stands in its last column, or below the others."""
-    begins = lines([row[:-1] for row in table])
-    wide = max(map(len, begins), default=0) + 2
-    below = WIDTH - wide < NARROW
-    for begin, row in zip(begins, table, strict=True):
-        if below and len(row[-1]) > WIDTH - wide:
-            yield from (
-                begin.rstrip(),
-                fill(row[-1], WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4),
-            )
-        else:
-            hangs = " " * wide
-            yield fill(row[-1], WIDTH, initial_indent=f"{begin:<{wide}}", subsequent_indent=hangs) or begin
 
 
 def _walk(one: Came) -> Walk:

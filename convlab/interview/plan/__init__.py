@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from math import ceil
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 from convlab.lessons import progress
+from convlab.support.wrapping import columns, wrapped
 
 if TYPE_CHECKING:
     from convlab.interview.plan.days import Day
@@ -33,18 +33,18 @@ class TwoDays:
 
     def text(self, *, in_terminal: bool = False) -> str:
         """Return the plan as text, with what to call in a notebook, or in a terminal."""
-        said = [_TITLE]
+        said, width = [_TITLE], columns(WIDTH)
         for day in self.days:
             said += ["", day.title]
             for start, item in day.rows:
                 what = f"{item.what} ({item.why})" if item.why else item.what
                 when = f"{clock(start):>5} {ceil(item.minutes):>3} min  "
                 then = " " * len(when)
-                said.append(fill(what, WIDTH, initial_indent=when, subsequent_indent=then))
+                said.append(wrapped(what, width, when, then))
                 if item.door:
                     said.append(then + (item.command if in_terminal else item.call))
-            said.append(day.evening)
-        return "\n".join([*said, *(f"\n{fill(line, WIDTH)}" for line in self._after())])
+            said.append(wrapped(day.evening, width))
+        return "\n".join([*said, *(f"\n{wrapped(line, width)}" for line in self._after())])
 
     def _repr_html_(self) -> str:
         from convlab.lessons.map_of_course import framed

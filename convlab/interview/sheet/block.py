@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
 
 from convlab.support.tables import lines
+from convlab.support.wrapping import columns, wrapped
 
 WIDTH = 100  # letters in a line of plain text
-_UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?FLOP|[KMGT]?i?B|[mµn]?s|k)\b|%)")
-
-
-def glued(text: str) -> str:
-    """Return a text in which no line ends between a number and its unit."""
-    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,10 @@ class Block:
     def text(self) -> list[str]:
         """Return the block as lines of plain text."""
         table = [row for row in (self.table.head, *self.table.rows) if row] if self.table else []
+        right, width = self.table.right if self.table else (), columns(WIDTH)
         marks = [f"{number}. " if self.numbered else "" for number in range(1, len(self.lines) + 1)]
-        said = [mark + line for mark, line in zip(marks, self.lines, strict=True)]
-        right = self.table.right if self.table else ()
-        return [self.title, *lines(table, right), *(fill(one, WIDTH) for one in (*said, self.note) if one)]
+        said = [
+            wrapped(line, width, mark, " " * len(mark)) for mark, line in zip(marks, self.lines, strict=True)
+        ]
+        note = [wrapped(self.note, width)] if self.note else []
+        return [self.title, *lines(table, right, width), *said, *note]

@@ -10,6 +10,7 @@ from convlab.algorithms.winograd.tiles import tile_count, window_cells
 from convlab.benchmark.saved import CPU, Measurement, Row
 from convlab.benchmark.saved_runs import newest, runs, undisturbed
 from convlab.benchmark.summary import speedup, wins
+from convlab.interview.kept import kept_by, kept_bytes
 from convlab.interview.sheet.block import Block, Table
 from convlab.interview.sheet.layers import first, shape_text, small, usual
 from convlab.networks import load
@@ -18,8 +19,6 @@ from convlab.support.files import data_path
 from convlab.support.tables import NOTHING
 from convlab.support.units import bytes_text, ratio_2, ratio_text
 
-# The form whose formula says most: of the transforms the one that keeps all of it, of others the plain one.
-_FORM = {"winograd": "gpu", "fourier": "gpu"}
 # Long pieces of these formulas, and what the sheet writes for them.
 SHORT = {
     "N·(P+ceil(max(R, S)/2)-1)·(Q+ceil(max(R, S)/2)-1)·4·C·b": "x′",
@@ -38,12 +37,11 @@ def workspace() -> Block:
     for name, algorithm in ALGORITHMS.items():
         if all(algorithm.supports(one.problem) for one in layers):  # it says why it serves neither
             continue
-        kept = algorithm.forms[_FORM.get(algorithm.family, "numpy")].workspace_bytes
         sizes = [
-            bytes_text(kept(one.problem, 1)) if algorithm.supports(one.problem) is None else NOTHING
+            bytes_text(kept_bytes(name, one.problem)) if algorithm.supports(one.problem) is None else NOTHING
             for one in layers
         ]
-        formula = str(kept)
+        formula = str(kept_by(name))
         for long, short in SHORT.items():
             formula = formula.replace(long, short)
         rows.setdefault((formula, *sizes), []).append(name)

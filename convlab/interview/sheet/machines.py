@@ -17,6 +17,7 @@ from convlab.gpu.occupancy import (
     REGISTERS,
     SHARED_RESERVED,
     WARP,
+    Multiprocessor,
     occupancy,
 )
 from convlab.gpu.simulator.bank_conflicts import BANKS, WORD
@@ -54,9 +55,16 @@ def _least_time(sheet: Datasheet) -> str:
     return time_text(cost.flops / of_datasheet(sheet).attainable(cost.intensity))
 
 
-def _built(value: Callable[[str, int], str]) -> Callable[[Datasheet], str]:
+# How many multiprocessors a GPU has, and what each of them has. The T4 is older than those that the occupancy
+# of kernels is worked out for: deviceQuery counts its multiprocessors, compute capability 7.5 says the rest.
+BUILT = {name: (count, MULTIPROCESSORS[arch]) for name, (arch, count) in GPUS.items()} | {
+    "T4": (40, Multiprocessor(threads=1024, blocks=16, shared_bytes=64 * 1024))
+}
+
+
+def _built(value: Callable[[int, Multiprocessor], str]) -> Callable[[Datasheet], str]:
     """Return what is told of a GPU whose multiprocessors are known."""
-    return lambda sheet: value(*GPUS[short_name(sheet)]) if short_name(sheet) in GPUS else NOTHING
+    return lambda sheet: value(*BUILT[short_name(sheet)]) if short_name(sheet) in BUILT else NOTHING
 
 
 _ROWS: tuple[tuple[str, Callable[[Datasheet], str]], ...] = (
@@ -67,12 +75,9 @@ _ROWS: tuple[tuple[str, Callable[[Datasheet], str]], ...] = (
     ("ridge in float32", _ridge("float32")),
     ("ridge in float16", _ridge("float16")),
     ("A, least time in float32", _least_time),
-    ("multiprocessors", _built(lambda arch, count: str(count))),
-    (
-        "of each: threads, blocks",
-        _built(lambda arch, _: "{0.threads}, {0.blocks}".format(MULTIPROCESSORS[arch])),
-    ),
-    ("of each: shared memory", _built(lambda arch, _: bytes_text(MULTIPROCESSORS[arch].shared_bytes))),
+    ("multiprocessors", _built(lambda count, each: str(count))),
+    ("of each: threads, blocks", _built(lambda count, each: f"{each.threads}, {each.blocks}")),
+    ("of each: shared memory", _built(lambda count, each: bytes_text(each.shared_bytes))),
 )
 
 

@@ -7,7 +7,8 @@ from html import escape
 from importlib.resources import files
 
 from convlab.figures import style
-from convlab.interview.sheet.block import Block, Table, glued
+from convlab.interview.sheet.block import Block, Table
+from convlab.support.wrapping import glued
 
 
 def fragment(title: str, subtitle: str, blocks: Sequence[Block]) -> str:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from convlab.interview.sheet.block import Block, Table, glued
+from convlab.interview.sheet.block import Block, Table
+from convlab.support.tables import narrowed
+from convlab.support.wrapping import glued
 
 WIDTH, HEIGHT = 595.28, 841.89  # A4
 MARGIN, GUTTER = 28.0, 16.0  # around the page; between its columns
@@ -187,13 +189,9 @@ def _columns(table: Table, size: float) -> list[float]:
         )
         for i in range(len(table.rows[0]))
     ]
-    left = COLUMN - (len(wanted) - 1) * _CELL * size
-    widths = [0.0] * len(wanted)
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    for place, i in enumerate(order):
-        widths[i] = min(wanted[i], left / (len(order) - place))
-        left -= widths[i]
-    widths[order[-1]] += left  # the table is as wide as the column
+    room = COLUMN - (len(wanted) - 1) * _CELL * size
+    widths = narrowed(wanted, room)
+    widths[wanted.index(max(wanted))] += room - sum(widths)  # the table is as wide as the column
     return widths
 
 

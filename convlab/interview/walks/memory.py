@@ -10,6 +10,7 @@ from convlab.benchmark import datasheets
 from convlab.benchmark.roofline_points import compulsory_bytes
 from convlab.benchmark.saved_runs import undisturbed
 from convlab.inspect.tiling import Tiling
+from convlab.interview.kept import kept_bytes, matrix_bytes, table_bytes
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.problem import ConvProblem
 from convlab.support.units import bytes_text, time_text
@@ -24,18 +25,15 @@ BATCH = replace(LAYER, N=32)
 KNOWN = ("direct", "im2row", "im2col", "implicit_gemm", "precomputed_gemm", "indirect", "winograd_4x4")
 
 
-def _workspace(name: str, problem: ConvProblem = LAYER) -> int:
-    """Return the bytes that the explorer shows."""
-    return workspace_of(ALGORITHMS[name], problem)
-
-
 def _times_input(problem: ConvProblem) -> str:
-    return f"{_workspace('im2row', problem) / problem.x_bytes:.4g}"
+    return f"{matrix_bytes(problem) / problem.x_bytes:.4g}"
 
 
-INPUT, MATRIX = bytes_text(LAYER.x_bytes), bytes_text(_workspace("im2row"))
-TABLE = _workspace("indirect")
-SMALLER = _workspace("im2row") / TABLE
+INPUT, MATRIX = bytes_text(LAYER.x_bytes), bytes_text(matrix_bytes(LAYER))
+TABLE = table_bytes(LAYER)
+SMALLER = matrix_bytes(LAYER) / TABLE
+FAST = bytes_text(workspace_of(ALGORITHMS["indirect"], LAYER))
+STARTS = bytes_text(kept_bytes("precomputed_gemm", LAYER))
 _H100 = datasheets.load("nvidia_h100")
 RIDGE = _H100.flops["float32"] / _H100.memory
 TILE = Tiling(128, 64, 8, 8, 8)
@@ -134,7 +132,7 @@ def _points() -> tuple[Point, ...]:
         Point(
             "In bytes, for a real layer and a real batch.",
             f"A 3 x 3 layer of ResNet-18 reads {INPUT} for one image; its matrix has {MATRIX}. The matrix "
-            f"grows with the batch: {bytes_text(_workspace('im2row', BATCH))} for {BATCH.N} images.",
+            f"grows with the batch: {bytes_text(matrix_bytes(BATCH))} for {BATCH.N} images.",
             "network",
             {"batch": BATCH.N},
         ),
@@ -168,7 +166,7 @@ def _points() -> tuple[Point, ...]:
         Point(
             "The map's divisions can be done beforehand: row starts, steps, masks.",
             "From one tap to the next all rows move by the same distance. cuDNN's IMPLICIT_PRECOMP_GEMM "
-            f"keeps such indices; ours take {bytes_text(_workspace('precomputed_gemm'))} here.",
+            f"keeps such indices: for each row a start, and a bit for each tap, are {STARTS} here.",
             "blocks",
             {"algorithm": "precomputed_gemm", "C": 4, "R": 2, "S": 2, "block_k": 2, "step": 2},
         ),
@@ -176,7 +174,7 @@ def _points() -> tuple[Point, ...]:
             "An indirection buffer: one place instead of C numbers.",
             f"P·Q·R·S places of 32 bits, {bytes_text(TABLE)} in all: {SMALLER:.0f} times less than the "
             "matrix, for the channels share a place. Kept as distances from the start of an image, it is "
-            "made once, and a batch shares it.",
+            f"made once, and a batch shares it (the bar, {FAST}, is our fast form's: its tiles come whole).",
             "network",
             {"algorithm": "indirect", "batch": BATCH.N},
         ),
@@ -223,14 +221,14 @@ x 7 with stride 2 gives {_times_input(FIRST)}, 1 x 1 with stride 1 gives one, an
 place. Dilation and channels do not matter.
 
 There are two costs. Room: {MATRIX} beside an input of {INPUT} on a 3 x 3 layer of ResNet-18, and
-{bytes_text(_workspace("im2row", BATCH))} with {BATCH.N} images. And traffic: {bytes_text(MOVED)} move
+{bytes_text(matrix_bytes(BATCH))} with {BATCH.N} images. And traffic: {bytes_text(MOVED)} move
 instead of {bytes_text(LEAST)}. That pulls the layer from {LAYER.flops / LEAST:.0f} FLOPs a byte down to
 {LAYER.flops / MOVED:.0f}, and the ridge of an H100 lies at {RIDGE:.0f}, in float32, by its datasheet.
 
 There is a staircase of remedies. Blocks: an image or a few rows at a time; the peak falls, the copy stays in
 a cache. Implicit GEMM: gather the tile where it is multiplied; what remains is index arithmetic, and I
 would take rows apart once and carry r, s, c along. Precomputed row starts and masks:
-{bytes_text(_workspace("precomputed_gemm"))} here. An indirection buffer: {bytes_text(TABLE)},
+{STARTS} here. An indirection buffer: {bytes_text(TABLE)},
 {SMALLER:.0f} times less than the matrix, for any pattern of taps; it is made anew when H or W changes,
 not for a new batch. It needs NHWC, so that one pointer serves all channels.
 

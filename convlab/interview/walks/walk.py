@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from convlab.figures.picture import Picture
+from convlab.support.wrapping import flowing
 from convlab.widgets.shared.live import Live
 
 
@@ -47,6 +48,8 @@ class Pitfall:
 class Levels:
     """Model answers as they are spoken, in paragraphs with an empty line between them.
 
+    They are written in lines, and kept without: what shows them breaks them as it has room.
+
     Attributes
     ----------
     borderline, hire, strong : str
@@ -55,6 +58,10 @@ class Levels:
     borderline: str
     hire: str
     strong: str
+
+    def __post_init__(self) -> None:
+        for level in fields(self):
+            object.__setattr__(self, level.name, flowing(getattr(self, level.name)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from convlab.lessons.exercise import Exercise, Mistake
 
 
 def subfilter(w, stride, padding, row, col):
-    """Return the taps of w that pixels (row + i*stride, col + j*stride) of dx meet."""
+    """Return the taps of w (R, S) that dx meets at (row + i*stride, col + j*stride)."""
     # your code here: turned, so that it slides over dy as any filter does
     r, s = (row + padding) % stride, (col + padding) % stride  # the first taps of that phase
     dense = w[r::stride, s::stride]

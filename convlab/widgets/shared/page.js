@@ -154,6 +154,24 @@ export function select(page, { name, label, options, read = (state) => state[nam
 export const more = (...controls) =>
   html("details", { class: "cl-more" }, html("summary", OWN_KEYS, "More controls"), html("div", { class: "cl-more-controls" }, controls));
 
+/** A form: Enter in one of its fields, or its button, is `submit()`. */
+export function fieldForm(page, submit, ...children) {
+  const node = html("form", {
+    class: "cl-guess-form", novalidate: true,
+    onsubmit: page.guard((event) => {
+      event.preventDefault();
+      submit();
+    }),
+    onkeydown: (event) => {
+      // JupyterLab forbids line breaks in its cells, and with them the way from a field's Enter to the form.
+      if (event.key !== "Enter" || event.isComposing || !event.target.matches("input")) return;
+      event.preventDefault();
+      node.requestSubmit();
+    },
+  }, ...children);
+  return node;
+}
+
 /** A slider. `count(state)` is the number of positions; `say(state)` is what a screen reader hears. */
 export function slider(page, { name, label, count, say, at }) {
   const read = at?.read ?? ((state) => clamp(state[name], 0, Math.max(count(state) - 1, 0)));
