@@ -1,4 +1,4 @@
-"""How much of each test is run: all of it, a third in turn, or the short form that a learner's `lab.py test` takes.
+"""How much of each test is run: all of it, a third in turn, or the short form of a learner's `lab.py test`.
 
 The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
 takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
@@ -6,9 +6,9 @@ tests the set-up, the texts and the tools of the workshop, and what looks inside
 files that are not ours, memory to the byte, runs that are killed, kernels of a GPU request by request. It is
 taken where all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
 
-With `--all --turn 2` every test is run, but of a costly table of cases, and of random problems, a third. Where
-a table has two axes, an algorithm and a case, each algorithm meets every third case, and each case every third
-algorithm. Turns 1, 2 and 3 together are all. `--turn today` takes them day by day.
+With `--all --turn 2` a third is run of what is costly: of a table of cases, of random problems, of long tests
+of the workshop. Where a table has two axes, an algorithm and a case, each algorithm meets every third case,
+and each case every third algorithm. Turns 1, 2 and 3 together are all. `--turn today` takes them day by day.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """
@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
+from zlib import crc32
 
 import pytest
 
@@ -26,11 +27,11 @@ SHORT = False  # set before any test is read
 TURN: int | None = None  # the same; 1 to `TURNS`
 TURNS = 3
 LEFT_OUT = {"browser", "inside", "workshop"}
-in_turns = pytest.mark.in_turns  # of a test of many cases that the short form leaves out anyway
+in_turns = pytest.mark.in_turns  # of a costly test that the short form leaves out anyway
 
 
 def examples(count: int) -> int:
-    """Return how many examples hypothesis is to draw: `count`, a third in a turn, a tenth in the short form."""
+    """Return how many examples hypothesis is to draw: all, in a turn a third, in the short form a tenth."""
     return -(-count // (10 if SHORT else TURNS if TURN else 1))
 
 
@@ -124,11 +125,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _has_its_turn(item) -> bool:
-    """Say if a case of a table is in this turn: its places along all axes add up to it."""
-    costly = item.get_closest_marker("sampled") or item.get_closest_marker("in_turns")
-    if not costly or not hasattr(item, "callspec"):
+    """Say if a test is in this turn: if it is a case of a table, its places along all axes add up to it."""
+    table, in_turns = hasattr(item, "callspec"), item.get_closest_marker("in_turns")
+    if not in_turns and not (table and item.get_closest_marker("sampled")):
         return True
-    return sum(item.callspec.indices.values()) % TURNS == TURN - 1
+    together = in_turns.args[0] if in_turns and in_turns.args else ""  # the name of some that need each other
+    by_name = together or not table
+    number = crc32((together or item.name).encode()) if by_name else sum(item.callspec.indices.values())
+    return number % TURNS == TURN - 1
 
 
 def _keep(config, items: list, kept: list) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from bench_gpu_tools import BRIEF, journal_of
 from cases import CASES, arrays
+from effort import in_turns
 from typer.testing import CliRunner
 
 import convlab
@@ -73,6 +74,7 @@ def serving(part, problem, clock):
     return {name for name, one in table.items() if "gpu" in one.forms and not one.supports(problem)}
 
 
+@in_turns
 def test_every_step_can_be_taken(tried, tmp_path):
     done, path = tried
     assert done.returncode == 0, done.stdout + done.stderr
@@ -152,6 +154,7 @@ class MadeUp(StandIn):
         return lambda: (run(), 1e-4)[1]
 
 
+@in_turns
 def test_layers_of_real_size_go_through_every_step(tmp_path, monkeypatch):
     """Nothing is computed or timed: plans, launches, their order and the report are those of a real run."""
     made_up = roofs.DeviceRoofs(1, 1, 1, 1, 1, 1)

@@ -25,6 +25,7 @@ import pytest
 import traced_lines
 from bench_gpu_tools import ALL, BRIEF, FEW, journal_of
 from cases import CASES
+from effort import in_turns
 from measurement_schema import complaints
 from ptx_tools import needs_compiler
 
@@ -94,6 +95,7 @@ def contact(folder, tmp_path_factory):
     return done, path
 
 
+@in_turns("contact")
 @needs_compiler
 def test_a_whole_run_as_on_a_gpu(contact):
     """Nothing is wrong or left out, and all that a real run tells is told."""
@@ -127,6 +129,7 @@ def test_a_whole_run_as_on_a_gpu(contact):
         assert words in done.stdout
 
 
+@in_turns("contact")
 @needs_compiler
 def test_the_benchmarks_own_kernels_are_run_whole(contact, folder):
     """Each instruction that the compiler wrote was run by some thread, in one process at least.
@@ -143,6 +146,7 @@ def test_the_benchmarks_own_kernels_are_run_whole(contact, folder):
         assert never == expected, name
 
 
+@in_turns("contact")
 @needs_compiler
 def test_notebooks_read_what_it_wrote(contact, folder):
     """With a GPU they measure, without one they read the file, and without a file they say so."""
@@ -165,6 +169,7 @@ def test_notebooks_read_what_it_wrote(contact, folder):
         assert bool(here[1]) == bool(there[1])
 
 
+@in_turns("contact")
 @needs_compiler
 @pytest.mark.parametrize("how", ["--simulate", "--execute"])
 def test_a_dry_run(folder, tmp_path, how):
@@ -605,6 +610,7 @@ def test_half_of_the_processors_get_steps_ready(monkeypatch):
 # -- the proof ---------------------------------------------------------------------------------------------
 
 
+@in_turns("contact")
 @needs_compiler
 def test_every_line_has_been_run(contact, folder, request):
     """By the tests above, all of them: in this process, or in one that they started."""

@@ -215,15 +215,24 @@ def test_what_was_tuned_here_is_not_compared_with_another_machine_s_seconds(unkn
     assert rank_on_cpu(problem, 1)[0][0] == names[0]
 
 
-@pytest.mark.parametrize("measured", ["zen3_cpu.csv", "zen4_cpu.csv", "zen5_cpu.csv"])
+# What a machine's own speeds may lose on one layer. On the Intel, whose clock swings, it is one of 15 us.
+LOSES = {"zen3_cpu.csv": 1.15, "zen4_cpu.csv": 1.15, "zen5_cpu.csv": 1.15, "emerald_rapids_cpu.csv": 1.3}
+
+
+@pytest.mark.parametrize("measured", LOSES)
 def test_the_model_s_choices_lose_little(unknown, measured):
     """Held against measured times: another processor's, of the same class, measured layer by layer."""
     run = saved.read(data_path("measurements", measured))
     rows, there = model_error.rows_of(run), model_error.speeds_of(run)
-    model = shipped.shipped_speeds(run.header["machine"]["instruction_set"].split()[0])
-    lost, own = (model_error.regret(rows, model_error.by_model(one)) for one in (model, there))
-    assert own.mean <= 1.01
-    assert own.worst <= 1.15
+    machine = run.header["machine"]
+    vectors = machine["instruction_set"].split()[0]
+    own_class = shipped.INTEL + vectors if "Intel" in machine["processor"] else vectors
+    lost, own = (
+        model_error.regret(rows, model_error.by_model(one))
+        for one in (shipped.shipped_speeds(own_class), there)
+    )
+    assert own.mean <= 1.011
+    assert own.worst <= LOSES[measured]
     assert lost.mean <= min(1.02, own.mean * 1.01)
 
 

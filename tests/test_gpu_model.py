@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from cases import arrays
+from effort import in_turns
 from lane_counts import SECTOR, traced, window
 from sgemm_ladder import CUBLAS, MATRIX, RUNGS
 
@@ -87,6 +88,7 @@ def predicted(rung, speeds=A6000) -> float:
     return 2 * MATRIX**3 / time_of(work, speeds).seconds / 1e9
 
 
+@in_turns
 @assembly
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 def test_a_published_ladder_is_predicted(rung):
@@ -123,6 +125,7 @@ def test_where_the_roof_counts():
             assert predicted(one, promised) > 1.15 * one.gflops
 
 
+@in_turns
 @assembly
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 def test_loads_are_put_together_as_the_compiler_does(rung):
@@ -149,6 +152,7 @@ EVERY_TILE = [
 ]
 
 
+@in_turns
 @assembly
 @pytest.mark.parametrize(("width", "tile"), EVERY_TILE, ids=str)
 def test_a_tiles_work_is_its_machine_codes(width, tile):
@@ -170,6 +174,7 @@ def test_a_tiles_work_is_its_machine_codes(width, tile):
 ROW_BY_ROW = (4, Tile(128, 128, 8, 8, 8, pairs=False)), (4, Tile(64, 32, 8, 8, 4, pairs=False))
 
 
+@in_turns
 @pytest.mark.parametrize(("width", "tile"), [*EVERY_TILE, *ROW_BY_ROW], ids=str)
 def test_a_tiles_passes_are_those_of_its_requests(width, tile):
     """One block in the simulator: passes over shared memory and sectors are those of the formula.
@@ -305,6 +310,7 @@ PASSES = [
 ]
 
 
+@in_turns
 @assembly
 @pytest.mark.parametrize(("name", "case"), PASSES)
 def test_a_pass_is_its_machine_codes(name, case):
@@ -354,6 +360,7 @@ class Counter(Simulator):
 MODELLED = [name for name, one in ALGORITHMS.items() if predictable_on_gpu(one)]
 
 
+@in_turns
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("name", MODELLED)
 def test_works_are_the_launches(name, problem):
