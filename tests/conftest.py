@@ -13,6 +13,8 @@ from pathlib import Path
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+os.environ.pop("COLUMNS", None)  # xdist tells how wide the terminal is that it was started in
+
 # Thousands of tests, and all that Numba keeps, are looked through again and again: an eighth of the time.
 gc.set_threshold(50_000, 10, 20)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from zlib import crc32
 
@@ -131,8 +131,18 @@ def _has_its_turn(item) -> bool:
         return True
     together = in_turns.args[0] if in_turns and in_turns.args else ""  # the name of some that need each other
     by_name = together or not table
-    number = crc32((together or item.name).encode()) if by_name else sum(item.callspec.indices.values())
+    number = crc32((together or item.name).encode()) if by_name else sum(_places(item))
     return number % TURNS == TURN - 1
+
+
+def _places(item) -> Iterator[int]:
+    """Yield where a case stands along each axis of its table; several names may be one axis."""
+    places = dict(item.callspec.indices)
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        names = names.replace(",", " ").split() if isinstance(names, str) else names
+        yield {name: places.pop(name) for name in names}[names[0]]
+    yield from places.values()  # of fixtures
 
 
 def _keep(config, items: list, kept: list) -> None:

@@ -121,7 +121,7 @@ class _Images(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        if tag == "img":
+        if tag == "img" and dict(attrs).get("aria-hidden") != "true":
             self.alts.append(dict(attrs).get("alt"))
 
 

@@ -219,6 +219,7 @@ sys.exit(__main__.main())
 """
 
 
+@in_turns("contact")
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_cut_off_goes_on_where_it_was(folder, tmp_path, monkeypatch, number):
@@ -314,6 +315,7 @@ steps.main(*sys.argv[1:])
 """
 
 
+@in_turns("contact")
 @pytest.mark.parametrize(
     ("what", "says"),
     [

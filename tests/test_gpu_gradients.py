@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import CASES
 from device_tools import Counting, held
-from effort import sampled
+from effort import in_turns, sampled
 from test_gpu_tiled_product import OneBlock, instructions
 from test_gradients import DOORS, TABLES, by_definition, check, made, operands
 
@@ -137,6 +137,7 @@ def test_weights_gradient_is_the_same_to_the_last_bit(monkeypatch, algorithm):
     assert len(found) == 1
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("which", ["dgrad", "wgrad"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
@@ -487,6 +488,7 @@ def test_the_large_tile_multiplies(arch, which):
 BOTH = [(which, *one) for one in EVERY_TILE for which in ("wgrad", "dgrad")]
 
 
+@in_turns
 @assembly
 @pytest.mark.workshop
 @pytest.mark.parametrize(("which", "dtype", "width", "tile"), BOTH[::2] + BOTH[1::8], ids=str)
@@ -510,6 +512,7 @@ CHANNELS_CUT = {
 }
 
 
+@in_turns
 @assembly
 @pytest.mark.workshop
 @pytest.mark.parametrize("case", CHANNELS_CUT)

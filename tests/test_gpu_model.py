@@ -223,6 +223,7 @@ def test_a_taps_instructions_are_the_machine_codes():
             assert built.spill_bytes == 0
 
 
+@in_turns
 @assembly
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("size", [7, 9])

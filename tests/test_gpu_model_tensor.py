@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays
+from effort import in_turns
 from lane_counts import SECTOR
 
 from convlab import ConvProblem, plan
@@ -38,6 +39,7 @@ def works(kind, problem, tile=None):
     return tensor_core(kind, tile).forms["gpu"].works(problem)
 
 
+@in_turns
 @assembly
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("tile", TILES, ids=str)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm import blocked
@@ -118,6 +118,7 @@ def test_odd_tiles(tile, case):
     assert_close(y, x, w, problem, bias, case)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "pointwise"])
 @pytest.mark.parametrize(("dtype", "width", "tile"), EVERY_TILE, ids=str)
@@ -520,6 +521,7 @@ def test_the_tuned_rung_multiplies(arch):
     assert made.count("STG") == made.count("STG.E.128") > 0
 
 
+@in_turns
 @assembly
 @archs
 @sampled(9)

@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pytest
+from effort import in_turns
 from numba.core.codegen import JITCodeLibrary
 
 from convlab.algorithms.depthwise import cpu_kernel as depthwise
@@ -191,6 +192,7 @@ CASES = [(name, product) for name in ONE_OF_EACH for product in products(tile_on
 CASES += [("znver4", "indirect"), ("apple-m1", "indirect")]
 
 
+@in_turns
 @pytest.mark.parametrize(("name", "product"), CASES)
 def test_products_keep_their_sums_in_registers(name, product):
     """As many multiply-adds for each load as the tile promises, in one straight loop."""
@@ -202,6 +204,7 @@ WIDE = [(name, "gemm") for name in ("icelake-server", "znver4", "neoverse-n1")]
 WIDE += [("icelake-server", product) for product in ("gathered_gemm", "indirect", "precomputed_gemm")]
 
 
+@in_turns
 @pytest.mark.parametrize("vectors", [3, 4])
 @pytest.mark.parametrize(("name", "product"), WIDE)
 def test_so_do_those_on_a_wide_tile(name, product, vectors):
@@ -219,6 +222,7 @@ def check_product(name, product, tile):
     assert (loop.loads, loop.stores, loop.spills) == (steps * bounds.fetched, 0, 0)
 
 
+@in_turns
 @pytest.mark.parametrize("group", [2, 4, 8])
 @pytest.mark.parametrize("name", ["icelake-server", "znver4", "neoverse-n1"])
 def test_groups_side_by_side_keep_their_sums_in_registers(name, group):
@@ -250,6 +254,7 @@ def depthwise_loops(name, taps, stride, outputs):
     return [loop for loop in found if loop.jumps == 1 and loop.on_vectors], window, tile
 
 
+@in_turns
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "znver4", "apple-m1"])
 @pytest.mark.parametrize(("taps", "stride", "outputs"), [(3, 1, 56), (3, 2, 56), (3, 2, 7), (5, 1, 56)])
 def test_depthwise_keeps_its_sums_in_registers(name, taps, stride, outputs):

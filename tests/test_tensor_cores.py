@@ -7,7 +7,7 @@ from itertools import product as pairs
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close, in_parts
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab import ConvProblem, conv2d, plan
 from convlab.algorithms.direct import gpu_filter
@@ -65,6 +65,7 @@ def test_case_table(kind, case):
     convolve(CASES[case], kind)
 
 
+@in_turns
 @pytest.mark.inside
 @kinds
 @pytest.mark.parametrize("tile", TILES[:-1], ids=str)
@@ -326,6 +327,7 @@ def test_no_turn_works_out_where_shared_memory_lies(monkeypatch):
     assert len(with_it) < len(without)
 
 
+@in_turns
 @needs_tools
 @kinds
 def test_no_tile_spills(kind):

@@ -111,7 +111,7 @@ def widget(request):
         (
             RooflineExplorer,
             {"machine": "abacus"},
-            "machine='abacus'; expected one of zen4_cpu, zen5_cpu, zen3_cpu, amd_epyc",
+            "machine='abacus'; expected one of zen4_cpu, zen5_cpu, emerald_rapids_cpu, zen3_cpu",
         ),
         (RooflineExplorer, {"machine": "here"}, "machine='here'"),
         (RooflineExplorer, {"algorithm": "magic"}, "algorithm='magic'; expected one of direct"),

@@ -58,7 +58,9 @@ class Picture:
         kind = "photo" if self.photo and not self.layers else "chart"
         under, over = self.layers or (self.png, None)
         images = self._image(under, self.alt)
-        images += self._image(over, "", f'class="cl-kept" style="{_ON_TOP};{_FITS}"') if over else ""
+        # Who cannot see it reads the words of the one below.
+        on_top = f'aria-hidden="true" class="cl-kept" style="{_ON_TOP};{_FITS}"'
+        images += self._image(over, "", on_top) if over else ""
         return (
             f'<figure class="convlab-picture {kind}" style="margin:0;position:relative">'
             f"<style>{_DARK}</style>{images}</figure>"

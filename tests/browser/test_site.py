@@ -2,6 +2,7 @@
 
 import pytest
 from browser_tools import SLIDERS, at_rest, barriers, figure_of, moves, open_controls, press_arrow, until
+from effort import in_turns
 from notebook_tools import NOTEBOOKS
 
 pytestmark = pytest.mark.browser
@@ -31,6 +32,7 @@ def visit(site, watched):
     assert [error for one in pages for error in one.errors] == []
 
 
+@in_turns
 @pytest.mark.parametrize("name", PAGES)
 def test_page(site, visit, name):
     """One visit: everybody can read it, it fits a telephone, its formulas are drawn, its figures move."""

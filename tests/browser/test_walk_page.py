@@ -4,6 +4,7 @@ import json
 
 import pytest
 from browser_tools import barriers
+from effort import in_turns
 from test_widgets_lead import CUT_OFF, SIZES, SMALLEST
 
 from convlab.figures import Picture
@@ -121,6 +122,7 @@ def test_what_the_browser_kept_and_is_no_round_does_no_harm(opened, kept):
     page.locator(".cl-verdict").wait_for()
 
 
+@in_turns
 @pytest.mark.parametrize("name", WALKS)
 def test_the_keyboard_walks_and_each_picture_is_as_its_point_says(opened, name):
     page, walk = opened(name, width=400).page, WALKS[name]()

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from browser_tools import at_rest, barriers, until
+from effort import in_turns
 from widget_kinds import LEADING
 
 from convlab.widgets import MemoryBlowup, SlidingWindow, TileByTile, WarpMicroscope
@@ -60,6 +61,7 @@ def opened(watched, tmp_path):
     assert [error for one in pages for error in one.errors] == []
 
 
+@in_turns
 @pytest.mark.parametrize("kind", LEADING, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(("width", "dark"), [(854, False), (854, True), (400, False)])
 def test_three_steps_lead_into_it(opened, kind, width, dark):
