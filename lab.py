@@ -507,7 +507,7 @@ def site(arguments):
 
 def test(arguments):
     """Run the tests; with --all also the checks of style, and every check runs, also after one has failed."""
-    if arguments[:1] != ["--all"] and arguments:
+    if arguments and arguments[0] != "--all":
         return become(["-m", "pytest"] + arguments, cwd=ROOT)
     style = [("ruff check", ["-m", "ruff", "check"]), ("ruff format", ["-m", "ruff", "format", "--check"])]
     # More processes than cores: some wait for a kernel or a browser. Some tests stay together, see

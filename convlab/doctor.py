@@ -12,10 +12,10 @@ from convlab.gpu.availability import PROGRAMS, numba_cuda_fault
 from convlab.gpu.diagnose import faults, toolkit
 from convlab.gpu.diagnose.faults import Fault
 from convlab.machine import asked_target
-from convlab.machine.facts import WIDTH, Machine, version
+from convlab.machine.facts import Machine, version
 from convlab.support.install import declared, install_command, install_extra
 from convlab.support.version import VERSION
-from convlab.support.wrapping import columns, wrapped
+from convlab.support.wrapping import PLAIN, columns, wrapped
 from convlab.workspace import notebooks
 from convlab.workspace.folders import usual_folder
 
@@ -132,7 +132,7 @@ def required() -> list[str]:
 
 def _line(what: str, text: str) -> str:
     """Return what is said of something; where it is long it goes on, indented, in the next line."""
-    return wrapped(text, columns(WIDTH), f"{what:<{len(_INDENT)}}", _INDENT)
+    return wrapped(text, columns(PLAIN), f"{what:<{len(_INDENT)}}", _INDENT)
 
 
 # -- one finding each --------------------------------------------------------------------------------------

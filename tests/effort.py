@@ -70,7 +70,7 @@ def turn_of(word: str) -> int:
     >>> turn_of("3")
     3
     """
-    turn = date.today().toordinal() % TURNS + 1 if word == "today" else int(word)
+    turn = date.today().toordinal() % TURNS + 1 if word == "today" else int(word) if word.isdecimal() else 0
     if not 1 <= turn <= TURNS:
         raise pytest.UsageError(f"--turn {word}: expected 1 to {TURNS}, or today")
     return turn

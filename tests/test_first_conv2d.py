@@ -215,8 +215,10 @@ def test_what_was_tuned_here_is_not_compared_with_another_machine_s_seconds(unkn
     assert rank_on_cpu(problem, 1)[0][0] == names[0]
 
 
-# What a machine's own speeds may lose on one layer. On the Intel, whose clock swings, it is one of 15 us.
-LOSES = {"zen3_cpu.csv": 1.15, "zen4_cpu.csv": 1.15, "zen5_cpu.csv": 1.15, "emerald_rapids_cpu.csv": 1.3}
+# What a machine's own speeds may lose on average, and on one layer. On the Intel, whose clock swings, that is
+# one of 15 us.
+LOSES = dict.fromkeys(("zen3_cpu.csv", "zen4_cpu.csv", "zen5_cpu.csv"), (1.01, 1.15))
+LOSES["emerald_rapids_cpu.csv"] = 1.011, 1.3
 
 
 @pytest.mark.parametrize("measured", LOSES)
@@ -231,8 +233,9 @@ def test_the_model_s_choices_lose_little(unknown, measured):
         model_error.regret(rows, model_error.by_model(one))
         for one in (shipped.shipped_speeds(own_class), there)
     )
-    assert own.mean <= 1.011
-    assert own.worst <= LOSES[measured]
+    mean, worst = LOSES[measured]
+    assert own.mean <= mean
+    assert own.worst <= worst
     assert lost.mean <= min(1.02, own.mean * 1.01)
 
 

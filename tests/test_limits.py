@@ -13,7 +13,6 @@ from convlab.algorithms import ALGORITHMS
 from convlab.auto.predict import Speeds
 from convlab.benchmark import limits, saved
 from convlab.benchmark.saved import Measurement
-from convlab.benchmark.saved_runs import calm
 from convlab.benchmark.summary import by_layer
 from convlab.support.files import data_path
 
@@ -54,14 +53,14 @@ def test_pixels_that_no_window_reads_are_not_counted(name):
 def test_nobody_was_faster_than_the_limit(path):
     """Of all that was ever measured; a roof is measured at another moment, so within a twentieth.
 
-    Where times scatter, within a seventh; and a quarter of a third cache of 300 MB is no fair roof for a
-    layer of 3 MB, which lies near in it.
+    On one machine within a seventh: its clock swings, and a quarter of its third cache of 300 MB is no fair
+    roof for a layer of 3 MB, which lies near in it.
     """
     run = saved.read(path)
     here = Speeds.of(run.header["roofs"], {})
     rows = [one for part in limits.PARTS for one in run.part(part)]
     least = {key: limits.limit(group[0].problem, here).seconds for key, group in by_layer(rows).items()}
-    slack = 0.95 if calm(run) else 0.86
+    slack = 0.86 if path.stem == "emerald_rapids_cpu" else 0.95
     fast = [one for one in rows if one.seconds < slack * least[one.network, one.layer]]
     assert rows
     assert not fast

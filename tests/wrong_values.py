@@ -191,7 +191,10 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
         _DEVICE,
     ),
     "inspect.traffic.FirstBlock.launch": _DEVICE,
-    "plans.plan.Plan.run_checked": "for who has looked at the arguments already",
+    **dict.fromkeys(
+        ("plans.plan.Plan.run_checked", "plans.plan.Plan.repacked"),
+        "for who has looked at the arguments already",
+    ),
     "plans.plan.Plan.watched_by": "what watches is made by the library",
     "cpu.epilogue.output": _HOT,
     "cpu.gemm.gemm": _HOT,

@@ -37,11 +37,11 @@ FEW = 100  # one window of so many may hold next to nothing
 
 def of_weights(problem: ConvProblem, algorithm: Algorithm, w: np.ndarray) -> tuple[float, str | None]:
     """Return the largest weight, and why a transform is not safe with these weights, or None."""
-    largest, lost = _largest(w), _lost(problem, algorithm)
-    if found := _out_of_range("w", largest, 1.0, problem, algorithm):
-        return largest, found
-    if _reach(w, 1, lost * largest):
-        return largest, None
+    weight, lost = largest(w), _lost(problem, algorithm)
+    if found := _out_of_range("w", weight, 1.0, problem, algorithm):
+        return weight, found
+    if _reach(w, 1, lost * weight):
+        return weight, None
     sizes = _sizes(w, 1)[..., 0]  # (K, R, S)
     # At a corner of the picture a window hangs over its edge, and a few taps have to make up the output.
     whole = sizes.max(axis=(1, 2))
@@ -49,19 +49,19 @@ def of_weights(problem: ConvProblem, algorithm: Algorithm, w: np.ndarray) -> tup
         for cols in _inside(problem, 1):
             few = sizes[:, rows, cols].max(axis=(1, 2), initial=0)
             if np.any((few > 0) & (few < lost * whole)):
-                return largest, f"w has taps at the edge that are {_times(whole, few)} smaller than others"
-    return largest, None
+                return weight, f"w has taps at the edge that are {_times(whole, few)} smaller than others"
+    return weight, None
 
 
 def of_pixels(
     problem: ConvProblem, algorithm: Algorithm, x: np.ndarray, weight: float, name: str = "x"
 ) -> str | None:
     """Return why a transform is not safe with these pixels, or None; `weight` is the largest weight."""
-    largest, lost = _largest(x), _lost(problem, algorithm)
-    if found := _out_of_range(name, largest, weight, problem, algorithm):
+    most, lost = largest(x), _lost(problem, algorithm)
+    if found := _out_of_range(name, most, weight, problem, algorithm):
         return found
     floor = _smallest(problem, algorithm) / min(weight, 1.0) if weight else 0.0
-    if _reach(x, problem.groups, max(lost * largest, floor)):
+    if _reach(x, problem.groups, max(lost * most, floor)):
         return None
     sizes = _sizes(x, problem.groups)  # (N, H, W, G)
     mixing, windows, tiles = algorithm.mixing(problem), sizes, sizes
@@ -75,7 +75,7 @@ def of_pixels(
     if bad.size:
         some = windows[windows > 0]
         bad = bad[bad >= np.partition(some, some.size // FEW)[some.size // FEW]]
-    return f"{name} has windows that are {_times(largest, bad)} smaller than others" if bad.size else None
+    return f"{name} has windows that are {_times(most, bad)} smaller than others" if bad.size else None
 
 
 def _out_of_range(name, size, other, problem, algorithm) -> str | None:
@@ -127,7 +127,7 @@ def _most(sizes: np.ndarray, axis: int, taps: int, step: int, count: int, before
 # -- one pass over all numbers -----------------------------------------------------------------------------
 
 
-def _largest(array: np.ndarray) -> float:
+def largest(array: np.ndarray) -> float:
     """Return the size of the largest number; NaN if there is one."""
     return float(np.maximum(array.max(), -array.min()))
 

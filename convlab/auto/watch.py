@@ -48,11 +48,15 @@ class Watch:
         return magnitudes.of_pixels(problem, self.algorithm, x, self.weight, self.name)
 
     def with_weights(self, problem: ConvProblem, w: np.ndarray) -> Watch:
-        """Return what watches a plan with these weights; warn if "auto" would not have chosen it for them."""
+        """Return what watches a plan with these weights; warn if "auto" would not have chosen it for them.
+
+        That is the same one if they are about as large: x was seen beside such weights.
+        """
         weight, found = magnitudes.of_weights(problem, self.algorithm, w)
         if found:
             self._warn(problem, found, 4)
-        return replace(self, weight=weight)
+        alike = self.weight <= magnitudes.DIGIT * weight and weight <= magnitudes.DIGIT * self.weight
+        return self if alike else replace(self, weight=weight)
 
     def _warn(self, problem: ConvProblem, found: str, depth: int) -> None:
         """Say it of who called so many calls ago."""

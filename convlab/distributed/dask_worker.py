@@ -1,6 +1,6 @@
 """What a worker of a cluster does: one block of the result, from the parts of the picture that it was sent.
 
-Nothing here is Dask's but the way of a warning to the caller: a worker calls `block` as any function.
+Nothing here is Dask's: a worker calls `block` as any function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from convlab.algorithms import ALGORITHMS
 from convlab.distributed.blocks import Part
-from convlab.distributed.cluster import warn
 from convlab.distributed.layers import Layers
 from convlab.distributed.piece import piece
 from convlab.distributed.regions import Region, Tile, tile_of
@@ -126,7 +125,7 @@ class Ready:
                 self.made += 1
                 algorithms = {name: ALGORITHMS[one] for name, one in work.algorithms.items()}
                 how = work.backend, work.threads
-                seen = watches(work.layers, algorithms, work.wanted, *how, say=warn)
+                seen = watches(work.layers, algorithms, work.wanted, *how)
                 ready = Prepared(small, algorithms, *how, True, False, seen)
                 self._kept[key] = ready
                 self.nbytes += sum(ready.memory.values())

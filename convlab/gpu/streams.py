@@ -19,7 +19,7 @@ LEGACY, PER_THREAD = 1, 2  # CUDA's numbers of its default streams: one for all,
 
 
 def stream_of(array: Any) -> int | None:
-    """Return the number of the stream that an array is written on; None if that is CUDA's default one.
+    """Return the number of the stream that an array is written on; None if nobody tells one.
 
     CuPy and Numba say so in the description of the array. A tensor of PyTorch says nothing, but PyTorch knows
     on which stream it would be written now.
@@ -27,7 +27,7 @@ def stream_of(array: Any) -> int | None:
     torch, stream = sys.modules.get("torch"), array.__cuda_array_interface__.get("stream")
     if stream is None and torch is not None and isinstance(array, torch.Tensor):
         stream = torch.cuda.current_stream(array.device).cuda_stream
-    return stream or None  # PyTorch's word for the default one is 0
+    return stream or None  # 0 is PyTorch's word for CUDA's default one
 
 
 def follow(cuda: Any, streams: Iterable[int]) -> None:

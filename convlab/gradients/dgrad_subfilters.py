@@ -107,7 +107,7 @@ def pack(backend, problem, w, threads, before=None, dy=None) -> list[Plan]:
             filters = in_order(filters)  # a transform reads them more than once
         old = before[i] if before else None
         if old is not None and old.algorithm is chosen.algorithm:
-            plans.append(old.with_weights(filters))
+            plans.append(old.repacked(filters))
         else:
             plans.append(Plan(part, filters, None, chosen.algorithm, backend, threads, *chosen[1:]))
     return plans

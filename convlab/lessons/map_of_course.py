@@ -10,13 +10,12 @@ from convlab.figures.calibration_chart import calibration
 from convlab.lessons import progress
 from convlab.lessons.course import STATES, Chapter, Standing, chapters
 from convlab.support.tables import lines
-from convlab.support.wrapping import columns, wrapped
+from convlab.support.wrapping import PLAIN, columns, wrapped
 
 EMPTY = (
     "Nothing yet. Every exercise you try and every number you predict gets its mark here, "
     "and below the map you will see how good your guesses are, and how well you know that."
 )
-WIDTH = 100  # letters in a line of plain text
 HEAD = ("notebook", "about", "exercises", "predictions")
 # The course and the pages made of it have other names for the same notebook: `convlab.workspace.pages` knows.
 LINK = '<a class="cl-notebook" href="'
@@ -30,7 +29,7 @@ class CourseMap:
 
     def __repr__(self) -> str:
         head = ("", "notebook", "about", "exercises", "hints", "solutions", "predictions")
-        width = columns(WIDTH)
+        width = columns(PLAIN)
         table = lines([head, *map(self._line, self.notebooks)], width=width)
         said = [EMPTY] if self.standing.is_empty else [self.standing.calibration()]
         return "\n".join([*table, "", *(wrapped(one, width) for one in (*said, self.trouble) if one)])

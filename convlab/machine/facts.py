@@ -12,9 +12,8 @@ from importlib import metadata
 from convlab.machine import container, memory_limits, system
 from convlab.machine.cuda_driver import GpuFacts, find_gpus
 from convlab.support.units import bytes_text
-from convlab.support.wrapping import columns, wrapped
+from convlab.support.wrapping import PLAIN, columns, wrapped
 
-WIDTH = 100  # letters in a line of `describe`
 UNKNOWN = "not known"
 
 # The libraries a result may depend on.
@@ -122,7 +121,7 @@ class Machine:
         lines = self.facts() | {"libraries": versions}
         width = max(map(len, lines))
         return "\n".join(
-            wrapped(text, columns(WIDTH), f"{what:<{width}}  ", " " * (width + 2))
+            wrapped(text, columns(PLAIN), f"{what:<{width}}  ", " " * (width + 2))
             for what, text in lines.items()
         )
 

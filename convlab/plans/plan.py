@@ -49,7 +49,10 @@ class Watch(Protocol):
         ...
 
     def with_weights(self, problem: ConvProblem, w: np.ndarray) -> Watch:
-        """Look at weights that take the place of others; return what looks at x beside them."""
+        """Look at weights that take the place of others; return what looks at x beside them.
+
+        It is itself if x need not be looked at once more.
+        """
         ...
 
 
@@ -325,11 +328,17 @@ class Plan:
         """
         problem = self.problem
         check_array("w", w, problem.w_shape, "(K, R, S, C/groups)", (problem.dtype,))
-        other = copy(self)
+        other = self.repacked(w)
         if self._watch is not None:
-            other._watch, other._unseen = self._watch.with_weights(problem, w), True
+            other._watch = self._watch.with_weights(problem, w)
+            other._unseen = self._unseen or other._watch is not self._watch
+        return other
+
+    def repacked(self, w: np.ndarray) -> Plan:
+        """Do what `with_weights` does, for who has looked at w already."""
+        other = copy(self)
         other._w = None if self._w is None else w.copy()
-        other.packed = self._form.pack(problem, w)
+        other.packed = self._form.pack(self.problem, w)
         return other
 
     def watched_by(self, watch: Watch) -> Plan:

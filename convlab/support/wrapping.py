@@ -6,6 +6,7 @@ import re
 import shutil
 from textwrap import fill
 
+PLAIN = 100  # letters of a line of plain text, where there is room
 LEAST = 20  # letters of a line, however narrow the terminal
 ANY = 1 << 20  # letters of a line that nothing limits: in a pipe or a file
 _GAP = "\N{NO-BREAK SPACE}"

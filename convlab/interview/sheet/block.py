@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from convlab.support.tables import lines
-from convlab.support.wrapping import columns, wrapped
-
-WIDTH = 100  # letters in a line of plain text
+from convlab.support.wrapping import PLAIN, columns, wrapped
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Block:
     def text(self) -> list[str]:
         """Return the block as lines of plain text."""
         table = [row for row in (self.table.head, *self.table.rows) if row] if self.table else []
-        right, width = self.table.right if self.table else (), columns(WIDTH)
+        right, width = self.table.right if self.table else (), columns(PLAIN)
         marks = [f"{number}. " if self.numbered else "" for number in range(1, len(self.lines) + 1)]
         said = [
             wrapped(line, width, mark, " " * len(mark)) for mark, line in zip(marks, self.lines, strict=True)
