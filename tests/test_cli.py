@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +20,7 @@ from urllib.request import urlopen
 import nbformat
 import pytest
 from known_machine import SPEEDS
+from lab_server import printed_address
 from typer.testing import CliRunner
 
 from convlab import doctor, networks
@@ -625,7 +625,7 @@ def test_lab_serves_the_working_copies_without_pop_ups_until_ctrl_c(tmp_path, pr
         subprocess.Popen([*command, "--port", "18957"], stdout=out, **streams) as lab,
     ):
         try:
-            url = wait_for_url(log)
+            url = printed_address(log, lab)
             first = notebooks.course_notebooks()[0].name
             assert f"/lab/tree/{first}?token=" in url
             page = server.ask(url, timeout=10).read().decode()
@@ -649,16 +649,6 @@ def test_lab_serves_the_working_copies_without_pop_ups_until_ctrl_c(tmp_path, pr
     assert "y/[n]" not in log.read_text()
     assert not (tmp_path / "config" / "labconfig").exists()
     assert len(list(work.glob("*.ipynb"))) == len(notebooks.course_notebooks())
-
-
-def wait_for_url(log: Path) -> str:
-    """Return the address that JupyterLab prints, once it does."""
-    for _ in range(300):
-        found = re.search(r"http://(?:localhost|127\.0\.0\.1)\S+", log.read_text())
-        if found:
-            return found[0]
-        time.sleep(0.1)
-    pytest.fail(f"no address after 30 s:\n{log.read_text()}")
 
 
 def test_a_start_parses_no_grammars():

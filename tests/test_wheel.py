@@ -21,6 +21,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+from lab_server import printed_address
 from packaging.specifiers import SpecifierSet
 
 from convlab.support.version import VERSION
@@ -285,7 +286,7 @@ def test_without_a_command_the_lab_is_served(venv, here, home, monkeypatch):
         subprocess.Popen(command, stdout=out, stderr=out, preexec_fn=heeds_ctrl_c) as lab,
     ):
         try:
-            (url,) = wait_for(lambda: re.findall(r"http://localhost:\S+", log.read_text())[:1], lab)
+            url = printed_address(log, lab)
             assert "/lab/tree/00_start_here.ipynb?token=" in url
             with ask(url, timeout=20) as page:
                 assert b"jupyter-config-data" in page.read()

@@ -9,20 +9,18 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import warnings
 from contextlib import redirect_stderr
 from copy import deepcopy
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from urllib.error import URLError
 
 import pytest
 from browser_tools import Watched
+from lab_server import answering
 from playwright.sync_api import Browser, Page
 
-from convlab.workspace.server import ask
 from tools.browser import NoBrowserError, launched
 from tools.served import served
 from tools.site.__main__ import build
@@ -153,7 +151,7 @@ def lab(tmp_path_factory) -> Lab:
         )
     try:
         url = f"http://127.0.0.1:{port}"
-        _wait_for(f"{url}/api/status?token={TOKEN}", server, log)
+        answering(f"{url}/api/status?token={TOKEN}", server, log)
         yield Lab(url, home / "settings")
     finally:
         server.terminate()
@@ -161,14 +159,3 @@ def lab(tmp_path_factory) -> Lab:
             server.wait(20)
         except subprocess.TimeoutExpired:
             server.kill()
-
-
-def _wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            ask(address, timeout=1).close()
-            return
-        except (URLError, OSError):
-            time.sleep(0.1)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()}")
