@@ -494,12 +494,10 @@ def answered(right, sure=50):
     return Answered(drill("flops", 1), record.Judged(1.0, "", Note(right, "")), sure, 1.0)
 
 
-ESSENTIAL = [point.title for point in WALKS["gpu"]().points if point.must]
-
-
-def said(made, essential):
-    """Return a round of "gpu" with so many of 10 points, those first that no strong answer lacks."""
-    ticked = [*essential, *("another",) * made][:made]
+def said(made, missing=0):
+    """Return a round of "gpu" with so many of 10 points: first those that must come, but for some missing."""
+    essential = [point.title for point in WALKS["gpu"]().points if point.must]
+    ticked = [*essential[missing:], *("another",) * made][:made]
     return walks.Round("gpu", tuple(ticked), 10, None, 1, 0.0)
 
 
@@ -522,17 +520,30 @@ def tries(count, solved=True):
         (came(Part(CODE, TASK), 60, "given up", tries=tries(2, solved=False)), NO),
         (came(Part(CODE, TASK), 60, "given up"), NO),
         (came(Part(WALK, "gpu"), 60), NO),
-        *(
-            (came(Part(WALK, "gpu"), used, said=said(n, ESSENTIAL)), level)
-            for n, used, level in ((8, 720, 3), (7, 9, 2), (6, 9, 2), (5, 9, 1), (3, 9, 0), (8, 721, 2))
-        ),
-        (came(Part(WALK, "gpu"), 60, said=said(10, ESSENTIAL[1:])), HIRE),
-        (came(Part(WALK, "gpu"), 60, said=said(5, ())), BORDERLINE),
     ],
 )
 def test_the_rule_of_a_part(one, level):
     assert rating.rated(one).level == level
     assert rating.rated(one).sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("made", "missing", "used", "level"),
+    [
+        (8, 0, 720, STRONG),
+        (7, 0, 9, HIRE),
+        (6, 0, 9, HIRE),
+        (5, 0, 9, BORDERLINE),
+        (3, 0, 9, NO),
+        (8, 0, 721, HIRE),
+        (10, 1, 60, HIRE),
+        (5, 10, 60, BORDERLINE),
+    ],
+)
+def test_the_rule_of_a_walk(made, missing, used, level):
+    one = rating.rated(came(Part(WALK, "gpu"), used, said=said(made, missing)))
+    assert one.level == level
+    assert one.sentence.endswith(".")
 
 
 @pytest.mark.parametrize(

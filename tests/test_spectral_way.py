@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.fft
-import scipy.signal
 
 from convlab.lessons import check
 
@@ -33,6 +32,12 @@ def by_a_matrix(x, w):
     return (matrix.reshape(x.size, x.size) @ x.ravel()).reshape(x.shape)
 
 
+def by_scipy_directly(x, w):
+    from scipy.signal import correlate  # takes a second to import, in every process that reads this file
+
+    return correlate(_behind(x, w), w, "valid", "direct")
+
+
 DIRECT = {
     "tap by tap": tap_by_tap,
     "line by line": line_by_line,
@@ -40,7 +45,7 @@ DIRECT = {
     "windows": lambda x, w: np.einsum(
         "pqrs,rs", np.lib.stride_tricks.sliding_window_view(_behind(x, w), w.shape), w
     ),
-    "SciPy's direct form": lambda x, w: scipy.signal.correlate(_behind(x, w), w, "valid", "direct"),
+    "SciPy's direct form": by_scipy_directly,
 }
 
 

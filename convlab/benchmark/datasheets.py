@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 import tomllib
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from convlab.errors import ParameterError, UnsupportedError
@@ -173,29 +175,35 @@ def read(path: Path) -> Datasheet:
         If it cannot be read, or if a figure or its source is missing.
     """
     try:
-        fields = tomllib.loads(read_text(path))
-        kind, flops = fields["kind"], fields["flops"]
-        if kind not in KINDS:
-            raise ValueError(f"kind = {kind!r} is none of {', '.join(KINDS)}")
-        if "float32" not in flops:
-            raise ValueError("flops has no float32")
-        return Datasheet(
-            name=_words(fields, "name"),
-            kind=kind,
-            source=_words(fields, "source"),
-            read_in=tuple(map(str, fields["read_in"])),
-            memory=_figure("memory", fields["memory"]),
-            flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
-            narrow={
-                dtype: _figure(f"narrow.{dtype}", given) for dtype, given in fields.get("narrow", {}).items()
-            },
-            chip=_chip(fields["chip"]) if "chip" in fields else None,
-        )
+        return deepcopy(_sheet(read_text(path)))  # its tables are the caller's own
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a datasheet") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ParameterError(f"{path.name} is no datasheet: {what}") from None
+
+
+@lru_cache  # sliders ask for the same files again and again
+def _sheet(text: str) -> Datasheet:
+    """Return the datasheet that a file holds."""
+    fields = tomllib.loads(text)
+    kind, flops = fields["kind"], fields["flops"]
+    if kind not in KINDS:
+        raise ValueError(f"kind = {kind!r} is none of {', '.join(KINDS)}")
+    if "float32" not in flops:
+        raise ValueError("flops has no float32")
+    return Datasheet(
+        name=_words(fields, "name"),
+        kind=kind,
+        source=_words(fields, "source"),
+        read_in=tuple(map(str, fields["read_in"])),
+        memory=_figure("memory", fields["memory"]),
+        flops={dtype: _figure(f"flops.{dtype}", given) for dtype, given in flops.items()},
+        narrow={
+            dtype: _figure(f"narrow.{dtype}", given) for dtype, given in fields.get("narrow", {}).items()
+        },
+        chip=_chip(fields["chip"]) if "chip" in fields else None,
+    )
 
 
 def _chip(fields: dict) -> Chip:

@@ -208,12 +208,11 @@ def read(path: Path) -> Measurement:
     """
     state = _state(Path(path))
     try:
-        lines = read_text(Path(path)).splitlines()
-        header = _header(lines)
+        text = read_text(Path(path))
+        header = _header(text.splitlines())
         if (schema := header.pop("schema")) != SCHEMA:
             raise ValueError(f"another schema, {schema!r}")
-        rows = _rows((line for line in lines if not line.startswith("#")), header.get("simulated", False))
-        return Measurement(header, rows, {state})
+        return Measurement(header, list(_rows(text, bool(header.get("simulated", False)))), {state})
     except OSError as error:
         raise ParameterError(f"{str(path)!r}: {error.strerror}; expected a file of measurements") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
@@ -249,14 +248,17 @@ def _header(lines: Iterable[str]) -> dict:
     return json.loads("".join(line[1:] for line in lines if line.startswith("#")))
 
 
-def _rows(lines: Iterable[str], simulated: bool) -> list[Row]:
+@lru_cache(maxsize=16)  # figures and widgets ask for the same files again and again; a row is never changed
+def _rows(text: str, simulated: bool) -> tuple[Row, ...]:
+    """Return the rows of a file."""
     rows = []
-    for number, text in enumerate(csv.DictReader(lines), 1):
-        row = Row.from_dict(text)
+    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    for number, cells in enumerate(csv.DictReader(lines), 1):
+        row = Row.from_dict(cells)
         times = row.timing
         if not simulated and not 1e-12 < times.low <= times.median <= times.high < 1e9:
             raise ValueError(f"row {number} has no times, but {times.low}, {times.median}, {times.high}")
-        if None in text or row.count < 1:
+        if None in cells or row.count < 1:
             raise ValueError(f"row {number} has too many cells, or counts no layer")
         rows.append(row)
-    return rows
+    return tuple(rows)

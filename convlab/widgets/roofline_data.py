@@ -78,8 +78,8 @@ def times_of(measured: Iterable[Point | Row]) -> dict[ConvProblem, dict[str, flo
 
 def backend_of(machine: str) -> str:
     """Return whose cost model counts on a machine: "cpu" or "gpu"."""
-    sheet = datasheets.every().get(machine)
-    return "gpu" if sheet and sheet.kind == "GPU" else "cpu"
+    of_maker = machine in datasheets.names()
+    return "gpu" if of_maker and datasheets.load(machine).kind == "GPU" else "cpu"
 
 
 def refused(algorithm: str, machine: str, problem: ConvProblem) -> str | None:
