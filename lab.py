@@ -213,7 +213,7 @@ def bring_up_to_date(layers):
             break
     else:
         raise SetupError(failed + "; the same command goes on where this one stopped")
-    if held.get("course") is None:
+    if reason or held.get("course") is None:  # what was measured lay in the .venv that is gone
         measure_speeds()
     print("  ready after %.1f s\n" % (time.monotonic() - started), flush=True)
 
@@ -404,7 +404,9 @@ def install_convlab():
     (PACKAGES / "convlab.pth").write_text(line + "\n")
     # By way of lab.py, so that kernels and speeds are kept in one place, however convlab is started.
     if WINDOWS:
-        (BIN / "convlab.cmd").write_text('@"%s" -P "%s" convlab %%*\n' % (BASE_PYTHON, ROOT / "lab.py"))
+        # cmd.exe reads it in a code page that nobody knows: what is no ASCII is found from where this lies.
+        python = BASE_PYTHON if BASE_PYTHON.isascii() else "%~dp0" + PYTHON.name
+        (BIN / "convlab.cmd").write_text('@"%s" -P "%%~dp0..\\..\\lab.py" convlab %%*\n' % python, "ascii")
     else:
         start = " ".join(map(shlex.quote, [BASE_PYTHON, "-P", str(ROOT / "lab.py"), "convlab"]))
         (BIN / "convlab").write_text('#!/bin/sh\nexec %s "$@"\n' % start, errors="surrogateescape")

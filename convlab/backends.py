@@ -12,7 +12,8 @@ from convlab.support.checks import said
 from convlab.support.units import bytes_text
 
 NUMBA_TAKES = 400 << 20  # bytes of addresses: 180 MiB to import it, 120 for the first kernels, and some more
-BACKENDS = ("numpy", "cpu", "gpu")
+ON_HOST = ("numpy", "cpu")
+BACKENDS = (*ON_HOST, "gpu")
 
 
 @lru_cache
@@ -35,6 +36,19 @@ def numba_trouble() -> str | None:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
+
+
+def choose_host_backend(backend: str, what: str) -> str:
+    """Return the backend by name, as `choose_backend`, for what runs on no GPU.
+
+    Raises
+    ------
+    ParameterError, UnsupportedError
+        As there, or if it is "gpu".
+    """
+    if isinstance(backend, str) and backend == "gpu":
+        raise ParameterError(f"backend={said(backend)}; {what} on {' or '.join(ON_HOST)}")
+    return choose_backend(backend)
 
 
 def choose_backend(backend: str = "auto") -> str:

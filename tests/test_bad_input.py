@@ -17,6 +17,7 @@ from convlab import (
     ShapeError,
     UnsupportedError,
     WorkspaceError,
+    autotune,
     col2im,
     conv2d,
     conv2d_nchw,
@@ -422,3 +423,5 @@ def test_without_numba(monkeypatch):
     assert ALGORITHMS["im2row"].cost(PROBLEM).packed_bytes == PROBLEM.w_bytes
     with pytest.raises(UnsupportedError, match=r"needs Numba \(Numba needs another NumPy\)"):
         plan(PROBLEM, W, backend="cpu")
+    with pytest.raises(UnsupportedError, match="needs Numba"):
+        autotune(PROBLEM)

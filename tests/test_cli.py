@@ -27,7 +27,7 @@ from convlab import doctor, networks
 from convlab.algorithms import ALGORITHMS
 from convlab.auto import disturbance, machine_file, measure, speeds
 from convlab.cli import app
-from convlab.errors import WorkspaceError
+from convlab.errors import ConvError, WorkspaceError
 from convlab.lessons import progress as memory
 from convlab.machine.facts import Machine
 from convlab.support import install
@@ -544,6 +544,21 @@ def test_a_port_that_is_taken_is_said(course):
         )
     server.check_port(port)
     server.check_port(port, "127.0.0.1")
+
+
+@pytest.mark.parametrize("everywhere", ["*", ""])
+def test_a_port_of_all_addresses(monkeypatch, everywhere):
+    """JupyterLab's names for them are its own; the system need not know them."""
+    asked, real = [], socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *a, **k: asked.append(host) or real(host, *a, **k)
+    )
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        with pytest.raises(ConvError, match="another program listens there"):
+            server.check_port(taken.getsockname()[1], everywhere)
+    assert asked == [None]
 
 
 @pytest.fixture

@@ -170,6 +170,11 @@ BAD = {
         "raised an error",
         "in line 2: return",
     ),
+    "an error of a library": (
+        "import random\n\nrandom.choice([])",
+        "it raised an error",
+        "in line 3: random.choice([])",
+    ),
     "too deep": ("x = " + "(" * 9999, "", ""),
 }
 
@@ -222,6 +227,16 @@ def test_an_answer_is_tried_in_a_process_of_its_own(tmp_path, what):
     file = tmp_path / "my answer.py"
     file.write_text(text)
     assert title in outside.tried("conv2d_nchw", file, longest).title
+
+
+@pytest.mark.parametrize("head", ["", "from __future__ import annotations\n"])
+def test_an_answer_may_have_classes_of_its_own(tmp_path, monkeypatch, head):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file = tmp_path / "answer.py"
+    own = "from dataclasses import dataclass\n\n@dataclass\nclass Window:\n    size: int = 3\n\n"
+    asked = "import typing\nassert typing.get_type_hints(Window) == {'size': int}\n"
+    file.write_text(f"{head}{own}{asked}{SOLVED}")
+    assert outside.judged("conv2d_nchw", file).good
 
 
 @sampled(1)

@@ -71,6 +71,22 @@ def test_a_plan_keeps_its_device():
     assert_close(prepared(CHANGED), CHANGED, W, prepared.problem, BIAS)
 
 
+@sampled(3)
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_others_made_of_a_plan_keep_its_device(algorithm):
+    problem = next(one for one in SMALL if not ALGORITHMS[algorithm].supports(one))
+    x, w, bias = arrays(problem)
+    with simulated():
+        prepared = plan(problem, w, bias, backend="gpu", algorithm=algorithm)
+    rounding = ALGORITHMS[algorithm].rounding
+    assert_close(prepared.twin()(x), x, w, problem, bias, rounding=rounding)
+    for other in w + 1, held(w + 1):
+        assert_close(prepared.with_weights(other)(x), x, w + 1, problem, bias, rounding=rounding)
+    assert_close(prepared(x), x, w, problem, bias, rounding=rounding)
+    with pytest.raises(ShapeError, match="w has shape"):
+        prepared.with_weights(held(w[:1].copy()))
+
+
 CHANGED = np.random.default_rng(1).standard_normal((1, 9, 7, 4)).astype("f4")
 
 

@@ -74,6 +74,26 @@ def test_every_form_ends_as_asked(kind, name, backend):
             np.testing.assert_array_equal(made(posed.x, residual=part), whole)
             made(posed.x, part, residual=part)
             np.testing.assert_array_equal(part, whole)
+            both = np.concatenate((posed.residual, np.full_like(whole, np.nan)), axis=-1)
+            added, part = both[..., : problem.K], both[..., problem.K :]
+            np.testing.assert_array_equal(made(posed.x, part, residual=added), whole)
+            np.testing.assert_array_equal(added, posed.residual)
+
+
+@sampled(0)
+@pytest.mark.parametrize(
+    ("name", "backend"), [(name, backend) for kind, name, backend in CASES if kind == "3x3"]
+)
+def test_a_layer_may_write_beside_what_it_reads(name, backend):
+    """DenseNet's layers do: each adds its channels to those that it read."""
+    problem, posed = PROBLEMS["3x3"], Posed(PROBLEMS["3x3"])
+    made = plan(problem, posed.w, posed.bias, algorithm=name, backend=backend, threads=2)
+    wide = np.concatenate((posed.x, np.full(problem.y_shape, np.nan, np.float32)), axis=-1)
+    x, out = wide[..., : problem.C], wide[..., problem.C :]
+    np.testing.assert_array_equal(made(x, out), made(posed.x))
+    np.testing.assert_array_equal(x, posed.x)
+    with pytest.raises(ArrayError, match="out shares memory with x"):
+        made(x, wide[..., problem.C - 1 : -1])
 
 
 @sampled(0)

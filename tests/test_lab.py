@@ -382,6 +382,26 @@ def without_venv(checkout) -> str:
     return "/usr/bin:/bin"
 
 
+def test_the_speeds_are_measured_again_where_what_was_known_is_gone(ready):
+    (ready.venv / "bin" / "python").unlink()  # so .venv is made anew
+    assert ready.run("setup").returncode == 0
+    assert sum("bench speeds" in call for call in ready.calls) == 1
+
+
+@pytest.mark.parametrize("base", ["C:\\Python\\python.exe", "C:\\Users\\Łukasz\\python.exe"])
+def test_the_command_for_windows_is_read_in_any_code_page(checkout, load, monkeypatch, base):
+    lab = load(checkout.root / "lab.py")
+    bin = checkout.root / ".venv" / "bin"
+    bin.mkdir(parents=True)
+    monkeypatch.setattr(lab, "WINDOWS", True)
+    monkeypatch.setattr(lab, "BASE_PYTHON", base)
+    monkeypatch.setattr(lab, "PACKAGES", bin)
+    lab.install_convlab()
+    text = (bin / "convlab.cmd").read_bytes()
+    python = base.encode() if base.isascii() else b"%~dp0python"
+    assert text.split() == [b'@"' + python + b'"', b"-P", b'"%~dp0..\\..\\lab.py"', b"convlab", b"%*"]
+
+
 def test_where_uv_fails_pip_goes_on(checkout, load, monkeypatch, capsys):
     lab = load(checkout.root / "lab.py")
     monkeypatch.setattr(lab, "tools", lambda: [("uv", ["true"], ["false"]), ("pip", ["true"], ["true"])])

@@ -661,7 +661,7 @@ def test_a_mock_in_a_terminal(tmp_path):
     (tmp_path / "other.py").write_text("x = 1")
     walk = WALKS[draw(WITH_CODE).parts[-1].what]()
     files = [tmp_path / f"{name}.py" for name in ("broken", "other", "none", "mine")]
-    typed = ["", *drilled(WITH_CODE), "", *files, "", *["y"] * len(walk.points)]
+    typed = ["", *drilled(WITH_CODE), "", "~nobody-is-called-so/a.py", *files, "", *["y"] * len(walk.points)]
     done = terminal(tmp_path, "--seed", WITH_CODE, "--report", tmp_path / "report.html", typed=typed)
     said = " ".join(done.stdout.split())
     assert (done.exit_code, done.stderr) == (0, "")
@@ -670,6 +670,7 @@ def test_a_mock_in_a_terminal(tmp_path):
     assert "It is no Python" in said
     assert f"There is no `{TASKS[TASK].exercise.solution.__name__}` in other.py." in said
     assert "none.py' is no file that is there" in said
+    assert "a.py' is no file that is there" in said
     assert "Right, in all" in said
     assert "strong hire" in (tmp_path / "report.html").read_text()
     again = terminal(tmp_path, "--seed", WITH_CODE, typed=[])
@@ -700,6 +701,14 @@ def test_a_mock_in_a_terminal_that_ends_early_goes_on(tmp_path):
     words = " ".join(done.stdout.split())
     assert f"Find the bug: {seed} hire Solved with 2 tries" in words
     assert f"Find the bug: {seed + 1} no hire Passed over" in words
+
+
+def test_where_a_report_goes_is_settled_before_anything_is_asked(tmp_path):
+    (tmp_path / "file").touch()
+    done = terminal(tmp_path / "work", "--report", tmp_path / "file" / "report.html", typed=[])
+    assert done.exit_code == 2
+    assert "--report" in done.stderr
+    assert not list((tmp_path / "work").glob("*.sqlite"))
 
 
 def test_a_report_is_refused_before_anything_is_asked(tmp_path):

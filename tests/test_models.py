@@ -3,6 +3,7 @@
 import io
 import re
 import tracemalloc
+import weakref
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -335,6 +336,21 @@ def test_memory_is_what_is_really_allocated(name, algorithm):
     assert ready.profile(PHOTO, rounds=1).peak_bytes == planned
 
 
+def test_a_photo_is_not_kept_after_its_run():
+    model, *_ = small("resnet18")
+    many = np.concatenate((PHOTO, PHOTO))
+    kept = weakref.ref(many)
+    ready = model.prepare(backend="numpy")
+    ready.run(many[:1])
+    ready.profile(many[:1], rounds=1)
+    del many
+    assert kept() is None
+
+
+def test_the_size_of_photos_may_be_a_list():
+    assert networks.load_model("resnet18", size=[64, 96]) == networks.load_model("resnet18", size=(64, 96))
+
+
 def test_layers_of_one_shape_share_a_workspace():
     plans = networks.load_model("resnet18", size=SIZE).prepare("im2row", backend="cpu").plans
     one, same, other = (plans[f"layer{name}"] for name in ("1.0.conv1", "1.1.conv2", "2.0.conv2"))
@@ -505,10 +521,7 @@ def ready():
 
 @sampled(0)
 @pytest.mark.parametrize("says", WRONG)
-def test_mistakes_are_named(says, monkeypatch):
-    monkeypatch.setattr(
-        "convlab.networks.prepared.choose_backend", lambda name: "cpu" if name == "auto" else name
-    )
+def test_mistakes_are_named(says):
     with pytest.raises(ConvError) as refused:
         WRONG[says]()
     assert says in str(refused.value)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -279,6 +280,9 @@ def test_a_book_of_no_address_leads_nowhere_outside(built):
         assert "og:" not in text
 
 
+only_linux = pytest.mark.skipif(not Path("/proc/self").exists(), reason="has no folder that refuses root")
+
+
 @pytest.mark.parametrize(
     ("option", "given", "message"),
     [
@@ -288,6 +292,7 @@ def test_a_book_of_no_address_leads_nowhere_outside(built):
         ("--language", "tlh", "expected en or de"),
         ("--pdf", "nowhere/book.pdf", "nowhere is not a folder"),
         ("--pdf", "data.txt", "holds something else"),
+        pytest.param("--pdf", "/proc/book.pdf", "cannot be written", marks=only_linux),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(tmp_path, sources, capsys, option, given, message):

@@ -156,6 +156,16 @@ def test_a_round_is_kept_and_shown_again(memory):
     assert record.rounds(memory.events(), "memory") == []
 
 
+def test_what_is_done_is_kept_where_it_is_read(memory, tmp_path):
+    """Of another folder, inside a ``with``."""
+    other = progress.of(tmp_path / "other")
+    with progress.kept_in(other):
+        walk_through("gpu").rounds = [{"ticked": [], "seconds": 1.0}]
+        interview.answer(interview.drill("flops", 1), "1", 50)
+    assert {event.kind for event in other.events()} == {"walk", "drill"}
+    assert memory.events() == []
+
+
 def test_two_tabs_add_to_one_file(tmp_path):
     title = WALKS["gpu"]().points[0].title
     tabs = [walk_through("gpu"), walk_through("gpu")]

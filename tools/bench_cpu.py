@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from convlab.algorithms import ALGORITHMS
-from convlab.auto.autotune import HOPELESS
-from convlab.auto.ranking import predicted
+from convlab.auto.autotune import promising
 from convlab.auto.timing import alone
 from convlab.benchmark import layers, report, saved
 from convlab.benchmark.bench import INTERRUPTED, bench_cpu
@@ -61,11 +60,9 @@ def _first(workload: Workload, rows: list[Row]) -> list[Row]:
 
 def _autotune(workload: Workload, rows: list[Row]) -> list[Row]:
     """Time the algorithms that `autotune` would try."""
-    seconds = predicted(workload.problem)
-    promising = [name for name in seconds if seconds[name] <= HOPELESS * min(seconds.values())]
     with alone(1):
         comparison = Comparison(workload, _AUTOTUNE)
-        comparison.enter_ours({name: ALGORITHMS[name] for name in promising})
+        comparison.enter_ours({name: ALGORITHMS[name] for name in promising(workload.problem)})
         return comparison.rows("autotune")
 
 

@@ -13,7 +13,8 @@ PARTS = ("words", "lines", "predictions", "exercises", "widgets")
 
 def main() -> None:
     """Print a row for each notebook, and their sum."""
-    found = {path.stem: length(json.loads(path.read_text())["cells"]) for path in course_notebooks()}
+    notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in course_notebooks()}
+    found = {name: length(notebook["cells"]) for name, notebook in notebooks.items()}
     found["all"] = Length(*(sum(getattr(one, part) for one in found.values()) for part in PARTS))
     rows = [
         (name, f"{one.minutes:.1f}", *(f"{getattr(one, p)}" for p in PARTS)) for name, one in found.items()

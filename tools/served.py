@@ -41,5 +41,7 @@ def served(folder: Path) -> Iterator[str]:
     """Serve a folder inside a ``with``; its address has no stroke at the end."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Gzipped, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()

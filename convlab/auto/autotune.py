@@ -10,6 +10,7 @@ from convlab.algorithms import ALGORITHMS
 from convlab.auto import machine_file
 from convlab.auto.ranking import predicted
 from convlab.auto.timing import alone, check_output, material, take_turns, timer
+from convlab.backends import choose_backend
 from convlab.errors import ParameterError
 from convlab.machine.memory import Memory
 from convlab.plans.feasible import check_feasible
@@ -56,20 +57,26 @@ def autotune(
     >>> list(convlab.autotune(layer)[layer])  # doctest: +SKIP
     ['winograd_2x2', 'winograd_4x4', 'indirect', 'precomputed_gemm', 'im2row', 'implicit_gemm']
     """
+    choose_backend("cpu")  # or say why not
     problems = [problems] if isinstance(problems, ConvProblem) else list(problems)
     if wrong := [problem for problem in problems if not isinstance(problem, ConvProblem)]:
         raise ParameterError(f"problems holds a {type(wrong[0]).__name__}; expected ConvProblems")
     return {problem: _tune(problem, threads) for problem in dict.fromkeys(problems)}
 
 
+def promising(problem: ConvProblem, threads: int = 1) -> list[str]:
+    """Return the algorithms that are worth a trial on a layer: those that are not foretold to be slow."""
+    seconds = predicted(problem, threads)
+    return [name for name in seconds if seconds[name] <= HOPELESS * min(seconds.values())]
+
+
 def _tune(problem: ConvProblem, threads: int) -> dict[str, float]:
     """Time the promising algorithms on a layer; keep and return their medians, the fastest first."""
-    expected, memory = predicted(problem, threads), Memory(output=problem.y_bytes)
-    promising = [name for name in expected if expected[name] <= HOPELESS * min(expected.values())]
+    names, memory = promising(problem, threads), Memory(output=problem.y_bytes)
     x, w, answer, limit = material(problem)
     with alone(threads):
         timers, once = {}, {}
-        for name in promising:
+        for name in names:
             algorithm = ALGORITHMS[name]
             check_feasible(problem, algorithm, "cpu", threads, memory)
             prepared = Plan(problem, w, None, algorithm, "cpu", threads)
@@ -82,7 +89,7 @@ def _tune(problem: ConvProblem, threads: int) -> dict[str, float]:
         seconds = take_turns({name: timers[name] for name in slow}, ROUNDS, rest=rest)
         fast = {name: run for name, run in timers.items() if name not in slow}
         seconds |= take_turns(fast, ROUNDS, most=MOST, budget=BUDGET, rest=rest)
-    medians = {name: median(seconds[name]) for name in promising}
+    medians = {name: median(seconds[name]) for name in names}
     found = {name: medians[name] for name in sorted(medians, key=medians.get)}
     machine_file.keep_tuned(problem, threads, found)
     return found

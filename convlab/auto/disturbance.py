@@ -155,19 +155,17 @@ def until_quiet() -> None:
         naps, busy = naps + 1, time.process_time() - before > 0.1 * NAP
 
 
-def in_order(speeds: Mapping, measure: Callable, looks: int = 2) -> dict:
-    """Return speeds by memory, the nearest first; one that is slower than the next is measured again.
+def in_order(speeds: Mapping, measure: Callable) -> dict:
+    """Return speeds by memory, the nearest first; one slower than the next is measured again, twice at most.
 
     Parameters
     ----------
     speeds : mapping
     measure : callable
         Measures one of them again; the faster look counts, for what disturbs can only slow down.
-    looks : int
-        How often at most.
     """
     speeds = dict(speeds)
-    for _ in range(looks):
+    for _ in range(2):
         for near in {near for near, _ in _inverted(speeds)}:
             speeds[near] = max(speeds[near], measure(near))
     return speeds

@@ -119,9 +119,9 @@ def table(measurement: Measurement) -> TextTable:
     return TextTable(title, ("", "", "at best", "by ours", "by others"), lines)
 
 
-def limit_of_network(name: str, speeds: Speeds, threads: int = 1) -> float:
-    """Return the seconds of all convolutions of a whole network at their limits, and nothing between them."""
-    return sum(limit(node.problem, speeds, threads).seconds for node in networks.load_model(name).layers)
+def limit_of_network(name: str, speeds: Speeds) -> float:
+    """Return the seconds of a network's convolutions at their limits, on one thread; nothing lies between."""
+    return sum(limit(node.problem, speeds, 1).seconds for node in networks.load_model(name).layers)
 
 
 def fastest_other(rows: Iterable[Row]) -> Row | None:

@@ -15,7 +15,7 @@ import numpy as np
 from convlab.api import plan
 from convlab.auto.timing import alone, check_output, repeated, timer
 from convlab.benchmark.baselines import Call
-from convlab.benchmark.comparison import Comparison, Effort, WallClock
+from convlab.benchmark.comparison import Comparison, Effort
 from convlab.benchmark.layers import Workload
 from convlab.benchmark.passes import AUTO, PASSES, by_auto, pass_material, rounding
 from convlab.benchmark.roofline_points import Point, point
@@ -34,12 +34,11 @@ class PassComparison(Comparison):
     pass_ : str
         "fprop", "dgrad" or "wgrad".
     effort : Effort
-    clock : WallClock, optional
     """
 
-    def __init__(self, workload: Workload, pass_: str, effort: Effort, clock: WallClock | None = None):
+    def __init__(self, workload: Workload, pass_: str, effort: Effort):
         self.pass_ = pass_
-        super().__init__(workload, effort, clock)
+        super().__init__(workload, effort)
 
     def prepare(self) -> None:
         """Make the two operands, and what all candidates are held against."""

@@ -52,8 +52,7 @@ class Row:
     Attributes
     ----------
     part : str
-        Which question the row belongs to: "product", "layers", "depthwise", "threads", "passes", "paper",
-        "stacks", "first".
+        Which question the row belongs to, such as "layers": `data/measurements/README.md` lists them all.
     network, layer : str
     count : int
         Layers of the network with this shape.

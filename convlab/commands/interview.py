@@ -153,8 +153,12 @@ def mock(
 ) -> None:
     """Take an interview of 45 minutes: drills, code, a question for the whiteboard; and read the report."""
     from convlab.interview.mocks import terminal
+    from convlab.interview.mocks.report import is_ours
     from convlab.support.checks import LARGEST
+    from convlab.workspace import folders
 
+    if report is not None:  # before the 45 minutes
+        report = folders.replaceable(report, "--report", is_ours, "a report")
     number_of = None if seed is None else number("--seed", seed, 0, LARGEST)
     if status := terminal.run(memory_of(work), number_of, report, anew=anew):
         raise typer.Exit(status)

@@ -30,7 +30,7 @@ from numba.core.serialize import dumps
 from convlab.errors import CacheWarning
 from convlab.support.files import replacing
 
-ROOMS = ("cpu", "algorithms", "support")  # where kernels are, and what they call
+ROOMS = ("cpu", "algorithms", "gradients", "support")  # of what any kernel calls beyond its own file
 SEAL = 32  # bytes of a SHA-256
 _MOST = 64 << 20  # bytes of a file; the largest kernels have some hundred thousand
 ANEW = "every process compiles anew what it uses, which takes seconds; the results are the same"

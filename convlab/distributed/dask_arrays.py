@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm
-from convlab.backends import choose_backend
+from convlab.backends import choose_host_backend
 from convlab.distributed.blocks import Sizes, cuts, parts, regions, result_sizes
 from convlab.distributed.cluster import check_versions
 from convlab.distributed.dask_worker import Work, block, border
@@ -26,9 +26,7 @@ from convlab.distributed.regions import needs, tile_of
 from convlab.distributed.settings import Settings
 from convlab.distributed.tile_runner import chosen
 from convlab.errors import ArrayError, ParameterError, ShapeError, UnsupportedError
-from convlab.networks.bind import BACKENDS
 from convlab.support.checked import Count, Threads, checked
-from convlab.support.checks import said
 from convlab.support.install import install_extra
 from convlab.support.units import bytes_text
 from convlab.support.version import VERSION
@@ -124,8 +122,7 @@ def apply(
         raise ShapeError(
             f"x has shape {x.shape}, {x.dtype}; the layers expect {layers.picture_shape}, {layers.dtype}"
         )
-    if (here := choose_backend(backend)) not in BACKENDS:
-        raise ParameterError(f"backend={said(backend)}; blocks are computed on {' or '.join(BACKENDS)}")
+    here = choose_host_backend(backend, "blocks are computed")
     check_versions()
     maps = layers.but_for_the_mean()
     y = _graph(maps.of_one_picture(), x, algorithm, here, threads)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from convlab.algorithms.spec import Algorithm
-from convlab.backends import choose_backend
+from convlab.backends import choose_host_backend
 from convlab.distributed.budget import Algorithms, bytes_of
 from convlab.distributed.exchange import exchange
 from convlab.distributed.layers import Layers
@@ -97,7 +97,15 @@ def run(
     check_source(picture, layers.picture_shape, layers.dtype)
     check_target(target, picture)
     beside = picture.memory - CONVERTED + memory_of(target, layers.shape, layers.dtype)
-    how = Settings(bytes_of(memory), height, algorithm, choose_backend(backend), threads, progress, beside)
+    how = Settings(
+        bytes_of(memory),
+        height,
+        algorithm,
+        choose_host_backend(backend, "strips are computed"),
+        threads,
+        progress,
+        beside,
+    )
     maps = layers.but_for_the_mean()
     opened: list[Target] = []
 

@@ -15,7 +15,7 @@ from convlab.distributed.sources import ArrayRows, FileRows, Source
 from convlab.distributed.targets import ArrayTarget, MappedTarget, Means, Target
 from convlab.distributed.zarr_out import MEMORY, ZarrTarget, check_zarr
 from convlab.errors import ArrayError, ParameterError
-from convlab.support.checks import said
+from convlab.support.checks import said, share_memory
 
 
 def check_target(target: Any, source: Source) -> None:
@@ -76,7 +76,7 @@ def _overlaps(target: Any, source: Source) -> bool:
         return False
     both = target, source.array
     if all(isinstance(one, np.ndarray) for one in both):
-        return np.may_share_memory(*both)
+        return share_memory(*both)
     return target is source.array or bool(_stored(target) and _stored(target) == _stored(source.array))
 
 

@@ -120,13 +120,13 @@ def bars(
         return show(fig, alt)
 
 
-def _round_bytes(largest: float, most: int = 6) -> list[float]:
-    """Return places on an axis of bytes, a quarter, a half, 1, 2, 5 ... of a unit apart."""
+def _round_bytes(largest: float) -> list[float]:
+    """Return at most seven places on an axis of bytes, a quarter, a half, 1, 2, 5 ... of a unit apart."""
     unit = 1.0
     while 1024 * unit <= largest:
         unit *= 1024
     steps = (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
-    step = unit * next(step for step in steps if largest <= (most + 1) * step * unit)
+    step = unit * next(step for step in steps if largest <= 7 * step * unit)
     return [i * step for i in range(int(largest / step) + 1)]
 
 

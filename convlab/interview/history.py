@@ -85,7 +85,7 @@ def answer(one: Drill, text: str, sure: Annotated[float, partial(check_number, l
         As `Drill.judge` gives. What is not understood is not remembered.
     """
     said = one.verdict(text)
-    keep(progress.here(), one, said, sure)
+    keep(progress.memory(), one, said, sure)
     said.note.aside = progress.trouble()
     return said.note
 

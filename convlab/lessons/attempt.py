@@ -8,18 +8,16 @@ import linecache
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from convlab.lessons.exercise import Exercise
-from convlab.lessons.guard import TimeUp, guarded
+from convlab.lessons.guard import TimeUp, guarded, of_a_library
 from convlab.lessons.unwritten import unwritten_shows
 
 SECONDS = 7.0  # for all cases together
-_OURS = Path(__file__).parents[1]  # a traceback is told in lines of the learner's
 
 
 @dataclass
@@ -113,12 +111,12 @@ def said_of_error(error: BaseException, seconds: float = SECONDS) -> str:
 
 
 def _own_line(error: BaseException) -> str:
-    """Say which line of the learner's it was: the last that is neither ours nor a library's."""
+    """Say which line of the learner's it was: the last that is no library's and not ours."""
     own = None
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        if "site-packages" not in file and _OURS not in Path(file).parents:
+        if not of_a_library(file):
             own = step
         step = step.tb_next
     if own is None:

@@ -147,8 +147,8 @@ def _of(guesses: list[Guessed]) -> str:
 def chapters(folder: Path | None = None) -> list[Chapter]:
     """Return the notebooks of a folder, by default of the course, with what they ask.
 
-    The notebooks themselves say it, in their calls of `check` and `predict`. An installed wheel has none:
-    then it is those in the working directory.
+    The notebooks themselves say it, in their calls of `check` and `predict`. Where the course is not to be
+    found, it is those in the working directory.
     """
     course = data_path().parent / "notebooks"
     folder = folder or (course if course.is_dir() else Path.cwd())

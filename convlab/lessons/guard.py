@@ -16,17 +16,17 @@ from types import FrameType
 
 _AGAIN = 0.2  # seconds; a bare `except:` may swallow the first alarm
 _OURS = (__file__, contextlib.__file__)  # where nothing is stopped any more
-_LIBRARIES = (
-    "<frozen",
-    sys.prefix,
-    sys.base_prefix,
-    str(Path(__file__).parents[1]),
-)  # no code of a learner's
+_LIBRARIES = "<frozen", sys.prefix, sys.base_prefix, str(Path(__file__).parents[1])
 _FAST = 4e-5  # seconds until a further alarm, at most
 _SOON = 1e-3  # seconds until the next look for a line of the learner's
 _PATIENCE = 0.5  # seconds for which such a line is looked for
 _MEMORY = 2 << 30  # bytes that a function may take
 _LINES, _LINE = 20, 200  # lines that are kept of what it prints, and characters of each
+
+
+def of_a_library(file: str) -> bool:
+    """Return whether a file of code is Python's, a library's or ours: no code of a learner's."""
+    return file.startswith(_LIBRARIES) or "site-packages" in file
 
 
 class TimeUp(BaseException):
@@ -96,7 +96,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         if over:
             return
         file = frame.f_code.co_filename if frame else ""
-        own = not file.startswith(_LIBRARIES)
+        own = not of_a_library(file)
         rung = rung or own
         # What begins or cleans up is to be left alone; and a library's line may be a finalizer's, which drops
         # what is raised in it.

@@ -12,7 +12,7 @@ from convlab.networks.graph import Node
 from convlab.networks.ops import MEAN, SPREAD
 from convlab.plans.plan import Plan
 
-BACKENDS = ("numpy", "cpu")
+NO_PHOTO = np.empty(0)  # until a run brings one
 Weights = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -48,7 +48,7 @@ class BoundGraph:
         self._plans, self._weights, self._ops = plans, weights, _ops(backend)
         threads = max((one.threads for one in plans.values()), default=1)
         self._shared = {} if backend == "numpy" else {"threads": threads}
-        self.photo = np.empty(0)
+        self.photo = NO_PHOTO
         self.inputs = {node.name: arrays[node.name] for node in nodes if node.op == "input"}
         self.actions: list[Callable[[], None]] = []
         for node in nodes:
@@ -113,7 +113,7 @@ class BoundGraph:
 
 
 def _ops(backend: str) -> ModuleType:
-    """Return what lies between convolutions, in the form for a backend of `BACKENDS`."""
+    """Return what lies between convolutions, in the form for a backend."""
     if backend == "numpy":
         return ops_numpy
     from convlab.networks import ops_cpu  # brings Numba

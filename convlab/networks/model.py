@@ -42,7 +42,7 @@ def load_model(
     ----------
     name : str
         One of `model_names()`.
-    size : int or (int, int)
+    size : int or two of them
         Rows and columns of the photos, in pixels.
     batch : int
         Photos at once.
@@ -64,7 +64,7 @@ def load_model(
     """
     check_choice("network", name, ARCHITECTURES)
     check_choice("dtype", dtype, COMPUTES)
-    pair = size if isinstance(size, tuple) and len(size) == 2 else (size, size)
+    pair = size if isinstance(size, tuple | list) and len(size) == 2 else (size, size)
     H, W = (check_whole("size", one, 1, LARGEST) for one in pair)
     network = load(name, batch=batch, dtype=dtype)
     builder = GraphBuilder(network, H, W)
@@ -151,7 +151,7 @@ class Model:
         backend : str
             "cpu", "numpy" or "auto".
         threads : int
-            For the convolutions. What lies between them runs on one.
+            For the convolutions, the photo and max pooling; the other passes are short, and run on one.
         fused : bool
             Let the convolutions do bias, ReLU, sums and concatenations on their way, see `fuse.py`; else
             each is a pass of its own over memory, but for bias and ReLU, which are one.

@@ -12,15 +12,14 @@ import numpy as np
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.api import plan
-from convlab.backends import choose_backend
+from convlab.backends import choose_host_backend
 from convlab.errors import ParameterError, UnsupportedError, WorkspaceError
 from convlab.machine.memory import Memory
-from convlab.networks.bind import BACKENDS, BoundGraph
+from convlab.networks.bind import NO_PHOTO, BoundGraph
 from convlab.networks.fuse import fuse
 from convlab.networks.graph import Node
 from convlab.networks.memory_plan import allocate, share_workspace
 from convlab.plans.plan import Plan, Watch
-from convlab.support.checks import said
 from convlab.support.progress import shown
 
 
@@ -66,9 +65,7 @@ class Prepared:
         progress: bool,
         watches: Mapping[str, Watch] | None = None,
     ) -> None:
-        self.backend = choose_backend(backend)
-        if self.backend not in BACKENDS:
-            raise ParameterError(f"backend={said(backend)}; a whole network runs on {' or '.join(BACKENDS)}")
+        self.backend = choose_host_backend(backend, "a whole network runs")
         self.model, self.threads = model, threads
         self.replaced: dict[str, str] = {}
         self.plans: dict[str, Plan] = {}
@@ -114,6 +111,7 @@ class Prepared:
         try:
             yield graph
         finally:
+            graph.photo = NO_PHOTO  # which may be large, and is not ours
             self._idle.append(graph)
 
     def _beside(self) -> BoundGraph:

@@ -49,6 +49,17 @@ class DevicePlan(Plan):
         with using(self.device):
             return super().resize(**sizes)
 
+    def with_weights(self, w) -> Plan:
+        return super().with_weights(device_arrays.on_host("w", w, self.device))
+
+    def repacked(self, w) -> Plan:
+        with using(self.device):
+            return super().repacked(w)
+
+    def twin(self) -> Plan:
+        with using(self.device):
+            return super().twin()
+
     def _check(self, x, out, residual, ready: Ready) -> None:
         problem, there = ready.problem, device_arrays.described("x", x)
         if there is None:

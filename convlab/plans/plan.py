@@ -314,7 +314,7 @@ class Plan:
         Parameters
         ----------
         w : ndarray, (K, R, S, C/groups)
-            Of the plan's shape and dtype; always copied.
+            Of the plan's shape and dtype; always copied. A plan on a device takes one of the device, too.
 
         Raises
         ------

@@ -17,6 +17,7 @@ import numpy as np
 from convlab.errors import ArrayError, ParameterError, ShapeError
 
 COMPUTES = ("float32", "float64")
+_INTRICATE = 100_000  # steps of a search; `shares_memory` of channels side by side takes some ten
 LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
@@ -215,8 +216,21 @@ def _check_written(out: Any, shape: tuple[int, ...], dtype: Any, axes: str, othe
     if not out.flags.writeable:
         raise ArrayError("out is read-only; expected an array that can be written")
     for name, array in others.items():
-        if isinstance(array, np.ndarray) and np.may_share_memory(out, array):
+        if isinstance(array, np.ndarray) and share_memory(out, array):
             raise ArrayError(f"out shares memory with {name}; expected an array of its own")
+
+
+def share_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    """Say if two arrays have a number in common: channels of one array that lie side by side have none.
+
+    Of strides so intricate that this takes long to find out, it is enough that the arrays lie in one place.
+    """
+    if not np.may_share_memory(a, b):  # looks at the first and the last byte: a microsecond
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=_INTRICATE)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def no_array(name: str, given: Any) -> ArrayError:

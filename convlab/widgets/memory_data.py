@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -130,7 +129,6 @@ def reasons_of(problem: ConvProblem) -> dict[str, str]:
     return {name: reason for name, reason in reasons.items() if reason}
 
 
-@lru_cache
 def refusals() -> dict:
     """Return why algorithms refuse layers: {dtype: {network: {layer: {algorithm: reason}}}}."""
     found = {}

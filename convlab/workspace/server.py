@@ -18,6 +18,7 @@ from convlab.workspace import notebooks
 # Settings of ours for JupyterLab, beside the reader's own and never in them: no pop-up about news.
 SETTINGS = Path(__file__).parent / "jupyter"
 LOOPBACK = "localhost", "127.0.0.1", "::1"
+EVERYWHERE = "", "*"  # JupyterLab's names for all addresses of this machine
 
 # Asks a server of this machine: no proxy is to see its token.
 ask = build_opener(ProxyHandler({})).open
@@ -77,7 +78,7 @@ def arguments(
 
 def check_address(ip: str) -> None:
     """Refuse an address that cannot be listened on here, which JupyterLab answers with a traceback."""
-    if ip in ("", "*"):  # JupyterLab's names for all of them
+    if ip in EVERYWHERE:
         return
     try:
         family, _, _, _, place = socket.getaddrinfo(ip, 0, type=socket.SOCK_STREAM)[0]
@@ -90,7 +91,9 @@ def check_address(ip: str) -> None:
 def check_port(port: int, ip: str | None = None) -> None:
     """Refuse a port that is taken, for which JupyterLab would quietly take another, or not for this user."""
     try:
-        family, _, _, _, place = socket.getaddrinfo(ip or LOOPBACK[0], port, type=socket.SOCK_STREAM)[0]
+        host = LOOPBACK[0] if ip is None else None if ip in EVERYWHERE else ip
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, place = found[0]
         with socket.socket(family, socket.SOCK_STREAM) as trial:
             if os.name == "posix":  # as a server would: one that ended a moment ago does not count
                 trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

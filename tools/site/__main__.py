@@ -150,9 +150,9 @@ def build(
                 more = [f"{code}/{page}.html" for code in editions[1:] for page in languages.translated(code)]
                 pages.tell_crawlers(book, address, more)
             links.check(book, address)
-            if pdf and paper:
-                pdf.write_bytes(paper)
             publish(book, out)
+            if pdf and paper:
+                printed.write(paper, pdf)
         for line in warnings:
             print(line, file=sys.stderr)
     print(f"The book is ready after {time.monotonic() - begin:.0f} s: open {out / 'index.html'}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,11 +32,21 @@ def check_file(pdf: Path) -> None:
         raise UsageError(f"--pdf {pdf}: {folder} is not a folder")
     if pdf.is_dir():
         raise UsageError(f"--pdf {pdf} is a folder; name a file")
-    if pdf.exists():
-        with pdf.open("rb") as file:
+    try:
+        with pdf.open("r+b") if pdf.exists() else tempfile.TemporaryFile(dir=folder) as file:
             begin = file.read(4)
-        if begin not in (b"", b"%PDF"):
-            raise UsageError(f"--pdf {pdf} holds something else; name a new file, or a PDF to write over")
+    except OSError as error:
+        raise UsageError(f"--pdf {pdf} cannot be written: {error.strerror}") from None
+    if begin not in (b"", b"%PDF"):
+        raise UsageError(f"--pdf {pdf} holds something else; name a new file, or a PDF to write over")
+
+
+def write(paper: bytes, pdf: Path) -> None:
+    """Write the printed book to its file."""
+    try:
+        pdf.write_bytes(paper)
+    except OSError as error:
+        raise BuildError(f"--pdf {pdf} cannot be written: {error.strerror}; the pages are ready") from None
 
 
 def page_to_print(source: Path, scratch: Path, settings: Mapping[str, Any] | None = None) -> Path:

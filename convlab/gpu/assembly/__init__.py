@@ -120,7 +120,7 @@ def assemble(kernel: Any, *arguments: Any, arch: str = "sm_90") -> Assembly:
     most = getattr(kernel, "targetoptions", {}).get("max_registers")
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
-        source.write_text(ptx)
+        source.write_text(ptx, encoding="utf-8")
         limit = [f"-maxrregcount={most}"] if most else []
         report = _run("ptxas", "-v", f"-arch={arch}", *limit, source, "-o", binary)[1]
         sass = _run("nvdisasm", "-c", binary)[0]

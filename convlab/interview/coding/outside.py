@@ -17,6 +17,7 @@ from convlab.lessons.guard import TimeUp, guarded
 from convlab.lessons.note import Note
 from convlab.support import another_python
 
+NAME = "convlab_answer"  # of the module that an answer becomes
 LOADING = 10.0  # seconds until all of the file must have been read
 LONGEST = 120.0  # seconds for all of it; what is in Python itself is stopped long before
 KEPT = ("good", "title", "body", "diagnosis", "code")  # of a note, for the terminal
@@ -59,12 +60,13 @@ def judged(name: str, file: Path) -> Note:
     """Do the same in this process."""
     exercise = TASKS[name].exercise
     wanted = exercise.solution.__name__
-    module = types.ModuleType("answer")
+    module = types.ModuleType(NAME)
     module.__file__ = str(file)
+    sys.modules[NAME] = module  # dataclasses look their own up there
     sys.path.append(str(file.parent))  # it may import what lies beside it, but nothing that hides a library
     try:
         with guarded(LOADING):
-            exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
+            exec(compile(file.read_bytes(), str(file), "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
         where = f"Line {error.lineno} of {file.name}: {(error.text or '').strip()}"
         return Note(False, f"It is no Python: {error.msg}.", where)
@@ -74,7 +76,7 @@ def judged(name: str, file: Path) -> Note:
     except (Exception, SystemExit) as error:
         return Note(False, "It cannot be loaded: it raised an error.", said_of_error(error))
     if wanted not in vars(module):
-        own = [one for one, thing in vars(module).items() if getattr(thing, "__module__", "") == "answer"]
+        own = [one for one, thing in vars(module).items() if getattr(thing, "__module__", "") == NAME]
         there = f"There is {', '.join(own)}." if own else "It defines no function."
         return Note(False, f"There is no `{wanted}` in {file.name}.", there)
     return judge(exercise, vars(module)[wanted], f"Let {file.name} define {wanted} itself.")

@@ -163,8 +163,10 @@ class Report:
             If something else is there, or nothing can be written there.
         """
         file = Path(path)
-        if reason := why_not(file):
-            raise ParameterError(f"path={reason}")
+        if reason := why_kept(file, is_ours):
+            raise ParameterError(
+                f"path={str(file)!r} {reason}; expected a file that is not there yet, or a report"
+            )
         try:
             write_atomically(file, _page("saved.html.j2", report=self, mark=MARK))
         except OSError as error:
@@ -172,12 +174,6 @@ class Report:
                 f"path={str(file)!r} cannot be written: {error.strerror}; expected one that can be"
             ) from None
         return file
-
-
-def why_not(file: Path) -> str:
-    """Return why a report cannot be written to a file; "" if it can, as far as can be seen."""
-    reason = why_kept(file, is_ours)
-    return f"{str(file)!r} {reason}; expected a file that is not there yet, or a report" if reason else ""
 
 
 def is_ours(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,6 @@ from convlab.interview.coding.clock import SOLVED
 from convlab.interview.console import say, to_the_end, typed_lines
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
 from convlab.interview.mocks.record import leave, standing
-from convlab.interview.mocks.report import why_not
 from convlab.interview.mocks.stages import STAGES, Code, Stage
 from convlab.interview.mocks.talk import mock
 from convlab.lessons.progress import kept_in
@@ -41,8 +41,6 @@ def run(memory: ProgressFile, seed: int | None = None, report: Path | None = Non
         Where to write the report as a page.
     anew : bool
     """
-    if report is not None and (reason := why_not(report)):
-        raise ParameterError(f"--report={reason}")
     with kept_in(memory):
         talk = mock(seed, anew=anew)
         talk.resume()
@@ -88,7 +86,7 @@ def _code(stage: Code, memory: ProgressFile) -> None:
     for typed in typed_lines("file> "):
         if (name := typed.strip()) == LEAVES:
             return
-        file = Path(name).expanduser()
+        file = Path(os.path.expanduser(name))  # nobody's home is left as it is: no error
         try:
             coding.check_there(file, f"a Python file, or `{LEAVES}`")
         except ParameterError as error:

@@ -71,7 +71,7 @@ def two_days() -> TwoDays:
     TwoDays
         A cell shows it; ``print(two_days())`` gives it as text.
     """
-    return plan_of(progress.here())
+    return plan_of(progress.memory())
 
 
 def plan_of(memory: ProgressFile) -> TwoDays:

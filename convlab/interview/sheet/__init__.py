@@ -7,6 +7,7 @@ Read in this order: `block`, what a sheet is made of; `content`, its blocks, eac
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ class CheatSheet:
         """
         if not isinstance(path, str | Path) or "\0" in str(path):
             raise ParameterError(f"path={said(path)}; expected the name of a file, e.g. 'sheet.pdf'")
-        file = Path(path).expanduser()
+        file = Path(os.path.expanduser(path))  # nobody's home is left as it is: no error
         made = self._ways().get(file.suffix.lower())
         if made is None:
             raise ParameterError(f"path={said(str(path))}; expected a name that ends in .pdf or .html")

@@ -80,5 +80,5 @@ def _remember(change: Any) -> None:
     """Record the rounds that were just ticked."""
     widget = change["owner"]
     for one in change["new"][len(change["old"]) :]:
-        record.keep(progress.here(), widget.name, one["ticked"], len(widget.points), one["seconds"])
+        record.keep(progress.memory(), widget.name, one["ticked"], len(widget.points), one["seconds"])
     widget.trouble = progress.trouble()

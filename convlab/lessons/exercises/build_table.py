@@ -56,7 +56,6 @@ def _cases() -> Iterator[Launch]:
         yield Launch((ceil_div(table.size, _THREADS),), (_THREADS,), arguments, table)
 
 
-_PIXEL = "divmod(min(tile * 32 + row, P * Q - 1), Q)"
 _TAP = "rest, s = divmod(rest, S)\n        tile, r = divmod(rest, R)"
 
 EXERCISE = KernelExercise(

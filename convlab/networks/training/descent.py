@@ -167,9 +167,3 @@ class Training:
                 f"rate={self.rate:g}: the {what} step {step} is {value}; expected a finite number. "
                 f"The steps are too long: try rate={self.rate / 10:g} with a new network"
             )
-
-    def epoch_losses(self) -> dict[int, float]:
-        """Return the mean loss of each epoch that is done, the first of which is 1."""
-        whole = self.step // self.steps_per_epoch
-        means = np.reshape(self.losses[: whole * self.steps_per_epoch], (whole, -1)).mean(axis=1)
-        return {epoch: float(mean) for epoch, mean in enumerate(means, 1)}
