@@ -162,7 +162,7 @@ def test_what_is_done_is_kept_where_it_is_read(memory, tmp_path):
     with progress.kept_in(other):
         walk_through("gpu").rounds = [{"ticked": [], "seconds": 1.0}]
         interview.answer(interview.drill("flops", 1), "1", 50)
-    assert {event.kind for event in other.events()} == {"walk", "drill"}
+    assert {event.kind for event in other.events()} == {"walk", "guess"}
     assert memory.events() == []
 
 
