@@ -14,7 +14,7 @@ from convlab.cpu import product_tile as tiles_of_products
 from convlab.cpu import tile_size
 from convlab.cpu.assembly import hottest_loop
 from convlab.cpu.epilogue import Output, output
-from convlab.cpu.gemm import _block, gemm, gemm_part, pack, share
+from convlab.cpu.gemm import LONGEST, _block, gemm, gemm_part, pack, share
 from convlab.cpu.jit import njit
 from convlab.cpu.partition import partition
 from convlab.cpu.product_tile import product_tile
@@ -331,7 +331,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
+        given = tile, 0, 8, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         assert loop.prefetches == loop.on_vectors // (2 * height) > 0
         assert loop.spills == 0
@@ -371,6 +371,18 @@ def test_products_of_any_size(M, N, K, threads, dtype, transposed):
         np.testing.assert_allclose(y[:, 2 : N + 2], expected, rtol=1e-4, atol=1e-4)
         assert (y[:, :2] == 77).all()
         assert (y[:, N + 2 :] == 77).all()
+
+
+@pytest.mark.parametrize("K", [LONGEST, LONGEST + 1, 3 * LONGEST - 1])
+def test_long_sums_are_put_down_and_taken_up_again(K):
+    """What is added to them is added once, and cut off once; it may lie where they are put down."""
+    M, N = 61, 77  # more than a block of pixels; whole panels, and a narrow one
+    rng = np.random.default_rng(K)
+    a, w = rng.standard_normal((M, K), np.float32), rng.standard_normal((1, N, K), np.float32)
+    y, bias = rng.standard_normal((M, N), np.float32), rng.standard_normal(N, np.float32)
+    expected = np.maximum(a.astype(float) @ w[0].T + bias + y, 0)
+    gemm(a.reshape(-1), K, 1, pack(w)[0], output(y, bias, 0, residual=y), 0, M, N, K)
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=2e-3)
 
 
 @given(

@@ -97,6 +97,23 @@ def finish(tile, sums, out, pixel, column, count, width):
     store(tile, at_least(sums, out.floor), out.y, pixel * out.row + column, out.row, count, width)
 
 
+@njit(inner=True, forceinline=True)
+def taken_up(tile, out, pixel, column, count, width, first):
+    """Return the sums as `begin` does, or where these are not the first products, those that y holds."""
+    if first:
+        return begin(tile, out, pixel, column, count, width)
+    return load(tile, out.y, pixel * out.row + column, out.row, count, width)
+
+
+@njit(inner=True, forceinline=True)
+def put_down(tile, sums, out, pixel, column, count, width, last):
+    """Finish a tile of sums, or where these are not the last products, keep them in y."""
+    if last:
+        finish(tile, sums, out, pixel, column, count, width)
+    else:
+        store(tile, sums, out.y, pixel * out.row + column, out.row, count, width)
+
+
 # What is None is None for the compiler, too: it keeps one of the two ways only.
 
 

@@ -10,18 +10,11 @@ left them. Whole runs of channels are copied, so the index map is asked once a r
 from __future__ import annotations
 
 from convlab.cpu.copy_run import copy_run
-from convlab.cpu.epilogue import Output, begin, finish
+from convlab.cpu.epilogue import Output, put_down, taken_up
 from convlab.cpu.gemm import whole_panels
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.product_tile import tile_of
-from convlab.cpu.register_tile import (
-    accumulate,
-    load,
-    load_listed,
-    spaced,
-    store,
-    store_listed,
-)
+from convlab.cpu.register_tile import accumulate, load_listed, spaced, store_listed
 from convlab.cpu.threads import parallel_for
 
 
@@ -139,27 +132,22 @@ def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
 @njit(inner=True)
 def _add(m0, m1, left, right, k0, k1, tile, scratch, block_k, panels, out, column, places, at, N, K):
     """Add the products of k0..k1 to the sums in y, or begin them; the last ones finish them."""
-    y, row = out.y, out.row
     for n in range(left, right, tile.cols):  # a panel of filters
         for m in range(m0, m1, tile.rows):  # a tile of pixels
             count, width, to = m1 - m, N - n, column + n
-            if k0 == 0:
-                sums = begin(tile, out, m, to, count, width)
-            elif places is None:
-                sums = load(tile, y, m * row + to, row, count, width)
+            if places is None or k0 == 0:
+                sums = taken_up(tile, out, m, to, count, width, k0 == 0)
             else:
-                sums = load_listed(tile, y, to, places, at + m, count, width)
+                sums = load_listed(tile, out.y, to, places, at + m, count, width)
             rows = spaced(tile, scratch, (m - m0) * block_k, block_k, count)
             q = n * K + k0 * tile.cols
             for k in range(k1 - k0):
                 sums = accumulate(tile, sums, rows, k, panels, q)
                 q += tile.cols
-            if places is not None:
-                store_listed(tile, sums, y, to, places, at + m, count, width)
-            elif k1 < K:
-                store(tile, sums, y, m * row + to, row, count, width)
+            if places is None:
+                put_down(tile, sums, out, m, to, count, width, k1 == K)
             else:
-                finish(tile, sums, out, m, to, count, width)
+                store_listed(tile, sums, out.y, to, places, at + m, count, width)
 
 
 @njit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.cpu.epilogue import Output, begin, finish
+from convlab.cpu.epilogue import Output, put_down, taken_up
 from convlab.cpu.jit import njit, prange
 from convlab.cpu.product_tile import product_tile, tile_of
 from convlab.cpu.register_tile import VectorTile, accumulate, prefetch, spaced, tile_for
@@ -19,6 +19,9 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import round_up
 
+# Terms of a sum that are added up in one go. A block's rows and a panel lie in the second cache together then;
+# longer sums are put down in y, and taken up again.
+LONGEST = 1536
 FAR = 256 << 10  # bytes of a layer's weights from which on they are asked for early
 
 
@@ -151,29 +154,34 @@ def gemm_part(top, bottom, left, right, tile, a, a_row, a_k, panels, out, column
     """
     whole = whole_panels(right, tile)
     block = TOGETHER // tile.rows * tile.rows
+    pieces = (K + LONGEST - 1) // LONGEST
+    piece = (K + pieces - 1) // pieces
     for low in range(top, bottom, block):  # a block of pixels that stays in the cache for all filters
         high = min(low + block, bottom)
-        _block(low, high, left, whole, tile, a, a_row, a_k, panels, out, column, M, N, K, after)
-        _block(low, high, whole, right, tile.narrow, a, a_row, a_k, panels, out, column, M, N, K, after)
+        for k0 in range(0, K, piece):
+            rest = k0, min(k0 + piece, K), a, a_row, a_k, panels, out, column, M, N, K, after
+            _block(low, high, left, whole, tile, *rest)
+            _block(low, high, whole, right, tile.narrow, *rest)
 
 
 @njit(inner=True)
-def _block(low, high, left, right, tile, a, a_row, a_k, panels, out, column, M, N, K, after):
+def _block(low, high, left, right, tile, k0, k1, a, a_row, a_k, panels, out, column, M, N, K, after):
+    """Add the products of k0..k1 to the sums in y, or begin them; the last ones finish them."""
     for n in range(left, right, tile.cols):  # a panel of filters
         if after is not None:
-            wanted = (n + tile.cols) * K if n + tile.cols < right else after
+            wanted = (n + tile.cols) * K + k0 * tile.cols if n + tile.cols < right else after
             apart = share(tile, high - low)
         for m in range(low, high, tile.rows):  # a tile of pixels
-            sums = begin(tile, out, m, column + n, M - m, N - n)
+            sums = taken_up(tile, out, m, column + n, M - m, N - n, k0 == 0)
             rows = spaced(tile, a, m * a_row, a_row, M - m)
-            q = n * K
-            for k in range(K):
+            q = n * K + k0 * tile.cols
+            for k in range(k0, k1):
                 sums = accumulate(tile, sums, rows, k if a_k is None else k * a_k, panels, q)
                 if after is not None:
                     prefetch(panels, wanted)
                     wanted += apart
                 q += tile.cols
-            finish(tile, sums, out, m, column + n, M - m, N - n)
+            put_down(tile, sums, out, m, column + n, M - m, N - n, k1 == K)
 
 
 @njit
