@@ -15,7 +15,8 @@ from known_machine import SPEEDS
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, ParameterError, networks, plan
-from convlab.auto import autotune, machine_file, measure
+from convlab.algorithms.indirect import indirection_buffer
+from convlab.auto import autotune, machine_file, measure, overheads
 from convlab.auto.predict import Speeds, predict
 from convlab.auto.ranking import ALIKE, order_of, predicted
 from convlab.auto.shipped import shipped_speeds
@@ -460,6 +461,16 @@ def test_where_it_is_kept(monkeypatch, platform, tmp_path):
     monkeypatch.setattr(machine_file.Path, "home", lambda: tmp_path)
     assert machine_file.folder().name == "convlab"
     assert tmp_path in machine_file.folder().parents
+
+
+def test_overheads_are_of_one_of_what_they_count(monkeypatch):
+    """Of a call that takes a second."""
+    monkeypatch.setattr(overheads, "best", lambda run: 1.0)
+    assert 1 / overheads._pack() == pytest.approx(64 * 64 * 9)
+    assert 1 / overheads._transform() == pytest.approx(16 * 64 * 5 * 16 * 4)
+    problem = ConvProblem(1, 42, 42, 8, 8, 3, 3, padding=1)
+    table = indirection_buffer(problem, tile_for("float32").rows)
+    assert 1 / overheads._place() == pytest.approx(table.size)
 
 
 def test_measuring_finds_speeds_that_a_machine_can_have(folder):

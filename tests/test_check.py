@@ -399,6 +399,32 @@ def test_what_never_returns_is_stopped(monkeypatch, never):
 
 
 @pytest.mark.inside
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the system is told a limit")
+def test_a_limit_on_memory_is_never_raised():
+    code = """
+import resource
+from convlab.lessons.guard import guarded
+with open("/proc/self/statm") as sizes:
+    taken = int(sizes.read().split()[0]) * resource.getpagesize()
+most = taken + (1 << 30)  # less than a learner's function may take elsewhere
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+with guarded(9):
+    inside = resource.getrlimit(resource.RLIMIT_AS)
+print(inside == (most, most), resource.getrlimit(resource.RLIMIT_AS) == (most, most))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_of_a_long_line_its_beginning_is_kept():
+    def loud(w):
+        print(10_000 * "x")
+        return w * 0
+
+    assert 100 < check("flip", loud).body.count("x") < 300
+
+
+@pytest.mark.inside
 def test_a_million_lines_are_kept_back(capsys):
     def loud(w):
         for i in range(1_000_000):
@@ -492,6 +518,8 @@ def test_a_mistake_that_cannot_be_made_is_none():
 def test_reveal():
     assert reveal(None, 3, "times").good is None
     assert reveal(3.1, 3, "times").good
+    assert ": close." in reveal(3.7, 3, "times").title
+    assert "within a factor of two" in reveal(3.8, 3, "times").title
     assert not reveal(9, 3, "times").good
     for odd in ("a", 0, -3, float("nan"), [1], float("inf")):
         assert reveal(odd, 3, "times").good is None

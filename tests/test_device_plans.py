@@ -280,6 +280,15 @@ def test_out_may_not_share_memory_with_anything(algorithm):
                     prepared(x, held(out, data=array.__array_interface__["data"]))
 
 
+def test_what_is_added_may_not_be_written_over():
+    """On a device y is complete before anything is added to it."""
+    residual = held(np.zeros(Y, "f4"))
+    with simulated():
+        adds = plan(PROBLEM, W, BIAS, backend="gpu", algorithm="direct", epilogue="add")
+        with pytest.raises(ArrayError, match="out shares memory with residual"):
+            adds(held(X), residual, residual=residual)
+
+
 @pytest.mark.parametrize(
     ("x", "words"),
     [

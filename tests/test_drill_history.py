@@ -159,6 +159,13 @@ def test_what_is_due_comes_before_what_is_new_and_the_longest_first():
     )  # nothing is due: the soonest
 
 
+def test_the_same_kind_does_not_come_twice_running():
+    """Not even where nothing else is due or new, and it was missed."""
+    only = {name: KINDS[name] for name in NAMES[:2]}
+    known = events((NAMES[1], True, 0), (NAMES[0], False, 0))
+    assert next_kind(known, only, now=1e9) == NAMES[1]
+
+
 def test_of_some_kinds_one_is_chosen():
     only = {name: KINDS[name] for name in NAMES[:2]}
     known = events((NAMES[0], False, 0))

@@ -40,6 +40,16 @@ def test_each_number_is_moved_once_from_where_all_of_them_lie(height, nearest):
     assert (found.seconds, found.bound) == (pytest.approx(moved / (nearest * 1e9)), "moving")
 
 
+def test_threads_that_are_not_all_have_their_part():
+    four = replace(speeds(), threads=4, flops_all=4e9)
+    one, two, more = (limits.limit(LAYER, four, threads=threads).seconds for threads in (1, 2, 8))
+    assert (two, more) == (one / 2, one / 4)
+    slow = speeds(flops=1e18, memory=1e9)
+    one, two = (limits.limit(LAYER, slow, threads=threads) for threads in (1, 2))
+    assert one.bound == two.bound == "moving"
+    assert two.seconds == pytest.approx(one.seconds / 2)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_pixels_that_no_window_reads_are_not_counted(name):
     """A gradient of ones is above zero where a window reads, and nowhere else."""
@@ -74,6 +84,11 @@ def test_the_table_of_a_run():
     (line,) = limits.table(run).rows
     assert line[:2] == ("net", ours.kind)
     assert line[3:] == (f"{least / 4e-6:.0%}", f"{least / 8e-6:.0%}")
+    larger = replace(POINT, N=50)
+    rows = [row(name, 1e-5, "b", problem=larger) for name in ("indirect", "LiteRT")]
+    (line,) = limits.table(Measurement(HEADER, [ours, others, *rows])).rows
+    least = 3 * least + limits.limit(larger, Speeds.of(HEADER["roofs"], {})).seconds
+    assert line[3:] == (f"{least / (3 * 4e-6 + 1e-5):.0%}", f"{least / (3 * 8e-6 + 1e-5):.0%}")
 
 
 def test_whole_networks_are_in_it():

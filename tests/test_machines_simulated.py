@@ -46,6 +46,12 @@ def test_all_wait_for_one_disk():
     assert simulate_queue(8, 0.0, tiles=64, bytes_in=3, bytes_out=1, disk=2.0).makespan == 64 * 4 / 2
     assert simulate_queue(8, 7.0, tiles=8, bytes_in=1, disk=1.0).makespan == 8 + 7  # the last begins last
     assert simulate_queue(4, 1.0, tiles=8, bytes_in=1, disk=1e9).makespan == pytest.approx(2)
+    # What it did not do while nobody asked is not done later.
+    assert simulate_queue(1, 10.0, tiles=2, bytes_in=2, disk=1.0).makespan == 2 * (2 + 10)
+
+
+def test_a_part_of_the_machines_is_rounded():
+    assert (stragglers(100, 0.29, 3.0) == 3.0).sum() == 29
 
 
 def test_a_straggler_holds_up_the_end():

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from time import sleep
@@ -106,6 +106,44 @@ def test_the_second_workspace_is_kept_for_the_next_time(monkeypatch):
         monkeypatch, algorithm, problem, "cpu", lambda prepared: [prepared(x) for _ in range(3)]
     )
     assert workspaces[1] is workspaces[2] is workspaces[3]
+
+
+@contextmanager
+def in_a_call(prepared):
+    """Let a plan be, inside a ``with``, as in the middle of a call: its workspace is taken."""
+    token = prepared._idle.pop()
+    try:
+        yield
+    finally:
+        prepared._idle.append(token)
+
+
+@pytest.mark.parametrize("algorithm", ["indirect", "fft"])
+def test_a_kept_workspace_is_of_the_size_before_a_resize(algorithm):
+    problem = CASES["plain"]
+    x, w, bias = arrays(problem)
+    prepared = plan(problem, w, bias, algorithm=algorithm, backend="cpu")
+    with in_a_call(prepared):
+        prepared(x)
+    prepared.resize(H=problem.H + 5, W=problem.W + 4)
+    larger = arrays(prepared.problem)[0]
+    expected = prepared(larger)
+    with in_a_call(prepared):
+        np.testing.assert_array_equal(prepared(larger), expected)
+
+
+def test_a_bound_call_beside_another_has_a_workspace_of_its_own():
+    problem = serving("winograd_4x4", CASES.values())[0]
+    x, w, bias = arrays(problem)
+    prepared = plan(problem, w, bias, algorithm="winograd_4x4", backend="cpu")
+    out = np.empty(problem.y_shape, problem.dtype)
+    expected, run = prepared(x), prepared.bound(x, out)
+    for array in memories(prepared.workspace):
+        array[...] = np.nan
+    with in_a_call(prepared):
+        run()
+    np.testing.assert_array_equal(out, expected)
+    assert all(np.isnan(array).all() for array in memories(prepared.workspace))
 
 
 @pytest.mark.parametrize(("algorithm", "backend"), FORMS)

@@ -45,6 +45,8 @@ def lock(widget, guess, sure=70):
         (49, 12.25, "You said 49; it is 12.25 times: off 4 times."),
         (12.25, 12.25, "it is 12.25 times: exactly."),
         (13, 12.25, "You said 13; it is 12.25 times: close."),
+        (15.0, 12.25, "close."),
+        (15.4, 12.25, "within a factor of two."),
         (20, 12.25, "within a factor of two."),
         (24.5, 12.25, "within a factor of two."),
         (24.6, 12.25, "off 2.01 times."),

@@ -288,6 +288,17 @@ def test_two_kernels_that_find_the_damage_leave_one_new_file(tmp_path, path):
     assert len(list(tmp_path.glob("*damaged*"))) == 1
 
 
+def test_who_finds_the_damage_mended_leaves_the_new_file(path):
+    """Another kernel did it, between our look and the lock."""
+    spoil_header(path)
+    ours, other = ProgressFile(path), ProgressFile(path)
+    other.record("try", "theirs", {})
+    ours._move_aside(path)
+    assert len(list(path.parent.glob("*damaged*"))) == 1
+    assert ours.trouble() == ""
+    assert names(ours) == ["theirs"]
+
+
 def test_a_second_damage_takes_no_name_that_is_taken(path):
     for _ in range(3):
         spoil_header(path)

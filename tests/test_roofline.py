@@ -172,6 +172,8 @@ def test_what_holds_a_point_up():
     assert line.bound(fast) == "the multiply-adds: 90% of that roof"
     assert line.bound(slow).startswith("nothing it touches: 20% of its roof, the multiply-adds")
     assert "another moment" in line.bound(replace(fast, seconds=fast.seconds / 2))
+    assert "another moment" in line.bound(replace(fast, seconds=fast.seconds * 0.9 / 1.2))
+    assert "another moment" not in line.bound(replace(fast, seconds=fast.seconds * 0.9 / 1.004))
     moved = ALGORITHMS["direct"].cost(LAYER, "cpu").bytes_moved
     huge = replace(point(LAYER, "direct", moved / 15e9), done=1, size=1 << 30)
     assert line.bound(huge) == "the memory: 75% of that roof"

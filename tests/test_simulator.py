@@ -701,6 +701,7 @@ def test_unknown_names_of_cuda_are_said():
     [
         (0, 32, 2, "grid=0; along x, y and z it must be 1 to"),
         ((1, 65536), 32, 2, r"grid=\(1, 65536\)"),
+        (1, (1, 1, 65), 2, r"block=\(1, 1, 65\); along x, y and z it must be 1 to \(1024, 1024, 64\)"),
         (1, (32, 33), 2, "has 1056 threads; a block has at most 1024"),
         (1, 32, 1, r"kernel copy takes 2 arguments \(x, y\); 1 were given"),
     ],
@@ -756,6 +757,20 @@ def test_arrays_that_overlap_are_in_one_race():
         run(shift, 64, 1, x[:64], x[1:])
     with pytest.raises(simulator.KernelError, match="with no barrier between"):
         run(shift, 1, 64, x[:64], x[1:])
+
+
+@pytest.mark.parametrize("grid", [(2, 1, 1), (1, 2, 1), (1, 1, 2)])
+def test_blocks_meet_along_every_axis_of_the_grid(grid):
+    @cuda.jit
+    def meet(a):
+        if cuda.blockIdx.x + cuda.blockIdx.y + cuda.blockIdx.z == 0:
+            a[0] = 1
+        else:
+            cuda.syncwarp()  # orders what this block did, and nobody else's
+            a[1] = a[0]
+
+    with pytest.raises(simulator.KernelError, match="blocks run in any order"):
+        run(meet, grid, 1, np.zeros(2, np.float32))
 
 
 @pytest.mark.parametrize(

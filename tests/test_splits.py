@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict
 from itertools import product
 from math import inf, prod
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from convlab.distributed import (
     Network,
     Split,
     best_splits,
+    border_cost,
     break_even,
     measure_network,
     messages,
@@ -26,6 +28,8 @@ from convlab.distributed import (
     network_speed,
     time_of,
 )
+from convlab.distributed.shares import rows_read, share
+from convlab.distributed.span import windows
 from convlab.distributed.splits import refuses
 from convlab.distributed.traffic import PASSES
 
@@ -403,6 +407,23 @@ def test_the_line_of_the_network():
     assert network_roof(EVEN, Split(N=8), GPU, Network(0.0, inf)).bound != "network"
 
 
+def test_a_message_takes_half_of_there_and_back(monkeypatch):
+    here, there = socket.socketpair()
+    clock = iter(range(10**6))
+    monkeypatch.setattr(network_speed, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+
+    def echo():
+        while head := network_speed._received(there, 8):
+            there.sendall(network_speed._received(there, int.from_bytes(head, "big")))
+
+    other = threading.Thread(target=echo)
+    other.start()
+    with here, there:
+        assert set(network_speed._one_way(here, network_speed.SMALL)) == {0.5}
+        here.shutdown(socket.SHUT_RDWR)
+        other.join()
+
+
 # -- compute a border twice, or send it --------------------------------------------------------------------
 
 
@@ -422,6 +443,26 @@ def test_borders_of_two_layers():
     assert found.exchange.seconds == pytest.approx(8 * row / 1e6 + 2e-3 + 128 / 1e6)
     assert found.latency == pytest.approx(2 * row / 1e6)  # two rows more, and one wait less
     assert found.bandwidth is None  # both send as many bytes
+
+
+@pytest.mark.parametrize("devices", [2, 3])
+def test_a_row_that_several_read_travels_once(devices):
+    nodes = networks.load_model("resnet18", size=64).nodes
+    several = 0
+    for node in nodes:
+        readers = [one for one in nodes if node.name in one.inputs]
+        several += len(readers) > 1
+        most = 0
+        for device in range(devices):
+            wanted = {
+                row
+                for reader in readers
+                for row in rows_read(windows(reader, node.shape)[0], share(reader.shape[1], devices, device))
+            }
+            own = share(node.shape[1], devices, device)
+            most = max(most, len(wanted - {*range(own.start, own.stop)}))
+        assert border_cost._border(node, nodes, devices) == most, node.name
+    assert several > 3
 
 
 @pytest.mark.parametrize("devices", [2, 5])

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections import Counter
 from functools import cache, partial
 from itertools import pairwise
 
@@ -322,6 +323,17 @@ def test_the_loss_falls():
     first, second = np.reshape(training.losses, (2, -1)).mean(axis=1)  # of each epoch
     assert first > 3 * second
     assert training.losses[0] == pytest.approx(np.log(10), abs=0.7)  # it knows nothing
+
+
+def test_each_epoch_sees_all_pictures_in_an_order_of_its_own():
+    training, seen = fresh(), []
+    forward = training.network.forward
+    training.network.forward = lambda x: seen.extend(x) or forward(x)
+    training.run(progress=False)
+    epochs = [[one.tobytes() for one in seen[at : at + 50]] for at in (0, 50)]
+    assert len(seen) == 100
+    assert epochs[0] != epochs[1]
+    assert Counter(epochs[0]) == Counter(epochs[1])
 
 
 @sampled(1)

@@ -18,6 +18,7 @@ from convlab.interview.walks import show
 from convlab.lessons import progress
 from convlab.lessons.course import Chapter, chapters
 from convlab.lessons.progress_file import Event
+from convlab.support.integers import ceil_div
 
 WALKS = [  # as far as a plan looks at them
     SimpleNamespace(
@@ -127,6 +128,23 @@ def test_a_notebook_that_asks_nothing_is_no_reading():
         read = needs.readings(events, course(), WALKS)
         assert needs.readings(events, [*course(), interview], WALKS) == read
         assert all(one.minutes > 0 for one in read)
+
+
+def test_half_of_a_notebook_is_enough():
+    chapter = next(one for one in course() if len(one.exercises + one.predictions) >= 4)
+    asked = len(chapter.exercises + chapter.predictions)
+    half = ceil_div(asked, 2)
+    done = [*chapter.exercises][:half]
+    events = [solved(name) for name in done] + [
+        Event(4, "guess", name, {"guess": 1, "actual": 1, "sure": 50})
+        for name in chapter.predictions[: half - len(done)]
+    ]
+
+    def why(events):
+        return [one.why for one in needs.readings(events, course(), WALKS) if one.file == chapter.file]
+
+    assert "never worked through" not in why(events)
+    assert why(events[:-1]) == ["never worked through"]
 
 
 def test_an_exercise_that_was_begun_leads_back_to_its_notebook():

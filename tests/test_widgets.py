@@ -54,7 +54,7 @@ from convlab.widgets import (
 )
 from convlab.widgets.channel_mixing import mixing_layer
 from convlab.widgets.pyramid_data import Machine, stack, ways
-from convlab.widgets.roofline_data import shaped
+from convlab.widgets.roofline_data import shaped, times_of
 from convlab.widgets.shared.javascript import stylesheet
 from convlab.widgets.winograd_tile import text, tile_of
 
@@ -730,6 +730,14 @@ def test_the_roofline_explorer_says_what_holds_a_layer_up():
     refused = RooflineExplorer(layer="conv1", algorithm="winograd_2x2")
     assert refused.point is None
     assert "winograd_2x2 does not serve conv1: the filter is 7x7" in refused.words()
+
+
+def test_times_of_the_way_back_are_none_of_the_way_forward():
+    problem = ConvProblem(1, 8, 8, 4, 4, 3, 3, padding=1)
+    forward, back = (
+        point(problem, "indirect", seconds, pass_=p) for seconds, p in ((1.0, "fprop"), (2.0, "dgrad"))
+    )
+    assert times_of([forward, back]) == {problem: {"indirect": 1.0}}
 
 
 def test_the_roofline_explorer_shows_this_machine_first():

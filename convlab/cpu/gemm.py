@@ -19,8 +19,8 @@ from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.integers import round_up
 
-# Terms of a sum that are added up in one go. A block's rows and a panel lie in the second cache together then;
-# longer sums are put down in y, and taken up again.
+# Terms of a sum that are added up in one go: a block's rows and a panel share the second cache.
+# Longer sums are put down in y, and taken up again.
 LONGEST = 1536
 FAR = 256 << 10  # bytes of a layer's weights from which on they are asked for early
 
