@@ -91,7 +91,7 @@ def _names(ax, places: Mapping[str, tuple[float, float]]) -> None:
         x, y = ax.transData.transform(place)
         down = -9.0
         while any(abs(x - other) < 100 and abs(y + down - height) < 14 for other, height in taken):
-            down -= 13
+            down -= 14
         taken.append((x, y + down))
         ax.annotate(name, place, xytext=(9, down), textcoords="offset points", va="center", fontsize=9,
                     color=LIGHT["ink"])  # fmt: skip
