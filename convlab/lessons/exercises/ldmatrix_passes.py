@@ -27,7 +27,7 @@ def _answer(row) -> int:
 EXERCISE = Exercise(
     notebook="14",
     statement="passes_of(row) returns how many passes over shared memory it takes to read 8 rows of 4 words, "
-    "if the rows are `row` words apart and there are 32 banks.",
+    "if the rows are `row` words apart, a multiple of four, and there are 32 banks.",
     solution=passes_of,
     why="In one pass every bank hands out one word. So count for each bank how many of the 32 words lie in "
     "it: the bank that is asked most often decides.",
