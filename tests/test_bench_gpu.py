@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 import convlab
 from convlab import ALGORITHMS, ConvProblem
 from convlab.algorithms.direct import gpu_filter
+from convlab.auto.timing import Timing
 from convlab.benchmark import layers, saved
 from convlab.benchmark.baselines import Call
 from convlab.benchmark.comparison import Comparison
@@ -37,6 +38,7 @@ from convlab.gpu.launch_args import as_launched
 from convlab.gradients.tables import TABLES
 from convlab.oracle import reference, reference_at
 from convlab.support.files import data_path
+from convlab.support.units import bytes_text
 from tools.bench_gpu import passes, places, rehearsal, report, steps, tiles
 from tools.bench_gpu.__main__ import main
 from tools.bench_gpu.cudnn import BACKWARDS, CUDNN, what_ran
@@ -253,6 +255,48 @@ def test_nobody_is_taken_in_whose_output_is_wrong():
     assert "its shape is" in str(wrong["small"])
     assert "are not written" in str(wrong["lazy"])
     assert [row.candidate for row in here.rows("layers_1")] == ["right"]
+
+
+@pytest.mark.parametrize("pass_", ["dgrad", "wgrad"])
+def test_a_gradient_that_is_partly_written_is_wrong(pass_):
+    """Only some of it is held against float64; but all of it must be there."""
+    workload = replace(TINY_LAYER, problem=replace(TINY_LAYER.problem, N=4, K=passes.FILTERS + 3))
+    wrong: dict = {}
+    with simulated(traced=False):
+        here = DevicePass(workload, pass_, BRIEF, StandIn(), on_failure=wrong.__setitem__)
+        whole = np.full(here.y_there.shape, np.nan, np.float32)
+        whole[here.some] = here.expected
+        here.attempt("some", lambda: Call(lambda: whole))
+    assert 0 < np.isnan(whole).sum() < whole.size
+    assert f"{np.isnan(whole).sum()} numbers are not written" in str(wrong["some"])
+
+
+def test_a_journal_that_was_cut_off_goes_on(tmp_path):
+    journal = journal_of(tmp_path)
+    journal.add("failed", {"a step": "the machine went away"})
+    with journal.path.open("a") as file:
+        file.write('{"row": {"half')  # killed here
+    again = Journal(journal.path)
+    assert again.header["failed"] == {"a step": "the machine went away"}
+    again.keep("tiny layer")
+    again.add("resumed", "2026-01-01")
+    found = Journal(journal.path)
+    assert found.done == {"tiny layer"}  # a line of its own, after what was cut off
+    assert (found.header["failed"], found.header["resumed"]) == ({}, ["2026-01-01"])
+
+
+def test_a_picture_is_read_and_written_once(tmp_path):
+    problem = TINY_IMAGE.problem
+    rows = [
+        saved.Row("image", "", "a", 1, problem, name, name == "ours", 1, 9, Timing(seconds, seconds, seconds))
+        for name, seconds in (("ours", 2.0), (report.COPY, 1.0))
+    ]
+    cells = report._image(rows).rows
+    both = problem.x_bytes + problem.y_bytes
+    assert [cell[2:] for cell in cells] == [
+        (f"{bytes_text(both)}/s", "100.0%"),
+        (f"{bytes_text(both / 2)}/s", "50.0%"),
+    ]
 
 
 def test_what_finds_no_room_or_no_library_is_refused(tmp_path, monkeypatch):

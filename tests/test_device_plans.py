@@ -164,8 +164,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_taken(monkeypatch):
         assert re.search(r"needs 8\.02 MiB \(.*output 8\.00 MiB\) and .* of device memory", str(caught.value))
         assert "make the batch N smaller" in str(caught.value)
         x = np.ones(BIG.x_shape, "f4")
-        with pytest.raises(WorkspaceError, match=r"a copy of x 64\.0 MiB"):
+        with pytest.raises(WorkspaceError, match=r"a copy of x 64\.0 MiB") as caught:
             conv2d(x, w, padding=1, algorithm="direct", backend="gpu")
+        assert "output 8.00 MiB" in str(caught.value)
         with monkeypatch.context() as patch:  # what is there already takes nothing; another size may
             patch.setattr(device, "free", lambda: needed)
             prepared = plan(BIG, w, algorithm="direct", backend="gpu")

@@ -45,5 +45,7 @@ def test_a_dtype_that_is_not_computed_is_refused_at_once():
 def test_copies_are_counted_before_they_are_made(monkeypatch):
     x, w = np.ones((1, 64, 160, 160), np.float32), np.ones((64, 64, 1, 1), np.float32)
     monkeypatch.setattr(facts, "memory_at_hand", lambda: x.nbytes)
-    with pytest.raises(WorkspaceError, match=r"x in the other order 6\.25 MiB, .* 6\.25 MiB of"):
+    with pytest.raises(WorkspaceError, match=r"x in the other order 6\.25 MiB, .* 6\.25 MiB of") as caught:
         conv2d_nchw(x, w)
+    for counted in "w in the other order 16.0 KiB", "y in the other order 6.25 MiB":
+        assert counted in str(caught.value)

@@ -759,6 +759,24 @@ def test_arrays_that_overlap_are_in_one_race():
         run(shift, 1, 64, x[:64], x[1:])
 
 
+def test_an_atomic_operation_on_shared_memory_orders_nothing_in_another_block():
+    """Each block has a counter of its own, though both lie at the same place."""
+
+    @cuda.jit
+    def pass_on(a):
+        ready = cuda.shared.array(1, int32)
+        ready[0] = 0
+        if cuda.blockIdx.x == 0:
+            a[0] = 1
+            cuda.threadfence()
+            cuda.atomic.add(ready, 0, 1)
+        elif cuda.atomic.add(ready, 0, 1) >= 0:
+            a[1] = a[0]
+
+    with pytest.raises(simulator.KernelError, match="blocks run in any order"):
+        run(pass_on, 2, 1, np.zeros(2, np.float32))
+
+
 @pytest.mark.parametrize("grid", [(2, 1, 1), (1, 2, 1), (1, 1, 2)])
 def test_blocks_meet_along_every_axis_of_the_grid(grid):
     @cuda.jit
