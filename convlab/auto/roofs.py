@@ -11,7 +11,7 @@ machine, never taken from a datasheet.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -194,11 +194,34 @@ def copy_speed(size: int, rounds: int = 7, ways: Collection[Copy] | None = None)
     target = np.zeros_like(source)
     times = max(1, (16 << 20) // size)  # about 16 MiB a round: milliseconds
     best = np.inf
-    for way in ways or (_copy, _scale):
-        way(target, source, 1)
-        seconds = timer(partial(way, target, source, times), warm=0)
+    for copy in copies(target, source, times, ways):
+        seconds = timer(copy, warm=0)
         best = min(best, *(seconds() for _ in range(rounds)))
     return 2 * source.nbytes * times / best
+
+
+def copies(
+    target: np.ndarray,
+    source: np.ndarray,
+    times: int,
+    ways: Collection[Copy] | None = None,
+    pool: ThreadPoolExecutor | None = None,
+    threads: int = 1,
+) -> Iterator[Callable[[], object]]:
+    """Yield for each way, when it is compiled, a function that copies an array so many times over.
+
+    With a pool the array is cut into parts, and so many of its threads copy one each, at the same time.
+    """
+    parts = list(zip(np.array_split(target, threads), np.array_split(source, threads), strict=True))
+    each = map if pool is None else pool.map
+    for way in ways or (_copy, _scale):
+        way(*parts[0], 1)
+        yield partial(_all_parts, each, way, parts, times)
+
+
+def _all_parts(each, way, parts, times) -> None:
+    for _ in each(lambda part: way(*part, times), parts):
+        pass
 
 
 @njit

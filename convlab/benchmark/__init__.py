@@ -13,6 +13,7 @@
     limits           what a processor allows at best, layer by layer, and how near one comes
     dukhan_2019      the comparison of the paper on indirect convolution
     measure_layer    one layer, here and now; `read_bandwidth`: how fast arrays of any size are read
+    all_cores        what all cores are worth, beside one: saved, or here and now
     gpu              clocks, ladders and times for a GPU
 
 What notebooks use of it is imported when it is first asked for.
@@ -26,6 +27,7 @@ from convlab.support.lazy import door
 
 
 def _offer() -> dict[str, Any]:
+    from convlab.benchmark.all_cores import layer_gain, memory_gain
     from convlab.benchmark.comparison import Effort
     from convlab.benchmark.dukhan_2019 import COPYING, INDIRECT, PRODUCT, compare_three, three_ways
     from convlab.benchmark.gpu.climb import device_climb

@@ -18,6 +18,7 @@ from convlab.figures.pipeline_chart import pipeline
 from convlab.figures.roofline_chart import roofline
 from convlab.figures.style import figure_style
 from convlab.figures.tensor_boxes import tensors
+from convlab.figures.thread_charts import thread_gains, thread_shares
 from convlab.figures.thread_grid import threads
 from convlab.figures.timeline_chart import timeline
 
@@ -42,6 +43,8 @@ __all__ = [
     "staircase",
     "tap_addresses",
     "tensors",
+    "thread_gains",
+    "thread_shares",
     "threads",
     "timeline",
     "times",
