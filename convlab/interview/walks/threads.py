@@ -5,17 +5,13 @@ from __future__ import annotations
 from functools import cache
 from math import ceil
 
-import numpy as np
-
 from convlab import ConvProblem, figures, networks
-from convlab.benchmark.summary import by_layer
-from convlab.cpu.partition import partition
+from convlab.benchmark.all_cores import best_times
 from convlab.cpu.tile_model import LATENCY, TileBounds
-from convlab.figures.picture import Picture
 from convlab.interview.walks.facts import last_run
 from convlab.interview.walks.walk import FollowUp, Levels, Pitfall, Point, Walk
 from convlab.support.aligned import CACHE_LINE
-from convlab.support.units import bytes_text, ratio_2, time_text
+from convlab.support.units import bytes_text, time_text
 from convlab.widgets import RegisterTile
 
 _RESNET = networks.load("resnet18")
@@ -43,19 +39,9 @@ def tiles_of(problem: ConvProblem) -> tuple[int, int]:
     return ceil(M / ROWS), ceil(N / COLS)
 
 
-@cache
 def _times() -> dict[str, tuple[float, float]]:
     """Return for each layer of ResNet-18 the saved run's best time on one thread, and on all of them."""
-    rows = [
-        row
-        for row in last_run().part("layers") + last_run().part("threads")
-        if row.ours and row.network == "resnet18"
-    ]
-    alone, together = (
-        {layer: min(row.seconds for row in group) for (_, layer), group in by_layer(chosen).items()}
-        for chosen in ([r for r in rows if r.threads == 1], [r for r in rows if r.threads > 1])
-    )
-    return {layer: (alone[layer], seconds) for layer, seconds in together.items()}
+    return best_times(last_run(), "resnet18")
 
 
 def _gains() -> dict[str, float]:
@@ -72,8 +58,8 @@ def walk() -> Walk:
         minutes=12,
         figures={
             "tile": RegisterTile(),
-            "shares": _shares(),
-            "gains": _gains_chart(),
+            "shares": figures.thread_shares(LATE, THREADS, rows=ROWS, cols=COLS),
+            "gains": figures.thread_gains(last_run()),
         },
         points=_points(),
         answers=_answers(),
@@ -105,45 +91,8 @@ def walk() -> Walk:
             ("03", "Panels, and blocks of pixels"),
             ("02", "Why that helps"),
             ("15", "All of it in two lines"),
+            ("15", "All cores"),
         ),
-    )
-
-
-def _owners(col_step: int) -> np.ndarray:
-    """Return the thread of each tile of the late layer, whose filters are cut so many at a time."""
-    M, N, _ = LATE.gemm
-    owners = np.zeros(tiles_of(LATE))
-    for thread, (top, end, left, right) in enumerate(partition(THREADS, M, ROWS, N, col_step), 1):
-        owners[top // ROWS : ceil(end / ROWS), left // COLS : ceil(right / COLS)] = thread
-    return owners
-
-
-def _shares() -> Picture:
-    """Draw which thread gets which tile of a late layer, cut along either side."""
-    owners = {"by pixels": _owners(LATE.K), "by filters": _owners(COLS)}
-    cuts = {f"{name}: {one.max():g} of {THREADS} threads": one for name, one in owners.items()}
-    down, across = tiles_of(LATE)
-    return figures.grids(
-        cuts,
-        title=f"{LATE.P} x {LATE.Q} pixels: only the filters have tiles for {THREADS} threads",
-        alt=f"Two grids of {down} by {across} tiles, {ROWS} pixels by {COLS} filters each; in each tile the "
-        f"number of its thread. {', '.join(cuts)} have work.",
-        roles=dict.fromkeys(cuts, "output"),
-    )
-
-
-def _gains_chart() -> Picture:
-    """Draw how many times as fast the layers of ResNet-18 became with all cores of the saved run."""
-    gains, threads = _gains(), last_run().header["roofs"]["threads"]
-    least, most = (ratio_2(pick(gains.values())) for pick in (min, max))
-    return figures.bars(
-        gains,
-        title=f"{threads} threads: from {least} to {most} the speed of one",
-        axis=f"times as fast as one thread, best of each; {_whose()}",
-        alt="Bars: " + ", ".join(f"{layer} {ratio_2(gain)}" for layer, gain in gains.items()),
-        text=ratio_2,
-        roles="output",
-        roof=(f"{threads} cores", float(threads)),
     )
 
 
