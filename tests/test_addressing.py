@@ -168,6 +168,7 @@ def test_times_are_saved_ones_or_none(tmp_path, monkeypatch):
     found = layer_times(CASE, NAMES)
     assert found.source == "saved: NVIDIA X1, 2030-01-02"
     assert found.times == {"indirect": Timing(2, 1, 3)}
+    assert list(layer_times(CASE, NAMES, beside="fft").times) == ["indirect", "fft"]
     assert layer_times(Workload("tiny", "other", replace(CASE.problem, H=6)), NAMES).times == {}
 
 

@@ -63,7 +63,7 @@ def ladder_times(name: str) -> DeviceTimes:
 
 
 @checked
-def layer_times(workload: Workload, names: Iterable[str]) -> DeviceTimes:
+def layer_times(workload: Workload, names: Iterable[str], *, beside: str = "") -> DeviceTimes:
     """Return a layer's times: measured on the GPU of this machine, else the newest that were saved.
 
     Parameters
@@ -72,6 +72,8 @@ def layer_times(workload: Workload, names: Iterable[str]) -> DeviceTimes:
         Saved times are of this very problem, batch and all.
     names : iterable of str
         Algorithms with a form for the GPU, those on tensor cores included.
+    beside : str
+        A baseline, e.g. "cuDNN fp16", for a saved run that has it; it is not measured here.
     """
     known = on_a_gpu()
     chosen = {name: known[check_choice("names", name, known)] for name in names}
@@ -82,7 +84,7 @@ def layer_times(workload: Workload, names: Iterable[str]) -> DeviceTimes:
     if kept is None:
         return DeviceTimes(_not_measured(trouble), {})
     rows = {row.candidate: row.timing for row in kept.part(part) if row.problem == workload.problem}
-    return DeviceTimes(saved_from(kept), {name: rows[name] for name in chosen if name in rows})
+    return DeviceTimes(saved_from(kept), {name: rows[name] for name in (*chosen, beside) if name in rows})
 
 
 def device_roofline() -> tuple[str, Roofline | None]:
