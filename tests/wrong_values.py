@@ -198,6 +198,7 @@ SKIPPED = dict.fromkeys(_RECORDS, _RECORD) | {
     "plans.plan.Plan.watched_by": "what watches is made by the library",
     "cpu.epilogue.output": _HOT,
     "cpu.gemm.gemm": _HOT,
+    "cpu.partition.partition": "plans are cut by it, which know their sizes",
     "notebook.show": "what no source is found of, `inspect` says",
     "notebook.table": "anything that can be iterated over is a table",
     "algorithms.implicit_gemm.reference.run": _HOT,
@@ -774,6 +775,8 @@ def rows() -> dict[str, Call]:
     row("figures.tensor_boxes.tensors", problem=problem)
     row("figures.chip_levels.chip", machine=datasheets.load("nvidia_h100"))
     row("figures.thread_grid.threads", trace=trace, array="y", kind="st")
+    row("figures.thread_charts.thread_shares", problem=problem, threads=2, rows=7, cols=32)
+    row("figures.thread_charts.thread_gains", run=measurement, network="resnet18")
 
     # lessons
     row(
@@ -1139,8 +1142,9 @@ def rows() -> dict[str, Call]:
         "benchmark.gpu.times.layer_times",
         workload=case,
         names=["direct"],
+        beside="cuDNN",
         folder=folder,
-        right={"names": ANY_LIST},
+        right={"names": ANY_LIST, "beside": TEXT},
     )
     rows_right = {"rows": ANY_LIST}
     row("benchmark.model_error.judge", rows=[row_of], speeds=speeds, right=rows_right)
@@ -1163,6 +1167,15 @@ def rows() -> dict[str, Call]:
         trusted=True,
         right={"names": ANY_LIST},
     )
+    row(
+        "benchmark.all_cores.layer_gain",
+        problem=problem,
+        algorithm="im2row",
+        threads=1,
+        rounds=1,
+        trusted=True,
+    )
+    row("benchmark.all_cores.memory_gain", threads=1, rounds=1, trusted=True)
     row("benchmark.dukhan_2019.compare_three", workload=case, effort=effort, cache="warm", trusted=True)
     row("benchmark.dukhan_2019.three_ways", problem=problem, x=x, w=w)
     row("benchmark.roofline_points.compulsory_bytes", problem=problem)
