@@ -331,7 +331,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
     a, panels, y = np.ones((3, 1000), np.float32)
     for height in (tile_for().rows, max(heights())):
         tile = VectorTile(height, 2, tile_for().lanes)
-        given = tile, 0, 8, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
+        given = tile, None, a, 8, None, panels, Output(y, tile.cols), 0, height, tile.cols, 8
         loop = hottest_loop(_block, 0, height, 0, tile.cols, *given, 100)
         assert loop.prefetches == loop.on_vectors // (2 * height) > 0
         assert loop.spills == 0
