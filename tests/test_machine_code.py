@@ -174,9 +174,10 @@ def products(tile):
     part, three, five, six = (0, 1, 0, 1), (1,) * 3, (1,) * 5, (1,) * 6
     listed, masked = (tile, a, offsets, places, a, panels), (tile, a, places, masks, a, a, out)
     return {
-        "gemm": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, None),
-        "gemm, next weights fetched": (gemm._block, *part, tile, a, 1, None, a, out, 0, *three, 0),
-        "gemm of Winograd": (gemm._block, *part, tile, a, 1, None, a, Output(a, 1), 0, *three, 1),
+        "gemm": (gemm._block, *part, tile, None, a, 1, None, a, out, 0, *three, None),
+        "gemm, next weights fetched": (gemm._block, *part, tile, None, a, 1, None, a, out, 0, *three, 0),
+        "gemm of Winograd": (gemm._block, *part, tile, None, a, 1, None, a, Output(a, 1), 0, *three, 1),
+        "gemm of long sums": (gemm._block, *part, tile, (0, 1), a, 1, None, a, out, 0, *three, None),
         "gathered_gemm": (gathered_gemm._add, *part, 0, 1, tile, a, 1, a, out, 0, None, *three),
         "complex_gemm": (complex_gemm._real, 0, 1, tile, a, 1, places, a, a, *three),
         "indirect": (indirect._block, *part, *listed, out, None, 0, five, None),

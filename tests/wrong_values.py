@@ -1154,6 +1154,7 @@ def rows() -> dict[str, Call]:
         chosen=lambda rows: rows[0].candidate,
         right=rows_right | {"chosen": CALLED},
     )
+    row("benchmark.model_error.mean_ratio", judged=judged)
     row("benchmark.model_error.rows_of", measurement=measurement)
     row("benchmark.model_error.speeds_of", measurement=measurement)
     row("benchmark.model_error_tables.errors", judged=judged, right={"judged": ANY_LIST})

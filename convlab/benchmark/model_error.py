@@ -6,7 +6,7 @@ the `regret`: the time of the algorithm it would choose, beside the time of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from convlab.algorithms import ALGORITHMS
@@ -15,7 +15,7 @@ from convlab.auto.ranking import order_of
 from convlab.benchmark.saved import Measurement, Row
 from convlab.benchmark.summary import Ratio, by_layer, fastest, geomean, over_layers
 from convlab.errors import ParameterError
-from convlab.support.checked import checked
+from convlab.support.checked import Filled, checked
 
 PARTS = ("layers", "networks", "depthwise")  # of `convlab bench cpu`: one thread, all our algorithms
 
@@ -89,7 +89,8 @@ def by_algorithm(judged: Iterable[Judged]) -> dict[str, list[Judged]]:
     return {name: sorted(group, key=lambda one: -one.error) for name, group in found.items() if group}
 
 
-def mean_ratio(judged: Iterable[Judged]) -> float:
+@checked
+def mean_ratio(judged: Filled[Sequence[Judged]]) -> float:
     """Return the geometric mean of predicted by measured."""
     return geomean((one.ratio, 1) for one in judged)
 

@@ -4,7 +4,8 @@
 
 Like `gemm.py`, but A is nowhere. A block of its rows is gathered into `scratch`, a piece of k at a time. All
 panels of filters are multiplied with it while it is in the cache, and the sums go on where the piece before
-left them. Whole runs of channels are copied, so the index map is asked once a run, not once a number.
+left them. Whole runs of channels are copied, so the index map is asked once a run, not once a number. Where a
+run begins is counted on from the one before: to divide takes longer than to copy a short run.
 """
 
 from __future__ import annotations
@@ -105,13 +106,13 @@ def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
     # Taps that lie side by side in x are one run of it; dilation and groups tear them apart.
     together = S if dilation_s == 1 and groups == 1 else 1
     run = together * channels
+    first_tap, first_skip = divmod(k0, run)  # a block may begin in the middle of a run
+    first_r, first_s = divmod(first_tap * together, S)
     for m in range(m0, m1):
         n, rest = divmod(m, P * Q)
         p, q = divmod(rest, Q)
-        at, k = (m - m0) * block_k, k0
+        at, k, r, s, skip = (m - m0) * block_k, k0, first_r, first_s, first_skip
         while k < k1:
-            tap, skip = divmod(k, run)  # a block may begin in the middle of a run
-            r, s = divmod(tap * together, S)
             row = p * stride_p - top + r * dilation_r
             col = q * stride_q - left + s * dilation_s
             count = min(run - skip, k1 - k)
@@ -127,6 +128,9 @@ def gather(x, scratch, block_k, m0, m1, k0, k1, group, windows):
                 scratch[at + last : at + count] = 0
             at += count
             k += count
+            skip, s = 0, s + together
+            if s == S:
+                r, s = r + 1, 0
 
 
 @njit(inner=True)

@@ -17,7 +17,9 @@ import numpy as np
 from convlab.errors import ArrayError, ParameterError, ShapeError
 
 COMPUTES = ("float32", "float64")
-_INTRICATE = 100_000  # steps of a search; `shares_memory` of channels side by side takes some ten
+_INTRICATE: Any = (
+    100_000  # steps of a search, which NumPy's stubs do not know; channels side by side take ten
+)
 LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
