@@ -17,9 +17,8 @@ import numpy as np
 from convlab.errors import ArrayError, ParameterError, ShapeError
 
 COMPUTES = ("float32", "float64")
-_INTRICATE: Any = (
-    100_000  # steps of a search, which NumPy's stubs do not know; channels side by side take ten
-)
+# Steps of a search for a shared number; of channels side by side it takes ten. NumPy's stubs allow no number.
+_INTRICATE: Any = 100_000
 LARGEST = 2**31 - 1  # of any size: products of two still fit the 64-bit integers of compiled code
 
 
