@@ -121,7 +121,7 @@ def table(measurement: Measurement) -> TextTable:
 
 def limit_of_network(name: str, speeds: Speeds) -> float:
     """Return the seconds of a network's convolutions at their limits, on one thread; nothing lies between."""
-    return sum(limit(node.problem, speeds, 1).seconds for node in networks.load_model(name).layers)
+    return sum(limit(node.problem, speeds).seconds for node in networks.load_model(name).layers)
 
 
 def fastest_other(rows: Iterable[Row]) -> Row | None:

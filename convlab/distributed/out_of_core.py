@@ -97,15 +97,8 @@ def run(
     check_source(picture, layers.picture_shape, layers.dtype)
     check_target(target, picture)
     beside = picture.memory - CONVERTED + memory_of(target, layers.shape, layers.dtype)
-    how = Settings(
-        bytes_of(memory),
-        height,
-        algorithm,
-        choose_host_backend(backend, "strips are computed"),
-        threads,
-        progress,
-        beside,
-    )
+    here = choose_host_backend(backend, "strips are computed")
+    how = Settings(bytes_of(memory), height, algorithm, here, threads, progress, beside)
     maps = layers.but_for_the_mean()
     opened: list[Target] = []
 

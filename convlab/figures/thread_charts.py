@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 import numpy as np
 
 from convlab.benchmark.all_cores import best_times
@@ -15,6 +13,7 @@ from convlab.figures.images import grids
 from convlab.figures.picture import Picture
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, Threads, checked
+from convlab.support.integers import ceil_div
 from convlab.support.units import ratio_2, time_text
 
 
@@ -31,13 +30,13 @@ def thread_shares(problem: ConvProblem, threads: Threads, *, rows: Count, cols: 
         Pixels and filters of a tile.
     """
     M, N, _ = problem.gemm
-    down, across = ceil(M / rows), ceil(N / cols)
+    down, across = ceil_div(M, rows), ceil_div(N, cols)
 
     def owners(row_step: int, col_step: int) -> np.ndarray:
         found = np.zeros((down, across))
         for thread, part in enumerate(partition(threads, M, row_step, N, col_step), 1):
             top, end, left, right = part
-            found[top // rows : ceil(end / rows), left // cols : ceil(right / cols)] = thread
+            found[top // rows : ceil_div(end, rows), left // cols : ceil_div(right, cols)] = thread
         return found
 
     ways = {"by pixels": owners(rows, N), "by filters": owners(M, cols)}

@@ -64,7 +64,7 @@ def check_residual(epilogue: str | None, residual, out, shape: tuple[int, ...], 
     check_wanted(epilogue, residual)
     check_array("residual", residual, shape, "(N, P, Q, K)", (np.dtype(dtype).name,))
     check_pixels("residual", residual)
-    if out is not None and share_memory(out, residual) and not _same(out, residual):
+    if out is not None and not _same(out, residual) and share_memory(out, residual):
         raise ArrayError(
             "out shares memory with residual; expected an array of its own, or the residual itself"
         )
