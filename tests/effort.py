@@ -1,4 +1,4 @@
-"""How much of each test is run: all of it, a third in turn, or the short form of a learner's `lab.py test`.
+"""How much of each test is run: all of it, a fifth in turn, or the short form of a learner's `lab.py test`.
 
 The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
 takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
@@ -6,9 +6,9 @@ tests the set-up, the texts and the tools of the workshop, and what looks inside
 files that are not ours, memory to the byte, runs that are killed, kernels of a GPU request by request. It is
 taken where all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
 
-With `--all --turn 2` a third is run of what is costly: of a table of cases, of random problems, of long tests
-of the workshop. Where a table has two axes, an algorithm and a case, each algorithm meets every third case,
-and each case every third algorithm. Turns 1, 2 and 3 together are all. `--turn today` takes them day by day.
+With `--all --turn 2` a fifth is run of what is costly: of a table of cases, of random problems, of tests that
+take seconds. Where a table has two axes, an algorithm and a case, each algorithm meets every fifth case, and
+each case every fifth algorithm. Turns 1 to 5 together are all. `--turn today` takes them day by day.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """
@@ -19,24 +19,25 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
+from itertools import chain
 from zlib import crc32
 
 import pytest
 
 SHORT = False  # set before any test is read
 TURN: int | None = None  # the same; 1 to `TURNS`
-TURNS = 3
+TURNS = 5
 LEFT_OUT = {"browser", "inside", "workshop"}
-in_turns = pytest.mark.in_turns  # of a costly test that the short form leaves out anyway
+in_turns = pytest.mark.in_turns  # of a costly test; the short form does not ask for turns
 
 
 def examples(count: int) -> int:
-    """Return how many examples hypothesis is to draw: all, in a turn a third, in the short form a tenth."""
+    """Return how many examples hypothesis is to draw: all, in a turn a fifth, in the short form a tenth."""
     return -(-count // (10 if SHORT else TURNS if TURN else 1))
 
 
 def sampled(most: int) -> pytest.MarkDecorator:
-    """Mark a test of many cases: the short form takes at most so many, evenly spread, and a turn a third."""
+    """Mark a test of many cases: the short form takes at most so many, evenly spread, and a turn a fifth."""
     return pytest.mark.sampled(most)
 
 
@@ -53,12 +54,12 @@ def spread(count: int, most: int) -> set[int]:
     return {round(i * (count - 1) / (most - 1)) for i in range(most)}
 
 
-def third(cases: Iterable, number: int = 0) -> list:
-    """Return which cases a test takes that goes through a table by itself: all, or in a turn every third.
+def share(cases: Iterable, number: int = 0) -> list:
+    """Return which cases a test takes that goes through a table by itself: all, or in a turn every fifth.
 
     The test of another `number` begins with another one.
 
-    >>> third(range(4))
+    >>> share(range(4))
     [0, 1, 2, 3]
     """
     return list(cases)[(TURN - 1 - number) % TURNS :: TURNS] if TURN else list(cases)
@@ -79,7 +80,7 @@ def turn_of(word: str) -> int:
 def add_options(parser):
     """Add --all: every test, in its long form; and --turn."""
     parser.addoption("--all", action="store_true", help="every test, in its long form")
-    parser.addoption("--turn", help=f"with --all: of costly tables a third, 1 to {TURNS}, or that of today")
+    parser.addoption("--turn", help=f"with --all: of what is costly a fifth, 1 to {TURNS}, or that of today")
 
 
 def pytest_configure(config):
@@ -93,7 +94,7 @@ def pytest_configure(config):
 
 def pytest_report_header():
     """Say which turn this is."""
-    return f"turn {TURN} of {TURNS}: of costly tables a third of the cases" if TURN else None
+    return f"turn {TURN} of {TURNS}: of what is costly a fifth" if TURN else None
 
 
 def pytest_ignore_collect(collection_path):
@@ -107,42 +108,49 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    """In the short form keep samples of the sampled, and nothing that is left out; in a turn keep a third."""
+    """In the short form keep samples of the sampled, and nothing that is left out; in a turn keep a fifth."""
     if TURN:
-        _keep(config, items, [item for item in items if _has_its_turn(item)])
+        met: dict = {}
+        _keep(config, items, [item for item in items if _has_its_turn(item, met)])
     if not SHORT:
         return
     there = [item for item in items if not LEFT_OUT & {mark.name for mark in item.iter_markers()}]
     cases = Counter((item.path, item.originalname) for item in there)
-    met: Counter = Counter()
+    so_far: Counter = Counter()
     kept = []
     for item in there:
         test, mark = (item.path, item.originalname), item.get_closest_marker("sampled")
-        if mark is None or met[test] in spread(cases[test], mark.args[0]):
+        if mark is None or so_far[test] in spread(cases[test], mark.args[0]):
             kept.append(item)
-        met[test] += 1
+        so_far[test] += 1
     _keep(config, items, kept)
 
 
-def _has_its_turn(item) -> bool:
+def _has_its_turn(item, met: dict) -> bool:
     """Say if a test is in this turn: if it is a case of a table, its places along all axes add up to it."""
     table, in_turns = hasattr(item, "callspec"), item.get_closest_marker("in_turns")
     if not in_turns and not (table and item.get_closest_marker("sampled")):
         return True
     together = in_turns.args[0] if in_turns and in_turns.args else ""  # the name of some that need each other
     by_name = together or not table
-    number = crc32((together or item.name).encode()) if by_name else sum(_places(item))
+    number = crc32((together or item.name).encode()) if by_name else sum(_places(item, met))
     return number % TURNS == TURN - 1
 
 
-def _places(item) -> Iterator[int]:
-    """Yield where a case stands along each axis of its table; several names may be one axis."""
-    places = dict(item.callspec.indices)
+def _places(item, met: dict) -> Iterator[int]:
+    """Yield where a case stands along each axis of its table; several names may be one axis.
+
+    `met` has what stands where, by the test and the names: pytest tells of a case only its number among all.
+    """
+    values = dict(item.callspec.params)
+    axes = []
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0]
-        names = names.replace(",", " ").split() if isinstance(names, str) else names
-        yield {name: places.pop(name) for name in names}[names[0]]
-    yield from places.values()  # of fixtures
+        axes.append(names.replace(",", " ").split() if isinstance(names, str) else names)
+    of_fixtures = values.keys() - set(chain(*axes))
+    for names in (*axes, *([name] for name in sorted(of_fixtures))):
+        along = met.setdefault((item.parent, item.originalname, *names), {})
+        yield along.setdefault(tuple(id(values[name]) for name in names), len(along))
 
 
 def _keep(config, items: list, kept: list) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 from convlab import ALGORITHMS, ConvProblem, networks, plan
 from convlab.algorithms.im2row import im2row
@@ -81,6 +82,7 @@ SOURCES = {  # divisions in the source, and in the machine code
 }
 
 
+@in_turns
 @pytest.mark.parametrize("name", SOURCES)
 def test_divisions_in_the_source_are_those_of_the_machine_code(name):
     make, first, left = SOURCES[name]

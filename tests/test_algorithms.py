@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import CASES, FORMS, arrays, assert_close, problems, serving
-from effort import examples, sampled
+from effort import examples, in_turns, sampled
 from hypothesis import HealthCheck, given, seed, settings, strategies
 
 import convlab
@@ -127,6 +127,7 @@ def test_workspace_is_what_the_model_says(algorithm, backend, problem):
         assert prepared.cost.flops == ALGORITHMS[algorithm].flops(problem)
 
 
+@in_turns
 @pytest.mark.inside
 @form
 def test_a_run_allocates_nothing_else(algorithm, backend):
@@ -153,6 +154,7 @@ def test_a_run_allocates_nothing_else(algorithm, backend):
         assert min(problem.x_bytes, problem.y_bytes) > slack
 
 
+@in_turns
 @pytest.mark.inside
 @form
 def test_reads_and_writes_only_its_own_arrays(algorithm, backend):
@@ -187,6 +189,7 @@ def test_a_plan_runs_again_and_again(algorithm, backend):
         close(out, x, w, problem, None, algorithm)
 
 
+@in_turns
 @pytest.mark.inside
 @form
 def test_scratch_is_what_a_run_writes_before_it_reads_it(algorithm, backend):
@@ -311,6 +314,7 @@ def test_costs_are_exact_beyond_floats():
             assert algorithm.flops(problem) == problem.flops
 
 
+@in_turns
 @pytest.mark.inside
 def test_a_changed_tile_is_not_hidden_by_the_cache(tmp_path):
     """Kernels are cached on disk; an edit of what they call must reach the next process."""

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import in_turns
 
 import convlab
 from convlab.benchmark.layers import Workload
@@ -33,6 +34,7 @@ def test_a_program_finds_this_library_and_no_module_of_the_learner(learners_fold
     assert (done.stdout, done.stderr) == (f"{convlab.__file__} -x a b\n", "")
 
 
+@in_turns
 @pytest.mark.workshop
 def test_a_first_call_is_timed_in_any_folder(learners_folder):
     (row,) = first_call(Workload("none", "tiny", ConvProblem(1, 6, 6, 4, 4, 3, 3, padding=1)), rounds=1)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from effort import in_turns
 
 from convlab.machine import asked_target
 
@@ -42,6 +43,7 @@ def run(told, *arguments):
     return subprocess.run(command, env=clean | told, capture_output=True, text=True)
 
 
+@in_turns
 @pytest.mark.parametrize(("name", "vector"), [("haswell", 32), ("x86-64-v2", 16)])
 def test_a_processor_with_narrower_vectors(name, vector):
     """The tile has its vectors, and what is computed with it is right."""
@@ -52,6 +54,7 @@ def test_a_processor_with_narrower_vectors(name, vector):
     assert error < 1e-5
 
 
+@in_turns
 @pytest.mark.parametrize(
     "told", [{"NUMBA_CPU_NAME": "no-such"}, {"NUMBA_CPU_NAME": "no-such"} | NO_OTHERS], ids=str
 )

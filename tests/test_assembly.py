@@ -6,6 +6,7 @@ import tempfile
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 from convlab.errors import ConvError, ParameterError, UnsupportedError
 from convlab.gpu import numba_cuda
@@ -149,6 +150,7 @@ def linked_for_a_launch(kernel, *arguments, arch: str) -> Code:
     return parse(listing.stdout)
 
 
+@in_turns
 @needs_tools
 @pytest.mark.parametrize("arch", ARCHS)
 def test_what_is_shown_is_what_a_launch_would_run(arch):
@@ -167,6 +169,7 @@ def test_float64_is_found_also_in_a_called_function():
     assert built.float64 == {"F2F.F64.F32": 1, "DMUL": 1, "F2F.F32.F64": 1}
 
 
+@in_turns
 @needs_tools
 def test_four_numbers_move_in_one_instruction_and_so_do_two():
     built = assemble(copy4, FLOATS, FLOATS)
@@ -239,6 +242,7 @@ def test_main_loop_may_hold_small_ones():
 # -- registers, shared memory, occupancy -------------------------------------------------------------------
 
 
+@in_turns
 @needs_tools
 def test_numbers_that_do_not_fit_into_registers_are_spilled():
     limited = assemble(many_numbers, FLOATS, FLOATS, 5)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import CASES, arrays
-from effort import sampled
+from effort import in_turns, sampled
 from known_machine import SPEEDS
 
 import convlab
@@ -473,6 +473,7 @@ def test_overheads_are_of_one_of_what_they_count(monkeypatch):
     assert 1 / overheads._place() == pytest.approx(table.size)
 
 
+@in_turns
 def test_measuring_finds_speeds_that_a_machine_can_have(folder):
     told = []
     found = measure.measure(on_step=told.append)

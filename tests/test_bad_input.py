@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 import convlab.backends
 import convlab.machine.facts
@@ -374,6 +375,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monkeypatc
         assert words in str(caught.value)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_limit_is_exact(monkeypatch, algorithm):

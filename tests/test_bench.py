@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import CASES
-from effort import sampled
+from effort import in_turns, sampled
 from typer.testing import CliRunner
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
@@ -82,6 +82,7 @@ def convlab(*arguments):
 # -- the command -------------------------------------------------------------------------------------------
 
 
+@in_turns
 @sampled(0)  # every part, every candidate
 def test_a_whole_run(tiny, tmp_path):
     path = tmp_path / "deep" / "run.csv"
@@ -639,6 +640,7 @@ def test_caches_that_are_not_known_are_no_level_of_memory(monkeypatch):
     assert roofs.copy_sizes() == {"L2": 1 << 18, "memory": 64 << 20}
 
 
+@in_turns
 @pytest.mark.workshop
 def test_first_call_runs_in_a_fresh_process():
     (row,) = first_call(STRIDED, rounds=1)

@@ -207,6 +207,7 @@ import conftest, test_on_gpu
     subprocess.run([sys.executable, "-c", script, tmp_path / "journal"], check=True)
 
 
+@in_turns
 def test_the_learners_command_is_the_same(tmp_path, capsys):
     def convlab(*arguments):
         command = [sys.executable, "-m", "convlab.cli", "bench", "gpu", *map(str, arguments)]

@@ -11,6 +11,7 @@ from html import unescape
 from itertools import pairwise
 
 import pytest
+from effort import in_turns
 from typer.testing import CliRunner
 
 from convlab import ALGORITHMS, ConvError
@@ -171,6 +172,7 @@ def test_the_pdf_is_one_page_of_text(pdf):
     assert b"/CreationDate" not in pdf
 
 
+@in_turns
 @pytest.mark.workshop
 def test_the_pdf_is_the_same_each_time(pdf, tmp_path):
     command = "from convlab.interview import cheat_sheet; cheat_sheet().save('sheet.pdf')"

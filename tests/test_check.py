@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab import ConvError, ConvProblem, conv2d, im2row
 from convlab.lessons import EXERCISES, check, guard, hint, progress, reveal, solution
@@ -287,6 +287,7 @@ assert numba.njit(lambda n: np.empty_like(np.empty(n)))(3).shape == (3,)
 """
 
 
+@in_turns
 @sampled(0)
 def test_an_answer_may_be_compiled_and_be_the_first_that_is():
     """Numba notes what `np.empty` is when it first compiles something, and that may be an answer."""
@@ -424,6 +425,7 @@ def test_of_a_long_line_its_beginning_is_kept():
     assert 100 < check("flip", loud).body.count("x") < 300
 
 
+@in_turns
 @pytest.mark.inside
 def test_a_million_lines_are_kept_back(capsys):
     def loud(w):

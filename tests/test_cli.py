@@ -19,6 +19,7 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
+from effort import in_turns
 from known_machine import SPEEDS
 from lab_server import printed_address
 from typer.testing import CliRunner
@@ -373,6 +374,7 @@ def test_doctor_says_the_same_in_words():
     assert "The course can run here." in told
 
 
+@in_turns
 def test_doctor_knows_the_processor_that_numba_was_told(monkeypatch):
     monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
     for arguments in ([], ["--json"]):

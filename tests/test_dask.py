@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from cases import CASES, arrays
-from effort import examples
+from effort import examples, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_strips import chains, instead, seams, three_layers, transformed
@@ -52,6 +52,7 @@ def blocks_of(x, data):
     return da.from_array(x, chunks=(*sizes, (x.shape[3],)))
 
 
+@in_turns
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())
@@ -65,6 +66,7 @@ def test_one_layer(case, data):
     np.testing.assert_array_equal(y.compute(), convlab.conv2d(x, w, bias, **shaping, **PLAIN))
 
 
+@in_turns
 @settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_layers_at_once_and_one_after_the_other(data):
@@ -80,6 +82,7 @@ def test_layers_at_once_and_one_after_the_other(data):
     np.testing.assert_array_equal(y.compute(), whole)
 
 
+@in_turns
 def test_a_whole_network():
     model = load_model("squeezenet1_0", size=(139, 171))
     x = np.random.default_rng(0).random(model.photo_shape, np.float32)
@@ -338,6 +341,7 @@ def test_the_same_by_the_cluster_s_address(client):
     np.testing.assert_array_equal(y, convlab.conv2d(x.compute(), W, padding=1, **PLAIN))
 
 
+@in_turns
 def test_a_worker_that_is_killed_costs_only_its_own_tiles(client, tmp_path):
     """What it had made is made again, and what its tiles read over their borders; nothing else."""
     rng = np.random.default_rng(0)
@@ -411,6 +415,7 @@ def test_a_scheduler_that_is_not_there_is_said_at_once():
     assert time.perf_counter() - start < 30
 
 
+@in_turns
 def test_a_scheduler_without_workers_is_said_and_one_that_is_about_to_come_is_waited_for():
     """Else whatever is computed there would be waited for for ever."""
     lonely = pytest.importorskip("distributed").LocalCluster(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab import ConvProblem, plan
 from convlab.algorithms import ALGORITHMS
@@ -25,6 +25,7 @@ def check(problem, threads=1):
         assert_close(y, x, w, problem, bias, f"{backend}, {problem}")
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -128,6 +129,7 @@ def test_taps_inside_by_counting():
                     assert list(range(first, end)) == inside
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize(("stride", "dilation", "W"), [(1, 1, 40), (2, 1, 40), (2, 1, 14), (1, 2, 40)])
 def test_loads_of_the_machine_code(stride, dilation, W):
@@ -147,6 +149,7 @@ def test_loads_of_the_machine_code(stride, dilation, W):
     assert (loop.loads, loop.jumps) == (loads, 1)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("P", [1, 2, 5])
 def test_lines_in_pairs(P):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
 from device_tools import Counting, Held, aligned, held
-from effort import sampled
+from effort import in_turns, sampled
 from test_gpu_algorithms import FORMS
 
 import convlab.machine.facts
@@ -454,6 +454,7 @@ def test_arrays_are_handed_back_after_the_last_launch():
         assert log == ["launch", "launch"]  # NumPy's arrays are on no stream
 
 
+@in_turns
 def test_what_gradients_take_is_handed_back_too():
     device, x, w, dy = Noting(), held(X), held(W), held(np.zeros(Y, "f4"))
     offset = np.ones(X.shape[3], "f4")

@@ -1,7 +1,7 @@
 """A number as people type it: what is understood, and what is refused, in words."""
 
 import pytest
-from effort import examples
+from effort import examples, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -110,6 +110,7 @@ def test_refused_in_words(text, unit, said):
     assert len(str(refusal.value)) < 200
 
 
+@in_turns
 @settings(max_examples=examples(400), deadline=None)
 @given(st.text(max_size=30) | st.from_regex(r"[0-9.,'_ eExX*^/%kKMGTiBbms-]{0,20}", fullmatch=True))
 def test_any_text_is_a_finite_number_or_refused_in_words(text):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 from typer.testing import CliRunner
 
 from convlab.cli import app
@@ -153,6 +153,7 @@ def test_ctrl_c_loses_nothing_wherever_it_comes(tmp_path, monkeypatch, capsys, t
     assert [f"{one['sure']:g}\n" for one in answered if one["sure"]] == list(typed[1::2])
 
 
+@in_turns
 @sampled(0)  # a process of its own takes its time
 def test_ctrl_c_ends_the_command_in_words(tmp_path):
     command = [sys.executable, "-m", "convlab", "interview", "--kind", "flops", "--work", str(tmp_path)]

@@ -101,6 +101,7 @@ def test_the_short_form_samples_and_leaves_out_without_reading(suite):
     assert "error" not in said
 
 
+@effort.in_turns
 def test_several_processes_take_the_same_form(suite):
     ran, said = suite("-n", "2", "--dist", "loadfile")
     assert sorted(ran) == sorted(SHORT), said
@@ -126,37 +127,37 @@ def test_a_file_that_is_named_is_run_whole(suite):
 
 
 def test_turns_share_costly_tables_and_nothing_else(suite, tmp_path):
-    """Each algorithm meets every third case, each case every third algorithm; three turns are all."""
+    """Each algorithm meets every fifth case, each case every fifth algorithm; five turns are all."""
     (tmp_path / "test_tools.py").unlink()
     (tmp_path / "browser" / "conftest.py").unlink()
     (tmp_path / "test_grid.py").write_text(GRID)
     found = []
-    for turn in (1, 2, 3):
+    for turn in range(1, 6):
         ran, said = suite("--all", "--turn", str(turn))
-        assert f"turn {turn} of 3" in said
+        assert f"turn {turn} of 5" in said
         assert {"test_tool", "test_what_is_inside", "test_random", "test_page"} <= set(ran), said
-        assert "test_drawn" not in ran, "it drew a third, and expects all"
+        assert "test_drawn" not in ran, "it drew a fifth, and expects all"
         found.append([name for name in ran if "[" in name or name == "test_long"])
-    assert sorted(len([name for name in some if "[" in name]) for some in found) == [15, 15, 16]
-    assert [len([name for name in some if "rows" in name]) for some in found] == [2, 2, 2]
+    assert sorted(len([name for name in some if "[" in name]) for some in found) == [9, 9, 9, 9, 10]
+    assert [len([name for name in some if "rows" in name]) for some in found] == [2, 1, 1, 1, 1]
     assert sum(map(len, found)) == len({name for some in found for name in some}) == 47, "each is run once"
     for some in found:
         pairs = [re.findall(r"\d", name) for name in some if "grid" in name]
         for axis in (0, 1):
             assert {pair[axis] for pair in pairs} == set("01234" if axis else "012345")
-    assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & {*found[0], *found[1], *found[2]}) > 12
-    assert "expected 1 to 3, or today" in suite("--all", "--turn", "4")[1]
+    assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & set().union(*found)) > 8
+    assert "expected 1 to 5, or today" in suite("--all", "--turn", "6")[1]
 
 
-def test_a_third_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
+def test_a_fifth_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
     monkeypatch.setattr(effort, "TURN", None)
-    assert effort.third("abcdefg") == list("abcdefg")
+    assert effort.share("abcdefg") == list("abcdefg")
     for number in range(3):
         parts = []
-        for turn in (1, 2, 3):
+        for turn in range(1, 6):
             monkeypatch.setattr(effort, "TURN", turn)
-            parts.append(effort.third("abcdefg", number))
-        assert sorted(map(len, parts)) == [2, 2, 3]
+            parts.append(effort.share("abcdefg", number))
+        assert sorted(map(len, parts)) == [1, 1, 1, 2, 2]
         assert sorted(chain(*parts)) == list("abcdefg")
 
 

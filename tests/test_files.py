@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from effort import in_turns
 from typer.testing import CliRunner
 
 from convlab import networks
@@ -416,6 +417,7 @@ def test_a_run_without_overheads_is_no_other_than_an_older_one(folder):
         model_error.speeds_of(saved.read(path))
 
 
+@in_turns
 def test_without_any_run_the_readme_says_so(folder, monkeypatch, capsys):
     (folder / "m_good.csv").unlink()
     page = folder / "README.md"
@@ -456,6 +458,7 @@ SHEETS = {
 }
 
 
+@in_turns
 @pytest.mark.parametrize("what", SHEETS)
 def test_a_broken_datasheet_is_named_and_skipped(tmp_path, monkeypatch, what):
     (tmp_path / "good.toml").write_text(f"{SHEET}[flops]\nfloat32 = 1e12")
@@ -532,6 +535,7 @@ def test_text_in_a_script_stays_text(name):
     assert json.loads(text) == {name: [name]}
 
 
+@in_turns
 @pytest.mark.parametrize("name", NAMES)
 def test_a_machine_whose_name_is_markup_is_shown_by_its_name(folder, monkeypatch, name):
     changed = put('"processor": "[^"]*"', f'"processor": {json.dumps(name)}')(GOOD)

@@ -376,6 +376,7 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch, capsys):
     assert "'run.csv.journal' cannot be written: No space left on device" in capsys.readouterr().err
 
 
+@in_turns
 def test_the_device_tests_are_counted_and_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(device_tests, "TESTS", str(tmp_path / "test_made_up.py"))
     (tmp_path / "test_made_up.py").write_text(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import in_turns
 from known_machine import SPEEDS
 
 from convlab import ConvError, ConvProblem, networks
@@ -72,6 +73,7 @@ def first(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@in_turns
 def test_nothing_is_measured_or_written_and_why_says_whose_speeds_it_goes_by(first):
     _, why, _ = first
     assert re.search(r"the model for (Intel )?(AVX-512|AVX2|SSE2) processors", why)
@@ -114,6 +116,7 @@ print(*sorted(set(re.findall(r"%(.)mm|(fmadd)", text))))
 """
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the classes are of x86")
 @pytest.mark.parametrize(("name", "width"), [("AVX2", 32), ("SSE2", 16)])
@@ -256,6 +259,7 @@ def played(unknown):
     product_tile.forget()
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("name", shipped.FILES)
 def test_choices_differ_little_between_the_models(played, name):

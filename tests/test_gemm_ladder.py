@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab import ConvError
 from convlab.auto.roofs import multiply_add, multiply_adds
@@ -50,6 +50,7 @@ def test_packing_is_the_librarys():
     assert not panels[1, :, 1:].any()
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.filterwarnings("error")  # Numba warns of options that it does not know
 def test_hottest_loop_of_every_rung():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 from convlab import ConvProblem
 from convlab.algorithms.depthwise import gpu_sliding
@@ -27,6 +28,7 @@ def check(built, registers, loads, stores):
     assert (built.count("LDG.E.128"), built.count("STG.E.128")) == (loads, stores)
 
 
+@in_turns
 def test_filter_of_7x7(arch):
     """Each line of pixels is 3 loads and 196 multiply-adds; once for the inside and once for the border."""
     problem = ConvProblem(1, 4000, 4000, 1, 1, 7, 7, padding=3)
@@ -39,6 +41,7 @@ def test_filter_of_7x7(arch):
     assert built.occupancy(256).blocks == 2
 
 
+@in_turns
 def test_lines_of_a_filter_of_7x7(arch):
     """Two lines a turn, each two copies, 3 loads, 196 multiply-adds and a store; and a wait for both.
 
@@ -56,6 +59,7 @@ def test_lines_of_a_filter_of_7x7(arch):
     assert built.occupancy(gpu_filter_lines.LANES).blocks == 16
 
 
+@in_turns
 def test_depthwise_of_3x3(arch):
     kernel = gpu_sliding.sliding("float32", 3, 3)
     built = assemble(kernel, *[FLAT] * 3, *[1] * 12, arch=arch)
@@ -64,6 +68,7 @@ def test_depthwise_of_3x3(arch):
     assert built.occupancy(gpu_sliding.THREADS).blocks == 2
 
 
+@in_turns
 def test_register_tile_of_the_product(arch):
     built = assemble(simple.register_tile("float32", "k", True, True), *[FLAT] * 3, *[1] * 8, arch=arch)
     check(built, 128, loads=2, stores=4)

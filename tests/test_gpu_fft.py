@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import in_turns
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.algorithms.fft import gpu
@@ -13,6 +14,7 @@ from convlab.gpu.device import Gpu, simulated, using
 pytestmark = pytest.mark.inside
 
 
+@in_turns
 @pytest.mark.inside
 def test_several_tiles_of_a_larger_picture():
     problem = ConvProblem(2, 40, 37, 2, 2, 3, 5, padding=((1, 0), (0, 3)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
-from effort import sampled
+from effort import in_turns, sampled
 from lane_counts import count, traced
 
 from convlab import ConvProblem, plan
@@ -134,6 +134,7 @@ def test_a_filter_that_does_not_fit_is_left_to_another_rung():
     assert gpu_filter.rung_for(SIZES["odd"]).kernel is gpu_filter_patch.patch
 
 
+@in_turns
 def test_requests_of_the_lines_equal_the_formula():
     """Blocks and a bit on each axis: 16 bytes a lane, then two lanes more; a line that is done is stored."""
     problem = ConvProblem(1, 72, 140, 1, 1, 7, 7, padding=((0, 3), (3, 3)))

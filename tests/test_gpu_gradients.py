@@ -232,6 +232,7 @@ def test_tiles_of_every_size_give_the_gradient(monkeypatch, m, case):
     assert np.abs(there.reshape(expected.shape) - expected).max() <= few
 
 
+@in_turns
 @pytest.mark.parametrize("spoilt", ["w", "dy", "neither"])
 def test_numbers_that_tiles_would_mix_are_not_mixed(monkeypatch, spoilt):
     """Then it is the plain product, in the room that was made for tiles; plans, too, look at w."""
@@ -471,6 +472,7 @@ def built(which, tile, arch, dtype="float32", width=4):
     return assemble(kernel, flat, flat, flat, flat, sizes, matrix, arch=arch)
 
 
+@in_turns
 @assembly
 @archs
 @pytest.mark.workshop
@@ -530,6 +532,7 @@ def test_no_kernel_of_channels_spills(case):
         assert made.count("LDG.E.128") == (made.count("LDG") if case.startswith("small") else 0)
 
 
+@in_turns
 @assembly
 @pytest.mark.workshop
 def test_the_other_kernels_compile_without_a_stack():

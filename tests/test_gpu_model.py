@@ -98,6 +98,7 @@ def test_a_published_ladder_is_predicted(rung):
     assert abs(ratio - 1) <= limit, f"{rung.name}: {ratio:.2f} of what was measured"
 
 
+@in_turns
 @assembly
 def test_a_published_ladder_is_in_the_right_order():
     """Of rungs that were measured a twentieth apart, none comes out before a faster one.
@@ -205,6 +206,7 @@ def test_a_tiles_passes_are_those_of_its_requests(width, tile):
     assert asked == pytest.approx(expected, rel=1e-9 if width == 4 else 0.25)
 
 
+@in_turns
 @assembly
 def test_a_taps_instructions_are_the_machine_codes():
     """Of the rungs with one output a thread: within a tenth, and no spill."""

@@ -64,6 +64,7 @@ def test_a_piece_is_the_main_loops(tile, arch):
     assert resident == built.occupancy(tile.threads).blocks
 
 
+@in_turns
 @assembly
 @kinds
 @pytest.mark.parametrize("skips", [False, True])

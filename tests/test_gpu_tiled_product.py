@@ -75,6 +75,7 @@ def use(monkeypatch, algorithm, tile, parts=1):
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
+@in_turns
 @pytest.mark.inside
 @algorithms
 @pytest.mark.parametrize("case", ["plain", "batch", "row filter", "pointwise", "many channels"])
@@ -102,6 +103,7 @@ def test_every_rung(ladder):
     assert_close(y, x, w, problem, bias, ladder.name)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize(
     "tile", [Tile(16, 16, 16, 1, 1, 1, 1), Tile(24, 12, 4, 2, 2, 1, 1), Tile(48, 16, 8, 4, 4)], ids=str
@@ -144,6 +146,7 @@ def test_the_last_block_of_every_shipped_tile(monkeypatch, dtype, width, tile, a
     assert np.isnan(y).all(), "the last block wrote sums of another one"
 
 
+@in_turns
 @pytest.mark.inside
 @algorithms
 def test_masks_of_more_than_a_word(algorithm):
@@ -506,6 +509,7 @@ def built(tile, arch, algorithm="implicit_gemm", width=4, dtype="float32"):
     return assemble(kernel, flat, table, flat, flat, shape(problem, tile), matrix, arch=arch)
 
 
+@in_turns
 @assembly
 @archs
 def test_the_tuned_rung_multiplies(arch):
@@ -538,6 +542,7 @@ def test_no_shipped_tile_spills(arch, dtype, width, tile):
         assert len(loop) / turns == pytest.approx(instructions(tile), rel=0.1)
 
 
+@in_turns
 @assembly
 @archs
 def test_the_rung_of_more_sums_does_not_spill(arch):

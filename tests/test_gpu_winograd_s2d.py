@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import arrays, assert_close
+from effort import in_turns
 from lane_counts import count, traced
 
 from convlab import ALGORITHMS, ConvProblem, plan
@@ -17,6 +18,7 @@ PHOTO = ConvProblem(2, 9, 11, 3, 4, 7, 6, stride=2, padding=((3, 2), (2, 4)))
 WIDE = ConvProblem(1, 8, 12, 16, 4, 5, 5, stride=2, padding=2)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("problem", [PHOTO, WIDE], ids=["photo", "sixteen channels"])
 def test_every_number_is_read_once_and_written_once(problem):

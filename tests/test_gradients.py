@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from cases import CASES, arrays, problems
-from effort import examples, sampled
+from effort import examples, in_turns, sampled
 from hypothesis import HealthCheck, given, seed, settings, strategies
 
 import convlab.machine.facts
@@ -196,6 +196,7 @@ for problem in (LARGE, few, replace(LARGE, C=64, K=64, groups=2), replace(LARGE,
 """
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_weights_gradient_is_the_same_to_the_last_bit(threads):
@@ -241,6 +242,7 @@ def test_memory_is_what_the_model_says(which, algorithm, backend, problem):
             assert held([plan.workspace, plan.packed]) == cost.workspace_bytes + cost.packed_bytes
 
 
+@in_turns
 @pytest.mark.inside
 @form
 def test_a_run_allocates_nothing_else(which, algorithm, backend):
@@ -303,6 +305,7 @@ def test_stride_two_saves_three_quarters():
     assert sorted(part.problem.w_shape[1:3] for part in parts(problem)) == [(1, 1), (1, 2), (2, 1), (2, 2)]
 
 
+@in_turns
 @sampled(0)
 def test_inserting_zeros_gives_the_same():
     problem = replace(LARGE, stride=(2, 3), dtype="float64")
@@ -600,6 +603,7 @@ def scattered(x, w, stride, padding, more, dilation, groups):
     return y[:, top : y.shape[1] - bottom, left : y.shape[2] - right]
 
 
+@in_turns
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=strategies.data())
 def test_transposed_convolution_scatters(data):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cases import FORMS
+from effort import in_turns
 
 SCRIPT = """
 import ctypes, mmap, sys
@@ -79,6 +80,7 @@ def _all_of(backend):
     return _run(backend, *[name for name, its in FORMS if its == backend])
 
 
+@in_turns
 @pytest.mark.parametrize(("algorithm", "backend"), FORMS, ids=["-".join(form) for form in FORMS])
 def test_touches_nothing_beside_its_arrays(algorithm, backend):
     done = _all_of(backend)

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from effort import examples, sampled
+from effort import examples, in_turns, sampled
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -223,6 +223,7 @@ def test_taps_that_lie_on_padding_for_whole_tiles(channels):
     assert_close(prepared(x), x, w, problem)
 
 
+@in_turns
 @pytest.mark.inside
 @settings(max_examples=examples(30), deadline=None)
 @given(st.data())
@@ -258,6 +259,7 @@ def test_groups_that_do_not(C, K, groups):
     assert_close(prepared(x), x, w, problem)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("algorithm", "R"), [("indirect", 3), ("pointwise", 1), ("im2row", 3)])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from effort import in_turns
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.dispatcher import Dispatcher
 
@@ -88,6 +89,7 @@ def _foreign(dice, whole):
     return dice.choice([b"", dice.randbytes(3000), pickle.dumps(["0.1", {}]), whole + b"\0", whole * 2])
 
 
+@in_turns
 @pytest.mark.parametrize("damage", [_cut, _one_bit, _zeros, _noise, _foreign])
 def test_a_damaged_file_is_noticed_and_replaced(folder, damage):
     called()

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab.gpu import numba_cuda
 from convlab.gpu.numba_cuda import cuda, float32
@@ -593,6 +593,7 @@ def tail_clamped(x, y):
         y[i] = s[min(64, x.size - cuda.blockIdx.x * 64) - 1 - t]
 
 
+@in_turns
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [

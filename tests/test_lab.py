@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from effort import in_turns
 
 LAB = Path(__file__).resolve().parents[1] / "lab.py"
 pytestmark = [
@@ -232,6 +233,7 @@ def test_another_version_of_a_package_is_installed(ready):
     assert ready.packages == ["package-3"]
 
 
+@in_turns
 @pytest.mark.parametrize(
     ("typed", "adds"),
     [
@@ -434,6 +436,7 @@ def test_moved_checkout_makes_the_environment_anew(ready):
     assert not (ready.root / ".venv" / mark.name).exists()
 
 
+@in_turns
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
@@ -497,6 +500,7 @@ def load():
 # -- commands ----------------------------------------------------------------------------------------------
 
 
+@in_turns
 @pytest.mark.parametrize(
     ("typed", "runs"),
     [

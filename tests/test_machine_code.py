@@ -282,6 +282,7 @@ MORE_MOVES = pytest.mark.xfail(
 )
 
 
+@in_turns
 @pytest.mark.parametrize(
     ("name", "m"),
     [

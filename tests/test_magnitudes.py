@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 from convlab import ALGORITHMS, ConvProblem, conv2d, plan
 from convlab.algorithms.winograd.error import growth
@@ -198,6 +199,7 @@ def test_other_weights_are_looked_at_too():
         plan(LAYER, w, algorithm=made.algorithm, backend="cpu").with_weights(large)
 
 
+@in_turns
 @cases
 def test_numbers_just_within_bounds_come_through(algorithm, name):
     """The largest and the smallest that raise no alarm: nothing overflows, and no digits are lost."""

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 from right_answers.coding import ANSWERS
 from typer.testing import CliRunner
 
@@ -652,6 +652,7 @@ def drilled(seed):
     return [line for one in draw(seed).drills for line in (right(one), "90")]
 
 
+@in_turns
 @sampled(0)  # each file is tried in a process of its own
 def test_a_mock_in_a_terminal(tmp_path):
     (tmp_path / "mine.py").write_text(

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 from PIL import Image
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, networks, plan
@@ -103,6 +103,7 @@ def test_every_algorithm_gives_the_same_features(name, algorithm):
     assert all(name in repr(ready) for name in ready.replaced)
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tolerance_sees_a_mistake_in_any_layer(name):
@@ -128,6 +129,7 @@ def test_rivals_give_the_same_features(rival):
             check_output(f"{rival.name} on {name}", call.array(call.run()), reference, limit)
 
 
+@in_turns
 @pytest.mark.inside
 def test_a_batch_in_double_precision():
     name = "squeezenet1_0"
@@ -313,6 +315,7 @@ def test_bytes_alive_counted_by_hand():
     assert live["layer1.0"] == 2 * pooled  # what conv1 made, and the sum, written over the way around
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize(
     ("name", "algorithm"),
@@ -436,6 +439,7 @@ def test_profile():
     assert "SqueezeNet 1.0" in str(profile)
 
 
+@in_turns
 @sampled(0)
 def test_picture_of_a_profile():
     model, *_ = small("resnet18")

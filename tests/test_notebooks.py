@@ -10,6 +10,7 @@ import time
 import nbformat
 import pytest
 import zmq.asyncio
+from effort import in_turns
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebook_tools import (
     MOST_LINES,
@@ -57,6 +58,7 @@ HIDDEN = """import sys
 sys.modules.update(dict.fromkeys(("dask", "dask.array", "distributed", "zarr")))"""  # as if not installed
 
 
+@in_turns
 @pytest.mark.workshop
 def test_many_machines_are_reached_without_dask(tmp_path):
     """The notebook of Dask's workers runs without them, and says what to install; no other imports Dask."""

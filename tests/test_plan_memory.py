@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cases import CASES as PLAIN
 from cases import arrays
+from effort import in_turns
 from known_machine import SPEEDS
 
 import convlab.backends
@@ -42,6 +43,7 @@ CASES = [
 ]
 
 
+@in_turns
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 @pytest.mark.parametrize(("algorithm", "name"), CASES)
 def test_plan_takes_little_more_than_it_keeps(algorithm, name, backend):

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pytest
 from cases import CASES, FORMS, arrays, serving
+from effort import in_turns
 
 import convlab
 from convlab import ALGORITHMS, ConvProblem, WorkspaceError, networks, plan
@@ -79,6 +80,7 @@ TINY = [  # for the lane simulator
 ]
 
 
+@in_turns
 @pytest.mark.parametrize(("algorithm", "backend"), EVERY, ids=lambda one: getattr(one, "name", one))
 def test_two_threads_in_one_plan_have_a_workspace_each(monkeypatch, algorithm, backend):
     """The second call runs from beginning to end while the first one is in the middle."""
@@ -237,6 +239,7 @@ def test_work_of_another_stream_is_waited_for(monkeypatch):
 PHOTOS = [photograph()[:, first : first + 40, 90:130].copy() for first in (80, 100, 120)]
 
 
+@in_turns
 @pytest.mark.parametrize("algorithm", ["im2row", "winograd_2x2"])
 def test_two_threads_in_one_network(monkeypatch, algorithm):
     """And a third one in a layer of it, whose workspace all layers share."""
@@ -270,6 +273,7 @@ def test_two_threads_in_one_network(monkeypatch, algorithm):
 # -- Numba's threads ---------------------------------------------------------------------------------------
 
 
+@in_turns
 def test_a_run_of_a_network_sets_the_threads_once(monkeypatch):
     """And a layer by itself does so, too: at most as many as it was made for, and afterwards as before."""
     ready = networks.load_model("squeezenet1_0", size=40).prepare("indirect", threads=2, progress=False)
@@ -352,6 +356,7 @@ def _openmp_vendor() -> str:
     return omppool.openmp_vendor
 
 
+@in_turns
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_forked_children_compute_on_and_say_how(layer):

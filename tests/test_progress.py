@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab.lessons import progress, progress_file
 from convlab.lessons.progress_file import ProgressFile
@@ -109,6 +109,7 @@ def test_a_detail_may_be_anything(path):
     assert memory.trouble() == ""
 
 
+@in_turns
 @sampled(0)
 def test_it_lies_in_the_learners_folder(tmp_path):
     where = "from convlab.lessons import progress; print(progress.file())"
@@ -175,6 +176,7 @@ def test_the_door_filters_and_says_what_went_wrong_once(tmp_path, monkeypatch):
 # -- many kernels, and sudden ends -------------------------------------------------------------------------
 
 
+@in_turns
 @pytest.mark.inside
 def test_kernels_write_to_one_file_at_once(tmp_path, path):
     writers = [start(tmp_path, 40, name) for name in "abc"]
@@ -183,6 +185,7 @@ def test_kernels_write_to_one_file_at_once(tmp_path, path):
     assert sorted(written) == [(name, number) for name in "abc" for number in range(40)]
 
 
+@in_turns
 @pytest.mark.inside
 def test_what_was_recorded_outlives_a_kernel_that_is_killed(tmp_path, path):
     for life in range(4):
@@ -278,6 +281,7 @@ def test_a_damaged_file_is_kept_under_another_name(path, few, spoil, first):
     assert memory.trouble() == ""
 
 
+@in_turns
 @pytest.mark.inside
 def test_two_kernels_that_find_the_damage_leave_one_new_file(tmp_path, path):
     spoil_header(path)
@@ -348,6 +352,7 @@ print([event.name for event in progress.events()], os.access(folder, os.W_OK), p
 """
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.skipif(os.name != "posix", reason="rights are those of POSIX")
 @pytest.mark.parametrize("rights", [0o555, 0o777], ids=["folder", "file"])

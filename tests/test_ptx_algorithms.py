@@ -80,6 +80,7 @@ def test_the_same_bits_on_tensor_cores(inputs, case):
         np.testing.assert_array_equal(y, plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x))
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("parts", [2, 3])
 @pytest.mark.parametrize("inputs", KINDS)

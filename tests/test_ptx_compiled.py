@@ -4,6 +4,7 @@ import re
 
 import pytest
 from cases import CASES, arrays
+from effort import in_turns
 from ptx_tools import body, needs_compiler
 
 from convlab import plan
@@ -36,6 +37,7 @@ def unnamed(ptx: str) -> str:
     return re.sub(r"\.(common|visible) \.(global|shared) .*\n", "", text)  # their order is that of the names
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("algorithm", ["implicit_gemm", tensor_core("fp16")], ids=str)
 def test_one_front_end_serves_both(algorithm):

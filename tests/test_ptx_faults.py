@@ -8,6 +8,7 @@ import re
 
 import pytest
 from cases import CASES, arrays, assert_close, in_parts
+from effort import in_turns
 from ptx_tools import Edited, needs_compiler
 
 from convlab import plan
@@ -278,6 +279,7 @@ def cut(monkeypatch, algorithm):
         monkeypatch.setattr(on_gpu, "plan_for", lambda *given: Plan(TILES[-1], 2))
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize(("algorithm", "kernel"), KERNELS, ids=str)
 def test_nothing_is_found_where_nothing_was_planted(monkeypatch, algorithm, kernel):
@@ -286,6 +288,7 @@ def test_nothing_is_found_where_nothing_was_planted(monkeypatch, algorithm, kern
     assert outcome(algorithm, kernel, lambda ptx: ptx + "\n") == ""
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(monkeypatch, name):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES
-from effort import third
+from effort import in_turns, share
 from ptx_tools import needs_compiler, on_every_gpu
 from test_gpu_gradients import TURNED
 from test_gradients import DOORS, TABLES, check, operands
@@ -25,13 +25,15 @@ def served(which, algorithm):
     return found
 
 
+@in_turns
 @needs_compiler
 @form
 def test_case_table(which, algorithm):
-    for problem in third(served(which, algorithm).values(), FORMS.index((which, algorithm))):
+    for problem in share(served(which, algorithm).values(), FORMS.index((which, algorithm))):
         on_every_gpu(lambda problem=problem: check(which, problem, algorithm=algorithm, backend="gpu"))
 
 
+@in_turns
 @needs_compiler
 @form
 def test_the_same_bits_as_in_the_lane_simulator(which, algorithm):
@@ -45,10 +47,11 @@ def test_the_same_bits_as_in_the_lane_simulator(which, algorithm):
         np.testing.assert_array_equal(found, expected)
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("m", [2, 4, 6])
 def test_tiles_of_every_size(monkeypatch, m):
     """Filters are transformed, too, as the compiler made that."""
     monkeypatch.setattr(flipped, "tiles_for", lambda problem: m)
-    for problem in third(TURNED.values(), m // 2):
+    for problem in share(TURNED.values(), m // 2):
         on_every_gpu(lambda problem=problem: check("dgrad", problem, algorithm="flipped", backend="gpu"))

@@ -6,7 +6,7 @@ compiler made of it. So what both say of a kernel is held against each other.
 
 import numpy as np
 import pytest
-from effort import spread, third
+from effort import in_turns, share, spread
 from ptx_tools import needs_compiler
 from right_kernels import RIGHT
 
@@ -60,6 +60,7 @@ SOURCE_ONLY = {
 }
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("name", sorted(set(RIGHT) - FENCES - SOURCE_ONLY))
 def test_right_kernels(name):
@@ -108,12 +109,14 @@ def by_simulator(exercise, kernel):
     return set()
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("name", KERNELS)
 def test_solutions_of_exercises(name):
     assert by_executor(KERNELS[name], KERNELS[name].solution) == ""
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("name", KERNELS)
 def test_both_find_the_same_mistakes(name):
@@ -123,7 +126,7 @@ def test_both_find_the_same_mistakes(name):
     """
     mistakes = KERNELS[name].mistakes
     some = spread(len(mistakes), max(3, len(mistakes) // 2))
-    for number, mistake in third(enumerate(mistakes), list(KERNELS).index(name)):
+    for number, mistake in share(enumerate(mistakes), list(KERNELS).index(name)):
         if number not in some and (name, mistake.name) not in NOT_IN_THE_PTX:
             continue
         kernel = KERNELS[name].wrong(mistake)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from effort import third
+from effort import in_turns, share
 from ptx_tools import LAYERS, needs_compiler, on_every_gpu, small
 
 from convlab import plan
@@ -35,6 +35,7 @@ def taken(cases, number):
     }
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("rung", RUNGS)
 def test_case_table(rung):
@@ -43,7 +44,7 @@ def test_case_table(rung):
     number = list(RUNGS).index(rung)
     served = taken(served, number)
     assert served
-    for case, problem in third(served.items(), number):
+    for case, problem in share(served.items(), number):
         x, w, bias = arrays(problem)
 
         def compute(problem=problem, x=x, w=w, bias=bias):
@@ -57,11 +58,12 @@ def test_case_table(rung):
             assert_close(y, x, w, problem, bias, f"{rung}, {case}", algorithm.rounding)
 
 
+@in_turns
 @needs_compiler
 @pytest.mark.parametrize("rung", RUNGS)
 def test_the_same_bits_as_in_the_lane_simulator(rung):
     algorithm = RUNGS[rung]
-    for problem in third(map(CASES.get, small(algorithm)), list(RUNGS).index(rung)):
+    for problem in share(map(CASES.get, small(algorithm)), list(RUNGS).index(rung)):
         x, w, bias = arrays(problem)
         with using(Executor(fused=False)):
             y = plan(problem, w, bias, algorithm=algorithm, backend="gpu")(x)

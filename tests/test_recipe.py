@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cases import arrays, assert_close
-from effort import sampled
+from effort import in_turns, sampled
 
 from convlab import ALGORITHMS, ConvProblem, UnsupportedError, conv2d, plan
 from convlab.auto.predict import predict
@@ -114,6 +114,7 @@ def test_the_readme_names_it(name):
     assert f"`{name}`" in (HERE / "README.md").read_text(encoding="utf-8")
 
 
+@in_turns
 @pytest.mark.workshop
 def test_the_recipe_followed_to_the_letter(tmp_path):
     """Its files are written into a copy of the library; there the tests that go through the table pass."""

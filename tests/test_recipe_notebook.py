@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from effort import in_turns
 
 HERE = Path(__file__).resolve().parents[1]
 TEXT = (HERE / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -82,6 +83,7 @@ def run(copy, *command):
     return done.stdout
 
 
+@in_turns
 def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
     from tools.browser import NoBrowserError, launched
 
@@ -100,6 +102,7 @@ def test_it_is_photographed_as_it_opens_and_in_its_notebook(copy):
     assert (copy / "convlab" / "widgets" / "dilated_taps-20.png").stat().st_size > 3000
 
 
+@in_turns
 def test_its_tests_pass(copy):
     tests = ("tests/test_javascript.py", "tests/test_widgets.py", "tests/test_exercises.py")
     browser = ("tests/browser/test_widgets_page.py", "tests/browser/test_widgets_formulas.py")

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from effort import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ def other_heights():
 every_tile = pytest.mark.parametrize("tile", [*tiles(), *other_heights()], ids=repr)
 
 
+@in_turns
 @every_tile
 def test_a_tile_that_is_not_full(tile):
     """Fewer rows and columns than the tile has: neither is read nor written beyond."""
@@ -126,6 +128,7 @@ def test_a_tile_that_is_not_full(tile):
             assert (y[count * width :] == 77).all()
 
 
+@in_turns
 @every_tile
 def test_a_sum_in_pieces_goes_on_where_it_was_left(tile):
     rng = np.random.default_rng(0)
@@ -171,6 +174,7 @@ def test_a_row_whose_bit_is_missing_is_never_read(height):
         np.testing.assert_array_equal(y.reshape(tile.rows, -1), expected[:, None].repeat(tile.cols, 1))
 
 
+@in_turns
 @pytest.mark.parametrize("height", heights())
 @pytest.mark.parametrize("offsets_type", [np.int32, np.int64])
 def test_padding_reads_the_row_of_zeros_whatever_the_base(offsets_type, height):
@@ -210,6 +214,7 @@ def _slide(tile, window, x, row, col, H, W, C, outside, w, y):
             store(tile, sums[line], y, line * tile.rows * C + c, C, tile.rows, C - c)
 
 
+@in_turns
 @pytest.mark.parametrize(
     ("window", "long"),
     [
@@ -326,6 +331,7 @@ def _plain(tile, a, panels, y):
     gemm_part(0, tile.rows, 0, tile.cols, tile, a, 8, None, panels, out, 0, tile.rows, tile.cols, 8)
 
 
+@in_turns
 def test_weights_are_fetched_ahead_where_that_is_asked_for():
     """One request a step, and no sum leaves its register for it; a block of tiles asks for every line."""
     a, panels, y = np.ones((3, 1000), np.float32)
@@ -345,6 +351,7 @@ def test_weights_are_fetched_ahead_where_that_is_asked_for():
 # -- the product -------------------------------------------------------------------------------------------
 
 
+@in_turns
 @settings(deadline=None, max_examples=150)
 @given(
     M=st.integers(1, 70),
@@ -449,6 +456,7 @@ def test_more_threads_than_processors_and_than_work():
     np.testing.assert_array_equal(plan(problem, w, backend="cpu", threads=64)(x), expected)
 
 
+@in_turns
 def test_two_callers_at_once_are_served_in_turn():
     """Numba's plainest pool of threads stops the process when two threads use it; here it does not."""
     from concurrent.futures import ThreadPoolExecutor

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from effort import in_turns
 from nbformat.v4 import new_markdown_cell
 from notebook_tools import ROOT, notebook
 
@@ -69,6 +70,7 @@ def built(tmp_path_factory):
     return out, build(small_course(folder / "notebooks"), out)
 
 
+@in_turns
 def test_a_book_takes_the_old_ones_place(built):
     out, said = built
     told = [line.split()[:2] for line in said.stderr.splitlines()]
@@ -100,6 +102,7 @@ def test_pages_name_no_server_and_no_folder_of_this_machine(built):
         assert str(ROOT) not in text, path.name
 
 
+@in_turns
 def test_a_failing_notebook_is_named_and_the_old_book_stays(sources, tmp_path):
     old_book = older_book(tmp_path / "site")
     nbformat.write(notebook("x = 1", "# the second\nx / 0"), sources / "01_files.ipynb")
@@ -112,6 +115,7 @@ def test_a_failing_notebook_is_named_and_the_old_book_stays(sources, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"notebooks", "site"}
 
 
+@in_turns
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_ctrl_c_stops_it_and_says_so(sources, tmp_path):
     nbformat.write(notebook("import time; open('begun', 'w'); time.sleep(60)"), sources / "00_sums.ipynb")
@@ -212,6 +216,7 @@ def tags(page):
     return dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', page.read_text("utf-8")))
 
 
+@in_turns
 def test_a_published_book_says_what_it_is(published):
     said = tags(published / f"{TRANSLATED}.html")
     assert said["description"].startswith("Two and two? ")
@@ -365,6 +370,7 @@ def test_a_style_that_asks_for_what_is_not_there_is_named(whole):
         links.check(whole)
 
 
+@in_turns
 def test_a_broken_link_stops_the_build(sources, tmp_path):
     nbformat.write(
         notebook(new_markdown_cell("![gone](gone.html)\n\n<a href='gone.html'>x</a>")),
@@ -399,6 +405,7 @@ def test_title_and_line(cell, title, line):
     assert title_and_line(cell) == (title, line)
 
 
+@in_turns
 def test_front_page_says_how_to_run_it_and_leads_to_the_printed_book():
     found = chapters()
     lines = {each.file: "" for each in found}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import CASES, arrays, assert_close
-from effort import examples, sampled
+from effort import examples, in_turns, sampled
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +126,7 @@ def assert_it_needs_what_influences_it(layers, data):
     assert needs(layers.nodes, region)["picture"] == traced
 
 
+@in_turns
 @settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_a_tile_needs_what_influences_it(data):
@@ -353,6 +354,7 @@ def test_what_lies_between_the_layers_is_stated():
     assert run(layers, x, borders="keep", **PLAIN).disk == 0
 
 
+@in_turns
 @pytest.mark.parametrize("borders", BORDERS)
 def test_a_budget_is_kept(borders):
     layers, x = three_layers(400, 300)
@@ -367,6 +369,7 @@ def test_a_budget_is_kept(borders):
         run(layers, x, borders=borders, memory=least // 2, **PLAIN)
 
 
+@in_turns
 @pytest.mark.inside
 def test_what_a_strip_takes_is_what_it_takes():
     """Beforehand it is stated by formulas; `Prepared` adds up what it has allocated."""

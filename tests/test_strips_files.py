@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from effort import in_turns
 from numpy.lib.stride_tricks import as_strided
 from test_strips import BORDERS, three_layers
 
@@ -109,6 +110,7 @@ SOURCES = [
 ]
 
 
+@in_turns
 @pytest.mark.parametrize("borders", BORDERS)
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
 @pytest.mark.parametrize("source", SOURCES)

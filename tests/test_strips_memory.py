@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import in_turns
 from test_strips import BORDERS
 
 pytestmark = [
@@ -79,6 +80,7 @@ def measured(borders, algorithm, suffix, pictures):
     return json.loads(done.stdout)
 
 
+@in_turns
 @pytest.mark.parametrize("borders", BORDERS)
 def test_the_memory_that_is_stated_is_what_the_system_sees(borders):
     pictures = [("float32", "32 MiB", 6000), ("float32", "64 MiB", 6000), ("uint8", "32 MiB", 6000)]
@@ -89,6 +91,7 @@ def test_the_memory_that_is_stated_is_what_the_system_sees(borders):
         assert grown > 0.7 * stated, f"{dtype}, {budget}: {stated:,} stated, and no more than {grown:,} grown"
 
 
+@in_turns
 @pytest.mark.parametrize("borders", ["recompute", "exchange"])
 def test_zarr_takes_what_is_stated(borders):
     """Its threads each keep some of what they gave back: how much depends on how busy the machine is."""

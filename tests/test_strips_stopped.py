@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import in_turns
 from test_strips import BORDERS, three_layers
 
 from convlab import ParameterError, WorkspaceError
@@ -252,6 +253,7 @@ def child(code, source, target, borders="recompute"):
     return subprocess.Popen(command, env=environment, **pipes)
 
 
+@in_turns
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
 @pytest.mark.parametrize("borders", BORDERS)
 def test_a_run_that_is_killed(borders, case, counted):
@@ -272,6 +274,7 @@ def test_a_run_that_is_killed(borders, case, counted):
     check(target, wanted)
 
 
+@in_turns
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 @pytest.mark.parametrize(("suffix", "borders"), [*((".npy", one) for one in NOTED), (".zarr", "recompute")])
 def test_a_disk_that_fills(suffix, borders, case):
@@ -321,6 +324,7 @@ print(json.dumps([said, everything, stopped, len(calls), left]))
     check(target, wanted)
 
 
+@in_turns
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_second_run_to_the_same_target(suffix, case, counted):
     """It is refused while the first one is at it, and does no harm to that."""

@@ -77,6 +77,7 @@ def test_one_block_of_every_shipped_tile(kind, tile):
     convolve(problem, kind, tile)
 
 
+@in_turns
 @pytest.mark.inside
 @kinds
 @pytest.mark.parametrize("parts", [2, 3])
@@ -285,6 +286,7 @@ def test_rounding_is_to_eleven_bits():
         assert 2**-12 < error.max() <= 2**-11
 
 
+@in_turns
 @needs_tools
 @archs
 @kinds
@@ -300,6 +302,7 @@ def test_the_loop_multiplies_on_tensor_cores(kind, arch):
     assert built.occupancy(TILES[0].threads).warps >= 12  # three for each scheduler
 
 
+@in_turns
 @needs_tools
 @kinds
 def test_the_cache_is_on_the_way_of_pixels_alone(kind):
@@ -309,6 +312,7 @@ def test_the_cache_is_on_the_way_of_pixels_alone(kind):
     assert (built.count("STG.E.64"), built.count("STG")) == (32, 32)
 
 
+@in_turns
 @needs_tools
 def test_no_turn_works_out_where_shared_memory_lies(monkeypatch):
     """Without `held` the compiler for sm_90 reads a special register for it in each."""

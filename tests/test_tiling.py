@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 from convlab import ConvProblem, plan
 from convlab.algorithms.implicit_gemm.gpu import RUNGS, rung
@@ -30,6 +31,7 @@ STEPS = ConvProblem(2, 8, 8, 8, 32, 2, 3, stride=(2, 1), padding=((0, 1), (1, 1)
 ALL_TILES = [tile for name, tiles in TILES.items() if name == ("float32", 4) for tile in tiles]
 
 
+@in_turns
 @pytest.mark.inside
 @pytest.mark.parametrize("problem", [LAYER, STEPS], ids=["3x2", "stride"])
 @pytest.mark.parametrize(
@@ -78,6 +80,7 @@ def test_wasted_outputs():
     assert wasted(ConvProblem(1, 7, 7, 4, 128, 1, 1), Tiling()) == pytest.approx(1 - 49 / 128)
 
 
+@in_turns
 @pytest.mark.skipif(assembly_fault() is not None, reason=f"no assembly: {assembly_fault()}")
 @pytest.mark.parametrize("tile", ALL_TILES, ids=str)
 def test_registers_are_near_the_compilers(tile):

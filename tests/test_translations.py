@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import nbformat
 import pytest
 from browser.browser_tools import SLIDERS, Watched, barriers, moves, open_controls, press_arrow
+from effort import in_turns
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from notebook_tools import NOTEBOOKS
 
@@ -132,6 +133,7 @@ def german(tmp_path_factory):
     return out / f"{FIRST.stem}.html"
 
 
+@in_turns
 @pytest.mark.browser
 def test_a_german_page_is_german_and_moves(german):
     def visited():

@@ -21,6 +21,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+from effort import in_turns
 from lab_server import printed_address
 from packaging.specifiers import SpecifierSet
 
@@ -112,6 +113,7 @@ def test_the_wheel_is_small(wheel):
     assert size < LARGEST, f"the wheel has {size} bytes; raise LARGEST only if they are worth it"
 
 
+@in_turns
 def test_an_sdist_makes_the_same_wheel_and_holds_what_authors_need(wheel, sdist, tmp_path):
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
@@ -209,6 +211,7 @@ def convlab(venv: Path, *arguments: str, **options) -> subprocess.CompletedProce
     return subprocess.run(command, stdout=-1, stderr=-1, encoding="utf-8", timeout=120, **options)
 
 
+@in_turns
 def test_it_says_where_the_course_is(venv, here):
     (package,) = venv.glob("lib/python*/site-packages/convlab")
     assert convlab(venv, "--version").stdout == f"convlab {VERSION}, the course in {package}\n"
@@ -221,6 +224,7 @@ def test_it_says_where_the_course_is(venv, here):
     assert list(here.iterdir()) == []
 
 
+@in_turns
 def test_lists_and_progress_need_no_checkout(venv, here):
     assert "resnet18" in convlab(venv, "networks").stdout
     assert "winograd_4x4" in convlab(venv, "algorithms").stdout
@@ -230,6 +234,7 @@ def test_lists_and_progress_need_no_checkout(venv, here):
     assert list(here.iterdir()) == []
 
 
+@in_turns
 def test_start_makes_the_learners_folder_and_works_in_it_from_then_on(venv, here):
     first = convlab(venv, "start", "02", "--no-open")
     work = here / "convlab-work"
@@ -248,6 +253,7 @@ def test_start_makes_the_learners_folder_and_works_in_it_from_then_on(venv, here
     assert (work / ".convlab-progress.sqlite").is_file()
 
 
+@in_turns
 def test_run_makes_pages(venv, here):
     done = convlab(venv, "run", "00")
     assert done.returncode == 0, done.stderr
@@ -255,6 +261,7 @@ def test_run_makes_pages(venv, here):
     assert (here / "convlab-work" / "pages" / "00_start_here.html").stat().st_size > 100_000
 
 
+@in_turns
 def test_bench_saves_in_the_learners_folder(venv, here):
     folder = here / "convlab-work" / "measurements"
     command = [str(venv / "bin" / "convlab"), "bench", "cpu", "--quick", "--no-baselines"]
@@ -274,6 +281,7 @@ def heeds_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@in_turns
 @pytest.mark.parametrize("home", ["good", "of no use"])
 def test_without_a_command_the_lab_is_served(venv, here, home, monkeypatch):
     if home == "of no use":
@@ -321,6 +329,7 @@ def test_what_needs_a_checkout_says_so(venv, here):
     assert "expected a checkout of the course: an installed convlab comes without tools/" in done.stderr
 
 
+@in_turns
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that not even root can write to")
 @pytest.mark.parametrize("typed", ["", "start 02", "run 00", "bench cpu --quick"])
 def test_a_folder_that_cannot_be_written_to_is_named(venv, here, typed):

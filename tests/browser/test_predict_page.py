@@ -6,6 +6,7 @@ import random
 
 import pytest
 from browser_tools import SCHEMES, barriers, document
+from effort import in_turns
 
 from convlab import ConvProblem, figures
 from convlab.support.measured import Measured
@@ -180,6 +181,7 @@ def numbers(count):
     return edge + [rng.choice((-1, 1)) * 10 ** rng.uniform(-9, 18) for _ in range(count)]
 
 
+@in_turns
 def test_numbers_and_verdicts_are_pythons(ask):
     values = numbers(300)
     assert ask("numberText(d)", values) == [number_text(value) for value in values]

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 import convlab
 from convlab import ConvError, ConvProblem, ShapeError, networks
@@ -375,6 +376,7 @@ def test_coefficients_of_a_tile(javascript, m):
                 assert got == str(exact).replace("-", "−")
 
 
+@in_turns
 def test_costs_of_groups(javascript):
     given = [
         {"channels": str(C), "size": size, "taps": taps, "groups": groups}
@@ -397,6 +399,7 @@ def test_costs_of_groups(javascript):
                     assert got[name] == getattr(cost, name), (raw, name)
 
 
+@in_turns
 def test_pyramids_and_what_they_cost(javascript):
     rng = random.Random(31)
     given = []
@@ -486,6 +489,7 @@ def test_what_a_tiling_takes_and_saves(javascript):
     assert 30 < refused < len(given) - 30
 
 
+@in_turns
 def test_where_a_layer_stands_under_the_roofs(javascript):
     """Bytes, operations, ceiling and words of the roofline explorer, over layers bent at random."""
     rng, shown = random.Random(15), RooflineExplorer()
@@ -645,6 +649,7 @@ def test_what_a_change_rebuilds(javascript):
     assert {change["word"] for change in got} == {"nothing", "part", "all"}
 
 
+@in_turns
 def test_transposed_convolutions(javascript):
     """Of every filter, stride and padding: the three ways, what they multiply, and what is refused."""
     shown, views = TransposedWindow(), ("scatter", "zeros", "subfilters")

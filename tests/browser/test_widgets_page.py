@@ -8,6 +8,7 @@ import nbformat
 import numpy as np
 import pytest
 from browser_tools import barriers, open_controls
+from effort import in_turns
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from widget_kinds import LEADING
@@ -101,6 +102,7 @@ def page(browser, exported):
     page.close()
 
 
+@in_turns
 def test_window_slides_on_arrow_keys(page):
     widget = page.locator(".cl-sliding").first
     label = "svg[aria-roledescription='input pixels']"
