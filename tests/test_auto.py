@@ -116,6 +116,64 @@ def test_windows_that_leave_the_cache_are_fetched_for_each_panel():
         assert moving.seconds == pytest.approx(2 * windows / 100e9 + again * windows / speed)
 
 
+def plain_speeds(**overheads):
+    """Return a machine that moves 1 GB/s from anywhere, and begins what is not named for nothing."""
+    begun = dict.fromkeys(OVERHEADS, 0.0) | overheads
+    return Speeds(1e18, 2e18, 2, ((math.inf, 1e9),), begun)
+
+
+def test_bytes_that_depthwise_moves_are_counted_by_hand():
+    """A line is read for two lines of y, with one above and one below: four lines, so each comes twice.
+
+    What is only written counts twice as much as what is only read: it is fetched before. A place of the
+    window is two lines of seven outputs, under which lie 4 x 9 vectors; 18 more are the weights, for each
+    line, and one the bias.
+    """
+    layer = ConvProblem(1, 8, 14, 64, 64, 3, 3, padding=1, groups=64)
+    (one,) = predict(layer, "depthwise", plain_speeds(tile=1e-6)).parts
+    x = y = 8 * 14 * 64 * 4
+    loads = (4 * 2) * (4 * 9 + 18 + 1) * 64 * 4  # places; vectors, of all channels
+    assert one.moving == pytest.approx((2 / 3 * x + 2 / 3 * x + 4 / 3 * y + 2 / 3 * loads) / 1e9)
+    assert one.beginning == pytest.approx(4 * 2 * 1e-6)
+
+
+def test_weights_of_few_windows_arrive_at_half_the_speed():
+    """Nine windows fill one register tile; with ten, products are left to do while weights arrive."""
+    for pictures, times in ((9, 2), (10, 1), (56, 1), (57, 2)):  # and 56 windows are a block
+        layer = ConvProblem(pictures, 4, 4, 64, 64, 3, 3, padding=1)
+        _, _, multiply, *_ = predict(layer, "winograd_4x4", plain_speeds()).parts
+        assert multiply.moving == pytest.approx(times * 2 / 3 * 36 * 64 * 64 * 4 / 1e9)
+
+
+def test_runs_that_are_folded_are_counted_by_hand():
+    """A pixel of the folded picture is two runs of x: one of each line. 7 x 7 taps become 4 x 4."""
+    layer = ConvProblem(2, 32, 32, 3, 64, 7, 7, stride=2, padding=3)
+    fold, *_ = predict(layer, "winograd_s2d", plain_speeds(run=1e-6)).parts
+    pixels = 2 * (16 + 3) * (16 + 3)
+    assert fold.beginning == pytest.approx(2 * pixels * 1e-6)
+    assert fold.moving == pytest.approx((2 * 32 * 32 * 3 + pixels * 12) * 4 / 1e9)
+
+
+def test_operations_of_transforms_are_counted_by_hand():
+    """13 + 3 rows and columns: 16 x 16, which is 16 x 9 frequencies of a real picture.
+
+    A transform of 16 complex numbers takes 5 * 16 * 4 operations, of 16 real ones half of that. There, the
+    13 rows that hold numbers are transformed, then 9 columns; back, 9 columns and the 14 rows of y.
+    """
+    layer = ConvProblem(2, 13, 13, 3, 5, 3, 3, padding=((1, 2), (1, 2)))
+    assert (layer.P, layer.Q) == (14, 14)
+    there, *_ = predict(layer, "fft", plain_speeds(transform=1e-6)).parts
+    row, column = 5 * 16 * 4 / 2, 5 * 16 * 4
+    operations = 2 * (3 * (13 * row + 9 * column) + 5 * (14 * row + 9 * column))
+    assert there.beginning == pytest.approx(operations * 1e-6)
+
+
+def test_more_threads_than_there_are_gain_nothing():
+    for name in ("indirect", "winograd_4x4", "fft"):
+        two, eight = (predict(LAYER, name, speeds(), threads) for threads in (2, 8))
+        assert eight == two
+
+
 def test_slower_roofs_mean_longer_predictions():
     for algorithm in ("indirect", "im2row", "winograd_4x4", "fft"):
         before = predict(LAYER, algorithm, speeds()).seconds
