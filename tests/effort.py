@@ -1,4 +1,4 @@
-"""How much of each test is run: all of it, a fifth in turn, or the short form of a learner's `lab.py test`.
+"""How much of each test is run: all of it, a seventh in turn, or the short form of a learner's `lab.py test`.
 
 The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
 takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
@@ -6,9 +6,10 @@ tests the set-up, the texts and the tools of the workshop, and what looks inside
 files that are not ours, memory to the byte, runs that are killed, kernels of a GPU request by request. It is
 taken where all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
 
-With `--all --turn 2` a fifth is run of what is costly: of a table of cases, of random problems, of tests that
-take seconds. Where a table has two axes, an algorithm and a case, each algorithm meets every fifth case, and
-each case every fifth algorithm. Turns 1 to 5 together are all. `--turn today` takes them day by day.
+With `--all --turn 2` a seventh is run of what is costly: of a table of cases, of random problems, of tests
+that take seconds. Where a table has two axes, an algorithm and a case, each algorithm meets every seventh
+case, and each case every seventh algorithm. Turns 1 to 7 together are all. `--turn today` takes them day by
+day: a week is all.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """
@@ -26,18 +27,18 @@ import pytest
 
 SHORT = False  # set before any test is read
 TURN: int | None = None  # the same; 1 to `TURNS`
-TURNS = 5
+TURNS = 7  # a week
 LEFT_OUT = {"browser", "inside", "workshop"}
 in_turns = pytest.mark.in_turns  # of a costly test; the short form does not ask for turns
 
 
 def examples(count: int) -> int:
-    """Return how many examples hypothesis is to draw: all, in a turn a fifth, in the short form a tenth."""
+    """Return how many examples hypothesis is to draw: all, in a turn a seventh, in the short form a tenth."""
     return -(-count // (10 if SHORT else TURNS if TURN else 1))
 
 
 def sampled(most: int) -> pytest.MarkDecorator:
-    """Mark a test of many cases: the short form takes at most so many, evenly spread, and a turn a fifth."""
+    """Mark a test of many cases: the short form takes at most so many, evenly spread; a turn a seventh."""
     return pytest.mark.sampled(most)
 
 
@@ -55,7 +56,7 @@ def spread(count: int, most: int) -> set[int]:
 
 
 def share(cases: Iterable, number: int = 0) -> list:
-    """Return which cases a test takes that goes through a table by itself: all, or in a turn every fifth.
+    """Return which cases a test takes that goes through a table by itself: all, or in a turn every seventh.
 
     The test of another `number` begins with another one.
 
@@ -80,7 +81,7 @@ def turn_of(word: str) -> int:
 def add_options(parser):
     """Add --all: every test, in its long form; and --turn."""
     parser.addoption("--all", action="store_true", help="every test, in its long form")
-    parser.addoption("--turn", help=f"with --all: of what is costly a fifth, 1 to {TURNS}, or that of today")
+    parser.addoption("--turn", help=f"with --all: a seventh of what is costly, 1 to {TURNS}, or today")
 
 
 def pytest_configure(config):
@@ -94,7 +95,7 @@ def pytest_configure(config):
 
 def pytest_report_header():
     """Say which turn this is."""
-    return f"turn {TURN} of {TURNS}: of what is costly a fifth" if TURN else None
+    return f"turn {TURN} of {TURNS}: of what is costly a seventh" if TURN else None
 
 
 def pytest_ignore_collect(collection_path):
@@ -108,7 +109,7 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    """In the short form keep samples of the sampled, and nothing that is left out; in a turn keep a fifth."""
+    """In the short form keep samples of the sampled, and nothing that is left out; in a turn a seventh."""
     if TURN:
         met: dict = {}
         _keep(config, items, [item for item in items if _has_its_turn(item, met)])

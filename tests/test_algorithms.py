@@ -29,6 +29,7 @@ def close(y, x, w, problem, bias, algorithm):
     assert_close(y, x, w, problem, bias, algorithm, ALGORITHMS[algorithm].rounding)
 
 
+@in_turns
 @pytest.mark.workshop
 def test_compiled_forms_allocate_nothing_inside():
     """No kernel's machine code calls Numba's allocator, or counts references to an array, which costs more.

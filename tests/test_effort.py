@@ -59,13 +59,13 @@ GRID = """
 import effort, pytest
 
 @effort.in_turns
-@pytest.mark.parametrize("case", range(5))
-@pytest.mark.parametrize("algorithm", range(6))
+@pytest.mark.parametrize("case", range(7))
+@pytest.mark.parametrize("algorithm", range(8))
 def test_grid(algorithm, case):
     pass
 
 @effort.in_turns
-@pytest.mark.parametrize(("one", "two", "three"), [(i, i, i) for i in range(6)])
+@pytest.mark.parametrize(("one", "two", "three"), [(i, i, i) for i in range(8)])
 def test_rows(one, two, three):
     pass
 
@@ -127,37 +127,38 @@ def test_a_file_that_is_named_is_run_whole(suite):
 
 
 def test_turns_share_costly_tables_and_nothing_else(suite, tmp_path):
-    """Each algorithm meets every fifth case, each case every fifth algorithm; five turns are all."""
+    """Each algorithm meets every seventh case, each case every seventh algorithm; seven turns are all."""
     (tmp_path / "test_tools.py").unlink()
     (tmp_path / "browser" / "conftest.py").unlink()
     (tmp_path / "test_grid.py").write_text(GRID)
     found = []
-    for turn in range(1, 6):
+    for turn in range(1, 8):
         ran, said = suite("--all", "--turn", str(turn))
-        assert f"turn {turn} of 5" in said
+        assert f"turn {turn} of 7" in said
         assert {"test_tool", "test_what_is_inside", "test_random", "test_page"} <= set(ran), said
-        assert "test_drawn" not in ran, "it drew a fifth, and expects all"
+        assert "test_drawn" not in ran, "it drew a seventh, and expects all"
         found.append([name for name in ran if "[" in name or name == "test_long"])
-    assert sorted(len([name for name in some if "[" in name]) for some in found) == [9, 9, 9, 9, 10]
-    assert [len([name for name in some if "rows" in name]) for some in found] == [2, 1, 1, 1, 1]
-    assert sum(map(len, found)) == len({name for some in found for name in some}) == 47, "each is run once"
+    counts = [len([name for name in some if "[" in name]) for some in found]
+    assert counts == [12, 11, 11, 10, 10, 10, 10]  # of 10, 8 and 56
+    assert [len([name for name in some if "rows" in name]) for some in found] == [2, 1, 1, 1, 1, 1, 1]
+    assert sum(map(len, found)) == len({name for some in found for name in some}) == 75, "each is run once"
     for some in found:
         pairs = [re.findall(r"\d", name) for name in some if "grid" in name]
         for axis in (0, 1):
-            assert {pair[axis] for pair in pairs} == set("01234" if axis else "012345")
-    assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & set().union(*found)) > 8
-    assert "expected 1 to 5, or today" in suite("--all", "--turn", "6")[1]
+            assert {pair[axis] for pair in pairs} == set("0123456" if axis else "01234567")
+    assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & set().union(*found)) > 9
+    assert "expected 1 to 7, or today" in suite("--all", "--turn", "8")[1]
 
 
-def test_a_fifth_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
+def test_a_seventh_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
     monkeypatch.setattr(effort, "TURN", None)
     assert effort.share("abcdefg") == list("abcdefg")
     for number in range(3):
         parts = []
-        for turn in range(1, 6):
+        for turn in range(1, 8):
             monkeypatch.setattr(effort, "TURN", turn)
             parts.append(effort.share("abcdefg", number))
-        assert sorted(map(len, parts)) == [1, 1, 1, 2, 2]
+        assert sorted(map(len, parts)) == [1] * 7
         assert sorted(chain(*parts)) == list("abcdefg")
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from effort import in_turns
 from ipywidgets.widgets import widget as kernel
 from known_machine import SPEEDS
 from widget_kinds import LEADING, WIDGETS
@@ -199,6 +200,7 @@ def test_steps_are_legal_short_and_differ(kind):
     assert len(set(found)) == 3
 
 
+@in_turns
 @pytest.mark.workshop
 def test_steps_lead_somewhere_in_every_notebook():
     from tools.stills import ROOT, shown_in

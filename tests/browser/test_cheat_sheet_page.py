@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 from browser_tools import barriers
+from effort import in_turns
 
 from convlab.interview import cheat_sheet, two_days
 
@@ -41,6 +42,7 @@ def test_it_prints_on_one_page_in_dark_ink(scheme, file, watched):
     assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
 
 
+@in_turns
 @pytest.mark.parametrize(("width", "theme"), [(900, "dark"), (400, "light")])
 def test_the_plan_is_read_by_everybody(width, theme, watched):
     page = watched(width=width).page

@@ -6,6 +6,7 @@ import time
 import nbformat
 import pytest
 from browser_tools import SLIDERS, drag, moves, open_controls, press_arrow, until
+from effort import in_turns
 from notebook_tools import NOTEBOOKS
 
 from convlab import widgets
@@ -79,6 +80,7 @@ def my_copy(x, y):
 check("copy", my_copy)"""
 
 
+@in_turns
 def test_a_wrong_kernel_opens_the_microscope_below_the_words(lab, watched):
     put(lab, "wrong_kernel.ipynb", WRONG_KERNEL)
     one = watched()
@@ -134,6 +136,7 @@ CELLS = (
 )
 
 
+@in_turns
 def test_a_moved_slider_reaches_python(lab, watched):
     put(lab, "moved.ipynb", *CELLS)
     one = watched()
@@ -156,6 +159,7 @@ def test_a_moved_slider_reaches_python(lab, watched):
     assert one.page.locator(TROUBLE).all_text_contents() == []
 
 
+@in_turns
 def test_a_link_leads_back_to_a_figure(lab, watched):
     """JupyterLab drops the fragment while it opens a notebook; the figure finds it all the same, and once."""
     shows = [
@@ -227,6 +231,7 @@ SHOWS_CARD = "from convlab.interview import cards\n\ncards('output_size')"
 SHOWS_MAP = "from convlab.lessons import course_map\n\ncourse_map()"
 
 
+@in_turns
 def test_a_locked_guess_is_remembered_by_the_next_kernel(lab, watched):
     """It is kept in the learner's folder: the cell shows it again, and so does the map."""
     home = lab.settings.parent / "work" / "mine"
@@ -277,6 +282,7 @@ TASK = (
 )
 
 
+@in_turns
 def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(lab, watched):
     put(lab, "task.ipynb", *TASK)
     one = watched()

@@ -194,6 +194,7 @@ def test_it_leads_to_the_pages_of_the_book(opened):
     assert href.endswith(f".html#{heading.lower().replace(' ', '-')}")
 
 
+@in_turns
 @pytest.mark.parametrize(("width", "scheme"), [(854, "light"), (400, "dark")])
 def test_it_is_open_to_all(opened, width, scheme):
     """In each of its parts, and with each of its figures."""

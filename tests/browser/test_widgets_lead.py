@@ -62,6 +62,7 @@ def opened(watched, tmp_path):
 
 
 @in_turns
+@in_turns
 @pytest.mark.parametrize("kind", LEADING, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(("width", "dark"), [(854, False), (854, True), (400, False)])
 def test_three_steps_lead_into_it(opened, kind, width, dark):

@@ -810,6 +810,7 @@ def test_a_lane_is_followed_into_memory(page):
     widget.get_by_text("Nobody asked for these 4 bytes").wait_for()
 
 
+@in_turns
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1100, 360])
 def test_accessible_and_inside_its_page(page, width, dark):
