@@ -123,6 +123,7 @@ def test_a_whole_run(tiny, tmp_path):
         assert word in done.output
 
 
+@in_turns
 @pytest.mark.workshop
 def test_what_the_authors_measure_beside(tiny, tmp_path, capsys):
     path = tmp_path / "run.csv"

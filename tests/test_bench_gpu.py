@@ -76,7 +76,7 @@ def serving(part, problem, clock):
     return {name for name, one in table.items() if "gpu" in one.forms and not one.supports(problem)}
 
 
-@in_turns
+@in_turns("simulated bench")
 def test_every_step_can_be_taken(tried, tmp_path):
     done, path = tried
     assert done.returncode == 0, done.stdout + done.stderr
@@ -104,6 +104,7 @@ def test_every_step_can_be_taken(tried, tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["run.csv"]  # the journal is not needed any more
 
 
+@in_turns("simulated bench")
 def test_what_is_simulated_says_so_and_has_no_times(tried):
     done, path = tried
     found = saved.read(path)

@@ -126,6 +126,7 @@ def test_a_file_that_is_named_is_run_whole(suite):
     assert len(suite("test_table.py")[0]) == 14
 
 
+@effort.in_turns
 def test_turns_share_costly_tables_and_nothing_else(suite, tmp_path):
     """Each algorithm meets every seventh case, each case every seventh algorithm; seven turns are all."""
     (tmp_path / "test_tools.py").unlink()

@@ -80,7 +80,7 @@ def _all_of(backend):
     return _run(backend, *[name for name, its in FORMS if its == backend])
 
 
-@in_turns
+@in_turns("guard pages")  # one process runs them all
 @pytest.mark.parametrize(("algorithm", "backend"), FORMS, ids=["-".join(form) for form in FORMS])
 def test_touches_nothing_beside_its_arrays(algorithm, backend):
     done = _all_of(backend)
