@@ -175,6 +175,7 @@ def implicit_gemm(
     block_m, block_n, block_k
         As in `convlab.algorithms.implicit_gemm.blocked`.
     backend : str
+        "numpy" takes blocks of any size, the others those that fit their register tile or their GPU.
 
     Returns
     -------
