@@ -4,6 +4,7 @@ import ast
 import json
 from pathlib import Path
 
+import held_out
 import numpy as np
 import pytest
 from effort import sampled
@@ -33,6 +34,17 @@ def test_the_solution_passes(name):
 @pytest.mark.parametrize("name", EXERCISES)
 def test_a_right_answer_written_another_way_passes(name):
     note = check(name, RIGHT[name])
+    assert note.good, note
+
+
+@pytest.mark.parametrize(("name", "number"), held_out.NAMED)
+def test_a_mistake_that_no_bank_knows_is_rejected(name, number):
+    assert check(name, held_out.WRONG[name][number]).good is False
+
+
+@pytest.mark.parametrize("name", held_out.RIGHT)
+def test_a_right_answer_that_was_refused_once_passes(name):
+    note = check(name, held_out.RIGHT[name])
     assert note.good, note
 
 

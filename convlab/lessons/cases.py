@@ -39,6 +39,9 @@ def convolutions() -> Iterator[tuple]:
         ((1, 5, 4, 3, 1, 2, 3), 1, 0),
         ((1, 5, 4, 2, 3, 2, 3), 2, 2),
         ((2, 6, 5, 2, 2, 3, 1), 1, 1),
+        ((1, 4, 3, 2, 2, 1, 1), 2, 1),  # one tap, and yet not every pixel
+        ((1, 5, 6, 2, 2, 2, 2), 3, 0),  # pixels that no window reaches
+        ((1, 6, 6, 2, 2, 2, 2), 2, 0),
         ((2, 7, 6, 3, 4, 3, 2), 2, 1),
     )
 
@@ -53,6 +56,8 @@ def windows() -> Iterator[tuple]:
         ((1, 5, 4, 3), 2, 3, 1, 0),
         ((2, 3, 4, 1), 2, 2, 1, 0),
         ((2, 8, 5, 2), 3, 2, 3, 1),
+        ((1, 3, 4, 2), 1, 1, 2, 0),  # one tap, and yet not every pixel
+        ((1, 5, 6, 1), 2, 2, 3, 0),  # pixels that no window reaches
     )
     for shape, *others in sizes:
         yield np.arange(1, 1 + math.prod(shape), dtype=np.float32).reshape(shape), *others

@@ -40,6 +40,8 @@ EXERCISE = Exercise(
         (384, 40, 4096),  # none comes out even
         (96, 72, 20480),
         (64, 168, 0),
+        (768, 24, 0),
+        (256, 96, 0),
         (128, 32, 16256),
         (96, 32, 12288),
         (128, 32, 115712),  # two take the shared memory to the last byte

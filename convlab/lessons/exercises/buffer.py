@@ -45,7 +45,7 @@ EXERCISE = Exercise(
         "Begin with np.full(shape, -1). Go over all m of all tiles, with min(m, P*Q - 1) for those past the "
         "last pixel, over r and s, and write (h*W + w)*C where 0 <= h < H and 0 <= w < W.",
     ),
-    cases=lambda: iter(LAYERS),
+    cases=lambda: (*LAYERS, (3, 4, 1, 2, 2, 1, 0, 4), (4, 4, 1, 2, 2, 1, 1, 2), (4, 9, 2, 2, 2, 3, 2, 5)),
     answer=_answer,
     shapes={"return": ("tile", "tap", "row")},
     mistakes=(

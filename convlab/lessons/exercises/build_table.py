@@ -47,6 +47,7 @@ def _cases() -> Iterator[Launch]:
         (8, 8, 3, 2, 1, 1, 0),
         (5, 7, 2, 2, 3, 1, 1),  # a tile and a part of one
         (9, 12, 4, 3, 3, 2, 1),
+        (4, 4, 1, 2, 2, 1, 2),  # two rows and columns of padding
         (6, 5, 3, 3, 2, 1, 0),  # places below zero are not the only ones outside
     ):
         problem = ConvProblem(1, H, W, C, 1, R, S, stride=stride, padding=padding)

@@ -29,6 +29,9 @@ def _cases() -> Iterator[tuple]:
     yield [{"NHWC": 4, "NCHW": 3}, {"NHWC": 1, "NCHW": 9}, {"NHWC": 5, "NCHW": 2}], 3
     cheap, dear = {"NHWC": 2, "NCHW": 1}, {"NHWC": 1, "NCHW": 9}
     yield [cheap, cheap, dear, cheap], 2.5
+    yield [cheap | {"NHWC": 9}, dear | {"NCHW": 20}, cheap | {"NHWC": 9}], 1  # there and back
+    yield [{"NHWC": 5}, {"NHWC": 9, "NCHW": 1}, {"NHWC": 5}], 1  # not every layer takes every layout
+    yield [{"NHWC": 5, "NCHW": 6, "CHWN": 1}, {"NHWC": 1, "NCHW": 9}, {"CHWN": 2, "NCHW": 2}], 1
 
 
 def _answer(seconds, convert) -> float:

@@ -38,6 +38,8 @@ def _cases() -> Iterator[tuple]:
     yield 3, 2, 3, 4, 4, 3, 2
     yield 1, 5, 5, 2, 3, 3, 1  # one machine
     yield 4, 4, 3, 8, 8, 1, 2  # no border: rows are as good as samples
+    yield 1, 2, 1, 2, 2, 1, 2  # filters and channels are alike
+    yield 2, 3, 3, 2, 2, 3, 2
     yield 1, 4, 2, 4, 6, 3, 4  # 4 does not divide the filters
     yield 3, 4, 1, 6, 4, 3, 4  # nor the channels here
     yield 1, 18, 100, 8, 8, 3, 8  # nor the rows here

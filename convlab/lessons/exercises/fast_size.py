@@ -48,7 +48,7 @@ EXERCISE = Exercise(
         "A loop over candidates, from n upwards: rest = n; for each prime, `while rest % prime == 0: rest "
         "//= prime`. The first with rest == 1 is the answer.",
     ),
-    cases=lambda: ((n,) for n in (7, 8, 1, 2, 11, 13, 31, 21, 49, 58, 86, 127, 210, 257, 1000)),
+    cases=lambda: ((n,) for n in (7, 8, 1, 2, 11, 13, 31, 21, 49, 58, 86, 127, 210, 251, 257, 1000, 1001)),
     answer=_answer,
     mistakes=(
         Mistake(

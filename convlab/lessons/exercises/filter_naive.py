@@ -27,6 +27,7 @@ def _cases() -> Iterator[Launch]:
     yield filter_launch(3, 8, 2, 3, (8, 2))  # blocks stick out below
     yield filter_launch(2, 10, 3, 2, (8, 2))  # on the right
     yield filter_launch(3, 16, 1, 3, (8, 2))  # below, where the picture is no higher than the output
+    yield filter_launch(2, 8, 4, 3, (8, 2))
     yield filter_launch(5, 40, 3, 3, (32, 4), whole=False)
 
 

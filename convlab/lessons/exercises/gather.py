@@ -27,7 +27,7 @@ def my_gather(x, table, y):
 
 
 def _cases() -> Iterator[Launch]:
-    for H, W, R, S, padding in ((2, 3, 2, 2, 0), (3, 3, 3, 3, 1), (4, 5, 2, 3, 1)):
+    for H, W, R, S, padding in ((2, 3, 2, 2, 0), (3, 3, 3, 3, 1), (2, 2, 6, 6, 2), (4, 5, 2, 3, 1)):
         problem = ConvProblem(1, H, W, _CHANNELS, 1, R, S, padding=padding)
         table = indirection_buffer(problem, 1)[:, :, 0]  # (pixels, taps)
         x = numbers(H * W * _CHANNELS, step=0.25 if H == 4 else 1)

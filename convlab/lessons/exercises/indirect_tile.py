@@ -31,9 +31,11 @@ def indirect_tile(x, start, places, w):
 def _cases() -> Iterator[tuple]:
     """(x, start, places, w): a tile of the second of two pictures, but for the first case."""
     rng = np.random.default_rng(17)
-    for number, tile in ((0, 0), (1, 1), (3, 0), (4, 1), (5, 0)):
-        problem, _ = layer(*LAYERS[number], N=2, K=2)
-        whole = number < len(LAYERS) - 1
+    more_channels_than_taps = (3, 3, 12, 2, 2, 1, 1, 2)
+    some = (LAYERS[0], 0), (LAYERS[1], 1), (LAYERS[3], 0), (LAYERS[4], 1), (more_channels_than_taps, 0)
+    for number, (sizes, tile) in enumerate((*some, (LAYERS[5], 0))):
+        problem, _ = layer(*sizes, N=2, K=2)
+        whole = number < len(some)
         x = filled(rng, problem.N * problem.H * problem.W * problem.C, whole=whole)
         w = filled(rng, problem.R * problem.S, problem.C, 2, whole=whole)
         yield x, (number > 0) * len(x) // 2, indirection_buffer(problem, rows=2)[tile], w

@@ -27,6 +27,7 @@ def _cases() -> Iterator[tuple]:
     yield 224, 224, 3, 7, 7, 2, 3, 16 * 2**30
     yield 28, 30, 256, 1, 1, 2, 0, 10**7
     yield 40, 12, 8, 5, 2, 3, 2, 10**7
+    yield 6, 5, 1, 2, 2, 3, 0, 1000
 
 
 def _answer(H, W, C, R, S, stride, padding, budget) -> int:

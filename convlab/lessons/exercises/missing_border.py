@@ -29,6 +29,8 @@ def _cases() -> Iterator[tuple]:
     yield _seams(12, 3, 4, above=0, below=0), 4
     yield _seams(15, 5, 5, above=1, below=2), 5
     yield _seams(22, 5, 6, above=2, below=1), 6
+    yield _seams(15, 7, 5, above=3, below=0), 5
+    yield _seams(15, 7, 5, above=0, below=3), 5
     yield _seams(40, 7, 8, above=3, below=1), 8
     yield _seams(35, 7, 9, above=0, below=3), 9
     yield _seams(25, 9, 10, above=4, below=0), 10

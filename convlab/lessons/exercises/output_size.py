@@ -25,6 +25,8 @@ def _cases() -> Iterator[tuple]:
     yield 224, 7, 2, 3, 1
     yield 7, 1, 3, 0, 5
     yield 12, 4, 3, 5, 3
+    yield 6, 2, 3, 0, 1  # two windows, and two rows that are not reached
+    yield 5, 2, 3, 0, 1
 
 
 def _answer(H, R, stride, padding, dilation) -> int:

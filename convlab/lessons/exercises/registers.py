@@ -19,7 +19,7 @@ def registers(rows, vectors):
 
 def _cases() -> Iterator[tuple]:
     """(rows, vectors)"""
-    yield from ((1, 1), (4, 1), (7, 2), (6, 2), (14, 2), (9, 3), (7, 4))
+    yield from ((1, 1), (4, 1), (7, 2), (6, 2), (2, 4), (14, 2), (9, 3), (7, 4))
 
 
 EXERCISE = Exercise(

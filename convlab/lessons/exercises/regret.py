@@ -24,6 +24,7 @@ def _cases() -> Iterator[tuple]:
     yield [small], ["indirect"]
     yield [small, large], ["indirect", "indirect"]
     yield [small, large, large], ["direct", "winograd_4x4", "indirect"]
+    yield [small, small, large], ["direct", "direct", "indirect"]  # the same ratio twice
     yield [{"im2row": 0.5, "fft": 0.125}, large, small], ["im2row", "direct", "direct"]
 
 

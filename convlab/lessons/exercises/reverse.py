@@ -25,7 +25,7 @@ def my_reverse(x, y):
 
 
 def _cases() -> Iterator[Launch]:
-    for runs in (1, 2, 3):
+    for runs in (1, 2, 17, 3):
         x = numbers(runs * _RUN, step=0.25 if runs == 3 else 1)
         yield Launch((1,), (_RUN,), {"x": x, "y": None}, x.reshape(runs, _RUN)[:, ::-1].ravel())
 

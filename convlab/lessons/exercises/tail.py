@@ -28,7 +28,7 @@ def my_tail(x, y):
 
 
 def _cases() -> Iterator[Launch]:
-    for size in (_RUN, 2 * _RUN, _RUN + 40, 10):
+    for size in (_RUN, 2 * _RUN, 2 * _RUN + 22, _RUN + 40, 10):
         x = numbers(size, step=0.25 if size == _RUN + 40 else 1)
         runs = [x[start : start + _RUN][::-1] for start in range(0, size, _RUN)]
         yield Launch((len(runs),), (_RUN,), {"x": x, "y": None}, np.concatenate(runs))

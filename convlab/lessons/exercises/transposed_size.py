@@ -33,6 +33,7 @@ def _cases() -> Iterator[tuple]:
     yield 29, 4, 3, 2, 3
     yield 30, 4, 3, 2, 3
     yield 40, 5, 4, 0, 2
+    yield 6, 2, 3, 0, 1
 
 
 def _answer(W, S, stride, padding, dilation) -> np.ndarray:

@@ -38,9 +38,10 @@ def convolutions() -> Iterator[tuple]:
         (1, 1, 3, 5, 1, 1, 1, 3),
         (1, 3, 4, 5, 2, 3, 2, 3),
         (2, 2, 5, 4, 3, 2, 3, 1),
+        (1, 2, 3, 2, 2, 2, 1, 1),
         (2, 3, 6, 5, 4, 3, 3, 2),
     )
-    for (x, w), padding in zip(pictures(*shapes), (0, 0, 1, 2, 0, 1, 2), strict=True):
+    for (x, w), padding in zip(pictures(*shapes), (0, 0, 1, 2, 0, 1, 1, 2), strict=True):
         yield x, w, padding
 
 

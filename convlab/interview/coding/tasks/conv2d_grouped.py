@@ -38,6 +38,7 @@ def _cases() -> Iterator[tuple]:
         ((2, 3, 4, 3, 6, 1, 1, 2), 1, 0, 3),
         ((1, 6, 5, 7, 4, 3, 3, 2), 2, 1, 2),
         ((1, 2, 8, 6, 3, 2, 2, 3), 3, 2, 1),
+        ((1, 2, 5, 6, 2, 1, 2, 2), 3, 0, 2),
         ((2, 6, 7, 6, 9, 2, 3, 2), 2, 1, 3),
     )
     for (x, w), (_, *others) in zip(pictures(*(shape for shape, *_ in shapes)), shapes, strict=True):

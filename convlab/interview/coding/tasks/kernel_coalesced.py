@@ -35,6 +35,7 @@ def _cases() -> Iterator[Launch]:
     yield channels_last(1, 3, 4, 8, 2, 2, 0)
     yield channels_last(2, 3, 4, 8, 2, 3, 1)
     yield channels_last(3, 5, 4, 24, 3, 2, 1)
+    yield channels_last(2, 2, 3, 128, 2, 3, 0)
     yield channels_last(8, 3, 6, 32, 2, 1, 1, whole=False)
 
 

@@ -33,6 +33,7 @@ def _cases() -> Iterator[Launch]:
     yield channels_first(1, 6, 8, 2, 3, 3, 1, block)  # 96 outputs: the last block sticks out
     yield channels_first(2, 5, 4, 3, 2, 3, 1, block)
     yield channels_first(3, 4, 7, 2, 1, 2, 2, block)
+    yield channels_first(4, 4, 4, 1, 3, 3, 1, block)
     yield channels_first(2, 7, 5, 2, 3, 2, 1, block, whole=False)
 
 

@@ -40,6 +40,8 @@ def _cases() -> Iterator[Launch]:
     block = (32, 8)
     yield channels_first(1, 8, 32, 1, 3, 3, 1, block)
     yield channels_first(2, 10, 34, 1, 3, 3, 0, block)
+    yield channels_first(5, 7, 37, 2, 3, 3, 0, block)
+    yield channels_first(1, 6, 30, 1, 3, 3, 2, block)
     yield channels_first(1, 9, 35, 2, 3, 3, 1, block, whole=False)  # blocks stick out on both sides
 
 
