@@ -405,7 +405,7 @@ def test_the_limit_is_exact(monkeypatch, algorithm):
 def test_when_nothing_fits_it_says_so(monkeypatch):
     w = np.ones(BIG.w_shape, np.float32)
     _with_memory(monkeypatch, 1 << 20)
-    with pytest.raises(WorkspaceError, match="make the batch N smaller"):
+    with pytest.raises(WorkspaceError, match="make the picture, or its padding, smaller"):
         plan(BIG, w)
 
 

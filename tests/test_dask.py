@@ -389,6 +389,7 @@ def test_a_worker_with_another_version_is_refused(client):
     def pretend(version):
         convlab.__version__ = version
 
+    client.wait_for_workers(1)  # the test before kills one
     assert check_versions(client) is None
     worker = next(iter(client.scheduler_info()["workers"]))
     client.run(pretend, "0.0.1", workers=[worker])

@@ -162,7 +162,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_taken(monkeypatch):
             plan(BIG, w, algorithm="direct", backend="gpu")
         assert taken["bytes"] == 0
         assert re.search(r"needs 8\.02 MiB \(.*output 8\.00 MiB\) and .* of device memory", str(caught.value))
-        assert "make the batch N smaller" in str(caught.value)
+        assert "make the picture, or its padding, smaller" in str(caught.value)
         x = np.ones(BIG.x_shape, "f4")
         with pytest.raises(WorkspaceError, match=r"a copy of x 64\.0 MiB") as caught:
             conv2d(x, w, padding=1, algorithm="direct", backend="gpu")

@@ -502,6 +502,20 @@ def test_new_weights_take_the_place_of_the_old(algorithm, backend):
         plan.update(w[1:])
 
 
+def test_dy_is_looked_at_again_beside_weights_of_another_size():
+    """Once dy was seen beside small weights; beside large ones the sums of a transform overflow."""
+    problem = ConvProblem(1, 56, 56, 64, 64, 3, 3, padding=1)
+    (dy, w), _ = operands("dgrad", problem)
+    plan = plan_dgrad(problem, w, backend="cpu")
+    assert plan.packed[0].algorithm.mixing, "a transform was to be chosen"
+    plan(dy)
+    plan.update(2 * w)
+    plan(dy)  # nothing to be said
+    plan.update(w * np.float32(1e18))
+    with pytest.warns(RuntimeWarning, match="dy has numbers as large as .* would overflow"):
+        plan(dy * np.float32(1e18))
+
+
 @form
 def test_two_calls_at_once_share_no_workspace(which, algorithm, backend):
     """The first call stops before its form runs, the second overtakes it."""

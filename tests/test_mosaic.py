@@ -43,6 +43,12 @@ def test_it_is_written_some_rows_at_a_time(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["m.npy"]
 
 
+def test_a_folder_is_no_name_for_it(tmp_path):
+    (tmp_path / "m.npy").mkdir()
+    with pytest.raises(ConvError, match="is no ordinary file"):
+        Mosaic(TILE, 23, 17).save(tmp_path / "m.npy", progress=False)
+
+
 def test_numbers_become_bytes():
     numbers = np.linspace(0, 1, 12, dtype=np.float32).reshape(1, 2, 2, 3)
     assert Mosaic(numbers, 2, 2)[:].tolist() == np.rint(numbers * 255).astype(np.uint8).tolist()

@@ -225,6 +225,16 @@ def test_a_row_that_reads_less_than_the_one_before():
         assert_strips_are_the_whole(layers, x, height)
 
 
+def test_windows_whose_taps_all_miss_the_picture():
+    """With holes as large as the picture a window may span it, and no tap hit it: it reads padding."""
+    first, x = np.ones((1, 1, 1, 1), np.float32), np.random.default_rng(0).random((1, 5, 4, 1), np.float32)
+    for taps, dilation, padding in ((3, 10, 12), (3, 3, 4), (2, 5, 5), (2, 7, 3), (3, 6, 7)):
+        w = np.ones((1, taps, 1, 1), np.float32)
+        layers = Layers.on(x.shape).conv(first).conv(w, padding=(padding, 0), dilation=(dilation, 1))
+        for height in range(1, layers.shape[1] + 1):
+            assert_strips_are_the_whole(layers, x, height)
+
+
 @sampled(0)
 @pytest.mark.parametrize("name", model_names())
 def test_whole_networks(name):

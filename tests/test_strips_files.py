@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from test_strips import BORDERS, three_layers
 
 from convlab import ArrayError, ConvError, ParameterError, ShapeError, WorkspaceError
-from convlab.distributed import Layers, run
+from convlab.distributed import Layers, Mosaic, run
 from convlab.distributed.mapped import MAPPINGS
 from convlab.distributed.rows_in import rows_of
 from convlab.distributed.sources import CONVERTED, FileRows, parts, read_into
@@ -445,6 +445,16 @@ def test_a_budget_that_is_too_small_is_refused_at_once(borders, problem, tmp_pat
     )
     assert re.search(r"takes [1-9]\.\d+ MiB", text), text
     assert os.listdir(tmp_path) == ["x.npy"]
+
+
+def test_a_result_that_no_memory_holds_is_refused_in_words():
+    small = np.zeros((64, 64, 3), np.uint8)
+    big = Mosaic(small, 100_000, 100_000)
+    layers = Layers.on(big.shape).conv(np.ones((64, 3, 3, 3), np.float32), padding=1)
+    with pytest.raises(WorkspaceError, match=r"the result takes 2\.33 TiB, .* expected a target"):
+        run(layers, big, height=1, memory="2 GiB", algorithm="im2row", backend="numpy", progress=False)
+    with pytest.raises(ParameterError, match="expected fewer than 8 EiB"):
+        run(layers, big, memory="9" * 400, progress=False)
 
 
 def has_free(monkeypatch, size):

@@ -578,6 +578,9 @@ def test_what_fits_no_layer_is_refused():
     relu.forward(np.zeros((1, 5, 4, 1)))
     with pytest.raises(ConvError, match=r"dy has shape \(1, 5, 4, 2\)"):
         relu.backward(np.zeros((1, 5, 4, 2)))
+    for shape in ((2, 2, 2, 3), (0, 1, 1, 3)):
+        with pytest.raises(ConvError, match=r"scores has shape .*; expected"):
+            SoftmaxCrossEntropy().forward(np.zeros(shape, np.float32), np.zeros(shape[0], int))
     with pytest.raises(ConvError, match="expected a Conv, which knows what it reads"):
         Sequential(relu=relu)
     with pytest.raises(ConvError, match="expected one: end with a Dense"):

@@ -55,8 +55,14 @@ class Watch:
         weight, found = magnitudes.of_weights(problem, self.algorithm, w)
         if found:
             self._warn(problem, found, 4)
-        alike = self.weight <= magnitudes.DIGIT * weight and weight <= magnitudes.DIGIT * self.weight
-        return self if alike else replace(self, weight=weight)
+        return replace(self, weight=weight).unless_alike(self)
+
+    def unless_alike(self, before: Watch | None) -> Watch:
+        """Return the one before, if it watches beside weights about as large."""
+        if before is None:
+            return self
+        less, more = sorted((self.weight, before.weight))
+        return before if more <= magnitudes.DIGIT * less else self
 
     def _warn(self, problem: ConvProblem, found: str, depth: int) -> None:
         """Say it of who called so many calls ago."""

@@ -48,7 +48,10 @@ def bytes_of(memory: int | str | None) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(B|[KMGT]iB)?\s*", str(memory))
     if isinstance(memory, bool) or not found or not float(found[1]):
         raise ParameterError(f"memory={said(memory)}; expected bytes, or text such as '1 GiB' or '300 MiB'")
-    return int(float(found[1]) * UNITS[found[2] or "B"])
+    wanted = float(found[1]) * UNITS[found[2] or "B"]
+    if wanted >= 1 << 63:
+        raise ParameterError(f"memory={said(memory)}; expected fewer than 8 EiB")
+    return int(wanted)
 
 
 def takes(small: Piece, algorithms: Algorithms, backend: str, threads: int) -> dict[str, int]:

@@ -78,6 +78,8 @@ class Mosaic:
         """
         if Path(path).suffix != ".npy":
             raise ParameterError(f"path={said(path)}; expected a name that ends with .npy")
+        if Path(path).exists() and not Path(path).is_file():
+            raise ParameterError(f"path={said(path)} is no ordinary file; expected another name")
         _, H, W, C = self.shape
         step = max(1, AT_ONCE // (W * C))
         target = FileTarget(Path(path), self.shape, "uint8", "")

@@ -82,8 +82,8 @@ class Windows(NamedTuple):
             if begin <= end:
                 starts.append(begin)
                 stops.append(end + 1)
-        if not starts:
-            start = min(max(first, 0), self.size - 1)
+        if not starts:  # the rows before may have been read already; of these none is asked for again
+            start = self.size - 1 if last > self.size else 0
             return Span(start, start + 1)
         return Span(min(starts), max(stops))
 

@@ -107,7 +107,10 @@ def pack(backend, problem, w, threads, before=None, dy=None) -> list[Plan]:
             filters = in_order(filters)  # a transform reads them more than once
         old = before[i] if before else None
         if old is not None and old.algorithm is chosen.algorithm:
-            plans.append(old.repacked(filters))
+            new = old.repacked(filters)
+            watch = chosen.watch and chosen.watch.unless_alike(old.watch)
+            seen = watch is None or watch is old.watch  # beside weights about as large
+            plans.append(new if seen else new.watched_by(watch))
         else:
             plans.append(Plan(part, filters, None, chosen.algorithm, backend, threads, *chosen[1:]))
     return plans

@@ -62,9 +62,9 @@ def check_feasible(
             for name, other in table.items()
             if serves(problem, other, backend) and not lacking(problem, other, backend, threads, memory)
         ]
-        which = (
-            f"{_listed(others)} would fit" if others else "no algorithm would fit: make the batch N smaller"
-        )
+        smaller = "the batch N" if problem.N > 1 else "the picture, or its padding,"
+        none = f"no algorithm would fit: make {smaller} smaller"
+        which = f"{_listed(others)} would fit" if others else none
         raise WorkspaceError(f"algorithm={algorithm.name!r} {why}; {which}")
 
 

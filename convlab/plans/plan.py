@@ -341,6 +341,11 @@ class Plan:
         other.packed = self._form.pack(self.problem, w)
         return other
 
+    @property
+    def watch(self) -> Watch | None:
+        """What looks at x."""
+        return self._watch
+
     def watched_by(self, watch: Watch) -> Plan:
         """Return the same plan, whose x is shown to `watch`; both work in the same memory."""
         other = copy(self)

@@ -34,6 +34,7 @@ class SoftmaxCrossEntropy:
         """
         check_array("scores", scores)
         check_axes("scores", scores, "N, 1, 1, K")
+        check_array("scores", scores, (max(1, len(scores)), 1, 1, scores.shape[3]), "(N, 1, 1, K)")
         rows = scores.reshape(len(scores), -1)  # (N, K)
         check_labels("labels", labels, *rows.shape)
         rows = rows - rows.max(axis=1, keepdims=True)  # the same p, and no exp that overflows
