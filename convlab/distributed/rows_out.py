@@ -16,8 +16,8 @@ from convlab.distributed.sources import ArrayRows, FileRows, Source
 from convlab.distributed.targets import ArrayTarget, MappedTarget, Means, Target
 from convlab.distributed.zarr_out import MEMORY, ZarrTarget, check_zarr
 from convlab.errors import ArrayError, ParameterError, WorkspaceError
+from convlab.machine.memory import Memory
 from convlab.support.checks import said, share_memory
-from convlab.support.units import bytes_text
 
 
 def check_target(target: Any, source: Source) -> None:
@@ -115,13 +115,9 @@ def rows_to(target: Any, shape: tuple[int, ...], dtype: str, mark: str, height: 
             return ZarrTarget(path, shape, dtype, mark, height)
         return FileTarget(path, shape, dtype, mark)
     if target is None:
-        try:
-            target = np.empty(shape, dtype)
-        except MemoryError as error:
-            needed = bytes_text(prod(shape) * np.dtype(dtype).itemsize)
-            raise WorkspaceError(
-                f"the result takes {needed}, more memory than there is; expected a target, such as 'y.npy'"
-            ) from error
+        if why := Memory().lacking({"the result": prod(shape) * np.dtype(dtype).itemsize}):
+            raise WorkspaceError(f"target=None {why}; expected the name of a file, such as 'y.npy'")
+        target = np.empty(shape, dtype)
     if isinstance(target, np.ndarray) and target.flags.writeable and (place := mapped("target", target)):
         return MappedTarget(target, place, shape, dtype)
     return ArrayTarget(target, shape, dtype)
