@@ -65,7 +65,7 @@ def test_a_task_from_the_table_to_the_end(typed, tmp_path, in_process):
     assert pressed(tmp_path, "conv2d_nchw") == ["begin", "pause", "resume"]
     file.write_text(SOLVED)
     said = typed("submit", "conv2d_nchw")
-    assert "Right, in all 7 cases." in said
+    assert "Right, in all 8 cases." in said
     assert "Next: `convlab interview code conv2d_vectorised`." in said
     assert "`convlab interview code conv2d_nchw --anew`" in said
     assert "solved after" in typed("code")
@@ -200,8 +200,8 @@ def test_what_never_ends_is_stopped(tmp_path, monkeypatch):
 
 
 ENDS = {
-    "right": (SOLVED, 60, "Right, in all 7 cases."),
-    "prints": (f"print('hello')\n{SOLVED}\nprint('hello')", 60, "Right, in all 7 cases."),
+    "right": (SOLVED, 60, "Right, in all 8 cases."),
+    "prints": (f"print('hello')\n{SOLVED}\nprint('hello')", 60, "Right, in all 8 cases."),
     "ends Python": ("import os\nos._exit(3)", 60, "ended Python itself"),
     "crashes": ("import ctypes\nctypes.string_at(0)", 60, "ended Python itself"),
     "sleeps in C": (
@@ -209,11 +209,11 @@ ENDS = {
         3,
         "long",
     ),
-    "imports what lies beside": (f"import helper\n{SOLVED}", 60, "Right, in all 7 cases."),
+    "imports what lies beside": (f"import helper\n{SOLVED}", 60, "Right, in all 8 cases."),
     "has a library's name beside": (
         f"import random\nrandom.random()\n{SOLVED}",
         60,
-        "Right, in all 7 cases.",
+        "Right, in all 8 cases.",
     ),
 }
 
