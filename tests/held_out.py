@@ -107,9 +107,9 @@ def rounded_batch(H, W, C, R, S, stride, padding, budget):
 
 WRONG = {
     "output_size": [
-        lambda *sizes: half_up(windows(sizes[0], sizes[1], *sizes[2:]), sizes[2]),
-        lambda *sizes: left_over(windows(sizes[0], sizes[1], *sizes[2:]), sizes[2]),
-        lambda *sizes: round(windows(sizes[0], sizes[1], *sizes[2:]) / sizes[2]),
+        lambda *sizes: half_up(windows(*sizes), sizes[2]),
+        lambda *sizes: left_over(windows(*sizes), sizes[2]),
+        lambda *sizes: round(windows(*sizes) / sizes[2]),
     ],
     "largest_batch": [rounded_batch],
     "convolve": [
