@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, conv2d
 from convlab.distributed import Layers, Region, Span, needs, run, tiles
-from convlab.distributed.budget import strip, takes
+from convlab.distributed.budget import strip, strip_takes, takes
 from convlab.distributed.piece import piece
 from convlab.distributed.settings import Settings
 from convlab.distributed.span import Windows
@@ -399,3 +399,24 @@ def test_a_strip_of_resnet_needs_the_whole_picture():
     nodes = load_model("resnet18", size=(2240, 64)).nodes[:-1]
     rows = [tile.needs["photo"].rows.size for tile in tiles(nodes, 1)]
     assert max(rows) == 435
+
+
+@pytest.mark.parametrize("seed", [2, 11, 13, 19, 21, 28, 45, 53, 58])
+def test_no_strip_takes_more_than_is_said_of_all(seed):
+    """Only strips that can differ are looked at. Here the largest is none of the first, nor the last few."""
+    rng = np.random.default_rng(seed)
+    layers = Layers.on((1, 60, 9, int(rng.integers(1, 6))))
+    for _ in range(5):
+        sides = (int(rng.integers(0, 6)), int(rng.integers(0, 6))), (1, 1)
+        R, K = int(rng.integers(1, 6)), int(rng.integers(1, 20))
+        w = np.zeros((K, R, 3, layers.shape[3]), np.float32)
+        dilation = int(rng.integers(1, 4)), 1
+        stride = int(rng.integers(1, 3)) if layers.shape[1] > 40 else 1, 1
+        layers = layers.conv(w, padding=sides, dilation=dilation, stride=stride)
+        if rng.random() < 0.3:
+            layers = layers.max_pool(3, 1, 1)
+    algorithms = {node.name: ALGORITHMS["im2row"] for node in layers.nodes if node.op == "conv"}
+    for height in (1, 2, 3, 7):
+        every = [strip(layers, start, height) for start in range(0, layers.shape[1], height)]
+        sizes = [sum(takes(piece(layers, one), algorithms, "cpu", 1).values()) for one in every]
+        assert strip_takes(layers, height, algorithms, "cpu", 1) == max(sizes)

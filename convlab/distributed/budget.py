@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 
 from convlab.algorithms.form import Form
@@ -11,7 +12,7 @@ from convlab.distributed.layers import Layers
 from convlab.distributed.piece import Piece, piece
 from convlab.distributed.regions import Region, Tile, tile_of
 from convlab.distributed.sources import CONVERTED
-from convlab.distributed.span import Span
+from convlab.distributed.span import Span, windows
 from convlab.errors import ParameterError, WorkspaceError
 from convlab.machine import facts
 from convlab.machine.memory import Memory
@@ -25,7 +26,6 @@ from convlab.support.units import bytes_text
 
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 SHARE = 4  # without a budget a run takes one part in so many of the memory that is free
-EDGE = 4  # strips that are looked at above, and below, beside one in the middle
 Algorithms = Mapping[str, Algorithm]
 
 
@@ -106,10 +106,33 @@ def strip_takes(layers: Layers, height: int, algorithms: Algorithms, backend: st
     Those in the middle are alike, and have two borders. Near an edge one may look at less padding than the
     next, which has more to read.
     """
-    starts = range(0, layers.shape[1], height)
-    some = {*starts[:EDGE], starts[len(starts) // 2], *starts[-EDGE:]}
-    pieces = (piece(layers, strip(layers, start, height)) for start in some)
+    pieces = (piece(layers, strip(layers, start, height)) for start in _unlike(layers, height))
     return max(sum(takes(one, algorithms, backend, threads).values()) for one in pieces)
+
+
+def _unlike(layers: Layers, height: int) -> set[int]:
+    """Return where strips begin of which no two need be alike: all that look over an edge, one that does not.
+
+    The further down a strip begins, the further down lies all that it looks at. So those that look over an
+    edge are the first ones, and the last ones.
+    """
+    starts = range(0, layers.shape[1], height)
+    above = bisect_left(starts, True, key=lambda start: not _looks_over(layers, start, height)[0])
+    below = bisect_left(starts, True, key=lambda start: _looks_over(layers, start, height)[1])
+    return {*starts[: above + 1], *starts[below:], starts[-1]}
+
+
+def _looks_over(layers: Layers, start: int, height: int) -> tuple[bool, bool]:
+    """Say whether a window of a strip's layers looks over the upper edge of an array, and over the lower."""
+    needs = strip(layers, start, height).needs
+    shapes = {node.name: node.shape for node in layers.nodes}
+    above = below = False
+    for node in layers.nodes:
+        for name in node.inputs if node.name in needs else ():
+            down, _ = windows(node, shapes[name])
+            first, last = down.look_at(needs[node.name].rows)
+            above, below = above or first < 0, below or last > down.size
+    return above, below
 
 
 def tallest(
@@ -131,16 +154,16 @@ def tallest(
         except WorkspaceError:
             return False
 
-    low, high = 1, layers.shape[1]
-    if not fits(low):
-        least = strip_takes(layers, low, algorithms, backend, threads) + beside
-        raise WorkspaceError(
-            f"memory={bytes_text(budget)}; a strip of one row of the result takes {bytes_text(least)}, "
-            "with all it needs of the layers before"
-        )
+    low, high = 0, layers.shape[1]
     if fits(high):
         return high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
+    if not low:
+        least = strip_takes(layers, 1, algorithms, backend, threads) + beside
+        raise WorkspaceError(
+            f"memory={bytes_text(budget)}; a strip of one row of the result takes {bytes_text(least)}, "
+            "with all it needs of the layers before"
+        )
     return low

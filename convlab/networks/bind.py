@@ -83,9 +83,17 @@ class BoundGraph:
         corner = node.corner or (node.padding, node.padding)
         return lambda: ops.max_pool(x, node.window, node.stride, corner, y, **shared)
 
-    def _add(self, node, inputs, y):  # y is the first of the summands, and is written over
-        ops, x, floor = self._ops, inputs[1], _floor(node)
-        return lambda: ops.add(y, x, floor)
+    def _add(self, node, inputs, y):
+        ops, floor = self._ops, _floor(node)
+        first, second = sorted(inputs, key=lambda x: not np.shares_memory(x, y))
+
+        def run():
+            if not in_place:
+                np.copyto(y, first)
+            ops.add(y, second, floor)
+
+        in_place = np.shares_memory(first, y)
+        return run
 
     def _concat(self, node, inputs, y):
         ops = self._ops

@@ -53,6 +53,7 @@ def fuse(nodes: Sequence[Node], able: Collection[str]) -> tuple[Node, ...]:
     parts = {name: room for room in rooms.values() for name in room.inputs}
     made = {node.name: node for node in nodes}
     fused: list[Node] = []
+    opened: set[str] = set()  # the rooms that are there already
     for node in nodes:
         if node.name in adds:
             conv = made[adds[node.name]]
@@ -63,7 +64,8 @@ def fuse(nodes: Sequence[Node], able: Collection[str]) -> tuple[Node, ...]:
         elif node.name in parts:
             room = parts[node.name]
             before = room.inputs[: room.inputs.index(node.name)]
-            if not before:
+            if room.name not in opened:
+                opened.add(room.name)
                 fused.append(replace(room, op="room", inputs=()))
             fused.append(replace(node, into=room.name, first=sum(made[name].shape[3] for name in before)))
         elif node.name not in rooms and node.name not in adds.values():

@@ -30,7 +30,7 @@ def last_reads(nodes: Sequence[Node]) -> dict[str, int]:
 def alive(nodes: Sequence[Node]) -> list[int]:
     """Return the bytes of all arrays that are alive while each node runs: old ones, and the one it makes.
 
-    A sum is written over one of its summands, and what fills a part of a wider array makes none of its own.
+    A sum is written over a summand if it can, and what fills a part of a wider array makes none of its own.
     """
     last, sizes = last_reads(nodes), {node.name: node.nbytes for node in nodes}
     living: dict[str, int] = {}
@@ -48,14 +48,12 @@ def alive(nodes: Sequence[Node]) -> list[int]:
 def written_over(node: Node, place: int, last: dict[str, int]) -> str | None:
     """Return the array whose memory a node writes its own into while it reads it, or None.
 
-    A sum by itself takes its first summand's: nobody else reads the inside of a block. A convolution with a
-    residual takes the residual's, unless somebody reads that later.
+    A sum by itself takes that of a summand, a convolution with a residual the residual's: but for one that
+    somebody reads later, and one that the windows of the convolution lie in.
     """
-    if node.op == "add":
-        return node.inputs[0]
-    if node.op == "conv" and len(node.inputs) == 2 and last[node.inputs[1]] == place:
-        return node.inputs[1]
-    return None
+    summands = {"add": node.inputs, "conv": node.inputs[1:]}.get(node.op, ())
+    windows = node.inputs[:1] if node.op == "conv" else ()
+    return next((name for name in summands if last[name] == place and name not in windows), None)
 
 
 def share(nodes: Sequence[Node]) -> tuple[dict[str, int], list[int]]:
@@ -72,7 +70,6 @@ def share(nodes: Sequence[Node]) -> tuple[dict[str, int], list[int]]:
     free: set[int] = set()
     for place, node in enumerate(nodes):
         if replaced := written_over(node, place, last):
-            assert last[replaced] == place
             piece[node.name] = piece[replaced]
         elif not node.into:
             # The smallest that is large enough; else the largest, which then grows; else a new one.
