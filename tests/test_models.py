@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,7 +29,7 @@ from convlab.figures.network_chart import bars_of, finding
 from convlab.networks import ops as ops_numpy
 from convlab.networks import ops_cpu
 from convlab.networks.fuse import fuse
-from convlab.networks.graph import GraphBuilder
+from convlab.networks.graph import GraphBuilder, pooled
 from convlab.networks.memory_plan import alive, allocate, last_reads, share, share_workspace, written_over
 from convlab.support import progress
 from convlab.support.units import bytes_text, time_text
@@ -263,6 +263,19 @@ def test_a_pool_of_any_window(window, stride):
         wide = np.pad(x, ((0, 0), *[(padding, padding)] * 2, (0, 0)), constant_values=-np.inf)
         assert (outs[0][:, 0, 0] == wide[:, :window, :window].max(axis=(1, 2))).all()
         assert outs[0].max() <= x.max()
+
+
+@pytest.mark.parametrize("round_up", [False, True])
+def test_every_window_of_a_pool_sees_a_pixel_and_no_other_would(round_up):
+    for size, window, stride in product(range(1, 9), range(1, 5), range(1, 5)):
+        for padding in range(window // 2 + 1):
+            firsts = range(-padding, size, stride)
+            if round_up:  # up to the first that reaches the end of the padding, or beyond
+                within = [first for first in firsts if first - stride + window < size + padding]
+            else:
+                within = [first for first in firsts if first + window <= size + padding]
+            if size + 2 * padding >= window:
+                assert pooled(size, window, stride, padding, round_up) == len(within)
 
 
 def test_a_pool_that_rounds_up_sees_the_last_pixels():

@@ -43,10 +43,19 @@ def test_it_is_written_some_rows_at_a_time(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["m.npy"]
 
 
-def test_a_folder_is_no_name_for_it(tmp_path):
-    (tmp_path / "m.npy").mkdir()
-    with pytest.raises(ConvError, match="is no ordinary file"):
-        Mosaic(TILE, 23, 17).save(tmp_path / "m.npy", progress=False)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("folder.npy", "is no ordinary file"),
+        ("m.tif", r"ends with \.npy$"),
+        ("none/m.npy", "there is no folder"),
+        ("m\0.npy", "expected the name of a file"),
+    ],
+)
+def test_where_it_cannot_be_saved(name, words, tmp_path):
+    (tmp_path / "folder.npy").mkdir()
+    with pytest.raises(ConvError, match=words):
+        Mosaic(TILE, 23, 17).save(tmp_path / name, progress=False)
 
 
 def test_numbers_become_bytes():

@@ -300,6 +300,7 @@ def refused(error, match, source, target, problem, **how):
 
 
 BAD_SOURCES = {
+    "NUL": (lambda folder, x: folder / "x\0.npy", ParameterError, "expected the name of a file"),
     "no file": (lambda folder, x: folder / "none.npy", ParameterError, "No such file"),
     "text": (lambda folder, x: write(folder / "x.npy", b"hello, world"), ParameterError, "is no .npy file"),
     "half a header": (lambda folder, x: cut(saved(folder, x), 30), ParameterError, "is no .npy file"),
@@ -341,6 +342,7 @@ def test_bad_sources(case, borders, problem, tmp_path):
 
 BAD_TARGETS = {
     "suffix": (lambda folder, shape: folder / "y.tif", ParameterError, r"ends with \.npy or \.zarr"),
+    "NUL": (lambda folder, shape: folder / "y\0.npy", ParameterError, "expected the name of a file"),
     "no folder": (lambda folder, shape: folder / "none" / "y.npy", ParameterError, "there is no folder"),
     "a folder": (lambda folder, shape: made(folder / "y.npy"), ParameterError, "no ordinary file"),
     "a folder that is none of Zarr's": (

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from convlab.distributed.npy_out import FileTarget
+from convlab.distributed.npy_out import FileTarget, check_name
 from convlab.distributed.span import Span
-from convlab.errors import ArrayError, ParameterError
+from convlab.errors import ArrayError
 from convlab.support.checked import Count, checked
-from convlab.support.checks import said
 from convlab.support.progress import shown
 
 AT_ONCE = 1 << 24  # bytes that are written at once
@@ -76,15 +75,12 @@ class Mosaic:
         ConvError
             If there is no room on the disk, or the file cannot be written.
         """
-        if Path(path).suffix != ".npy":
-            raise ParameterError(f"path={said(path)}; expected a name that ends with .npy")
-        if Path(path).exists() and not Path(path).is_file():
-            raise ParameterError(f"path={said(path)} is no ordinary file; expected another name")
+        file = check_name("path", path, ".npy")
         _, H, W, C = self.shape
         step = max(1, AT_ONCE // (W * C))
-        target = FileTarget(Path(path), self.shape, "uint8", "")
+        target = FileTarget(file, self.shape, "uint8", "")
         try:
-            for start in shown(range(0, H, step), f"writing {Path(path).name}", progress):
+            for start in shown(range(0, H, step), f"writing {file.name}", progress):
                 rows = Span(start, min(start + step, H))
                 target.write(0, rows, self[0, rows.start : rows.stop])
             return target.finish()

@@ -12,6 +12,26 @@ import numpy as np
 from convlab.distributed.span import Span
 from convlab.distributed.targets import Target, write_all
 from convlab.distributed.unfinished import Unfinished, check_room
+from convlab.errors import ParameterError
+from convlab.support.checks import check_path, said
+
+
+def check_name(name: str, value: str | Path, *endings: str) -> Path:
+    """Return where a file, or a folder of Zarr's, is to be written.
+
+    Raises
+    ------
+    ParameterError
+        If nothing can be written there, or it ends otherwise.
+    """
+    path, told = check_path(name, value), f"{name}={said(str(value), 300)}"
+    if path.suffix not in endings:
+        raise ParameterError(f"{told}; expected a name that ends with {' or '.join(endings)}")
+    if not path.parent.is_dir():
+        raise ParameterError(f"{told}; there is no folder {said(str(path.parent), 300)}")
+    if path.suffix == ".npy" and path.exists() and not path.is_file():
+        raise ParameterError(f"{told} is no ordinary file; expected another name")
+    return path
 
 
 class FileTarget(Target):

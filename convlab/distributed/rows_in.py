@@ -11,7 +11,7 @@ import numpy as np
 from convlab.distributed.mapped import mapped
 from convlab.distributed.sources import ArrayRows, FileRows, Source
 from convlab.errors import ArrayError, ParameterError, ShapeError
-from convlab.support.checks import said
+from convlab.support.checks import check_path, said
 
 
 def rows_of(source: Any) -> Source:
@@ -28,7 +28,7 @@ def rows_of(source: Any) -> Source:
         If it cannot be read so.
     """
     if isinstance(source, str | Path):
-        path = Path(source)
+        path = check_path("source", source)
         return _zarr(path) if path.is_dir() else _npy(path)
     slices = all(hasattr(source, one) for one in ("shape", "dtype", "__getitem__"))
     if not slices or isinstance(source, np.ma.MaskedArray):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from convlab.distributed.mapped import mapped
-from convlab.distributed.npy_out import FileTarget
+from convlab.distributed.npy_out import FileTarget, check_name
 from convlab.distributed.sources import ArrayRows, FileRows, Source
 from convlab.distributed.targets import ArrayTarget, MappedTarget, Means, Target
 from convlab.distributed.zarr_out import MEMORY, ZarrTarget, check_zarr
@@ -28,18 +28,15 @@ def check_target(target: Any, source: Source) -> None:
     ConvError
     """
     if isinstance(target, str | Path):
-        path, told = Path(target), f"target={said(str(target), 300)}"
-        if path.suffix not in (".npy", ".zarr"):
-            raise ParameterError(f"{told}; expected a name that ends with .npy or .zarr")
-        if not path.parent.is_dir():
-            raise ParameterError(f"{told}; there is no folder {said(str(path.parent), 300)}")
-        if path.suffix == ".npy" and path.exists() and not path.is_file():
-            raise ParameterError(f"{told} is no ordinary file; expected another name")
+        path = check_name("target", target, ".npy", ".zarr")
         if path.suffix == ".zarr":
             check_zarr(path)
         names = (path, path.with_name(path.name + ".part"))
         if any(_same(name, read) for name in names for read in _paths(source)):
-            raise ParameterError(f"{told} is the source; expected another name, or it would be overwritten")
+            raise ParameterError(
+                f"target={said(str(target), 300)} is the source; expected another name, "
+                "or it would be overwritten"
+            )
         return
     if target is None:
         return

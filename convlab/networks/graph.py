@@ -83,8 +83,12 @@ class Node:
 
 
 def pooled(size: int, window: int, stride: int, padding: int, round_up: bool = False) -> int:
-    """Return how many windows of a max pool lie along an axis; with `round_up` one may hang over the edge."""
-    return (size + 2 * padding - window + round_up * (stride - 1)) // stride + 1
+    """Return how many windows of a max pool lie along an axis; with `round_up` one may hang over the edge.
+
+    One that would begin behind the last pixel sees none, and does not count (as in PyTorch's `ceil_mode`).
+    """
+    windows = (size + 2 * padding - window + round_up * (stride - 1)) // stride + 1
+    return windows - (round_up and (windows - 1) * stride >= size + padding)
 
 
 class GraphBuilder:

@@ -32,6 +32,7 @@ from convlab.support.checks import (
     check_index,
     check_number,
     check_numbers,
+    check_path,
     check_whole,
     said,
 )
@@ -150,6 +151,9 @@ def check_hint(name: str, value: Any, hint: Any) -> None:
 def _check_any(name: str, value: Any, hints: Iterable[Any]) -> None:
     """Refuse a value that fits none of several hints."""
     if value is None and NoneType in hints:
+        return
+    if Path in hints:
+        check_path(name, value)
         return
     errors: list[ConvError] = []
     for hint in hints:

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isinf, nan
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,13 @@ def check_index(name: str, value: Any, least: int | None = 0) -> None:
             raise ParameterError(f"{name} has dtype {value.dtype}; expected integers")
     else:
         check_whole(name, value, -(2**63) if least is None else least, 2**63 - 1)
+
+
+def check_path(name: str, value: Any) -> Path:
+    """Return the name of a file as a path; refuse what is none: no name has a NUL in it."""
+    if not isinstance(value, str | Path) or "\0" in str(value):
+        raise ParameterError(f"{name}={said(value, 300)}; expected the name of a file")
+    return Path(value)
 
 
 def check_choice(name: str, value: Any, words: Iterable[str]) -> str:

@@ -169,6 +169,7 @@ def test_numbers_as_text(javascript):
     counts += [step**k - 1 for step in (1000, 1024) for k in range(1, 5)]  # they read as the next unit
     counts += [1023.6, 999.9, 15 * 2**60, 2.18e-05, 9.99999e-05, 1.5e-9]
     counts += [n * 2**20 // 8 for n in range(1, 200)]  # values exactly half way between two texts
+    counts += [10 + n / 32 for n in range(32)] + [n / 2**12 for n in range(1, 99)]  # and six digits of them
     for (size, number), count in zip(
         javascript(SlidingWindow(), "[m.bytesText(d), m.countText(d)]", counts), counts, strict=True
     ):

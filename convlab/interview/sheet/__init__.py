@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from convlab.errors import ConvError, ParameterError
-from convlab.support.checks import said
+from convlab.support.checks import check_path, said
 from convlab.support.files import replacing, why_kept
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ class CheatSheet:
         ConvError
             If the ending is another one, something else is there, or the file cannot be written.
         """
-        if not isinstance(path, str | Path) or "\0" in str(path):
-            raise ParameterError(f"path={said(path)}; expected the name of a file, e.g. 'sheet.pdf'")
-        file = Path(os.path.expanduser(path))  # nobody's home is left as it is: no error
+        file = Path(os.path.expanduser(check_path("path", path)))  # nobody's home is left as it is: no error
         made = self._ways().get(file.suffix.lower())
         if made is None:
             raise ParameterError(f"path={said(str(path))}; expected a name that ends in .pdf or .html")

@@ -30,7 +30,8 @@ function exponential(value) {
 
 /** Python's f"{value:g}" of a count that has no prefix. */
 function general(value) {
-  const rounded = Number(value.toPrecision(6));
+  const decimals = 5 - Number(value.toExponential(5).split("e")[1]);
+  const rounded = Number(decimals > 0 && decimals < 100 ? fixed(value, decimals) : value.toPrecision(6));
   return rounded && Math.abs(rounded) < 1e-4 ? exponential(rounded) : `${rounded}`;
 }
 
