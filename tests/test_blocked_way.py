@@ -56,13 +56,16 @@ def test_blocks_of_any_kind_are_right(answer):
     assert note.good, note
 
 
-WHOLE = {  # one by one along k, or in double precision, six loops over blocks round as a whole product does
+WHOLE = {
     "@": lambda a, b, size: a @ b,
     "dot": lambda a, b, size: np.dot(a, b),
     "einsum": lambda a, b, size: np.einsum("mk,kn->mn", a, b),
     "tensordot": lambda a, b, size: np.tensordot(a, b, 1),
     "rows only": lambda a, b, size: np.vstack([a[m : m + size] @ b for m in range(0, len(a), size)]),
     "plain arrays": lambda a, b, size: np.asarray(a) @ np.asarray(b),
+    "plain arrays, einsum": lambda a, b, size: np.einsum("mk,kn", np.asarray(a), np.asarray(b)),
+    "plain arrays of float64": lambda a, b, size: np.array(a, float) @ np.array(b, float),
+    "lists": lambda a, b, size: np.array(a.tolist()) @ np.array(b.tolist()),
     "plain arrays, dot": lambda a, b, size: np.dot(np.asarray(a), np.asarray(b)),
 }
 

@@ -117,7 +117,9 @@ def pass_material(problem: ConvProblem, pass_: str) -> Material:
     sizes = {name: prod(shape) * (8 + problem.itemsize) for name, shape in shapes.items()}
     sizes["products in float64"] = 8 * M * groups * (taps if pass_ == "fprop" else filters)
     if lacking := Memory().lacking(sizes):
-        raise WorkspaceError(f"the reference for {pass_} {lacking}; make the batch N smaller")
+        raise WorkspaceError(
+            f"the reference for {pass_} {lacking}; make the batch N, or the pictures, smaller"
+        )
     rng, operands = np.random.default_rng(0), []
     for name in one.reads:
         operands.append(aligned_empty(shapes[name], problem.dtype))

@@ -190,7 +190,7 @@ def _check(problem: ConvProblem, pass_: str, *operands: np.ndarray) -> None:
 
 def _check_room(name: str, sizes: dict[str, int]) -> None:
     if lacking := Memory().lacking(sizes):
-        raise WorkspaceError(f"{name} {lacking}; make the batch N smaller")
+        raise WorkspaceError(f"{name} {lacking}; make the batch N, or the pictures, smaller")
 
 
 def _ready(whole: ConvProblem, w: np.ndarray, threads: int, algorithm: str) -> Plan:

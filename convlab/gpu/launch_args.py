@@ -30,6 +30,6 @@ def as_launched(value: Any) -> Any:
     if getattr(value, "size", 0) > COUNTED:
         raise UnsupportedError(
             f"an array of {value.size:,} numbers; kernels count with 32 bits, up to {COUNTED:,}: "
-            "make the batch N smaller"
+            "make the batch N, or the pictures, smaller"
         )
     return np.uint32(value) if isinstance(value, (int, np.integer)) else value

@@ -50,7 +50,8 @@ def _memory_error(text: str, size: int | None) -> ConvError | None:
         return None
     wanted = "what the kernel needs" if size is None else f"another {bytes_text(size)}"
     return WorkspaceError(
-        f"the GPU has no room for {wanted}; delete arrays that lie on it, or make the batch N smaller"
+        f"the GPU has no room for {wanted}; delete arrays that lie on it, "
+        "or make the batch N, or the pictures, smaller"
     )
 
 

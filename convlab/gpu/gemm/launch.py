@@ -135,7 +135,8 @@ def run(
     """
     if sizes.K > SUMMED:
         raise UnsupportedError(
-            f"sums of {sizes.K:,} products; kernels count up to {SUMMED:,}: make the batch N smaller"
+            f"sums of {sizes.K:,} products; kernels count up to {SUMMED:,}: "
+            "make the batch N, or the pictures, smaller"
         )
     dtype = y.dtype.name
     tile.check(dtype)

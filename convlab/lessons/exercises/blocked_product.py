@@ -8,6 +8,7 @@ import numpy as np
 
 from convlab.lessons.cases import filled
 from convlab.lessons.exercise import Exercise, Mistake
+from convlab.lessons.noted import products_of
 from convlab.lessons.watch import Log, watched
 
 
@@ -50,7 +51,11 @@ def _in_blocks(function: Callable) -> str:
                 "columns. Cut a and b into blocks, multiply block by block, and add up what belongs together."
             )
     single = all(one == two == () for (one, two), _ in log.products)
-    if single and log.order and log.order == _watched_work(function, 2).order:
+    alike = single and log.order and log.order == _watched_work(function, 2).order
+    if not log.products:  # it has taken the numbers out of a and b
+        work = _noted_work(function, size)
+        alike = alike or (work and work == _noted_work(function, 2))
+    if alike:
         return (
             "Your order of work does not depend on `size`: it takes number after number as if there were no "
             "blocks. Let the outer loops go in steps of `size`, and multiply one block before the next."
@@ -70,15 +75,23 @@ def _watched_work(function: Callable, size: int) -> Log:
     return log
 
 
-def _at_once(function: Callable) -> bool:
-    """Tell by the rounding, where nothing else shows: long sums of fractions.
+def _noted_work(function: Callable, size: int) -> list:
+    """Return which numbers it multiplies, in turn, of a product of 5 x 6 by 6 x 7 numbers."""
+    rng = np.random.default_rng(6)
+    return products_of(function, filled(rng, 5, 6), filled(rng, 6, 7), size)
 
-    Only NumPy's product of float32 can be told. In double precision nearly all products are exact, and who
-    adds them up one by one along k, in six loops over blocks of lists, rounds as one product does.
+
+def _at_once(function: Callable) -> bool:
+    """Tell by the rounding, where nothing else shows: long sums of fractions, in both precisions.
+
+    A product of whole matrices adds several at a time; sums in blocks, or one by one, round otherwise.
     """
     rng = np.random.default_rng(7)
-    a, b = filled(rng, 6, 500, whole=False), filled(rng, 500, 7, whole=False)
-    return np.array_equal(np.asarray(function(a.copy(), b.copy(), 3)), a @ b)
+    for dtype in (np.float32, np.float64):
+        a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((6, 500), (500, 7)))
+        if np.array_equal(np.asarray(function(a.copy(), b.copy(), 3)), a @ b):
+            return True
+    return False
 
 
 EXERCISE = Exercise(
