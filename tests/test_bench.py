@@ -39,6 +39,7 @@ PICTURE = Workload("squeezenet1_0", "whole", ConvProblem(1, 32, 35, 3, 96, 7, 7,
 DEPTH = Workload("tiny", "depth", ConvProblem(1, 6, 7, 5, 5, 3, 3, padding=1, groups=5))
 OTHER = Workload("other", "wide", ConvProblem(1, 6, 7, 3, 32, 3, 3))
 OF_LAYERS = {one.name: one for one in EVERY if one.pass_ == "fprop"}
+WHOLE = "a whole run of the benchmark"  # who asks for one compiles what all of it takes
 BRIEF = Effort(rounds=2, budget=0.0, patience=5.0)
 
 
@@ -82,7 +83,7 @@ def convlab(*arguments):
 # -- the command -------------------------------------------------------------------------------------------
 
 
-@in_turns
+@in_turns(WHOLE)
 @sampled(0)  # every part, every candidate
 def test_a_whole_run(tiny, tmp_path):
     path = tmp_path / "deep" / "run.csv"
@@ -144,7 +145,7 @@ def test_what_the_authors_measure_beside(tiny, tmp_path, capsys):
 @pytest.mark.inside
 def test_baselines_that_are_missing_are_skipped_by_name(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(baselines, "find_spec", lambda package: None if package == "torch" else package)
-    done = convlab("--quick", "--save", tmp_path / "run.csv")
+    done = convlab("--quick", "--layers", "point", "--save", tmp_path / "run.csv")
     assert done.exit_code == 0, done.output
     skipped = saved.read(tmp_path / "run.csv").header["skipped"]
     for name in ("torch", "torch channels_last", "oneDNN prepacked"):
@@ -200,6 +201,7 @@ def test_one_part_alone(tiny, tmp_path):
     assert "strided" in done.output
 
 
+@in_turns(WHOLE)
 @sampled(0)
 def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_path, monkeypatch):
     form = ALGORITHMS["indirect"].forms["cpu"]
@@ -220,6 +222,7 @@ def test_a_wrong_output_fails_loudly_and_what_came_before_is_saved(tiny, tmp_pat
     assert {row.layer for row in run.part("layers")} == {"square"}
 
 
+@in_turns(WHOLE)
 @pytest.mark.inside
 def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
     def interrupt(*arguments):
@@ -239,6 +242,7 @@ def test_an_interrupted_run_is_saved(tiny, tmp_path, monkeypatch):
 # -- machines that tell or allow little, disks that are full -------------------------------------------------
 
 
+@in_turns(WHOLE)
 @sampled(0)
 def test_one_core_is_measured_alone(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(system, "threads", lambda: 1)
