@@ -50,6 +50,7 @@ UNDERSTOOD = [
     *((text, PERCENT, 37.5) for text in ("37.5", "37.5 %", "37,5%", "0.375", "3/8", "37.5 percent")),
     ("100 %", PERCENT, 100),
     *((text, ROW, 112) for text in ("112", "112 rows", "112.", "112 row", "0.112 k")),
+    *((text, ROW, 12_544) for text in ("12,544", "12,544 rows", "about 12,544 Rows.")),  # 12.544 is no count
     *((text, SIDE, -1) for text in ("memory", "Memory-bound", "memory bound.", "bandwidth")),
     *((text, SIDE, 1) for text in ("arithmetic", "COMPUTE", "compute-bound")),
     ("0", ROW, 0),
@@ -64,7 +65,9 @@ def test_understood(text, unit, value):
 REFUSED = [
     *(("", FLOP, "Nothing was typed"), ("  \t ", FLOP, "Nothing was typed"), ("\u00a0", FLOP, "Nothing")),
     ("1,200", FLOP, "can be read as 1200 or as 1.200"),
-    ("12,544 rows", ROW, "can be read as 12544 or as 12.544"),
+    ("12,544 k rows", ROW, "can be read as 12544 or as 12.544"),
+    ("12,544e3 rows", ROW, "can be read as 12544 or as 12.544"),
+    ("12,544/2", ROW, "can be read as 12544 or as 12.544"),
     ("1,20,000", FLOP, "stand at no place"),
     ("1.2.3", FLOP, "stand at no place"),
     ("-5", FLOP, "below zero"),

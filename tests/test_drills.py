@@ -50,7 +50,7 @@ def notations(one):
         if value < 100:  # 1 is refused: it may be 1 %
             yield from (f"{value / 100:.12g}", f"{Fraction(value / 100).limit_denominator(10**6)}")
     else:
-        yield from (f"{value:.12g} {unit.name}", f"{value / 1000:.12g} k{unit.name}")
+        yield from (f"{value:.12g} {unit.name}", f"{value / 1000:.12g} k{unit.name}", unit.text(value))
     if value % 1 and "e" not in f"{value:.12g}":
         written = f"{value:.6f}".replace(".", ",")
         if near(float(f"{value:.6f}"), value, one.tolerance):

@@ -76,8 +76,9 @@ def read(text: str, unit: Unit) -> float:
     found = re.fullmatch(NUMBER, text.removeprefix("+"))
     if found is None:
         raise NotUnderstood("no number", text=_quoted(text))
-    number = _value(found)
-    value = number * factor_of(found["word"].strip().rstrip(".").rstrip(), number, unit)
+    word = found["word"].strip().rstrip(".").rstrip()
+    number = _value(found, word.lower() in unit.nouns)
+    value = number * factor_of(word, number, unit)
     if value > LARGEST:
         raise NotUnderstood("too large")
     return value
@@ -87,9 +88,10 @@ def _translated(text: str, table: Mapping[str, str]) -> str:
     return "".join(table.get(letter, letter) for letter in text)
 
 
-def _value(found: re.Match[str]) -> float:
-    """Return the number, without the word behind it."""
-    number = plain(found["plain"])
+def _value(found: re.Match[str], whole: bool) -> float:
+    """Return the number, without the word behind it; where things are counted, digits in threes are whole."""
+    alone = not any(found[part] for part in ("e", "ten", "power", "below"))
+    number = plain(found["plain"], whole and alone)
     if found["below"]:
         if not (below := float(plain(found["below"]))):
             raise NotUnderstood("over zero")
@@ -102,8 +104,10 @@ def _value(found: re.Match[str]) -> float:
     return float(f"{number}e{exponent}")
 
 
-def plain(text: str) -> str:
+def plain(text: str, whole: bool = False) -> str:
     """Return digits with marks between them as Python writes them: 1,200,000 and 1 200 000, 1.25 and 3,5.
+
+    One that is known to be `whole` can be read in one way only: 147,456.
 
     Raises
     ------
@@ -118,8 +122,10 @@ def plain(text: str) -> str:
         if (text.count(between) > 1 or point in text) and re.fullmatch(threes, text):
             return text.replace(between, "").replace(point, ".")
     if re.fullmatch(TWO_WAYS, text):
-        whole, part = text.split(",")
-        raise NotUnderstood("two numbers", text=text, whole=whole, part=part)
+        before, after = text.split(",")
+        if whole:
+            return before + after
+        raise NotUnderstood("two numbers", text=text, whole=before, part=after)
     if re.fullmatch(COMMA, text):
         return text.replace(",", ".")
     raise NotUnderstood("marks", text=_quoted(text))

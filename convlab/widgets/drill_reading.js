@@ -26,15 +26,17 @@ export function read(typed, unit) {
   if (begins(rules.NEGATIVE, text)) throw new NotUnderstood("negative");
   const found = fullmatch(rules.NUMBER, text.replace(/^\+/, ""))?.groups;
   if (!found) throw new NotUnderstood("no number", { text: quoted(text) });
-  const number = valueOf(found);
-  const value = number * factorOf(found.word.trim().replace(/\.+$/, "").trimEnd(), number, unit);
+  const word = found.word.trim().replace(/\.+$/, "").trimEnd();
+  const number = valueOf(found, unit.nouns.includes(word.toLowerCase()));
+  const value = number * factorOf(word, number, unit);
   if (value > rules.LARGEST) throw new NotUnderstood("too large");
   return value;
 }
 
-/** The number, without the word behind it. */
-function valueOf(found) {
-  const number = plain(found.plain);
+/** The number, without the word behind it; where things are counted, digits in threes are whole. */
+function valueOf(found, whole) {
+  const alone = !(found.e || found.ten || found.power || found.below);
+  const number = plain(found.plain, whole && alone);
   if (found.below) {
     const below = Number(plain(found.below));
     if (!below) throw new NotUnderstood("over zero");
@@ -47,7 +49,7 @@ function valueOf(found) {
 }
 
 /** Digits with marks between them, as a computer writes them: 1,200,000 and 1 200 000, 1.25 and 3,5. */
-function plain(written) {
+function plain(written, isWhole = false) {
   const rules = RULES.reading;
   const text = written.replace(/[.,]+$/, "").replace(/[ _']/g, "");
   if (fullmatch(rules.ONE_NUMBER, text)) return text;
@@ -58,6 +60,7 @@ function plain(written) {
   }
   if (fullmatch(rules.TWO_WAYS, text)) {
     const [whole, part] = text.split(",");
+    if (isWhole) return whole + part;
     throw new NotUnderstood("two numbers", { text, whole, part });
   }
   if (fullmatch(rules.COMMA, text)) return text.replace(",", ".");
