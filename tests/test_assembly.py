@@ -1,5 +1,6 @@
 """The compiler's view of kernels: small ones whose machine code is known, loops, limits."""
 
+import itertools
 import re
 import subprocess
 import tempfile
@@ -17,7 +18,7 @@ from convlab.gpu.availability import assembly_fault
 from convlab.gpu.diagnose import toolkit
 from convlab.gpu.launch_args import as_launched
 from convlab.gpu.numba_cuda import cuda, float32, uint32
-from convlab.gpu.occupancy import occupancy
+from convlab.gpu.occupancy import occupancy, registers_for
 from convlab.gpu.ptx import load4, store2, store4
 
 TROUBLE = assembly_fault()
@@ -300,6 +301,17 @@ def test_occupancy(arch, threads, registers, shared, blocks, share, limited_by):
     assert (found.blocks, found.limited_by) == (blocks, limited_by)
     assert found.share == pytest.approx(share)
     assert found.warps == blocks * -(-threads // 32)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_the_registers_that_let_so_many_blocks_be_held(arch):
+    """As many as can be: with the next larger number there would be a block less."""
+    for threads, blocks in itertools.product(range(1, 1025, 7), (1, 2, 3, 5, 8)):
+        if -(-threads // 32) * blocks <= 64:
+            registers = registers_for(threads, blocks)
+            assert occupancy(arch, threads, registers, 0).blocks >= blocks
+            assert registers > 247 or occupancy(arch, threads, registers + 8, 0).blocks < blocks
+    assert (registers_for(384, 1), registers_for(640, 1), registers_for(16, 32)) == (168, 96, 64)
 
 
 @needs_tools

@@ -22,6 +22,7 @@ from convlab.gpu.availability import assembly_fault
 from convlab.gpu.device import planned_for, simulated, using
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
+from convlab.gpu.gemm.batched import SMALL
 from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, tile_of
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
@@ -32,6 +33,7 @@ from convlab.gpu.gemm.work import convolution_works
 from convlab.gpu.kernels import kernel
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.numba_cuda import cuda, number_type, uint32
+from convlab.gpu.occupancy import MULTIPROCESSORS, occupancy
 from convlab.gpu.simulated_gpu import Simulator
 from convlab.gpu.simulator.errors import KernelError
 from convlab.inspect.tiling import Tiling, tile_traffic
@@ -322,6 +324,17 @@ def test_tiles_that_do_not_fit_are_refused(blocks, message):
         plan(problem, arrays(problem)[1], algorithm=blocked(**blocks), backend="gpu")
 
 
+@pytest.mark.parametrize("blocks", [(192, 128, 8), (96, 256, 8), (160, 256, 8)], ids=str)
+def test_threads_that_are_no_power_of_two_have_registers(blocks):
+    """A warp is given them by the 256: 384 threads have 168 each, and not a share of 170."""
+    problem = ConvProblem(1, 5, 4, 4, 8, 3, 3, padding=1)
+    found = choose_tile(problem, blocks)
+    assert 0 < found.seconds < 1
+    (work,) = convolution_works(problem, found.tile, 1)
+    for arch in MULTIPROCESSORS:
+        assert occupancy(arch, work.threads, work.registers, work.shared_bytes).blocks >= 1
+
+
 def test_every_shipped_tile_fits():
     for dtype, _, tile in EVERY_TILE:
         tile.check(dtype)
@@ -540,6 +553,17 @@ def test_no_shipped_tile_spills(arch, dtype, width, tile):
     assert loop.multiply_adds == turns
     if width == 4 and dtype == "float32":  # the model is near enough to the compiler's count
         assert len(loop) / turns == pytest.approx(instructions(tile), rel=0.1)
+
+
+@assembly
+@archs
+def test_the_tile_for_small_matrices_has_the_registers_of_the_model(arch):
+    """Sixteen threads are a whole warp: 32 blocks of them leave each thread 64."""
+    made = built(SMALL, arch)
+    (work,) = convolution_works(ConvProblem(1, 9, 9, 64, 64, 3, 3), SMALL, 1)
+    assert work.registers - 2 <= made.registers <= work.registers == 64
+    held = occupancy(arch, work.threads, work.registers, work.shared_bytes).blocks
+    assert held == made.occupancy(SMALL.threads).blocks == SMALL.resident
 
 
 @in_turns

@@ -16,6 +16,7 @@ import numpy as np
 
 from convlab.errors import UnsupportedError
 from convlab.gpu.diagnose.faults import import_fault
+from convlab.gpu.occupancy import registers_for
 
 try:
     # numba-cuda names a function that NumPy 2.5 has no longer, when the first kernel is compiled; so that
@@ -41,7 +42,7 @@ def launch_bounds(threads: int, blocks: int) -> dict:
     """Return what tells `cuda.jit` to leave enough registers for so many blocks on a multiprocessor."""
     # Numba's own target knows the second way only.
     known = _known_to(cuda.jit, launch_bounds=(threads, blocks))
-    return known or {"max_registers": 65536 // (threads * blocks)}
+    return known or {"max_registers": registers_for(threads, blocks)}
 
 
 def _known_to(function, **options) -> dict:

@@ -106,3 +106,28 @@ def occupancy(
     limited_by = min(limits, key=limits.__getitem__)
     blocks = limits[limited_by]
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / whole.threads, limited_by)
+
+
+@checked
+def registers_for(
+    threads: Annotated[int, partial(check_whole, least=1, most=MOST_THREADS)],
+    blocks: Annotated[int, partial(check_whole, least=1, most=MOST_THREADS)],
+) -> int:
+    """Return the most registers that a thread may have if so many blocks are to be held at once.
+
+    Parameters
+    ----------
+    threads : int
+        Of a block.
+    blocks : int
+        Of a multiprocessor; no more than any has room for count.
+
+    Returns
+    -------
+    int
+        0 if so many threads find no registers at all.
+    """
+    blocks = min(blocks, max(one.blocks for one in MULTIPROCESSORS.values()))
+    warps = ceil_div(ceil_div(threads, WARP) * blocks, QUARTERS)  # of the fullest quarter
+    of_a_warp = REGISTERS // QUARTERS // warps // REGISTER_UNIT * REGISTER_UNIT
+    return min(MOST_REGISTERS, of_a_warp // WARP)

@@ -12,7 +12,7 @@ import numpy as np
 from convlab.gpu.gemm.launch import REDUCERS
 from convlab.gpu.gemm.tile import Tile
 from convlab.gpu.model.work import LINE, SECTOR, Demand, Work, one_pass
-from convlab.gpu.occupancy import MOST_REGISTERS, REGISTERS, WARP
+from convlab.gpu.occupancy import WARP, registers_for
 from convlab.problem import ConvProblem
 from convlab.support.integers import ceil_div
 
@@ -94,7 +94,7 @@ def product_works(
         "products",
         blocks,
         tile.threads,
-        min(MOST_REGISTERS, REGISTERS // (tile.threads * tile.resident)),
+        registers_for(tile.threads, tile.resident),
         turns,
         _compute(tile, itemsize, others),
         _bring(tile, x_width, apart, itemsize),
