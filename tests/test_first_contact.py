@@ -34,7 +34,7 @@ from convlab.algorithms.tensor_core import KINDS
 from convlab.auto.timing import Timing
 from convlab.benchmark import saved
 from convlab.benchmark.baselines import Call, at_hand
-from convlab.benchmark.gpu import clock, roofs
+from convlab.benchmark.gpu import clock, kernels, roofs
 from convlab.benchmark.gpu.clock import EventClock, StandIn, some_pixels
 from convlab.benchmark.saved import GPU, Measurement, Row
 from convlab.errors import ConvError
@@ -45,7 +45,7 @@ from tools.bench_gpu.__main__ import main
 from tools.bench_gpu.cudnn import CUDNN, NCHW
 from tools.bench_gpu.journal import Journal
 from tools.bench_gpu.passes import DevicePass
-from tools.bench_gpu.scale import TINY_LAYER
+from tools.bench_gpu.scale import TINY_IMAGE, TINY_LAYER
 
 pytestmark = pytest.mark.workshop
 
@@ -337,6 +337,47 @@ def test_who_takes_the_process_along_is_named_and_the_rest_goes_on(folder, tmp_p
     there = {(row.part, row.candidate) for row in found.rows if row.ours}
     assert ("layers_2", "direct") not in there
     assert {("layers_2", "again"), ("layers_1", "direct")} <= there
+
+
+HANGING = """
+import sys, time
+from convlab import ALGORITHMS
+from convlab.benchmark.gpu.clock import StandIn
+from tools.bench_gpu import steps
+
+steps.LONGEST = 12.0
+steps.roofs.measure = lambda *arguments, **options: time.sleep(600)
+StandIn.algorithms = lambda self: {"direct": ALGORITHMS["direct"]}
+steps.ladders = lambda: []
+steps.main(*sys.argv[1:])
+"""
+
+
+@in_turns("contact")
+def test_roofs_that_never_end_cost_the_roofs_alone(folder, tmp_path, monkeypatch):
+    script, path = tmp_path / "step.py", tmp_path / "run.csv"
+    script.write_text(watched(folder, HANGING))
+    monkeypatch.setattr(run, "STEP", (str(script),))
+    monkeypatch.setattr(steps, "ladders", list)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    found, stopped = run.bench_gpu(path, FEW, minutes=3.0)
+    assert found.header["wrong"] == {"roofs": {"roofs": "took its process with it (exit code 1)"}}
+    assert (found.header["failed"], found.header["roofs"], stopped) == ({}, {}, "roofs is wrong")
+    assert {("layers_2", "direct"), ("layers_1", "direct")} <= {
+        (row.part, row.candidate) for row in found.rows
+    }
+
+
+def test_a_copy_that_fails_costs_the_copy_alone(tmp_path, monkeypatch):
+    def fails(*arguments):
+        raise RuntimeError("unspecified launch failure")
+
+    monkeypatch.setattr(kernels, "copier", lambda *arguments: fails)
+    journal = journal_of(tmp_path)
+    suite = steps.DeviceSuite(journal, StandIn())
+    suite._image("image", "image: 16x12", TINY_IMAGE)
+    assert journal.header["wrong"] == {"copy": {"image: 16x12": "RuntimeError: unspecified launch failure"}}
+    assert [row.candidate for row in journal.measurement.rows] == list(steps.FOR_PICTURES)
 
 
 def test_a_step_that_does_not_start_is_told(tmp_path, monkeypatch):

@@ -132,7 +132,7 @@ def enter_copy(comparison: Comparison) -> None:
     clock, x, y = comparison.clock, comparison.x_there, comparison.y_there
     run, expected = copier(clock.device, x, y), comparison.expected
     comparison.expected = comparison.x[comparison.pixels]
-    comparison.enter(COPY, Call(lambda: run() or y, clock.get))
+    comparison.attempt(COPY, lambda: Call(lambda: run() or y, clock.get))
     comparison.expected = expected
 
 
