@@ -39,6 +39,9 @@ class Form:
     bytes_moved, workspace_bytes, packed_bytes : Formula
         The cost model, in the letters of `ConvProblem`. The last two may be functions of the problem (and the
         threads) where a formula cannot say it: they are, to the byte, what `allocate` and `pack` return.
+    largest : Formula or callable
+        Of a GPU form: the numbers of the largest array of its workspace, where that may be larger than x and
+        y. Kernels count them with 32 bits.
     pack : callable
         ``pack(problem, w)`` returns a copy of the weights in the layout `run` wants. Done once, by `plan`.
     allocate : callable
@@ -70,6 +73,7 @@ class Form:
     bytes_moved: Formula
     workspace_bytes: Formula | Callable[[ConvProblem, int], int] = NOTHING
     packed_bytes: Formula | Callable[[ConvProblem], int] = WEIGHTS
+    largest: Formula | Callable[[ConvProblem], int] = NOTHING
     pack: Callable[[ConvProblem, np.ndarray], Any] = _copy
     allocate: Callable[[ConvProblem, int], dict[str, np.ndarray]] = _nothing
     scratch: tuple[str, ...] = ()

@@ -15,6 +15,13 @@ from convlab.errors import UnsupportedError
 COUNTED = (1 << 32) - (1 << 10)  # numbers of an array, and room for the threads of a last block
 
 
+def uncounted(numbers: int) -> str | None:
+    """Return why kernels cannot be given an array of so many numbers, or None."""
+    if numbers <= COUNTED:
+        return None
+    return f"an array of {numbers:,} numbers; kernels count with 32 bits, up to {COUNTED:,}"
+
+
 def as_launched(value: Any) -> Any:
     """Return an argument as kernels get it: whole numbers as uint32, in tuples too, everything else as it is.
 
@@ -27,9 +34,6 @@ def as_launched(value: Any) -> Any:
     """
     if isinstance(value, tuple):
         return tuple(map(as_launched, value))
-    if getattr(value, "size", 0) > COUNTED:
-        raise UnsupportedError(
-            f"an array of {value.size:,} numbers; kernels count with 32 bits, up to {COUNTED:,}: "
-            "make the batch N, or the pictures, smaller"
-        )
+    if why := uncounted(getattr(value, "size", 0)):
+        raise UnsupportedError(f"{why}: make the batch N, or the pictures, smaller")
     return np.uint32(value) if isinstance(value, (int, np.integer)) else value

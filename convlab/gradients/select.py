@@ -18,7 +18,7 @@ from convlab.errors import ConvError, ParameterError, WorkspaceError
 from convlab.gradients.spec import Gradient
 from convlab.gradients.tables import TABLES, rule
 from convlab.machine.memory import Memory
-from convlab.plans.feasible import check_feasible, serves
+from convlab.plans.feasible import check_feasible, serves, too_many
 from convlab.problem import ConvProblem
 from convlab.support.checks import said
 
@@ -66,7 +66,14 @@ def shortage(
         sizes = form.workspace(problem, threads) | {"packed weights": form.packed_bytes(problem, threads)}
     except WorkspaceError as error:
         return f"rests on a convolution for which {error}"
+    if memory.device is not None and (why := too_many(problem, *_numbers(sizes, problem))):
+        return why
     return memory.lacking(sizes | {"output": memory.output, "contiguous copies": memory.copied})
+
+
+def _numbers(sizes: dict[str, int], problem: ConvProblem) -> list[int]:
+    """Return the numbers of arrays of so many bytes."""
+    return [size // problem.itemsize for size in sizes.values()]
 
 
 def rank(problem: ConvProblem, which: str, backend: str, threads: int) -> tuple[list[str], str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 from convlab.algorithms import ALGORITHMS
 from convlab.algorithms.spec import Algorithm
 from convlab.errors import UnsupportedError, WorkspaceError
+from convlab.gpu.launch_args import uncounted
 from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem
 
@@ -20,8 +22,13 @@ def serves(problem: ConvProblem, algorithm: Any, backend: str) -> bool:
 def shortage(
     problem: ConvProblem, algorithm: Algorithm, backend: str, threads: int, memory: Memory
 ) -> str | None:
-    """Return why what a plan and its run would allocate does not fit into the memory, or None."""
+    """Return why what a plan and its run would allocate does not fit into the memory, or None.
+
+    On a device it may also be that kernels could not count the numbers of an array.
+    """
     form, on_host = algorithm.forms[backend], memory.device is None
+    if not on_host and (why := too_many(problem, form.largest(problem))):
+        return why
     return memory.lacking(
         {
             "workspace": form.workspace_bytes(problem, threads),
@@ -31,6 +38,12 @@ def shortage(
             "a contiguous copy of x" if on_host else "a copy of x": memory.copied,
         }
     )
+
+
+def too_many(problem: ConvProblem, *others: int) -> str | None:
+    """Return why kernels cannot count the numbers of x, of y, or of an array of so many, or None."""
+    why = uncounted(max(prod(problem.x_shape), prod(problem.y_shape), *others))
+    return f"needs {why}" if why else None
 
 
 def check_feasible(

@@ -72,6 +72,7 @@ def form_costs(pictures: str, parts: dict[str, str], h: str, p: str) -> tuple[Fo
         "gpu": {
             "bytes_moved": Formula(f"(N*H*W*C + {on_gpu} + N*P*Q*K) * b", parts),
             "workspace_bytes": Formula(f"{pictures} * (rows*2*half*C + {spectrum}*K) * b", parts),
+            "largest": Formula(f"{pictures} * {spectrum} * max(C, K)", parts),
             "packed_bytes": Formula("rows*(half+1)*2*C * ceil(2*K/G/4)*4 * b", parts),
         },
     }

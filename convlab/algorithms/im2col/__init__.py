@@ -16,7 +16,7 @@ from __future__ import annotations
 from convlab.algorithms.binding import form
 from convlab.algorithms.im2col.reference import col2im, im2col
 from convlab.algorithms.spec import Algorithm, Formula
-from convlab.cost.common import MATRIX, PANELS, THROUGH_A_MATRIX
+from convlab.cost.common import CELLS, MATRIX, PANELS, THROUGH_A_MATRIX
 from convlab.cost.phases import LINE, Phase, packing, product, stream
 
 __all__ = ["ALGORITHM", "col2im", "im2col"]
@@ -60,6 +60,7 @@ ALGORITHM = Algorithm(
             functions=("pack", "packed_bytes", "allocate", "works"),
             bytes_moved=THROUGH_A_MATRIX,
             workspace_bytes=MATRIX,
+            largest=CELLS,
         ),
     },
 )

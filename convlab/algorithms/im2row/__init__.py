@@ -17,7 +17,7 @@ from __future__ import annotations
 from convlab.algorithms.binding import form
 from convlab.algorithms.im2row.reference import im2row
 from convlab.algorithms.spec import Algorithm
-from convlab.cost.common import MATRIX, PANELS, THROUGH_A_MATRIX
+from convlab.cost.common import CELLS, MATRIX, PANELS, THROUGH_A_MATRIX
 from convlab.cost.phases import fill_phase, product
 
 __all__ = ["ALGORITHM", "im2row"]
@@ -53,6 +53,7 @@ ALGORITHM = Algorithm(
             functions=("pack", "packed_bytes", "allocate", "works"),
             bytes_moved=THROUGH_A_MATRIX,
             workspace_bytes=MATRIX,
+            largest=CELLS,
             rank=4,
         ),
     },

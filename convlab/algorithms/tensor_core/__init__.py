@@ -90,7 +90,7 @@ def tensor_core(inputs: str = "fp16", tile: WarpTile | None = None) -> Algorithm
             "gpu": form(
                 __name__,
                 "gpu",
-                functions=("pack", "allocate", "workspace_bytes", "works"),
+                functions=("pack", "allocate", "workspace_bytes", "largest", "works"),
                 bound=(inputs, tile),
                 bytes_moved=Formula(traffic),
                 packed_bytes=Formula(f"(K + {MOST_FILTERS})*{row} * 4"),

@@ -63,6 +63,11 @@ def words_bytes(kind: str, problem: ConvProblem) -> int:
     return seen.N * seen.H * seen.W * seen.groups * pixel_words(kind, seen) * 4
 
 
+def largest(kind: str, tile: WarpTile | None, problem: ConvProblem) -> int:
+    """Return the numbers of the words, of which a pixel may have more than channels."""
+    return words_bytes(kind, problem) // 4
+
+
 def run(kind: str, tile: WarpTile | None, problem: ConvProblem, x, packed, workspace, y, threads):
     """Round x, then multiply."""
     words, chosen = workspace["words"], plan_for(kind, tile, problem)

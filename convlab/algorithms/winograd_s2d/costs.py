@@ -40,6 +40,8 @@ def _after_folding(given: dict) -> dict:
         "workspace_bytes": Formula(f"{_Z}*b + {_in_letters(given['workspace_bytes']).text}"),
         "packed_bytes": _in_letters(given["packed_bytes"]),
     }
+    if "largest" in given:
+        costs["largest"] = Formula(f"max({_Z}, {_in_letters(given['largest']).text})")
     if "phases" in given:
         costs["phases"] = lambda: (_fold(), *map(_phase_in_letters, given["phases"]()))
         costs["setup"] = lambda: tuple(map(_phase_in_letters, given["setup"]()))
