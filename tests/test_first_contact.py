@@ -645,6 +645,17 @@ def test_without_nvidia_smi_there_is_no_state(monkeypatch):
     assert facts.state() == {}
 
 
+def test_the_state_is_that_of_the_gpu_that_is_measured(tmp_path, monkeypatch):
+    """With CUDA_VISIBLE_DEVICES=3 it is CUDA's first, and the fourth of nvidia-smi."""
+    boards, smi = [SimpleNamespace(), SimpleNamespace(uuid="GPU-1a2b")], tmp_path / "nvidia-smi"
+    smi.write_text('#!/bin/sh\nfor last; do :; done\necho "$last, 1, 2, 3, 4, 5"\n')
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("convlab.gpu.numba_cuda.cuda", SimpleNamespace(get_current_device=boards.pop))
+    for named in ("GPU-1a2b", "0"):
+        assert facts.state()["clocks.sm"] == f"--id={named}"
+
+
 def test_half_of_the_processors_get_steps_ready(monkeypatch):
     for processors, processes in ((16, 8), (2, 1), (1, 1), (None, 1)):
         monkeypatch.setattr(run.os, "cpu_count", lambda processors=processors: processors)

@@ -26,9 +26,19 @@ def gpu_facts() -> dict:
     return found
 
 
+def _identity() -> str:
+    """Return what nvidia-smi knows the current GPU by: its number there is another one than CUDA's."""
+    with suppress(Exception):
+        from convlab.gpu.numba_cuda import cuda
+
+        return str(cuda.get_current_device().uuid)  # "GPU-..."
+    return "0"
+
+
 def state() -> dict:
     """Return what nvidia-smi tells of clocks, temperature and power now; and which cuDNN has been loaded."""
-    command = ["nvidia-smi", f"--query-gpu={','.join(_NOW)}", "--format=csv,noheader", "--id=0"]
+    asked = f"--query-gpu={','.join(_NOW)}", "--format=csv,noheader", f"--id={_identity()}"
+    command = ["nvidia-smi", *asked]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
     except (OSError, subprocess.SubprocessError):
