@@ -375,6 +375,21 @@ def test_roofs_are_counted_in_bytes_and_operations(monkeypatch):
     assert json.loads(json.dumps(found.as_dict()))["empty"] == 2.0
 
 
+@pytest.mark.parametrize(
+    ("holds", "read"), [(6 << 20, 3 << 20), (50 << 20, 16 << 20), (2048, 4096), (None, 16 << 20)]
+)
+def test_what_is_read_again_from_l2_stays_there(monkeypatch, holds, read):
+    """A GeForce of 6 MiB would fetch 16 MiB from memory each time."""
+    monkeypatch.setattr(MadeUp, "l2_bytes", holds)
+    launched, device = [], Nothing()
+    monkeypatch.setattr(device, "get", lambda array: array + (1 if array.size > 1 << 20 else 2048))
+    monkeypatch.setattr(device, "launch", lambda kernel, *rest: launched.append((kernel, rest[-2])))
+    here = MadeUp()
+    here.device = device
+    assert roofs.measure(here, 82, rounds=1).l2_bytes == read
+    assert {last for kernel, last in launched if kernel is roofs.read_again()} == {read // 4096}
+
+
 def test_layers_and_ladders(tmp_path):
     tasks = DeviceSuite(journal_of(tmp_path, place=places.GPU)).tasks()
     parts = [task.label.partition(":")[0] for task in tasks]

@@ -41,6 +41,7 @@ class DeviceClock:
     """
 
     cache, threads = "flushed", 1
+    l2_bytes: int | None = None  # of the device's L2 cache, if that is told
 
     def algorithms(self) -> dict[str, Algorithm]:
         """Return every algorithm that has a form for the GPU, those on tensor cores included."""
@@ -90,7 +91,8 @@ class EventClock(DeviceClock):
 
     def __init__(self):
         self.device = Gpu()
-        size = getattr(cuda.get_current_device(), "L2_CACHE_SIZE", 0) or (64 << 20)
+        self.l2_bytes = getattr(cuda.get_current_device(), "L2_CACHE_SIZE", 0) or None
+        size = self.l2_bytes or (64 << 20)
         self._waste = self.device.empty(max(2 * size, LEAST_WASTE) // 4, np.float32)
         fill(self.device, self._waste, 0.0)
         self._cell = self.device.put(np.ones(1, np.float32))
