@@ -181,6 +181,33 @@ def test_weights_are_looked_at_when_the_plan_is_made(size, words):
     assert re.search(words, made.why), made.why
 
 
+# Taps that alone are large fall on padding in some windows: neither in the first of them nor in the last.
+BEYOND_THE_EDGE = {
+    "padding as wide as the filter": (replace(LAYER, padding=3), (0, 0)),
+    "padding wider than the filter, below": (replace(LAYER, padding=((0, 5), (1, 1))), (2, 1)),
+    "no tap at the corner": (replace(LAYER, padding=2), (1, 1)),
+    "a picture lower than the filter": (ConvProblem(1, 1, 40, 8, 8, 3, 3, padding=(2, 1)), ([0, 2], 1)),
+    "every second window": (ConvProblem(1, 30, 30, 4, 4, 7, 7, stride=2, padding=8), (0, 3)),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND_THE_EDGE)
+def test_weights_of_every_window_that_hangs_over_the_edge_are_looked_at(what):
+    problem, (r, s) = BEYOND_THE_EDGE[what]
+    x, w = normal(problem.x_shape), normal(problem.w_shape, seed=1)
+    if what == "no tap at the corner":
+        w[:, ::2, ::2] = 0
+    w[:, r, s] *= 1e9
+    size = reference(np.abs(x), np.abs(w), problem)  # of what lies under each window
+    for algorithm in ALGORITHMS.values():
+        if algorithm.mixing and not algorithm.supports(problem):
+            y = plan(problem, w, algorithm=algorithm, backend="cpu")(x)
+            errors = np.abs(y - reference(x, w, problem))
+            assert (errors > size)[size > 0].any()  # or there would be nothing to say
+            assert "w has taps at the edge that are" in found(algorithm, problem, x, w)
+            assert found(algorithm, problem, x, normal(problem.w_shape, seed=1)) is None
+
+
 def test_other_weights_are_looked_at_too():
     """And x once more, beside them."""
     w = normal(LAYER.w_shape, seed=1)

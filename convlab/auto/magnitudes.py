@@ -43,11 +43,12 @@ def of_weights(problem: ConvProblem, algorithm: Algorithm, w: np.ndarray) -> tup
     if _reach(w, 1, lost * weight):
         return weight, None
     sizes = _sizes(w, 1)[..., 0]  # (K, R, S)
-    # At a corner of the picture a window hangs over its edge, and a few taps have to make up the output.
+    # At the edge of the picture a window hangs over it, and a few taps have to make up the output.
     whole = sizes.max(axis=(1, 2))
     for rows in _inside(problem, 0):
+        lines = sizes[:, rows].max(axis=1)  # (K, S)
         for cols in _inside(problem, 1):
-            few = sizes[:, rows, cols].max(axis=(1, 2), initial=0)
+            few = lines[:, cols].max(axis=1)
             if np.any((few > 0) & (few < lost * whole)):
                 return weight, f"w has taps at the edge that are {_times(whole, few)} smaller than others"
     return weight, None
@@ -105,11 +106,18 @@ def _times(large, small) -> str:
     return f"{np.max(large) / np.min(small[small > 0]):.0e} times"
 
 
-def _inside(problem: ConvProblem, axis: int) -> tuple[slice, slice]:
-    """Return the taps that lie in the picture of the first window along an axis, and of the last."""
-    (before, _), size = problem.padding[axis], problem.x_shape[1 + axis]
-    last = (problem.y_shape[1 + axis] - 1) * problem.stride[axis] - before
-    return slice(before, None), slice(0, max(0, size - last))
+def _inside(problem: ConvProblem, axis: int) -> list[slice]:
+    """Return the taps of each window along an axis that lie in the picture; of those alike only once.
+
+    Windows that lie wholly on padding have none, and are left out. Any others but the first and the last few
+    lie in the picture as a whole.
+    """
+    (before, _), step, size = problem.padding[axis], problem.stride[axis], problem.x_shape[1 + axis]
+    taps, out = problem.w_shape[1 + axis], problem.y_shape[1 + axis]
+    first, end = max(0, (before - taps) // step + 1), min(out, (before + size - 1) // step + 1)
+    windows = {*range(first, min(first + taps, end)), *range(max(first, end - taps), end)}
+    starts = (i * step - before for i in windows)
+    return [slice(*ends) for ends in sorted({(max(0, -at), min(taps, size - at)) for at in starts})]
 
 
 def _most(sizes: np.ndarray, axis: int, taps: int, step: int, count: int, before: int) -> np.ndarray:
