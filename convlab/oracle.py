@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convlab.errors import ParameterError
+from convlab.errors import ParameterError, ShapeError
 from convlab.problem import ConvProblem
 from convlab.support.checked import Index, checked
 from convlab.support.checks import check_numbers, said
@@ -66,11 +66,15 @@ def reference_at(
         If an array does not fit the problem, or a pixel is none of the output.
     """
     _check(x, w, problem, None)
+    counts = [np.size(index) for index in pixels]
+    if counts != counts[:1] * 3 or not counts[0]:
+        raise ShapeError(f"pixels has {counts} of n, p and q; expected as many of each, at least one")
     for name, index, size in zip("npq", pixels, problem.y_shape[:3], strict=True):
         if not all(0 <= end < size for end in (np.min(index), np.max(index))):
             raise ParameterError(f"{name}={said(index)}; expected 0 to {size - 1}")
     G, ((top, _), (left, _)) = problem.groups, problem.padding
-    n, p, q = (np.reshape(index, (-1, 1, 1)) for index in pixels)
+    # In 64 bits: in narrow ones, or without a sign, what is worked out of them would wrap.
+    n, p, q = (np.reshape(index, (-1, 1, 1)).astype(np.int64) for index in pixels)
     row = p * problem.stride[0] - top + np.arange(problem.R)[:, None] * problem.dilation[0]
     col = q * problem.stride[1] - left + np.arange(problem.S) * problem.dilation[1]
     inside = (row >= 0) & (row < problem.H) & (col >= 0) & (col < problem.W)  # (pixels, R, S)

@@ -31,7 +31,7 @@ from convlab.benchmark.gpu.clock import StandIn, some_pixels
 from convlab.benchmark.gpu.ladders import image, ladders
 from convlab.benchmark.passes import pass_material
 from convlab.cli import app
-from convlab.errors import ParameterError, UnsupportedError
+from convlab.errors import ParameterError, ShapeError, UnsupportedError
 from convlab.gpu.device import Gpu, simulated
 from convlab.gpu.fill import fill
 from convlab.gpu.launch_args import as_launched
@@ -341,6 +341,24 @@ def test_the_reference_at_some_pixels_takes_padding_for_zeros():
     assert reference_at(x, w, problem, corner) == reference(x, w, problem)[corner]
     with pytest.raises(ParameterError, match="q=5; expected 0 to 4"):
         reference_at(x, w, problem, (0, 0, 5))
+
+
+@pytest.mark.parametrize("width", ["i1", "u1", "u2", "u4", "u8"])
+def test_the_reference_at_some_pixels_takes_integers_of_any_width(width):
+    """In 8 bits 100 * 2 is below 0; without a sign, so is nothing: not the first row of the padding."""
+    problem = ConvProblem(2, 5, 250, 2, 3, 3, 3, stride=(1, 2), padding=1)
+    x, w, _ = arrays(problem)
+    pixels = tuple(np.array(each, width) for each in ([0, 1, 1], [0, 4, 2], [0, 100, 124]))
+    expected = reference(x, w, problem)[tuple(index.astype(int) for index in pixels)]
+    np.testing.assert_allclose(reference_at(x, w, problem, pixels), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 3, 3), (2, 3, 3)])
+def test_the_reference_at_some_pixels_asks_for_as_many_of_each(counts):
+    problem = CASES["plain"]
+    x, w, _ = arrays(problem)
+    with pytest.raises(ShapeError, match=r"pixels has .* of n, p and q; expected as many of each"):
+        reference_at(x, w, problem, tuple(np.zeros(count, int) for count in counts))
 
 
 # -- roofs, layers, cuDNN -----------------------------------------------------------------------------------
