@@ -10,7 +10,16 @@ from effort import examples, in_turns, sampled
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from convlab import ALGORITHMS, ConvError, ConvProblem, WorkspaceError, conv2d, plan
+from convlab import (
+    ALGORITHMS,
+    ConvError,
+    ConvProblem,
+    ParameterError,
+    UnsupportedError,
+    WorkspaceError,
+    conv2d,
+    plan,
+)
 from convlab.algorithms.indirect import buffer, indirection_buffer
 from convlab.algorithms.indirect.cpu import WORTH_ASKING
 from convlab.cpu import gemm
@@ -39,6 +48,22 @@ def test_leaving_out_tiles_leaves_the_others(problem):
     whole = indirection_buffer(problem, 3)
     for first in range(len(whole) + 1):
         np.testing.assert_array_equal(indirection_buffer(problem, 3, first), whole[first:])
+
+
+def test_places_that_no_entry_can_hold_are_refused():
+    """As the algorithm does; an entry of 4 bytes would begin anew below 0."""
+    step = 2**15  # four output pixels
+    widest = ConvProblem(1, 2**16 - 1, 2**15, 1, 1, 1, 1, stride=step)
+    assert indirection_buffer(widest).tolist() == [[[0]], [[2**30]]]
+    for problem in (replace(widest, H=2**16), ConvProblem(1, 2**16, 2**16, 1, 1, 1, 1, stride=step)):
+        assert ALGORITHMS["indirect"].supports(problem)
+        with pytest.raises(UnsupportedError, match=r"problem: one image has .* numbers, the offsets reach"):
+            indirection_buffer(problem)
+
+
+def test_no_more_tiles_are_left_out_than_there_are():
+    with pytest.raises(ParameterError, match="first=22; expected an integer from 0 to 21"):
+        indirection_buffer(CASES["one pixel of padding"], 3, 22)
 
 
 @pytest.mark.parametrize("problem", CASES.values(), ids=CASES)

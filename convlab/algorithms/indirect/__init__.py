@@ -18,12 +18,10 @@ in a tile tap by tap, in a tap pixel by pixel. *Indirect* has a buffer of places
 from __future__ import annotations
 
 from convlab.algorithms.binding import form
-from convlab.algorithms.indirect.buffer import indirection_buffer
+from convlab.algorithms.indirect.buffer import indirection_buffer, refuses
 from convlab.algorithms.spec import Algorithm, Formula
 from convlab.cost.common import ACROSS_GROUPS, ONCE, ONCE_A_TAP, PANELS_ACROSS_GROUPS, outside
 from convlab.cost.phases import gathered_product, packing, table_phase
-from convlab.problem import ConvProblem
-from convlab.support.checks import LARGEST
 
 __all__ = ["ALGORITHM", "indirection_buffer"]
 
@@ -32,12 +30,6 @@ ROWS = "N * ceil(P*Q/TR)*TR"  # of its tiles
 # Where groups lie side by side, a tap of a row is a few turns: to find its pixel takes as long as they do,
 # and half as long as to copy a number, which is written, too.
 FOUND = f"1/2 * min(1, G - GM) * {ROWS} * R*S * ceil(K/TC)"
-
-
-def refuses(problem: ConvProblem) -> str | None:
-    """Say when a distance would not fit into the 4 bytes it has."""
-    size = problem.H * problem.W * problem.C
-    return f"one image has {size} numbers, the offsets reach {LARGEST}" if size > LARGEST else None
 
 
 ALGORITHM = Algorithm(

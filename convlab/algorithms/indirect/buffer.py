@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from convlab.errors import UnsupportedError
 from convlab.problem import LARGEST, ConvProblem
 from convlab.support.checked import Count, checked
+from convlab.support.checks import check_whole
 from convlab.support.integers import ceil_div
+
+
+def refuses(problem: ConvProblem) -> str | None:
+    """Say when a distance would not fit into the 4 bytes it has."""
+    size = problem.H * problem.W * problem.C
+    return f"one image has {size} numbers, the offsets reach {LARGEST}" if size > LARGEST else None
 
 
 @checked
@@ -24,7 +32,15 @@ def indirection_buffer(problem: ConvProblem, rows: Count = 1, first: int = 0) ->
     ndarray of int32, (ceil(P*Q / rows) - first, R*S, rows)
         Distances from the image's first number, in numbers; -1 on padding. Pixels past the last one repeat
         it, so that the last tile is whole.
+
+    Raises
+    ------
+    ConvError
+        If a distance would not fit into 4 bytes, or there are not so many tiles to leave out.
     """
+    if reason := refuses(problem):
+        raise UnsupportedError(f"problem: {reason}")
+    check_whole("first", first, 0, ceil_div(problem.P * problem.Q, rows))
     outputs, taps = (problem.P, problem.Q), (problem.R, problem.S)
     return offsets_of(problem.x_shape[1:], outputs, taps, problem.geometry, rows, first)
 
