@@ -24,6 +24,7 @@ from convlab.auto.speeds import speeds as current_speeds
 from convlab.cost.phases import OVERHEADS
 from convlab.cpu.product_tile import tile_of
 from convlab.cpu.tile_size import tile_for
+from convlab.machine import facts
 from convlab.plans import plan as plans
 
 RESNET = networks.load("resnet18")
@@ -336,10 +337,28 @@ def test_autotune_checks_what_it_times(folder, monkeypatch):
     assert machine_file.tuned_seconds(SMALL, 1) is None
 
 
+@pytest.mark.inside
+def test_autotune_leaves_out_what_does_not_fit(folder, monkeypatch):
+    machine_file.keep_speeds(SPEEDS)
+    large = ConvProblem(1, 64, 64, 32, 8, 3, 3, padding=1)  # a matrix of 4.5 MiB
+    assert "im2row" in autotune.promising(large)
+    monkeypatch.setattr(facts, "memory_at_hand", lambda: 9 << 19)
+    found = convlab.autotune(large)[large]
+    assert set(found) < set(autotune.promising(large))
+    assert "im2row" not in found
+    assert prepared(large).algorithm.name == next(iter(found))
+    monkeypatch.setattr(autotune, "promising", lambda problem, threads: ["im2row"])
+    assert set(convlab.autotune(large)[large]) == {next(iter(found))}
+    monkeypatch.setattr(facts, "memory_at_hand", lambda: 1 << 20)
+    with pytest.raises(convlab.WorkspaceError, match="smaller"):
+        convlab.autotune(replace(large, K=1024))
+
+
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [
         ("resnet18", {}, "problems='resnet18'"),
+        (replace(SMALL, dtype="float16"), {}, "problem has dtype='float16', which is for the cost model"),
         ([SMALL, 3], {}, r"problems\[1\] is a int, 3"),
         (SMALL, {"threads": 0}, "threads=0"),
     ],

@@ -9,13 +9,14 @@ from statistics import median
 from convlab.algorithms import ALGORITHMS
 from convlab.auto import machine_file
 from convlab.auto.ranking import predicted
+from convlab.auto.select import fastest
 from convlab.auto.timing import alone, check_output, material, take_turns, timer
 from convlab.backends import choose_backend
 from convlab.errors import ParameterError
 from convlab.machine.memory import Memory
-from convlab.plans.feasible import check_feasible
+from convlab.plans.feasible import shortage
 from convlab.plans.plan import Plan
-from convlab.problem import ConvProblem
+from convlab.problem import ConvProblem, check_computed
 from convlab.support.checked import Threads, checked
 
 HOPELESS = 3.0  # who is predicted to take so many times as long as the best is not tried
@@ -31,9 +32,10 @@ def autotune(
 ) -> dict[ConvProblem, dict[str, float]]:
     """Time the promising algorithms on backend "cpu", and let "auto" choose by that from now on.
 
-    The algorithms take turns, in random order; each output is checked before anything is timed. What was
-    found is kept on disk (`convlab.auto.machine_file`) and used by every process on this machine. Timed are
-    runs of plans; for a single `conv2d` the predicted packing is added to them.
+    Those that do not fit into the memory are left out. The algorithms take turns, in random order; each
+    output is checked before anything is timed. What was found is kept on disk (`convlab.auto.machine_file`)
+    and used by every process on this machine. Timed are runs of plans; for a single `conv2d` the predicted
+    packing is added to them.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ def autotune(
     problems = [problems] if isinstance(problems, ConvProblem) else list(problems)
     if wrong := [problem for problem in problems if not isinstance(problem, ConvProblem)]:
         raise ParameterError(f"problems holds a {type(wrong[0]).__name__}; expected ConvProblems")
+    for problem in problems:
+        check_computed(problem)
     return {problem: _tune(problem, threads) for problem in dict.fromkeys(problems)}
 
 
@@ -73,12 +77,13 @@ def promising(problem: ConvProblem, threads: int = 1) -> list[str]:
 def _tune(problem: ConvProblem, threads: int) -> dict[str, float]:
     """Time the promising algorithms on a layer; keep and return their medians, the fastest first."""
     names, memory = promising(problem, threads), Memory(output=problem.y_bytes)
+    names = [name for name in names if not shortage(problem, ALGORITHMS[name], "cpu", threads, memory)]
+    names = names or [fastest(problem, "cpu", threads, memory)[0].name]  # or say that none fits
     x, w, answer, limit = material(problem)
     with alone(threads):
         timers, once = {}, {}
         for name in names:
             algorithm = ALGORITHMS[name]
-            check_feasible(problem, algorithm, "cpu", threads, memory)
             prepared = Plan(problem, w, None, algorithm, "cpu", threads)
             output = prepared(x)  # compiles, too
             check_output(f"{name} on autotune {problem}", output, answer, limit * algorithm.rounding)
