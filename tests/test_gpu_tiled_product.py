@@ -23,7 +23,13 @@ from convlab.gpu.device import planned_for, simulated, using
 from convlab.gpu.gemm import launch
 from convlab.gpu.gemm import matrix as gemm
 from convlab.gpu.gemm.batched import SMALL
-from convlab.gpu.gemm.heuristics import TILES, choose_tile, estimate, tile_of
+from convlab.gpu.gemm.heuristics import (
+    TILES,
+    choose_for_sums_of_pixels,
+    choose_tile,
+    estimate,
+    tile_of,
+)
 from convlab.gpu.gemm.kernel import tiled_product
 from convlab.gpu.gemm.launch import wide
 from convlab.gpu.gemm.load_implicit import implicit_loader
@@ -357,6 +363,15 @@ def test_the_choice_follows_the_size():
     chosen = choose_tile(large)
     others = [estimate(large, tile, parts) for tile in TILES["float32", 4] for parts in (1, 2)]
     assert all(chosen.seconds <= other.seconds for other in others)
+
+
+def test_numbers_that_no_kernel_multiplies_are_refused_in_words():
+    half = ConvProblem(1, 9, 7, 4, 8, 3, 3, dtype="float16")
+    for ask in (choose_tile, choose_for_sums_of_pixels):
+        with pytest.raises(ParameterError, match="dtype='float16'; expected one of float32, float64"):
+            ask(half)
+    with pytest.raises(ParameterError, match="dtype='float16'"):
+        blocked().cost(half, "gpu")
 
 
 def test_the_choice_follows_the_multiprocessors_of_the_device():

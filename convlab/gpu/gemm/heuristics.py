@@ -26,6 +26,7 @@ from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gpu.model.work import Work, time_of
 from convlab.problem import ConvProblem
 from convlab.support.checked import Count, checked, kept
+from convlab.support.checks import COMPUTES, check_dtype
 from convlab.support.integers import ceil_div
 
 PARTS = 1, 2, 3, 4, 6, 8, 12, 16, 24, 32
@@ -104,7 +105,7 @@ def choose_tile(
 def _chosen(
     problem: ConvProblem, given: tuple[Count | None, Count | None, Count | None], speeds: GpuSpeeds
 ) -> TileChoice:
-    tiles = TILES[problem.dtype, _width(problem.C // problem.groups)]
+    tiles = _tiles(problem, _width(problem.C // problem.groups))
     choices = [_estimate(problem, tile, parts, speeds) for tile in tiles for parts in PARTS]
     best = min(choices, key=lambda choice: choice.seconds)
     if not any(given):
@@ -151,7 +152,7 @@ def choose_for_sums_of_pixels(problem: ConvProblem, speeds: GpuSpeeds | None = N
 def _for_sums_of_pixels(problem: ConvProblem, speeds: GpuSpeeds) -> TileChoice:
     (pixels, filters, taps), channels = problem.gemm, problem.C // problem.groups
     choices = []
-    for tile in TILES[problem.dtype, min(_width(filters), _width(channels))]:
+    for tile in _tiles(problem, min(_width(filters), _width(channels))):
         for wanted in PARTS_OF_PIXELS:
             parts = _none_empty(pixels, tile, wanted)
             works = product_works(
@@ -167,6 +168,11 @@ def _for_sums_of_pixels(problem: ConvProblem, speeds: GpuSpeeds) -> TileChoice:
             choices.append(_judged(works, (filters, taps), problem.groups, tile, parts, speeds))
     few = (one for one in choices if one.parts == 1 or one.blocks <= BLOCKS * speeds.multiprocessors)
     return min(few, key=lambda choice: choice.seconds)
+
+
+def _tiles(problem: ConvProblem, width: int) -> tuple[Tile, ...]:
+    """Return the tiles there are for loads of so many numbers; refuse numbers that no kernel multiplies."""
+    return TILES[check_dtype(problem.dtype, COMPUTES), width]
 
 
 def _none_empty(length: int, tile: Tile, parts: int) -> int:
