@@ -40,6 +40,13 @@ def test_no_candidate_passes_with_the_answer_of_another():
         compare({"scalar": lambda: 1.0}, expected=np.ones(3), limit=0.1)
 
 
+def test_whole_numbers_are_spoiled_too():
+    """No NaN goes into them."""
+    shared = np.arange(3)
+    with pytest.raises(ConvError, match="idle is wrong: its error is"):
+        compare({"right": lambda: shared, "idle": lambda: shared}, expected=np.arange(3))
+
+
 def test_candidates_take_turns(monkeypatch):
     monkeypatch.setattr(disturbance, "_waits", lambda: None)  # else whoever is pushed aside has more calls
     monkeypatch.setattr(timing, "is_open", lambda times: False)
