@@ -167,6 +167,7 @@ def test_fresh_copy_lies_beside_the_changed_one(course, work):
     assert states(course, work)["01"] == "yours"  # seen: not spoken of again
     write(fresh, "my second answer")
     assert copies.fresh(source, work).path == work / "01_loops_fresh_2.ipynb"
+    assert copies.fresh(source, work).path == work / "01_loops_fresh_2.ipynb"  # as long as that is fresh
     assert text(fresh) == "my second answer"
     assert text(work / "01_loops.ipynb") == "my answer"
 

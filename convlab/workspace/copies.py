@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +61,9 @@ def fresh(source: Path, work: Path) -> Copy:
     copy = update([source], work)[0]
     if copy.state not in ("yours", "behind"):
         return copy
-    name = work / f"{source.stem}_fresh.ipynb"
-    if digest(name) != digest(source):
-        name = free_name(name)
+    course = digest(source)
+    name = free_name(work / f"{source.stem}_fresh.ipynb", lambda there: digest(there) == course)
+    if not name.exists():
         _copy(source, name)
     # From now on the learner has seen this version: the next start need not speak of it again.
     _write_record(work, _read_record(work) | {source.name: digest(source)})
@@ -93,12 +93,12 @@ def has_outputs(path: Path) -> bool:
     )
 
 
-def free_name(path: Path) -> Path:
-    """Return `path`, or the first of name_2, name_3 ... that is not taken; its folder is made."""
+def free_name(path: Path, serves: Callable[[Path], bool] = lambda there: False) -> Path:
+    """Return `path`, or the first of name_2, name_3 ... that is not taken, or serves; its folder is made."""
     with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     name, number = path, 1
-    while name.exists():
+    while name.exists() and not serves(name):
         number += 1
         name = path.with_stem(f"{path.stem}_{number}")
     return name
