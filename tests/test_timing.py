@@ -1,11 +1,12 @@
 """The timing protocol: checked output, interleaving, limits that are given back. No test asserts a time."""
 
 import os
+import weakref
 
 import numpy as np
 import pytest
 
-from convlab import ConvError
+from convlab import ConvError, ConvProblem
 from convlab.auto import disturbance, timing
 from convlab.auto.timing import alone, compare, limited_to, on_one_core, summary
 from convlab.benchmark import read_bandwidth
@@ -110,3 +111,13 @@ def test_what_is_read_begins_at_a_cache_line(monkeypatch):
     read_speeds(smallest=1 << 13, largest=1 << 16, rounds=1)
     assert starts
     assert all(start % CACHE_LINE == 0 for start in starts)
+
+
+def test_arrays_of_many_layers_are_not_kept():
+    """A network's layers, 32 pictures each, are several GB."""
+    problems = [ConvProblem(1, size, 4, 2, 3, 1, 1) for size in (4, 5, 6)]
+    known = [weakref.ref(array) for array in timing.material(problems[0])[:3]]
+    assert timing.material(problems[0])[0] is known[0]()  # who asks for a layer again has the same
+    for problem in problems[1:]:
+        timing.material(problem)
+    assert [one() for one in known] == [None] * 3
