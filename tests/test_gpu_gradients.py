@@ -24,6 +24,7 @@ from convlab.gpu.gemm.load_columns import columns_loader
 from convlab.gpu.gemm.load_columns import shape as columns_shape
 from convlab.gpu.gemm.load_implicit import implicit_loader, shape
 from convlab.gpu.gemm.tile import Tile
+from convlab.gpu.launch_args import COUNTED
 from convlab.gpu.model.speeds import GpuSpeeds
 from convlab.gradients import DGRAD
 from convlab.gradients import bgrad_gpu as biases
@@ -34,6 +35,7 @@ from convlab.gradients import filters_gpu as filters
 from convlab.gradients import wgrad_depthwise_gpu as strips
 from convlab.gradients import wgrad_product_gpu as product
 from convlab.gradients.phases import parts, turned
+from convlab.support.integers import ceil_div
 
 pytestmark = pytest.mark.inside
 
@@ -392,6 +394,15 @@ def test_gradient_of_the_bias():
     assert 0.95 < biases.parts_of(1 << 20, 64, 132) * 64 / (132 * biases.ENOUGH) <= 1
     np.testing.assert_array_equal(found, bgrad(dy))
     assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize("multiprocessors", [8, 20, 82, 108, 132, 148])
+@pytest.mark.parametrize("less", [0, 1, 4099, 1_000_003, 77_777_777])
+def test_the_last_part_of_the_longest_gradient_ends_where_32_bits_can_count(multiprocessors, less):
+    """Each part is as long as the others, and the last is cut off where the rows end: its end is counted."""
+    rows = COUNTED - less
+    each = ceil_div(rows, biases.parts_of(rows, 1, multiprocessors))
+    assert ceil_div(rows, each) * each < 1 << 32
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 
 from convlab.errors import UnsupportedError
 
-COUNTED = (1 << 32) - (1 << 10)  # numbers of an array, and room for the threads of a last block
+COUNTED = (1 << 32) - (1 << 20)  # numbers of an array, and room for the threads of a last block, a last part
 
 
 def uncounted(numbers: int) -> str | None:
