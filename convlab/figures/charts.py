@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from textwrap import fill
 
 from convlab.auto.timing import Timing
 from convlab.benchmark.saved_runs import undisturbed
@@ -232,7 +233,7 @@ def curves(
         ticks = sorted({x for points in lines.values() for x in points})
         ax.set_xticks(ticks, [f"{x:,g}" for x in ticks] if log else None)
         ax.set_xlabel(x_axis)
-        ax.set_ylabel(y_axis)
+        ax.set_ylabel(fill(y_axis, 42))  # as many characters as the figure is high
         ax.grid(axis="y", color=LIGHT["line"], linewidth=0.6)
         headline(fig, title)
         return show(fig, alt)

@@ -85,13 +85,17 @@ def network_roof(roofs: Filled[Mapping[str, NetworkRoof]], *, title: str, alt: W
 
 
 def _names(ax, places: Mapping[str, tuple[float, float]]) -> None:
-    """Write the names at the lower right of their points, and push down those that would touch."""
-    taken: list[tuple[float, float]] = []
+    """Write the names beside their points: at the lower right, else the upper left, else further down."""
+    pixels = ax.figure.dpi / 72  # of a point
+    taken: list[tuple[float, float, float]] = []  # left end, right end, height
     for name, place in sorted(places.items(), key=lambda one: one[1], reverse=True):
-        x, y = ax.transData.transform(place)
-        down = -9.0
-        while any(abs(x - other) < 100 and abs(y + down - height) < 14 for other, height in taken):
-            down -= 14
-        taken.append((x, y + down))
-        ax.annotate(name, place, xytext=(9, down), textcoords="offset points", va="center", fontsize=9,
-                    color=LIGHT["ink"])  # fmt: skip
+        x, y = (float(at) / pixels for at in ax.transData.transform(place))
+        wide = 5.5 * len(name)
+        spots = [(9, -9), (-9, 9), *((9, -9 - 14 * more) for more in range(1, len(places) + 1))]
+        for right, up in spots:
+            left = x + right - (wide if right < 0 else 0)
+            if all(left > end or left + wide < start or abs(y + up - at) >= 12 for start, end, at in taken):
+                break
+        taken.append((left, left + wide, y + up))
+        ax.annotate(name, place, xytext=(right, up), textcoords="offset points", va="center", fontsize=9,
+                    ha="right" if right < 0 else "left", color=LIGHT["ink"])  # fmt: skip

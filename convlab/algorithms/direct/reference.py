@@ -31,7 +31,7 @@ def seven_loops(x, w, y, stride, corner, dilation, groups):
             for q in range(Q):
                 for k in range(K):
                     total = x.dtype.type(0)
-                    first = k // (K // groups) * channels  # where this filter's group of channels begins
+                    first = k // (K // groups) * channels  # where this filter's group begins
                     for r in range(R):
                         for s in range(S):
                             for c in range(channels):
