@@ -51,7 +51,7 @@ def test_arrays_that_32_bits_cannot_count_are_refused():
     enormous = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1 << 16, 1 << 16), (0, 0))
     with pytest.raises(UnsupportedError, match="4,294,967,296 numbers; kernels count with 32 bits"):
         as_launched(enormous)
-    assert as_launched(enormous[1:]) is not None
+    assert as_launched(enormous[32:]) is not None
 
 
 @pytest.mark.parametrize("algorithm", [*FORMS, *KINDS])
