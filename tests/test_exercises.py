@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from right_answers import RIGHT
 
 from convlab import ConvProblem, dgrad
-from convlab.lessons import EXERCISES, check
+from convlab.lessons import EXERCISES, check, progress
 from convlab.lessons.exercise import MARK
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -83,13 +83,33 @@ def test_the_notebook_hands_out_the_skeleton(name):
     assert exercise.skeleton in asked[0]
 
 
+def handed_out(name):
+    """Return what the cell of an exercise hands out, as the reader's notebook defines it."""
+    exercise = EXERCISES[name]
+    (cell,) = (cell for cell in cells(exercise.notebook) if f'check("{name}"' in cell)
+    return exercise.compiled(cell.partition("\n\n\ncheck(")[0], "handed out")
+
+
 def test_what_is_to_be_mended_is_handed_out_with_its_faults():
-    (cell,) = (cell for cell in cells("01") if 'check("mend"' in cell)
-    names = {"np": np}
-    exec(cell.partition("\n\n\ncheck(")[0], names)
-    note = check("mend", names["mend"])
+    note = check("mend", handed_out("mend"))
     assert note.good is False
     assert note.diagnosis == str(EXERCISES["mend"].mistakes[0])
+
+
+TO_MEND = {"mend", "indirect_tile", "reverse", "turn", "tail"}
+
+
+def test_what_is_handed_out_to_be_mended_is_known():
+    assert {name for name, exercise in EXERCISES.items() if exercise.faults} == TO_MEND
+
+
+@pytest.mark.parametrize("name", sorted(TO_MEND))
+def test_who_runs_all_cells_has_tried_nothing(name):
+    exercise, before = EXERCISES[name], len(progress.events("try", name))
+    assert check(name, handed_out(name)).good is False
+    assert len(progress.events("try", name)) == before
+    assert check(name, exercise.wrong(exercise.mistakes[-1])).good is False
+    assert len(progress.events("try", name)) == before + 1
 
 
 def test_subfilters_slid_over_dy_are_the_gradient():

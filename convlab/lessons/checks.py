@@ -48,7 +48,7 @@ def check(name: str, function: Callable) -> Note:
     check_choice("exercise", name, EXERCISES)
     exercise = EXERCISES[name]
     note = judge(exercise, function, f'check("{name}", {exercise.solution.__name__})')
-    if note.good is not None:
+    if note.good is not None and not exercise.untouched(function):
         progress.record("try", name, good=note.good, diagnosis=note.diagnosis)
     stuck = "" if note.good else f'Stuck? `hint("{name}")` helps you on.'
     note.aside = " ".join(filter(None, (stuck, progress.trouble())))

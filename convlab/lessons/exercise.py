@@ -7,6 +7,7 @@ thing changed in its text. What is right, however, is said by an oracle that sha
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 import re
@@ -60,6 +61,8 @@ class Task:
         Three, each of which gives away more than the one before.
     mistakes : tuple of Mistake
         At least six. Each fails, and fails in a way of its own.
+    faults : dict of str to str
+        Where the learner is handed more than the skeleton, code to be mended: what makes it of the solution.
     """
 
     notebook: str
@@ -68,6 +71,7 @@ class Task:
     why: str
     hints: tuple[str, str, str]
     mistakes: tuple[Mistake, ...]
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def source(self) -> str:
@@ -90,6 +94,16 @@ class Task:
     def solved(self) -> str:
         """The solution's text as the learner sees it."""
         return "\n".join(line for line in self.source.splitlines() if MARK not in line)
+
+    def untouched(self, answer: Callable[..., Any]) -> bool:
+        """Say if an answer is the code that was handed out to be mended, but for comments and blanks."""
+        if not self.faults:
+            return False
+        try:
+            text = dedent(inspect.getsource(getattr(answer, "py_func", answer)))
+            return ast.dump(ast.parse(text)) == ast.dump(ast.parse(_edited(self.source, self.faults)))
+        except (OSError, TypeError, SyntaxError):  # nobody knows its text
+            return False
 
     def wrong(self, *mistakes: Mistake) -> Callable[..., Any] | None:
         """Return an answer that makes these mistakes, or None if they cannot be made together."""

@@ -49,6 +49,9 @@ def _answer(x, start, places, w) -> np.ndarray:
     return np.einsum("tpc,tck->pk", padded[at], w.astype(np.float64))
 
 
+_TWO_SUMS = {"c01 += a0[k]": "c00 += a0[k]", "c11 += a1[k]": "c10 += a1[k]"}
+_FIRST_PICTURE = {"start + p0 :": "p0 :", "start + p1 :": "p1 :"}
+
 EXERCISE = Exercise(
     notebook="04",
     statement="indirect_tile(x, start, places, w) returns the sums (2, 2) of two pixels and two filters. x "
@@ -64,10 +67,11 @@ EXERCISE = Exercise(
     cases=_cases,
     answer=_answer,
     shapes={"places": ("tap", "pixel"), "w": ("tap", "C", "filter"), "return": ("pixel", "filter")},
+    faults=_TWO_SUMS | _FIRST_PICTURE,
     mistakes=(
         Mistake(
             "leaves two of the four sums at zero",
-            {"c01 += a0[k]": "c00 += a0[k]", "c11 += a1[k]": "c10 += a1[k]"},
+            _TWO_SUMS,
             "So it was printed. Two sums take two products each, and the other two take none.",
         ),
         Mistake(
@@ -77,7 +81,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "reads the first picture for all",
-            {"start + p0 :": "p0 :", "start + p1 :": "p1 :"},
+            _FIRST_PICTURE,
             "The places count from the beginning of a picture, and this one begins at x[start].",
         ),
         Mistake(

@@ -79,6 +79,7 @@ EXERCISE = Exercise(
     answer=_answer,
     shapes={"x": "NHWC", "w": "KRSC", "return": "NPQK"},
     window=_window,
+    faults=_HALF | _CROSSED,
     mistakes=(
         Mistake(
             "has both faults still",

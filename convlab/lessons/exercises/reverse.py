@@ -59,6 +59,7 @@ EXERCISE = KernelExercise(
     ),
     cases=_cases,
     carries=True,
+    faults={_BEFORE: "", _AFTER: ""},
     mistakes=(
         Mistake(
             "has no barrier for the whole block",

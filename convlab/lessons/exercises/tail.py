@@ -35,6 +35,7 @@ def _cases() -> Iterator[Launch]:
 
 
 _COUNT = "min(64, x.size - cuda.blockIdx.x * 64)"
+_OWN = f"    count = {_COUNT}  # of this block: the last one may have fewer\n"
 _LEFT = {"t < count": "i < x.size"}  # guards by the size of x, which need no count
 _LOAD = "    if t < count:\n        tile[t] = x[i]\n"
 _STORE = "    if t < count:\n        y[i] = tile[count - 1 - t]\n"
@@ -57,6 +58,7 @@ EXERCISE = KernelExercise(
     cases=_cases,
     carries=True,
     generous=1.6,  # who clamps the load asks for a sector more where the last run is short: that is no waste
+    faults={_OWN: "", _LOAD: "    tile[t] = x[i]\n", _STORE: "    y[i] = tile[63 - t]\n"},
     mistakes=(
         Mistake(
             "lets threads with nothing to do miss the barrier",

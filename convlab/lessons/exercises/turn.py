@@ -50,6 +50,7 @@ EXERCISE = KernelExercise(
     shapes={"return": "HW"},
     carries=True,
     conflicts=1.0,
+    faults={_PADDED: "(32, 32)", **_COLUMNS_WRITTEN},
     mistakes=(
         Mistake(
             "reads all of a column from one bank",
