@@ -80,6 +80,11 @@ EXERCISE = Exercise(
             "A row of tiles hangs over below and a column of them on the right, each by itself.",
         ),
         Mistake(
+            "divides the outputs by those of a tile, and drops what is left",
+            {"down * across": "(P * Q // m**2)"},
+            "How many tiles cover P rows? Each direction for itself, and the last tile may hang over.",
+        ),
+        Mistake(
             "lays the pixels of the tiles side by side",
             {"// m": "// (m + 2)"},
             "A tile reads m + 2 pixels each way, but writes m outputs: the tiles overlap by two pixels.",
