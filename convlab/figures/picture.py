@@ -22,6 +22,9 @@ _DARK = "".join(
     for page in DARK_PAGES
 )
 _FITS = "max-width:100%;height:auto"
+_LEAST = (
+    0.65  # of its width: smaller, and the words of a chart cannot be read; where that is too wide, it scrolls
+)
 _ON_TOP = "position:absolute;left:0;top:0;background:none!important"
 
 
@@ -57,16 +60,20 @@ class Picture:
     def _repr_html_(self) -> str:
         kind = "photo" if self.photo and not self.layers else "chart"
         under, over = self.layers or (self.png, None)
-        images = self._image(under, self.alt)
+        least = 0 if kind == "photo" else round(_LEAST * self.width)
+        fits = f"{_FITS};min-width:{least}px"
+        images = self._image(under, self.alt, f'style="{fits}"')
         # Who cannot see it reads the words of the one below.
-        on_top = f'aria-hidden="true" class="cl-kept" style="{_ON_TOP};{_FITS}"'
+        on_top = f'aria-hidden="true" class="cl-kept" style="{_ON_TOP};{fits}"'
         images += self._image(over, "", on_top) if over else ""
+        style, hint = _scrolling(least) if least else ("", "")
         return (
-            f'<figure class="convlab-picture {kind}" style="margin:0;position:relative">'
-            f"<style>{_DARK}</style>{images}</figure>"
+            f'<figure class="convlab-picture {kind}" style="margin:0;container-type:inline-size">'
+            f"<style>{_DARK}{style}</style>"
+            f'<div style="position:relative;overflow-x:auto">{images}</div>{hint}</figure>'
         )
 
-    def _image(self, png: bytes, alt: str, more: str = f'style="{_FITS}"') -> str:
+    def _image(self, png: bytes, alt: str, more: str) -> str:
         wide, high = (int.from_bytes(self.png[at : at + 4], "big") for at in (16, 20))  # as PNG has it
         height = round(self.width * high / max(wide, 1))  # known before it is drawn: nothing jumps
         return (
@@ -76,6 +83,16 @@ class Picture:
 
     def __repr__(self) -> str:
         return self.alt
+
+
+def _scrolling(least: int) -> tuple[str, str]:
+    """Return what tells that a picture scrolls, where its place has fewer pixels: a style, and an element.
+
+    The words are the style's: where a page takes no styles, nothing is said, for nothing scrolls.
+    """
+    name, words = f"cl-below-{least}", "Wider than the page: scroll it sideways."
+    told = f'.{name}::before{{content:"{words}";font-size:small}}'
+    return f"@container (max-width:{least - 1}px){{{told}}}", f'<figcaption class="{name}"></figcaption>'
 
 
 @checked

@@ -49,6 +49,24 @@ def test_page(site, visit, name):
     one.page.wait_for_timeout(200)
     one.screenshot(f"site-{name}-narrow")
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 360
+    charts_can_be_read(one.page)
+
+
+LOOK = """(figure) => {
+    const [box, image, words] = ["div", "img", "figcaption"].map((one) => figure.querySelector(one));
+    const size = image.getBoundingClientRect().width / Number(image.getAttribute("width"));
+    const said = getComputedStyle(words, "::before").content;
+    return [size, box.scrollWidth > box.clientWidth, said.includes("scroll it sideways")];
+}"""
+
+
+def charts_can_be_read(page):
+    """On a telephone they keep most of their size: what does not fit scrolls, and says so."""
+    for size, scrolls, says in page.locator(".convlab-picture.chart:visible").evaluate_all(
+        f"(all) => all.map({LOOK})"
+    ):
+        assert size > 0.64
+        assert scrolls == says
 
 
 @pytest.mark.parametrize("name", COLOURED)
