@@ -3,6 +3,7 @@
 Each wrong one is right for most layers, and wrong for some that the statement allows.
 """
 
+from itertools import pairwise, product
 from math import ceil, log2, prod
 
 import numpy as np
@@ -56,6 +57,28 @@ def one_change(seconds, convert):
         for cut in range(1, len(seconds))
     )
     return min([*map(sum, cost.values()), *once])
+
+
+def step_by_step(seconds, convert):
+    """Decide layer by layer, beginning with each layout once."""
+    totals = []
+    for at, total in seconds[0].items():
+        for times in seconds[1:]:
+            price = {one: time + convert * (one != at) for one, time in times.items()}
+            at = min(price, key=price.get)
+            total += price[at]
+        totals.append(total)
+    return min(totals)
+
+
+def two_changes(seconds, convert):
+    """Change the layout twice, at most."""
+    changes = {chain: sum(a != b for a, b in pairwise(chain)) for chain in product(*seconds)}
+    return min(
+        sum(times[one] for times, one in zip(seconds, chain, strict=True)) + convert * count
+        for chain, count in changes.items()
+        if count <= 2
+    )
 
 
 def two_layouts(seconds, convert):
@@ -118,7 +141,7 @@ WRONG = {
         lambda *given: convolved(*given, lambda whole, part: round(whole / part)),
         one_tap_reads_all,
     ],
-    "cheapest_chain": [one_change, two_layouts],
+    "cheapest_chain": [one_change, step_by_step, two_changes, two_layouts],
     "fetched": [lambda M, N, K, m, n: K * (M * half_up(N, n) + N * half_up(M, m))],
     "blocks_at_once": [
         lambda threads, registers, shared: min(

@@ -31,6 +31,9 @@ def _cases() -> Iterator[tuple]:
     yield [cheap, cheap, dear, cheap], 2.5
     yield [cheap | {"NHWC": 9}, dear | {"NCHW": 20}, cheap | {"NHWC": 9}], 1  # there and back
     yield [{"NHWC": 5}, {"NHWC": 9, "NCHW": 1}, {"NHWC": 5}], 1  # not every layer takes every layout
+    early, late = {"NHWC": 0, "NCHW": 20}, {"NHWC": 2, "NCHW": 0}
+    yield [early, *[late] * 4], 3  # no single layer pays for the change, all together do
+    yield [early, *[late] * 4, early, *[late] * 4], 3
     yield [{"NHWC": 5, "NCHW": 6, "CHWN": 1}, {"NHWC": 1, "NCHW": 9}, {"CHWN": 2, "NCHW": 2}], 1
 
 
