@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from types import SimpleNamespace
 
 import numpy as np
@@ -371,6 +371,34 @@ def test_odd_answers_are_answered(odd):
     note._repr_html_()
 
 
+class Rude:
+    def __array__(self, *a, **k):
+        raise RuntimeError("what cannot be made an array of says so by any error")
+
+    def __str__(self):
+        raise KeyError("nor as text")
+
+
+@pytest.mark.parametrize(
+    ("got", "words"),
+    [
+        (10**400, "a number beyond all floats"),
+        (-(10**5000), "a number beyond all floats"),
+        ([10**5000], "a list, which cannot be shown"),
+        (reduce(lambda inside, _: [inside], range(5000), 1), "a list, which cannot be shown"),
+        (Fraction(10**5000, 10**5000 - 1), "got      1.0"),
+        (Rude(), "a Rude, which cannot be shown"),
+    ],
+    ids=["number", "negative", "list", "deep", "fraction", "rude"],
+)
+@pytest.mark.parametrize("name", ["output_size", "index_map", "flip"])
+def test_what_no_float_holds_and_no_text_shows_is_answered(name, got, words):
+    note = check(name, lambda *a: got)
+    assert note.good is False
+    assert name != "output_size" or words in repr(note)
+    note._repr_html_()
+
+
 def swallows(x, w, stride, padding):
     while True:
         try:
@@ -523,7 +551,7 @@ def test_reveal():
     assert ": close." in reveal(3.7, 3, "times").title
     assert "within a factor of two" in reveal(3.8, 3, "times").title
     assert not reveal(9, 3, "times").good
-    for odd in ("a", 0, -3, float("nan"), [1], float("inf")):
+    for odd in ("a", 0, -3, float("nan"), [1], float("inf"), 10**400):
         assert reveal(odd, 3, "times").good is None
     assert reveal("3", 3, "times").good
     assert "<script>" not in reveal(1, 3, "<script>")._repr_html_()

@@ -47,6 +47,8 @@ def _rounded(outcomes: Sequence[Outcome]) -> str:
     """Find single numbers that have lost the digits behind the first few."""
     if any(np.ndim(o.expected) or not isinstance(o.got, (int, float, np.number)) for o in outcomes):
         return ""
+    if any(numbers(o.got) is None for o in outcomes):  # a whole number beyond all floats
+        return ""
     for digits in range(5):
         if all(np.isclose(o.got, np.round(o.expected, digits), rtol=1e-12, atol=0) for o in outcomes):
             to = f"{digits} digits behind the point" if digits else "whole numbers"

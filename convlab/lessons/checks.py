@@ -163,7 +163,7 @@ def reveal(guess: Any, actual: Annotated[float, check_number], unit: str, becaus
         return Note(None, "Put your own number in place of None first, then run both cells.")
     try:
         guess = float(guess)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         guess = math.nan
     if not 0 < guess < math.inf:
         return Note(None, "A guess is a number above 0: write one in place of what is there.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from numbers import Rational, Real
 from typing import Any
 
@@ -16,7 +17,7 @@ def numbers(value: Any) -> np.ndarray | None:
         given = np.asarray(value)
         exact = given.dtype.kind == "O" and all(isinstance(one, Real) for one in given.flat)  # fractions
         return given.astype(np.float64) if exact or given.dtype.kind in "biuf" else None
-    except (TypeError, ValueError, OverflowError):  # a ragged list, a fraction beyond all floats
+    except Exception:  # a ragged list, a number beyond all floats, or whatever an object of its own raises
         return None
 
 
@@ -82,7 +83,12 @@ def _odd(got: Any) -> str:
         shapes = list(dict.fromkeys(str(one.shape) for one in got))
         many = "" if len(shapes) == 1 else f", of the shapes {' and '.join(shapes)}"
         return f"a {type(got).__name__} of {len(got)} arrays{many}"
-    return f"a {type(got).__name__}: {str(got)[:80]}"
+    if isinstance(got, Rational):  # all others are made floats of
+        return "a number beyond all floats: more than 300 digits"
+    try:
+        return f"a {type(got).__name__}: {str(got)[:80]}"
+    except Exception:  # it is nested too deep, holds too many digits, or its own __str__ fails
+        return f"a {type(got).__name__}, which cannot be shown"
 
 
 def _kind(value: Any) -> str:
@@ -92,5 +98,7 @@ def _kind(value: Any) -> str:
 def _plain(value: Any) -> str:
     """Write a number without its type, NumPy's or that of a fraction."""
     if isinstance(value, Rational):
-        return str(value)
+        with suppress(ValueError):  # both halves of a fraction may have too many digits
+            return str(value)
+        return repr(float(value))
     return repr(value.item()) if isinstance(value, (np.generic, np.ndarray)) else repr(value)
