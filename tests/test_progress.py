@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from effort import in_turns, sampled
 
+from convlab.interview.history import answers
 from convlab.lessons import progress, progress_file
+from convlab.lessons.course import Standing
 from convlab.lessons.progress_file import ProgressFile
 from convlab.support.learners_folder import RECORD
 
@@ -339,6 +341,14 @@ def test_a_row_that_another_program_changed_is_passed_over(path, few):
     with closing(sqlite3.connect(path)) as file, file:
         file.execute("UPDATE events SET detail = '[' WHERE name = 'first'")
     assert names(ProgressFile(path)) == ["second"]
+
+
+@pytest.mark.parametrize("detail", ["guess", "actual", "sure", "number"])
+def test_a_number_beyond_all_floats_is_passed_over(path, detail):
+    told = {"guess": 1, "actual": 2, "sure": 50, "drill": "flops", "right": True, "number": 1}
+    ProgressFile(path).record("guess", "one", told | {detail: 10**400})
+    events = ProgressFile(path).events()
+    assert [len(Standing(events).guesses), len(answers(events))] == [detail == "number", detail != "number"]
 
 
 READ_ONLY = """

@@ -230,7 +230,10 @@ def _readable(rows: list[tuple]) -> Iterator[Event]:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Return whether a detail that was read is a finite number."""
-    return isinstance(value, int | float) and isfinite(value)
+    try:
+        return isinstance(value, int | float) and isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _json(detail: dict[str, Any]) -> str:
