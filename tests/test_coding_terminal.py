@@ -1,6 +1,7 @@
 """`convlab interview code`, `submit`, `bug` and the clock, driven by a pipe, with files of a learner."""
 
 import sys
+import time
 
 import pytest
 from effort import sampled
@@ -97,6 +98,14 @@ def test_commands_are_for_the_task_that_was_pressed_last(typed, tmp_path):
     assert "given up after" in typed("code")
     assert typed("give-up").startswith("kernel_padded:")
     assert "expected one: convlab interview code NAME begins it" in typed("hint", status=2)
+
+
+def test_the_task_that_was_pressed_last_is_so_after_the_clock_was_set_back(typed, monkeypatch):
+    typed("code", "conv2d_nchw")
+    yesterday = time.time() - 86400
+    monkeypatch.setattr(time, "time", lambda: yesterday)
+    typed("code", "conv2d_grouped")
+    assert typed("pause").startswith("conv2d_grouped:")
 
 
 def test_events_of_another_version_are_passed_over(typed, tmp_path):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -396,6 +397,18 @@ def test_a_new_one_is_drawn_when_the_last_is_over(hands):
     assert other.seed != WITH_CODE
     assert interview.mock().seed == other.seed
     assert interview.mock(anew=True).seed != other.seed
+
+
+def test_the_one_that_was_begun_last_goes_on_after_the_clock_was_set_back(hands, monkeypatch):
+    over = interview.mock(WITH_CODE)
+    while record.standing(WITH_CODE).present:
+        over.next(leave=True)
+    yesterday = time.time() - 86400
+    monkeypatch.setattr(time, "time", lambda: yesterday)
+    begun = interview.mock()
+    assert begun.seed != WITH_CODE
+    restarted()
+    assert interview.mock().seed == begun.seed
 
 
 def test_cells_that_are_run_once_more_leave_nothing_out(hands):

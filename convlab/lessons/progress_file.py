@@ -81,11 +81,11 @@ class ProgressFile:
             self._write()
 
     def events(self) -> list[Event]:
-        """Return all events, oldest first."""
+        """Return all events in the order in which they were kept: a clock may have been set back between."""
         with self._lock:
             if self._waiting:
                 self._write()
-            return sorted([*self._read(), *self._waiting], key=lambda event: event.time)
+            return [*self._read(), *self._waiting]
 
     def trouble(self, *, again: bool = False) -> str:
         """Return what went wrong and has not been said yet, in words, or all of it; mostly nothing."""
