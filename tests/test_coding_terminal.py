@@ -148,6 +148,13 @@ def test_without_a_folder_there_is_no_clock_to_keep(monkeypatch):
     assert "there is no folder of yours here" in done.stderr
 
 
+def test_a_round_without_a_folder_has_no_clock_that_runs_on(monkeypatch):
+    monkeypatch.setattr("convlab.commands.interview.memory_of", lambda work: progress.of(None))
+    said = " ".join(CliRunner().invoke(app, ["interview", "bug"], input="1\n").stdout.split())
+    assert "The clock runs on" not in said
+    assert "There is no folder of yours here, so this is forgotten now" in said
+
+
 def test_ctrl_c_while_an_answer_is_tried_loses_nothing(typed, tmp_path, monkeypatch):
     typed("code", "conv2d_nchw")
 

@@ -692,6 +692,19 @@ def test_a_mock_in_a_terminal(tmp_path):
     assert "not over yet" in terminal(tmp_path, "--seed", WITH_CODE, "--anew", typed=[]).stdout
 
 
+@pytest.mark.parametrize("kept", ["nowhere", "waiting"])
+def test_a_mock_in_a_terminal_says_that_it_is_not_kept(tmp_path, monkeypatch, kept):
+    memory = progress.of(tmp_path if kept == "waiting" else None)
+    (tmp_path / progress.NAME).mkdir()  # no file can be written there
+    monkeypatch.setattr("convlab.commands.interview.memory_of", lambda work: memory)
+    said = " ".join(terminal(tmp_path, "--seed", WITH_BUGS, typed=[""]).stdout.split())
+    why = "it is no ordinary file" if kept == "waiting" else "There is no folder of yours here"
+    assert said.startswith(f"Mock interview {WITH_BUGS}. ")
+    assert said.count(why) >= 2  # before it begins, and at the end
+    assert "nothing is lost" not in said
+    assert "goes on" not in said
+
+
 @sampled(0)
 def test_a_mock_in_a_terminal_that_ends_early_goes_on(tmp_path):
     done = terminal(

@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from convlab.support.wrapping import columns, wrapped
 
 WIDTH = 88  # letters of a line, at most
+FORGOTTEN = "There is no folder of yours here, so this is forgotten now; `convlab lab` makes one."
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
+from convlab.interview.console import FORGOTTEN
 from convlab.interview.drills import Drill
 from convlab.interview.history import OTHERS, WAITS, boxes
 from convlab.interview.judge import Judged
@@ -53,7 +54,7 @@ def summary(done: Sequence[Answered], memory: ProgressFile) -> list[str]:
         said += [f"  {KINDS[kind].title}: {of_cell(*place)}" for kind in missed for place in KINDS[kind].read]
     said += ["", _again(done, memory)]
     if memory.path is None:
-        said.append("There is no folder of yours here, so this is forgotten now; `convlab lab` makes one.")
+        said.append(FORGOTTEN)
     return [*said, *filter(None, [memory.trouble()])]
 
 

@@ -92,6 +92,11 @@ class ProgressFile:
         news, self._said = self._troubles[0 if again else self._said :], len(self._troubles)
         return " ".join(news)
 
+    @property
+    def kept(self) -> bool:
+        """Whether all that was recorded is in the file; else it ends with this process."""
+        return not self._waiting
+
     def _write(self) -> None:
         rows = [(e.time, e.kind, e.name, json.dumps(e.detail)) for e in self._waiting]
 

@@ -16,7 +16,7 @@ from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import CodingTask, TimedTask, give_up
 from convlab.interview.coding.ways import IMPORTS, Ways
-from convlab.interview.console import WIDTH, say, to_the_end, typed_lines
+from convlab.interview.console import FORGOTTEN, WIDTH, say, to_the_end, typed_lines
 from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
@@ -129,7 +129,10 @@ def mend(seed: int | None, *, anew: bool) -> int:
             show(give_up(task))
 
     status = to_the_end(ask)
-    if not task.look()[0].ended:
+    memory = progress.memory()
+    if memory.path is None:
+        say(FORGOTTEN)
+    elif memory.kept and not task.look()[0].ended:
         say(f"The clock runs on. `{COMMAND} pause` stops it, `{task.call}` goes on.")
     return status
 

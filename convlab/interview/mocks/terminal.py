@@ -13,7 +13,7 @@ from convlab.interview import terminal
 from convlab.interview.coding import outside
 from convlab.interview.coding import terminal as coding
 from convlab.interview.coding.clock import SOLVED
-from convlab.interview.console import say, to_the_end, typed_lines
+from convlab.interview.console import FORGOTTEN, say, to_the_end, typed_lines
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
 from convlab.interview.mocks.record import leave, standing
 from convlab.interview.mocks.stages import STAGES, Code, Stage
@@ -23,6 +23,11 @@ from convlab.lessons.progress_file import ProgressFile
 from convlab.support.units import plural
 
 LEAVES = "leave"
+NOTHING_LOST = "Ctrl-D or Ctrl-C stops the clock, and nothing is lost."
+LOST = (
+    "There is no folder of yours here, so all of it is forgotten when it ends, by Ctrl-D or Ctrl-C as well: "
+    "`convlab lab` makes one, `--work DIR` names one."
+)
 HOW = {
     CODE: f"Write it into a file, with its imports. The file's name hands it in; `{LEAVES}` goes on.",
     BUG: f"Say which line is wrong, and what should stand there; `{LEAVES}` goes on.",
@@ -44,16 +49,24 @@ def run(memory: ProgressFile, seed: int | None = None, report: Path | None = Non
     with kept_in(memory):
         talk = mock(seed, anew=anew)
         talk.resume()
-        say(f"Mock interview {talk.seed}. Ctrl-D or Ctrl-C stops the clock, and nothing is lost.")
+        say(f"Mock interview {talk.seed}. {NOTHING_LOST if memory.kept else _lost(memory, LOST)}")
         status = to_the_end(partial(_take, talk.seed, memory))
         now = standing(talk.seed)
         if now and now.present:
             talk.pause()
-            say(f"\nThe clock stands. `convlab interview mock --seed {talk.seed}` goes on.")
+            if memory.kept:
+                say(f"\nThe clock stands. `convlab interview mock --seed {talk.seed}` goes on.")
         print(f"\n{talk.report()}")
         if report is not None:
             say(f"\n{talk.report().save(report)} is written; it can be printed.")
+        if said := _lost(memory, FORGOTTEN):
+            say(f"\n{said}")
     return status
+
+
+def _lost(memory: ProgressFile, without_folder: str) -> str:
+    """Say what stands in the way of keeping what was done; nothing, where nothing does."""
+    return without_folder if memory.path is None else memory.trouble(again=True)
 
 
 def _take(seed: int, memory: ProgressFile) -> None:
