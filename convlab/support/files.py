@@ -59,6 +59,13 @@ def why_kept(path: Path, is_ours: Callable[[str], bool]) -> str | None:
     is_ours : callable
         Told the text that the file begins with, it says if we wrote it.
     """
+    try:
+        return _why_kept(path, is_ours)
+    except OSError as error:  # its name is too long, or it lies where one may not look
+        return f"cannot be there: {error.strerror}"
+
+
+def _why_kept(path: Path, is_ours: Callable[[str], bool]) -> str | None:
     if path.is_dir():
         return "is a folder"
     if not path.exists():
