@@ -148,6 +148,14 @@ def test_without_a_folder_there_is_no_clock_to_keep(monkeypatch):
     assert "there is no folder of yours here" in done.stderr
 
 
+def test_the_clock_of_any_round_can_be_stopped(typed):
+    seed = 2**31 - 1
+    assert f"`convlab interview bug {seed}` goes on" in typed("bug", seed)
+    assert typed("pause").startswith(f"find_the_bug {seed}:")
+    assert f"find_the_bug {seed}" in typed("bug")
+    typed("bug", seed + 1, status=2)
+
+
 def test_a_round_without_a_folder_has_no_clock_that_runs_on(monkeypatch):
     monkeypatch.setattr("convlab.commands.interview.memory_of", lambda work: progress.of(None))
     said = " ".join(CliRunner().invoke(app, ["interview", "bug"], input="1\n").stdout.split())

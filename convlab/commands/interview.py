@@ -133,9 +133,10 @@ def bug(
 ) -> None:
     """Show a program with one wrong line, and ask which it is and what should stand there."""
     from convlab.interview.coding import terminal
+    from convlab.support.checks import LARGEST
 
     with _memory(work):
-        status = terminal.mend(None if seed is None else number("SEED", seed, 0, 10**9), anew=anew)
+        status = terminal.mend(None if seed is None else number("SEED", seed, 0, LARGEST), anew=anew)
     raise typer.Exit(status)
 
 

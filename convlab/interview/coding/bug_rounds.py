@@ -15,7 +15,7 @@ from itertools import zip_longest
 from convlab.lessons.exercise import Mistake, Task
 from convlab.lessons.exercises import EXERCISES
 
-BUG = re.compile(r"find_the_bug (\d{1,9})")  # what a round is remembered by
+BUG = re.compile(r"find_the_bug (\d{1,10})")  # what a round is remembered by; seeds have no more digits
 _LONGER = 12  # characters that a mistake may add to its line: what is longer was made up
 _LEAST = 4  # lines below the head and the docstring: of fewer, one need not search
 _ODD = (  # what nobody writes by mistake, and what a change leaves behind
