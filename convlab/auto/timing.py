@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from statistics import quantiles
 
 import numpy as np
@@ -24,7 +24,7 @@ from convlab.machine import cores
 from convlab.oracle import reference, tolerance
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
-from convlab.support.checked import Count, Filled, NotNegative, checked
+from convlab.support.checked import Count, Filled, NotNegative, checked, kept
 from convlab.support.measured import Measured
 from convlab.support.units import time_text
 
@@ -90,8 +90,7 @@ def compare(
         return repeated(timers, rounds, budget=BUDGET, most=MOST)
 
 
-@lru_cache(maxsize=2)  # of more layers, in batches, the memory would be full
-@checked
+@partial(kept, most=2)  # of more layers, in batches, the memory would be full
 def material(problem: ConvProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return random x and w for a problem, the expected output, and how far rounding may lead from it."""
     rng = np.random.default_rng(0)

@@ -25,6 +25,7 @@ _FITS = "max-width:100%;height:auto"
 _LEAST = (
     0.65  # of its width: smaller, and the words of a chart cannot be read; where that is too wide, it scrolls
 )
+_STAYS = "position:sticky;left:0;width:fit-content;font-size:small"
 _ON_TOP = "position:absolute;left:0;top:0;background:none!important"
 
 
@@ -70,7 +71,7 @@ class Picture:
         return (
             f'<figure class="convlab-picture {kind}" style="margin:0;container-type:inline-size">'
             f"<style>{_DARK}{style}</style>"
-            f'<div style="position:relative;overflow-x:auto">{images}</div>{hint}</figure>'
+            f'<div style="position:relative;overflow-x:auto">{images}{hint}</div></figure>'
         )
 
     def _image(self, png: bytes, alt: str, more: str) -> str:
@@ -88,11 +89,13 @@ class Picture:
 def _scrolling(least: int) -> tuple[str, str]:
     """Return what tells that a picture scrolls, where its place has fewer pixels: a style, and an element.
 
-    The words are the style's: where a page takes no styles, nothing is said, for nothing scrolls.
+    The element is there only where it is needed: by it the keyboard comes into the picture. The words are the
+    style's: where a page takes no styles, nothing is said, for nothing scrolls.
     """
     name, words = f"cl-below-{least}", "Wider than the page: scroll it sideways."
-    told = f'.{name}::before{{content:"{words}";font-size:small}}'
-    return f"@container (max-width:{least - 1}px){{{told}}}", f'<figcaption class="{name}"></figcaption>'
+    shown = f'.{name}{{display:block!important}}.{name}::before{{content:"{words}"}}'
+    hint = f'<div class="{name}" tabindex="0" role="note" style="display:none;{_STAYS}"></div>'
+    return f"@container (max-width:{least - 1}px){{{shown}}}", hint
 
 
 @checked

@@ -77,13 +77,13 @@ def checked(function: Door) -> Door:
     return cast(Door, door)
 
 
-def kept(function: Door) -> Door:
-    """Return a checked function that keeps what it has returned, as `functools.lru_cache` does.
+def kept(function: Door, most: int = 128) -> Door:
+    """Return a checked function that keeps what it has returned, as `functools.lru_cache` does, of so many.
 
     Arguments are looked at where they are new, so that what is known costs no more than to look it up.
     """
     door = checked(function)
-    known = lru_cache(typed=True)(door)  # typed: True is no 1
+    known = lru_cache(most, typed=True)(door)  # typed: True is no 1
 
     @wraps(function)
     def found(*arguments: Any, **options: Any) -> Any:

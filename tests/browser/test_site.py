@@ -53,7 +53,7 @@ def test_page(site, visit, name):
 
 
 LOOK = """(figure) => {
-    const [box, image, words] = ["div", "img", "figcaption"].map((one) => figure.querySelector(one));
+    const [box, image, words] = ["div", "img", "[role=note]"].map((one) => figure.querySelector(one));
     const size = image.getBoundingClientRect().width / Number(image.getAttribute("width"));
     const said = getComputedStyle(words, "::before").content;
     return [size, box.scrollWidth > box.clientWidth, said.includes("scroll it sideways")];
