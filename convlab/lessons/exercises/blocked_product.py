@@ -88,7 +88,8 @@ def _at_once(function: Callable) -> bool:
     """
     rng = np.random.default_rng(7)
     for dtype in (np.float32, np.float64):
-        a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((6, 500), (500, 7)))
+        a: np.ndarray = rng.standard_normal((6, 500)).astype(dtype)
+        b: np.ndarray = rng.standard_normal((500, 7)).astype(dtype)
         if np.array_equal(np.asarray(function(a.copy(), b.copy(), 3)), a @ b):
             return True
     return False
