@@ -12,8 +12,8 @@ ONCE = Formula("(N*H*W*C + K*R*S*C/G + N*P*Q*K) * b")
 ONCE_A_TAP = Formula("(N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
 
 # The matrix of im2row and im2col: a row or column for each output pixel, a number for each tap and channel.
-MATRIX = Formula("N*P*Q * R*S*C * b")
-CELLS = Formula("N*P*Q * R*S*C")  # its numbers
+CELLS = Formula("N*P*Q * R*S*C")
+MATRIX = Formula(f"{CELLS.text} * b")
 # x is read, the matrix is written and read again, w is read, y is written.
 THROUGH_A_MATRIX = Formula("(N*H*W*C + 2*N*P*Q*R*S*C + K*R*S*C/G + N*P*Q*K) * b")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import cache
 
 from convlab.algorithms.form import Form
 from convlab.algorithms.spec import Algorithm
@@ -148,9 +149,13 @@ def tallest(
         If a strip of one row takes more; the message says how much.
     """
 
+    @cache
+    def size(height: int) -> int:
+        return strip_takes(layers, height, algorithms, backend, threads) + beside
+
     def fits(height: int) -> bool:
         try:
-            return strip_takes(layers, height, algorithms, backend, threads) + beside <= budget
+            return size(height) <= budget
         except WorkspaceError:
             return False
 
@@ -161,9 +166,8 @@ def tallest(
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     if not low:
-        least = strip_takes(layers, 1, algorithms, backend, threads) + beside
         raise WorkspaceError(
-            f"memory={bytes_text(budget)}; a strip of one row of the result takes {bytes_text(least)}, "
+            f"memory={bytes_text(budget)}; a strip of one row of the result takes {bytes_text(size(1))}, "
             "with all it needs of the layers before"
         )
     return low

@@ -11,6 +11,7 @@ from convlab.networks import ops as ops_numpy
 from convlab.networks.graph import Node
 from convlab.networks.ops import MEAN, SPREAD
 from convlab.plans.plan import Plan
+from convlab.support.checks import share_memory
 
 NO_PHOTO = np.empty(0)  # until a run brings one
 Weights = Mapping[str, tuple[np.ndarray, np.ndarray]]
@@ -85,14 +86,16 @@ class BoundGraph:
 
     def _add(self, node, inputs, y):
         ops, floor = self._ops, _floor(node)
-        first, second = sorted(inputs, key=lambda x: not np.shares_memory(x, y))
+        if share_memory(inputs[1], y):
+            inputs = inputs[::-1]
+        first, second = inputs
+        if share_memory(first, y):  # a summand that nobody reads later is written over
+            return lambda: ops.add(y, second, floor)
 
         def run():
-            if not in_place:
-                np.copyto(y, first)
+            np.copyto(y, first)
             ops.add(y, second, floor)
 
-        in_place = np.shares_memory(first, y)
         return run
 
     def _concat(self, node, inputs, y):

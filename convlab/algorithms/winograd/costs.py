@@ -49,7 +49,7 @@ def form_costs(m: int, per_tile: TileTexts) -> dict[str, dict]:
             # V and M are written by one kernel and read by the next.
             "bytes_moved": Formula(f"(N*H*W*C + 2*{windows} + {weights} + 2*{products} + N*P*Q*K) * b"),
             "workspace_bytes": Formula(f"({windows} + {products}) * b"),
-            "largest": Formula(f"{tiles}*{cells} * max(C, K)"),
+            "largest": Formula(f"max({windows}, {products})"),
             "packed_bytes": Formula(f"{cells}*C * ceil(K/G/4)*4 * b"),
         },
     }

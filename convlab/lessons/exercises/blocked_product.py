@@ -69,16 +69,20 @@ def _in_blocks(function: Callable) -> str:
 
 
 def _watched_work(function: Callable, size: int) -> Log:
-    """Return what is seen of a product of 5 x 6 by 6 x 7 numbers."""
-    log, rng = Log(), np.random.default_rng(6)
-    function(*watched(log, a=filled(rng, 5, 6), b=filled(rng, 6, 7)), size)
+    """Return what is seen of the product of two small matrices."""
+    log, (a, b) = Log(), _small()
+    function(*watched(log, a=a, b=b), size)
     return log
 
 
 def _noted_work(function: Callable, size: int) -> list:
-    """Return which numbers it multiplies, in turn, of a product of 5 x 6 by 6 x 7 numbers."""
+    """Return which numbers of the two it multiplies, in turn."""
+    return products_of(function, *_small(), size)
+
+
+def _small() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(6)
-    return products_of(function, filled(rng, 5, 6), filled(rng, 6, 7), size)
+    return filled(rng, 5, 6), filled(rng, 6, 7)
 
 
 def _at_once(function: Callable) -> bool:
