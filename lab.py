@@ -7,7 +7,7 @@ usage: python3 lab.py [command] [arguments]
             `start 02` opens that notebook, `start 02 --fresh` a fresh copy of it beside yours
   test      run the tests of all that a learner uses; `test --all` runs the long form of each, the checks of
             style, the course in a browser, and the tools it is built and measured with (`--all --turn 2` of
-            what is costly a seventh); with other arguments, only pytest with those
+            what is costly a tenth); with other arguments, only pytest with those
   site      build the course as a static site in site/
   doctor    say what this machine has, what could be added, and the command that adds it
   convlab   any other command of the course: `convlab run`, `convlab bench cpu`; `convlab --help` lists them

@@ -1,4 +1,4 @@
-"""How much of each test is run: all of it, a seventh in turn, or the short form of a learner's `lab.py test`.
+"""How much of each test is run: all of it, a tenth in turn, or the short form of a learner's `lab.py test`.
 
 The short form tries what a learner will use: every algorithm, every notebook, exercises and commands. It
 takes fewer random problems, and of a costly table of cases some. It leaves out what drives a browser, what
@@ -6,10 +6,10 @@ tests the set-up, the texts and the tools of the workshop, and what looks inside
 files that are not ours, memory to the byte, runs that are killed, kernels of a GPU request by request. It is
 taken where all tests are asked for, without `--all`; the tests of a file that is named are always run whole.
 
-With `--all --turn 2` a seventh is run of what is costly: of a table of cases, of random problems, of tests
-that take seconds. Where a table has two axes, an algorithm and a case, each algorithm meets every seventh
-case, and each case every seventh algorithm. Turns 1 to 7 together are all. `--turn today` takes them day by
-day: a week is all.
+With `--all --turn 2` a tenth is run of what is costly: of a table of cases, of random problems, of tests
+that take seconds. Where a table has two axes, an algorithm and a case, each algorithm meets every tenth
+case, and each case every tenth algorithm. Turns 1 to 10 together are all. `--turn today` takes them day by
+day: ten days are all.
 
 tests/conftest.py registers this module as a plugin of pytest.
 """
@@ -26,20 +26,20 @@ from zlib import crc32
 import pytest
 
 SHORT = False  # set before any test is read
+TURNS = 10
 TURN: int | None = None  # the same; 1 to `TURNS`
-TURNS = 7  # a week
-EVENLY = 23  # of some hundred numbers tried, one that makes no day much longer than the others
+EVENLY = 2533  # of some thousand numbers tried, one that makes no day much longer than the others
 LEFT_OUT = {"browser", "inside", "workshop"}
 in_turns = pytest.mark.in_turns  # of a costly test; the short form does not ask for turns
 
 
 def examples(count: int) -> int:
-    """Return how many examples hypothesis is to draw: all, in a turn a seventh, in the short form a tenth."""
-    return -(-count // (10 if SHORT else TURNS if TURN else 1))
+    """Return how many examples hypothesis is to draw: all, a tenth in a turn or in the short form."""
+    return -(-count // (TURNS if SHORT or TURN else 1))
 
 
 def sampled(most: int) -> pytest.MarkDecorator:
-    """Mark a test of many cases: the short form takes at most so many, evenly spread; a turn a seventh."""
+    """Mark a test of many cases: the short form takes at most so many, evenly spread; a turn a tenth."""
     return pytest.mark.sampled(most)
 
 
@@ -57,7 +57,7 @@ def spread(count: int, most: int) -> set[int]:
 
 
 def share(cases: Iterable, number: int = 0) -> list:
-    """Return which cases a test takes that goes through a table by itself: all, or in a turn every seventh.
+    """Return which cases a test takes that goes through a table by itself: all, or in a turn every tenth.
 
     The test of another `number` begins with another one.
 
@@ -82,7 +82,7 @@ def turn_of(word: str) -> int:
 def add_options(parser):
     """Add --all: every test, in its long form; and --turn."""
     parser.addoption("--all", action="store_true", help="every test, in its long form")
-    parser.addoption("--turn", help=f"with --all: a seventh of what is costly, 1 to {TURNS}, or today")
+    parser.addoption("--turn", help=f"with --all: a tenth of what is costly, 1 to {TURNS}, or today")
 
 
 def pytest_configure(config):
@@ -96,7 +96,7 @@ def pytest_configure(config):
 
 def pytest_report_header():
     """Say which turn this is."""
-    return f"turn {TURN} of {TURNS}: of what is costly a seventh" if TURN else None
+    return f"turn {TURN} of {TURNS}: of what is costly a tenth" if TURN else None
 
 
 def pytest_ignore_collect(collection_path):
@@ -110,7 +110,7 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    """In the short form keep samples of the sampled, and nothing that is left out; in a turn a seventh."""
+    """In the short form keep samples of the sampled, and nothing that is left out; in a turn a tenth."""
     if TURN:
         met: dict = {}
         _keep(config, items, [item for item in items if _has_its_turn(item, met)])

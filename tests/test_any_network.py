@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from effort import in_turns
 
 from convlab import ConvProblem
 from convlab.networks.fuse import fuse
@@ -74,6 +75,7 @@ def plainly(network, picture):
     return arrays[network.nodes[-1].name]
 
 
+@in_turns
 @pytest.mark.parametrize("seed", range(40))
 def test_any_network_gives_the_same_answer_in_little_memory(seed):
     network = some_network(seed)

@@ -188,6 +188,7 @@ def test_without_baselines_and_by_name(tiny, tmp_path):
     assert all(row.ours for row in run.rows)
 
 
+@in_turns
 @sampled(0)
 def test_one_part_alone(tiny, tmp_path):
     done = convlab("--part", "passes", "--save", tmp_path / "run.csv")

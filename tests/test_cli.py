@@ -484,6 +484,7 @@ def test_install_command_survives_the_shell():
 # -- lists -------------------------------------------------------------------------------------------------
 
 
+@in_turns
 @pytest.mark.parametrize(
     "typed",
     [
@@ -618,6 +619,7 @@ def test_what_is_started_from_here_spares_this_machine_the_proxy(before, after, 
     assert os.environ.get("NO_PROXY") == (None if after == "*" else after)
 
 
+@in_turns
 @pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
 def test_lab_serves_the_working_copies_without_pop_ups_until_ctrl_c(tmp_path, proxy):
     to_proxy, asked = proxy

@@ -400,6 +400,7 @@ def test_a_worker_with_another_version_is_refused(client):
         client.run(pretend, convlab.__version__, workers=[worker])
 
 
+@in_turns
 def test_a_scheduler_that_is_not_there_is_said_at_once():
     pytest.importorskip("distributed")
     start = time.perf_counter()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import effort
 import pytest
+from effort import TURNS
 
 pytestmark = pytest.mark.workshop
 
@@ -59,13 +60,13 @@ GRID = """
 import effort, pytest
 
 @effort.in_turns
-@pytest.mark.parametrize("case", range(7))
-@pytest.mark.parametrize("algorithm", range(8))
+@pytest.mark.parametrize("case", range(10))
+@pytest.mark.parametrize("algorithm", range(11))
 def test_grid(algorithm, case):
     pass
 
 @effort.in_turns
-@pytest.mark.parametrize(("one", "two", "three"), [(i, i, i) for i in range(8)])
+@pytest.mark.parametrize(("one", "two", "three"), [(i, i, i) for i in range(11)])
 def test_rows(one, two, three):
     pass
 
@@ -128,39 +129,39 @@ def test_a_file_that_is_named_is_run_whole(suite):
 
 @effort.in_turns
 def test_turns_share_costly_tables_and_nothing_else(suite, tmp_path):
-    """Each algorithm meets every seventh case, each case every seventh algorithm; seven turns are all."""
+    """Each algorithm meets every tenth case, each case every tenth algorithm; ten turns are all."""
     (tmp_path / "test_tools.py").unlink()
     (tmp_path / "browser" / "conftest.py").unlink()
     (tmp_path / "test_grid.py").write_text(GRID)
     found = []
-    for turn in range(1, 8):
+    for turn in range(1, TURNS + 1):
         ran, said = suite("--all", "--turn", str(turn))
-        assert f"turn {turn} of 7" in said
+        assert f"turn {turn} of {TURNS}" in said
         assert {"test_tool", "test_what_is_inside", "test_random", "test_page"} <= set(ran), said
-        assert "test_drawn" not in ran, "it drew a seventh, and expects all"
+        assert "test_drawn" not in ran, "it drew a tenth, and expects all"
         found.append([name for name in ran if "[" in name or name == "test_long"])
-    for table, size in {"test_row[": 10, "rows[": 8, "grid": 56}.items():
+    for table, size in {"test_row[": 10, "rows[": 11, "grid": 110}.items():
         counts = sorted(len([name for name in some if table in name]) for some in found)
-        assert counts == sorted(len(range(turn, size, 7)) for turn in range(7))
-    assert sum(map(len, found)) == len({name for some in found for name in some}) == 75, "each is run once"
+        assert counts == sorted(len(range(turn, size, TURNS)) for turn in range(TURNS))
+    assert sum(map(len, found)) == len({name for some in found for name in some}) == 132, "each is run once"
     for some in found:
-        pairs = [re.findall(r"\d", name) for name in some if "grid" in name]
-        for axis in (0, 1):
-            assert {pair[axis] for pair in pairs} == set("0123456" if axis else "01234567")
+        pairs = [re.findall(r"\d+", name) for name in some if "grid" in name]
+        for axis, size in enumerate((11, 10)):
+            assert {int(pair[axis]) for pair in pairs} == set(range(size))
     assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & set().union(*found)) > 9
-    assert "expected 1 to 7, or today" in suite("--all", "--turn", "8")[1]
+    assert f"expected 1 to {TURNS}, or today" in suite("--all", "--turn", "11")[1]
 
 
-def test_a_seventh_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
+def test_a_tenth_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
     monkeypatch.setattr(effort, "TURN", None)
-    assert effort.share("abcdefg") == list("abcdefg")
+    assert effort.share("abcdefghij") == list("abcdefghij")
     for number in range(3):
         parts = []
-        for turn in range(1, 8):
+        for turn in range(1, TURNS + 1):
             monkeypatch.setattr(effort, "TURN", turn)
-            parts.append(effort.share("abcdefg", number))
-        assert sorted(map(len, parts)) == [1] * 7
-        assert sorted(chain(*parts)) == list("abcdefg")
+            parts.append(effort.share("abcdefghij", number))
+        assert sorted(map(len, parts)) == [1] * TURNS
+        assert sorted(chain(*parts)) == list("abcdefghij")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 40, 489])

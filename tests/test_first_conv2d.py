@@ -73,13 +73,14 @@ def first(tmp_path_factory):
     return json.loads(done.stdout)
 
 
-@in_turns
+@in_turns("a first call")
 def test_nothing_is_measured_or_written_and_why_says_whose_speeds_it_goes_by(first):
     _, why, _ = first
     assert re.search(r"the model for (Intel )?(AVX-512|AVX2|SSE2) processors", why)
     assert why.endswith("; `convlab bench speeds` measures this machine")
 
 
+@in_turns("a first call")
 def test_only_the_chosen_form_is_compiled(first):
     name, _, modules = first
     chosen = name.rstrip("x0123456789").rstrip("_")  # winograd_4x4 lives in winograd

@@ -112,6 +112,7 @@ def test_a_published_ladder_is_in_the_right_order():
     assert len(set(speeds.values())) >= len(RUNGS) - 1
 
 
+@in_turns
 @assembly
 def test_where_the_roof_counts():
     """By the datasheet's peak the tuned rungs come out too fast: a board of 300 W does not multiply so fast.

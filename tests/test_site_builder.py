@@ -90,6 +90,7 @@ def test_a_book_takes_the_old_ones_place(built):
     assert [cell.outputs for cell in clean.cells if cell.cell_type == "code"] == [[]]
 
 
+@in_turns
 def test_pages_name_no_server_and_no_folder_of_this_machine(built):
     out, _ = built
     loaded = re.compile(r"src=\"(https?:|//)|<link[^>]* href=\"(https?:|//)|url\(['\"]?(https?:|//)|@import")

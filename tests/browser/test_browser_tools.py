@@ -2,6 +2,7 @@
 
 import pytest
 from browser_tools import SLIDERS, Watched, drag, moves, press_arrow, until
+from effort import in_turns
 
 from convlab.widgets import RegisterTile
 from tools.browser import photograph
@@ -23,6 +24,7 @@ DRAWS = "bar.setAttribute('width', slider.value);"
 SAYS = "words.textContent = `step ${slider.value}`;"
 
 
+@in_turns
 @pytest.mark.parametrize("act", [press_arrow, drag])
 @pytest.mark.parametrize(
     ("script", "complaint"),

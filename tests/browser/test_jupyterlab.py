@@ -6,7 +6,7 @@ import time
 import nbformat
 import pytest
 from browser_tools import SLIDERS, drag, moves, open_controls, press_arrow, until
-from effort import in_turns
+from effort import in_turns, share
 from notebook_tools import NOTEBOOKS
 
 from convlab import widgets
@@ -52,12 +52,12 @@ def with_figures(path, kinds):
     return kept[::-1]
 
 
-def one_of_each_kind():
-    """Yield the cells that show every kind of figure, from the notebook that shows it first."""
-    seen = set()
+def one_of_each(kinds):
+    """Yield the cells that show a figure of each of these kinds, from the notebook that shows it first."""
+    missing = set(kinds)
     for path in NOTEBOOKS:
-        new = {kind(cell) for cell in figure_cells(path)} - seen
-        seen |= new
+        new = {kind(cell) for cell in figure_cells(path)} & missing
+        missing -= new
         if new:
             yield from with_figures(path, new)
 
@@ -104,11 +104,11 @@ def stopped(page) -> list[str]:
 def test_figures_move(lab, watched):
     """Every kind of figure, in one notebook: opening one takes longer than moving what it shows.
 
-    The book's tests move all of them, without a kernel.
+    The book's tests move all of them at any time, without a kernel.
     """
+    kinds = share(sorted({kind(cell) for path in NOTEBOOKS for cell in figure_cells(path)}))
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
-    notebook.cells = list(one_of_each_kind())
-    kinds = {kind(cell) for path in NOTEBOOKS for cell in figure_cells(path)}
+    notebook.cells = list(one_of_each(kinds))
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
     nbformat.write(notebook, lab.settings.with_name("work") / "figures.ipynb")
@@ -197,6 +197,7 @@ def test_a_link_leads_back_to_a_figure(lab, watched):
     assert two.page.locator(TROUBLE).all_text_contents() == []
 
 
+@in_turns
 def test_a_whole_notebook_in_the_dark_theme(lab, watched):
     one = watched(scheme="dark")
     lab.set_theme("JupyterLab Dark")

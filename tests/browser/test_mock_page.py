@@ -6,6 +6,7 @@ import time
 import nbformat
 import pytest
 from browser_tools import barriers
+from effort import in_turns
 from notebook_tools import NOTEBOOKS
 
 from convlab import interview
@@ -27,6 +28,7 @@ def written(path, *cells):
     nbformat.write(notebook, path)
 
 
+@in_turns
 def test_a_mock_in_jupyterlab(lab, watched):
     home = lab.settings.parent / "work" / "mock"
     home.mkdir()

@@ -117,6 +117,7 @@ def test_window_slides_on_arrow_keys(page):
     assert "y[0, 0]" in second.text_content()  # the other window stayed where it was
 
 
+@in_turns
 def test_every_knob_counts(page):
     widget = page.locator(".cl-sliding").first
     widget.get_by_role("spinbutton", name="stride, horizontal").fill("1")
