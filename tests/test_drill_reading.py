@@ -5,6 +5,7 @@ from effort import examples, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from convlab.interview.kinds import KINDS
 from convlab.interview.reading import LONGEST, read
 from convlab.interview.sentences import NotUnderstood
 from convlab.interview.units import (
@@ -28,6 +29,8 @@ UNDERSTOOD = [
     *((text, FLOP, 1.2e9) for text in ("1.2x10^9", "1.2 × 10⁹", "1.2·10^9", "1.2*10**9", "12e8", "0.6 GMAC")),
     *((text, FLOP, 1.2e9) for text in ("~1.2e9", "about 1.2 G", "≈ 1.2G", "= 1.2e9", "+1.2e9", "1,2 G")),
     *((text, FLOP, 1.2e9) for text in ("1.2 giga operations", "600 M multiply-adds", "1.2\u00a0GFLOP.")),
+    *((text, FLOP, 1.2e9) for text in ("600 M mult-adds", "600M MAdds", "0.6 GMADs", "600 M multiply adds")),
+    *((text, FLOP, 1.2e9) for text in ("0.6 G multiply-accumulates", "1.2 G floating-point operations")),
     ("10⁹", FLOP, 1e9),
     ("2^30", FLOP, 2.0**30),
     ("1,234.5", FLOP, 1234.5),
@@ -47,11 +50,15 @@ UNDERSTOOD = [
     *((text, INTENSITY, 4.5) for text in ("4.5", "9/2", "4.5 FLOP/byte", "4.5 FLOPs per byte", "4.5 flop/B")),
     *((text, INTENSITY, 4.5) for text in ("2.25 MAC/byte", "4,5 operations a byte")),
     *((text, RATIO, 2.25) for text in ("9/4", "2.25", "2,25", "2.25x", "2.25 ×", "2.25 times", "225 %")),
+    *((text, RATIO, 2.25) for text in ("2.25 times as large", "2.25 times as many", "9/4 times fewer")),
     *((text, PERCENT, 37.5) for text in ("37.5", "37.5 %", "37,5%", "0.375", "3/8", "37.5 percent")),
     ("100 %", PERCENT, 100),
     *((text, ROW, 112) for text in ("112", "112 rows", "112.", "112 row", "0.112 k")),
     *((text, ROW, 12_544) for text in ("12,544", "12,544 rows", "about 12,544 Rows.")),  # 12.544 is no count
     *((text, SIDE, -1) for text in ("memory", "Memory-bound", "memory bound.", "bandwidth")),
+    ("memory-bandwidth bound", SIDE, -1),
+    *((text, KINDS["bank_passes"].unit, 4) for text in ("4 passes", "4-way", "4-way bank conflict")),
+    *((text, KINDS["halo_rows"].unit, 6) for text in ("6 rows", "6 lines")),
     *((text, SIDE, 1) for text in ("arithmetic", "COMPUTE", "compute-bound")),
     ("0", ROW, 0),
 ]

@@ -100,7 +100,11 @@ def count(one: str, many: str = "", *others: str) -> Unit:
 
 SIDES = {
     **dict.fromkeys(
-        ("memory", "bandwidth", "memory bandwidth", "bytes", "left", "the left", "the memory"), -1.0
+        (
+            *("memory", "bandwidth", "memory bandwidth", "memory-bandwidth", "bytes"),
+            *("left", "the left", "the memory"),
+        ),
+        -1.0,
     ),
     **dict.fromkeys(("arithmetic", "compute", "computation", "flops", "flop", "math"), 1.0),
     **dict.fromkeys(("right", "the right", "the arithmetic"), 1.0),

@@ -28,12 +28,21 @@ BINARY = {
     **dict.fromkeys(("pi", "pebi"), 1024.0**5),
 }
 SMALL = {"m": 1e-3, "milli": 1e-3, "µ": 1e-6, "u": 1e-6, "micro": 1e-6, "n": 1e-9, "nano": 1e-9, "": 1.0}
-OPERATION = ("operations", "operation", "flops", "flop", "ops", "op")
+OPERATION = (
+    *("operations", "operation", "flops", "flop", "ops", "op"),
+    *("floating-point operations", "floating point operations"),
+)
 SECOND = ("seconds", "second", "secs", "sec", "s")
-MULTIPLY_ADD = ("multiply-adds", "multiply-add", "macs", "mac", "fmas", "fma")
+MULTIPLY_ADD = (
+    *("multiply-adds", "multiply-add", "multiply adds", "mult-adds", "mult-add", "madds", "madd"),
+    *("multiply-accumulates", "multiply-accumulate", "macs", "mac", "mads", "mad", "fmas", "fma"),
+)
 MINUTE = ("minutes", "minute", "min")
 BYTE, BIT = ("bytes", "byte"), ("bits", "bit")
-TIMES = ("", "x", "×", "*", "times", "fold", "-fold", ": 1", ":1")
+TIMES = (
+    *("", "x", "×", "*", "times", "fold", "-fold", ": 1", ":1"),
+    *("times as large", "times as much", "times as many", "times fewer", "times less"),
+)
 SPEED = ("/s", "per second", "/sec")
 PERCENT = ("%", "percent", "per cent", "pct")
 # Patterns, as JavaScript reads them, too.

@@ -16,6 +16,7 @@ LANES = np.arange(WARP)
 LINE = 128  # bytes of a cache line: four sectors
 TYPES = {"float16": 2, "float32": 4, "float64": 8}
 STRIDES = (*(1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8), *(12, 16, 64, 256))
+WAY = "way", "way conflict", "way bank conflict"  # "a 4-way conflict" takes 4 passes
 WIDTHS = (*range(4, 41), 48, 56, 60, 63, 64, 65, 66, 68, 72, 80, 96, 100, 128, 129, 132)
 
 
@@ -147,7 +148,7 @@ def _ask_passes(random: Random) -> Asked:
 BANK_PASSES = Kind(
     name="bank_passes",
     title="passes over shared memory",
-    unit=count("pass", "passes", "wavefronts", "wavefront"),
+    unit=count("pass", "passes", "wavefronts", "wavefront", *WAY),
     ask=_ask_passes,
     read=(("10", "passes for rows of 34"), ("14", "ldmatrix_passes")),
     tolerance=0,

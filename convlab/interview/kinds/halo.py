@@ -76,7 +76,7 @@ def _ask(random: Random) -> Asked:
 KIND = Kind(
     name="halo_rows",
     title="halo of a strip through layers",
-    unit=count("row"),
+    unit=count("row", "rows", "lines", "line"),
     ask=_ask,
     read=(("11", "filter_tile"), ("11", "fetches of a tiled pixel")),
     tolerance=0,

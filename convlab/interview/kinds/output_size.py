@@ -48,7 +48,7 @@ def _ask(random: Random) -> Asked:
 KIND = Kind(
     name="output_size",
     title="output size",
-    unit=count("row", "rows", "output rows", "output row", "lines", "pixels"),
+    unit=count("row", "rows", "output rows", "output row", "lines", "line", "pixels"),
     ask=_ask,
     read=(("01", "output_size"),),
     tolerance=0,
