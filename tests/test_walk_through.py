@@ -105,6 +105,12 @@ def test_its_page_is_small_and_tells_the_points_without_a_script(name):
     assert before.count("<li>") == len(WALKS[name]().points)
 
 
+def test_near_the_ridge_no_side_is_named():
+    (words,) = (one.words for one in WALKS["gpu"]().points if one.title.startswith("Then count bytes"))
+    assert "lies at 20, so arithmetic is the limit" in words
+    assert words.endswith("287 against 295: there bytes and arithmetic take about as long.")
+
+
 # -- the widget ----------------------------------------------------------------------------------------------
 
 

@@ -193,8 +193,9 @@ def _points() -> tuple[Point, ...]:
         Point(
             "Look at sectors: is what is fetched also used?",
             f"Memory comes in sectors of {SECTOR} bytes. If neighbouring lanes take neighbouring pixels in "
-            f"NHWC, every lane fetches a sector for one float32, {IN_VAIN} times what it wants. The index "
-            "that lies innermost in memory belongs to the lanes.",
+            f"NHWC, every lane asks for a sector for one float32, {IN_VAIN} times what it wants; L1 may keep "
+            "the rest for the next channels, or may not. The index that lies innermost in memory belongs to "
+            "the lanes.",
         ),
         Point(
             "At that bound already: the layer itself is thin.",
@@ -286,9 +287,9 @@ float16 {intensity(half(NARROW)):.0f}.
 
 If I am far below the layer's bound, bytes are wasted, and I count which: a 3 x 3 layer with {FEW.K} filters
 falls from {intensity(FEW):.0f} to {intensity(FEW, THROUGH_MATRIX):.1f} through an im2row matrix; with
-lanes along pixels in NHWC each sector of {SECTOR} bytes gives one number, {IN_VAIN} times the bytes;
-halos and tiles that are too small fetch pixels again. The cures are implicit GEMM, channels along the
-lanes, larger tiles.
+lanes along pixels in NHWC each sector of {SECTOR} bytes gives one number, {IN_VAIN} times the bytes if L1
+has lost it before the next channel; halos and tiles that are too small fetch pixels again. The cures are
+implicit GEMM, channels along the lanes, larger tiles.
 
 If I am at the bound, the kernel is done and the graph is not. Fusing depthwise with pointwise moves
 {bytes_text(FUSED)} instead of {bytes_text(APART)} on a layer of MobileNet; bias, batch norm and ReLU go

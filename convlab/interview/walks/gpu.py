@@ -28,6 +28,7 @@ from convlab.widgets import (
 )
 
 LAYER, LATE, BATCH, GPU, SHEET = "layer1.0.conv1", "layer4.0.conv2", 32, "H100", "nvidia_h100"
+NEAR = 0.1  # of the ridge: nearer, and the side is a matter of rounding
 NO_TILE, TILE = Tiling(16, 16, 16, 1, 1, buffers=1), Tiling(128, 64, 8, 8, 8)
 
 
@@ -46,8 +47,9 @@ def walk() -> Walk:
     few = blocks(late, TILE)
     ridge = {name: chip.flops[name] / chip.memory for name in ("float32", "float16")}
     could = {name: cost_of(replace(many, dtype=name)).intensity for name in ridge}
-    limit = {name: "memory" if could[name] < ridge[name] else "arithmetic" for name in ridge}
+    limit = {name: _limit(could[name], ridge[name]) for name in ridge}
     faster = chip.flops["float16"] / chip.flops["float32"]
+    eight = chip.narrow["int8"] / chip.flops["float16"]
     small = Im2colFills(step=0)
     windows, _, taps = small.problem.gemm
     (m, n), words = holders("C").shape, holders("A").shape[1]
@@ -160,8 +162,8 @@ def walk() -> Walk:
             "Then count bytes: is it memory or arithmetic that holds it up?",
             f"In float32 this layer could do {could['float32']:.0f} FLOP for each byte, {BATCH} images, each "
             f"number moved once. The ridge of the {GPU} lies at {ridge['float32']:.0f}, so "
-            f"{limit['float32']} is the limit, as in the picture. In float16 on tensor cores it is "
-            f"{could['float16']:.0f} against {ridge['float16']:.0f}: there it is {limit['float16']}.",
+            f"{limit['float32']}, as in the picture. In float16 on tensor cores it is "
+            f"{could['float16']:.0f} against {ridge['float16']:.0f}: there {limit['float16']}.",
             "roof",
         ),
         Point(
@@ -224,8 +226,8 @@ def walk() -> Walk:
             f"has {few} blocks for {processors} multiprocessors, so there I would split the sum.\n\n"
             f"With tensor cores the roof moves: {faster:.0f} times plain float32 on an {GPU}, and the ridge "
             f"from {ridge['float32']:.0f} to {ridge['float16']:.0f} FLOP a byte. In float16 this layer has "
-            f"{could['float16']:.0f}, so then I count bytes: NHWC, wide loads, and the bias and the ReLU "
-            "fused into the store.\n\n"
+            f"{could['float16']:.0f}, so there a byte that is moved twice costs time: NHWC, wide loads, and "
+            "the bias and the ReLU fused into the store.\n\n"
             f"Depthwise is another matter: {depthwise.intensity:.1f} FLOP a byte, a product one column "
             "wide, no GEMM. And I would measure before I believe any of it: check the output, look at "
             "sectors and at what the warps wait for, and compare with cuDNN on the same clock.",
@@ -271,6 +273,13 @@ def walk() -> Walk:
                 "for 1 × 1.",
             ),
             FollowUp(
+                "And in int8?",
+                f"The same product, on tensor cores at {eight:.0f} times float16's rate; sums in int32. Each "
+                "filter has a scale, the activations have one and often a zero point z. Then padding is z, "
+                "not 0, and z · Σw, worked out beforehand, comes off each sum. Scaling back, rounding and "
+                "clipping are the epilogue.",
+            ),
+            FollowUp(
                 "How do you know that your kernel is good?",
                 "Its output is held against float64 first. Then bytes and FLOP are held against both roofs "
                 "of the machine, and the time against cuDNN on the same clock, many times over.",
@@ -286,6 +295,13 @@ def walk() -> Walk:
             ("15", "A GPU"),
         ),
     )
+
+
+def _limit(could: float, ridge: float) -> str:
+    """Return what holds a layer up; near the ridge it is both."""
+    if abs(could / ridge - 1) < NEAR:
+        return "bytes and arithmetic take about as long"
+    return "memory is the limit" if could < ridge else "arithmetic is the limit"
 
 
 def _filters(p: ConvProblem) -> Picture:

@@ -166,7 +166,7 @@ def _points() -> tuple[Point, ...]:
         Point(
             "The map's divisions can be done beforehand: row starts, steps, masks.",
             "From one tap to the next all rows move by the same distance. cuDNN's IMPLICIT_PRECOMP_GEMM "
-            f"keeps such indices: for each row a start, and a bit for each tap, are {STARTS} here.",
+            f"keeps such indices: for each row a start of 64 bits and a bit for each tap, {STARTS} here.",
             "blocks",
             {"algorithm": "precomputed_gemm", "C": 4, "R": 2, "S": 2, "block_k": 2, "step": 2},
         ),

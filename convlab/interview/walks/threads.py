@@ -283,8 +283,8 @@ def _follow_ups() -> tuple[FollowUp, ...]:
         ),
         FollowUp(
             "Would you use hyperthreads?",
-            "A good tile keeps the multiply-add units of a core busy from one thread, and two threads halve "
-            "the registers' and the L1 cache's share of each. They can help where a thread waits for "
+            "A good tile keeps the multiply-add units of a core busy from one thread. A second has registers "
+            "of its own, but shares these units, L1 and L2 with it. It can help where a thread waits for "
             "memory. Measure; the default is one for each core.",
         ),
     )
