@@ -12,7 +12,14 @@ from convlab.algorithms.direct import gpu as direct
 from convlab.algorithms.direct.gpu_filter import BLOCK
 from convlab.benchmark import datasheets
 from convlab.figures.picture import Picture
-from convlab.gpu.occupancy import GPUS, MOST_REGISTERS, MOST_SHARED, MULTIPROCESSORS, WARP
+from convlab.gpu.occupancy import (
+    GPUS,
+    MOST_REGISTERS,
+    MOST_SHARED,
+    MULTIPROCESSORS,
+    SHARED_RESERVED,
+    WARP,
+)
 from convlab.gpu.simulator import Trace
 from convlab.gpu.simulator.bank_conflicts import BANKS
 from convlab.gpu.simulator.requests import SECTOR
@@ -318,6 +325,7 @@ request, bank conflicts, time against the roof and against cuDNN in the same pre
 
 
 def _follow_ups() -> tuple[FollowUp, ...]:
+    whole = MULTIPROCESSORS[ARCH].shared_bytes
     return (
         FollowUp(
             "Now the input is NCHW. What changes?",
@@ -339,9 +347,10 @@ def _follow_ups() -> tuple[FollowUp, ...]:
         ),
         FollowUp(
             "How large may the tile in shared memory be?",
-            f"{bytes_text(MOST_SHARED)} a block, or more with an opt-in when it is launched; "
-            f"{bytes_text(MULTIPROCESSORS[ARCH].shared_bytes)} on one multiprocessor of an {GPU}, for all "
-            f"blocks together. The tile above takes {bytes_text(TILE.shared_bytes)} with both buffers.",
+            f"{bytes_text(MOST_SHARED)} a block; on an {GPU} up to {bytes_text(whole - SHARED_RESERVED)}, "
+            "with an opt-in when it is launched. A multiprocessor has "
+            f"{bytes_text(whole)} for all its blocks, and the system takes {bytes_text(SHARED_RESERVED)} for "
+            f"each. The tile above takes {bytes_text(TILE.shared_bytes)} with both buffers.",
         ),
         FollowUp(
             "It is right in your test, and wrong once in a thousand runs. Where do you look?",
