@@ -28,7 +28,9 @@ def typed(tmp_path):
         done = CliRunner().invoke(app, command, input=lines, prog_name="convlab")
         assert done.exit_code == status, done.output
         assert "Traceback" not in done.output
-        return " ".join((done.stdout + done.stderr).split())
+        said, named = " ".join((done.stdout + done.stderr).split()), f" --work {tmp_path}"
+        assert said.count("convlab interview") == said.count(named)  # what is to be typed next finds it again
+        return said.replace(named, "")
 
     return run
 
@@ -138,6 +140,17 @@ def test_events_of_another_version_are_passed_over(typed, tmp_path):
 )
 def test_what_is_wrong_is_named(typed, arguments, says):
     assert says in typed(*arguments, status=2)
+
+
+def test_options_before_a_command_hold_for_it(tmp_path):
+    said = CliRunner().invoke(app, ["interview", "--work", str(tmp_path), "--seed", "7", "bug"]).stdout
+    assert "find_the_bug 7" in said
+    assert f"`convlab interview pause --work {tmp_path}`" in " ".join(said.split())
+    refused = CliRunner().invoke(app, ["interview", "--work", str(tmp_path), "--count", "7", "pause"])
+    assert (refused.exit_code, refused.output) == (
+        2,
+        "convlab: --count is no option of `pause`; expected it without\n",
+    )
 
 
 def test_without_a_folder_there_is_no_clock_to_keep(monkeypatch):

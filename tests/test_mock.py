@@ -714,7 +714,7 @@ def test_a_mock_in_a_terminal_that_ends_early_goes_on(tmp_path):
     assert done.exit_code == 0
     assert said.count("please, or `leave`") == 3
     assert "it is no Python" in said
-    assert f"`convlab interview mock --seed {WITH_BUGS}` goes on." in said
+    assert f"`convlab interview mock --seed {WITH_BUGS} --work {tmp_path}` goes on." in said
     assert "is not judged" in said
     with progress.kept_in(progress.of(tmp_path)):
         now = record.standing(WITH_BUGS)
@@ -728,6 +728,7 @@ def test_a_mock_in_a_terminal_that_ends_early_goes_on(tmp_path):
     words = " ".join(done.stdout.split())
     assert f"Find the bug: {seed} hire Solved with 2 tries" in words
     assert f"Find the bug: {seed + 1} no hire Passed over" in words
+    assert f"in a terminal convlab interview bug {seed + 1} --work {tmp_path}" in words
 
 
 def test_where_a_report_goes_is_settled_before_anything_is_asked(tmp_path):

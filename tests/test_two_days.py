@@ -212,7 +212,10 @@ def test_through_both_doors(tmp_path, monkeypatch):
     assert "Against the clock: conv2d_grouped (tried, not solved)" in text
     assert 'interview.begin("conv2d_grouped")' in text
     assert max(map(len, text.splitlines())) <= 100
-    shown = CliRunner().invoke(app, ["interview", "plan", "--work", str(tmp_path)])
-    assert "convlab interview code conv2d_grouped" in shown.output
-    assert plan.text(in_terminal=True) in shown.output
+    shown = CliRunner().invoke(app, ["interview", "plan"]).output
+    assert "convlab interview code conv2d_grouped" in shown
+    assert plan.text(in_terminal=True) in shown
+    named = CliRunner().invoke(app, ["interview", "plan", "--work", str(tmp_path)]).output
+    assert f"convlab interview code conv2d_grouped --work {tmp_path}\n" in named
+    assert "convlab interview sheet\n" in named  # it keeps nothing
     progress.here.cache_clear()

@@ -6,6 +6,7 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convlab.commands.options import Work, number, print_table
+from convlab.errors import ParameterError
 
 if TYPE_CHECKING:
     from convlab.lessons.progress_file import ProgressFile
@@ -40,7 +42,7 @@ def drills(
 ) -> None:
     """Ask drills with fresh numbers, judge what you type, and remember what you missed."""
     if context.invoked_subcommand is not None:
-        return
+        return _hand_on(context, context.invoked_subcommand)
     from convlab.interview import KINDS, terminal
     from convlab.support.checks import check_choice
 
@@ -50,6 +52,20 @@ def drills(
     many = number("--count", count, 1, 1000)
     if status := terminal.run(memory_of(work), kind, first, many):
         raise typer.Exit(status)
+
+
+def _hand_on(context: typer.Context, name: str) -> None:
+    """Let options that stand before a command hold for it, and refuse those that it does not have."""
+    known = {one.name for one in context.command.get_command(context, name).params}
+    given = {one: value for one, value in context.params.items() if _is_typed(context, one)}
+    if foreign := sorted(given.keys() - known):
+        raise ParameterError(f"--{foreign[0]} is no option of `{name}`; expected it without")
+    context.default_map = {name: {one: str(value) for one, value in given.items()}}
+
+
+def _is_typed(context: typer.Context, option: str) -> bool:
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @app.command("walk")
@@ -183,7 +199,8 @@ def plan(work: Work = None) -> None:
     """Print a plan for the two days before an interview; what you missed comes first."""
     from convlab.interview.plan import plan_of
 
-    print(plan_of(memory_of(work)).text(in_terminal=True))
+    with _memory(work) as memory:
+        print(plan_of(memory).text(in_terminal=True))
 
 
 # -- shared by the commands --------------------------------------------------------------------------------
@@ -208,7 +225,7 @@ def memory_of(work: Path | None) -> ProgressFile:
     from convlab.workspace import folders
 
     if work:
-        return memory.of(folders.work_folder(work))
+        return memory.of(folders.work_folder(work), f"--work {shlex.quote(str(work))}")
     kept = memory.here()
     if kept.path is None and memory.NAMED not in os.environ:  # called outside of the learner's folder
         usual = folders.usual_folder()

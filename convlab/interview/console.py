@@ -6,11 +6,18 @@ import sys
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 
+from convlab.lessons import progress
 from convlab.support.wrapping import columns, wrapped
 
 WIDTH = 88  # letters of a line, at most
 FORGOTTEN = "There is no folder of yours here, so this is forgotten now; `convlab lab` makes one."
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended
+
+
+def command(words: str = "", *, remembers: bool = True) -> str:
+    """Return how a command is typed: if it remembers anything, with the learner's folder that was named."""
+    option = progress.memory().option if remembers else ""
+    return " ".join(filter(None, ("convlab interview", words, option)))
 
 
 def to_the_end(asking: Callable[[], object]) -> int:

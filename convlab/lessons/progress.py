@@ -88,6 +88,6 @@ def here() -> ProgressFile:
     return of(folder)
 
 
-def of(folder: Path | None) -> ProgressFile:
+def of(folder: Path | None, option: str = "") -> ProgressFile:
     """Return what is remembered in a folder; of None, a memory that ends with the process."""
-    return ProgressFile(folder / NAME if folder else None)
+    return ProgressFile(folder / NAME if folder else None, option)

@@ -63,10 +63,12 @@ class ProgressFile:
     ----------
     path : Path or None
         None: nothing is kept on disk.
+    option : str
+        What a command must be told, to find this file; "" where it does so by itself.
     """
 
-    def __init__(self, path: Path | None):
-        self.path = path
+    def __init__(self, path: Path | None, option: str = ""):
+        self.path, self.option = path, option
         self._waiting: list[Event] = []  # recorded, and not in the file
         self._troubles: list[str] = []
         self._said = 0

@@ -16,14 +16,13 @@ from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import CodingTask, TimedTask, give_up
 from convlab.interview.coding.ways import IMPORTS, Ways
-from convlab.interview.console import FORGOTTEN, WIDTH, say, to_the_end, typed_lines
+from convlab.interview.console import FORGOTTEN, WIDTH, command, say, to_the_end, typed_lines
 from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
 from convlab.support.checks import check_choice
 from convlab.support.clock_words import RUNS, STOPPED, clock_words
 
-COMMAND = "convlab interview"
 GIVES_UP = "give up"
 
 
@@ -31,25 +30,25 @@ def coding_task(name: str, *, anew: bool = False) -> CodingTask:
     """Begin a task, or go on with it, with what is typed in a terminal."""
     one = TASKS[check_choice("NAME", name, TASKS)]
     hand_in = (
-        f"Write it in {name}.py. `{COMMAND} submit {name}` tries it on hidden cases; `{COMMAND} hint` helps "
-        f"on, `{COMMAND} pause` stops the clock."
+        f"Write it in {name}.py. `{command(f'submit {name}')}` tries it on hidden cases; `{command('hint')}` "
+        f"helps on, `{command('pause')}` stops the clock."
     )
-    then = f"{COMMAND} code {one.then}" if one.then else ""
-    call, ways = f"{COMMAND} code {name}", _ways(hand_in)
+    then = command(f"code {one.then}") if one.then else ""
+    call, ways = command(f"code {name}"), _ways(hand_in)
     return CodingTask(name, one.exercise, one.minutes, call=call, then=then, anew=anew, ways=ways)
 
 
 def bug_round(seed: int, *, anew: bool = False) -> BugRound:
     """Begin a round of finding a bug, or go on with it, with what is typed in a terminal."""
-    call = f"{COMMAND} bug {{}}".format
     hand_in = f"One line is wrong, or wastes what it need not. `{GIVES_UP}` in place of its number shows it."
     name, ways = f"find_the_bug {seed}", _ways(hand_in)
-    return BugRound(name, seed, call=call(seed), then=call(seed + 1), anew=anew, ways=ways)
+    call, then = command(f"bug {seed}"), command(f"bug {seed + 1}")
+    return BugRound(name, seed, call=call, then=then, anew=anew, ways=ways)
 
 
 def _ways(hand_in: str) -> Ways:
-    pause, resume, give_up = (f"{COMMAND} {one}" for one in ("pause", "resume", "give-up"))
-    return Ways(pause, resume, give_up, f"{COMMAND} submit FILE", " --anew", hand_in)
+    pause, resume, give_up, submit = map(command, ("pause", "resume", "give-up", "submit FILE"))
+    return Ways(pause, resume, give_up, submit, " --anew", hand_in)
 
 
 def tasks() -> list[tuple[str, str, str, str]]:
@@ -75,7 +74,7 @@ def the_task(*, states: tuple[str, ...] = (RUNS, STOPPED), coding: bool = False)
         bug = None if coding else BUG.fullmatch(name)
         if (bug or name in TASKS) and Clock(name).read().state in states:
             return bug_round(int(bug[1])) if bug else coding_task(name)
-    raise ParameterError(f"no task is {' or '.join(states)}; expected one: {COMMAND} code NAME begins it")
+    raise ParameterError(f"no task is {' or '.join(states)}; expected one: {command('code NAME')} begins it")
 
 
 def write(name: str, folder: Path) -> tuple[Path, bool]:
@@ -133,7 +132,7 @@ def mend(seed: int | None, *, anew: bool) -> int:
     if memory.path is None:
         say(FORGOTTEN)
     elif memory.kept and not task.look()[0].ended:
-        say(f"The clock runs on. `{COMMAND} pause` stops it, `{task.call}` goes on.")
+        say(f"The clock runs on. `{command('pause')}` stops it, `{task.call}` goes on.")
     return status
 
 
@@ -205,7 +204,8 @@ def submit(what: str, folder: Path) -> int:
     """
     file = folder / f"{what}.py" if what in TASKS else Path(what)
     if file.stem in TASKS and not Clock(file.stem).read().state:
-        raise ParameterError(f"{file.stem} was not begun; expected `{COMMAND} code {file.stem}` first")
+        begins = command(f"code {file.stem}")
+        raise ParameterError(f"{file.stem} was not begun; expected `{begins}` first")
     check_there(file, f"a Python file, or one of {', '.join(TASKS)}")
     task = coding_task(file.stem) if file.stem in TASKS else the_task(coding=True)
     notes: list[Note] = []

@@ -14,7 +14,7 @@ from convlab.figures.style import LIGHT, css
 from convlab.interview.coding.bug_rounds import round_of
 from convlab.interview.coding.clock import clock_text
 from convlab.interview.coding.tasks import TASKS
-from convlab.interview.console import WIDTH
+from convlab.interview.console import WIDTH, command
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, WALK, WELCOME, WHOLE, Part
 from convlab.interview.mocks.rating import LEVELS, RULES, STRONG, SURE, Rating, rated, whole
 from convlab.interview.mocks.record import Came, Standing, Try
@@ -203,8 +203,8 @@ def _details(one: Came, each: Rating) -> Iterator[Block]:
 
 def _once_more(said: str, part: Part) -> str:
     """Return what to call in a notebook, or to type in a terminal, to do once more what was asked."""
-    call, command = (way.format(part.what) for way in AGAIN[part.kind])
-    return f"{said}: interview.{call}, or in a terminal convlab interview {command}"
+    call, words = (way.format(part.what) for way in AGAIN[part.kind])
+    return f"{said}: interview.{call}, or in a terminal {command(words)}"
 
 
 def _answer(one: Answered) -> tuple[str, ...]:

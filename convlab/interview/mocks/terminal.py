@@ -13,7 +13,7 @@ from convlab.interview import terminal
 from convlab.interview.coding import outside
 from convlab.interview.coding import terminal as coding
 from convlab.interview.coding.clock import SOLVED
-from convlab.interview.console import FORGOTTEN, say, to_the_end, typed_lines
+from convlab.interview.console import FORGOTTEN, command, say, to_the_end, typed_lines
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
 from convlab.interview.mocks.record import leave, standing
 from convlab.interview.mocks.stages import STAGES, Code, Stage
@@ -55,7 +55,7 @@ def run(memory: ProgressFile, seed: int | None = None, report: Path | None = Non
         if now and now.present:
             talk.pause()
             if memory.kept:
-                say(f"\nThe clock stands. `convlab interview mock --seed {talk.seed}` goes on.")
+                say(f"\nThe clock stands. `{command(f'mock --seed {talk.seed}')}` goes on.")
         print(f"\n{talk.report()}")
         if report is not None:
             say(f"\n{talk.report().save(report)} is written; it can be printed.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from convlab.interview.coding.mending import MINUTES as BUG_MINUTES
 from convlab.interview.coding.tasks import TASKS
+from convlab.interview.console import command
 from convlab.interview.history import boxes
 from convlab.interview.kinds import KINDS
 from convlab.interview.walks.record import ticked
@@ -68,8 +69,9 @@ class Item:
     @property
     def command(self) -> str:
         """How it is called in a terminal."""
-        words = ("convlab interview", COMMANDS[self.door], self.given) if self.door else ()
-        return " ".join(filter(None, words))
+        if not self.door:
+            return ""
+        return command(f"{COMMANDS[self.door]} {self.given}".strip(), remembers=self.door != "cheat_sheet")
 
 
 def readings(events: Sequence[Event], notebooks: Iterable[Chapter], walks: Iterable[Walk]) -> list[Item]:
