@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -201,6 +202,8 @@ def progress(work: Work = None) -> None:
     from convlab.lessons.map_of_course import CourseMap
     from convlab.workspace import folders
 
+    if work is not None and not os.path.isdir(work):
+        raise ParameterError(f"--work={str(work)!r} is no folder that is there; expected yours")
     kept = memory.of(work) if work else memory.here()
     if kept.path is None:  # called outside of the learner's folder: the one that `convlab lab` would open
         kept = memory.of(folders.usual_folder())

@@ -146,6 +146,13 @@ def test_the_command_says_what_is_wrong_with_the_file(folder):
     assert len(list(folder.glob("*damaged*"))) == 1
 
 
+@pytest.mark.parametrize("name", ["nothing", "w" * 5000, "mine/" + RECORD])
+def test_a_folder_that_is_not_there_is_not_taken_for_one_where_nothing_was_done(folder, name):
+    done = CliRunner().invoke(app, ["progress", "--work", name])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"convlab: --work={name!r} is no folder that is there; expected yours\n"
+
+
 def test_a_look_makes_no_file(tmp_path):
     assert CliRunner().invoke(app, ["progress", "--work", str(tmp_path)]).exit_code == 0
     assert list(tmp_path.iterdir()) == []
