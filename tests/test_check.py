@@ -340,7 +340,23 @@ def recursive(*a):
     return recursive(*a)
 
 
+class Mine(BaseException):
+    """An error of a learner's own, of no kind that one usually catches."""
+
+
+def raises_its_own(x, w, stride, padding):
+    raise Mine("no such filter")
+
+
+def right_once(x, w, stride, padding):
+    """Compute, but raise something unusual where one looks at how it works."""
+    if sys.getprofile():
+        raise Mine
+    return EXERCISES["convolve"].answer(x, w, stride, padding)
+
+
 ODD = {
+    "an error of its own": (raises_its_own, "Mine: no such filter"),
     "a class": (Classy, "is a class"),
     "a coroutine": (coroutine, "is a coroutine"),
     "a generator": (generator, "is a generator"),
@@ -369,6 +385,35 @@ def test_odd_answers_are_answered(odd):
     assert note.good is False
     assert words in repr(note)
     note._repr_html_()
+
+
+def test_an_answer_that_raises_something_unusual_where_it_is_watched_is_right():
+    assert check("convolve", right_once).good
+
+
+class Long:
+    """A result that takes long to read."""
+
+    read = 0
+
+    def __array__(self, *a, **k):
+        Long.read += 1
+        return np.zeros(5)
+
+
+class Endless:
+    """A result that nobody comes to the end of."""
+
+    def __array__(self, *a, **k):
+        forever(*4 * [0])
+
+
+def test_a_result_is_read_once_and_in_the_time_that_there_is(monkeypatch):
+    note = check("convolve", lambda *a: Long())
+    assert "an array of shape (5,)" in note.body
+    assert Long.read == len(list(EXERCISES["convolve"].cases()))
+    monkeypatch.setattr("convlab.lessons.attempt.SECONDS", 0.5)
+    assert "takes too long" in check("convolve", lambda *a: Endless()).title
 
 
 class Rude:

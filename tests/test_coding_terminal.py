@@ -200,6 +200,11 @@ BAD = {
     "nothing": ("", "There is no `conv2d` in answer.py.", "It defines no function."),
     "an error": ("x = 1\n1 / 0", "it raised an error", "in line 2: 1 / 0"),
     "an end": ("import sys\nsys.exit(0)", "it raised an error", "SystemExit: 0"),
+    "an error of its own": (
+        "class Mine(BaseException): 0\nraise Mine(7)",
+        "it raised an error",
+        "Mine: 7",
+    ),
     "a question": ("x = input()", "it raised an error", "in line 1: x = input()"),
     "no function": ("conv2d = 3", "Hand over the function itself", "Let answer.py define conv2d itself."),
     "an error within": (

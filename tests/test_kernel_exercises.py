@@ -692,6 +692,19 @@ def plain(x, y):
     y[0, 0] = x[0, 0]
 
 
+class Mine(BaseException):
+    """An error of no kind that one usually catches."""
+
+
+def raise_mine():
+    raise Mine("no such lane")
+
+
+@cuda.jit
+def raises_its_own(x, y):
+    raise_mine()
+
+
 @sampled(6)
 @pytest.mark.parametrize(
     ("kernel", "words"),
@@ -709,6 +722,7 @@ def plain(x, y):
         (yields, "`yield`"),
         (changes_its_input, "x is what goes in"),
         (plain, "plain function: `@cuda.jit`"),
+        (raises_its_own, "Mine: no such lane"),
         (KernelExercise, "is a class"),
         (for_kernels, "for kernels to call"),
         (hangs_at_a_barrier[1, 32], "square brackets"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from convlab.lessons.difference import kept
 from convlab.lessons.exercise import Exercise
 from convlab.lessons.guard import TimeUp, guarded, of_a_library
 from convlab.lessons.unwritten import unwritten_shows
@@ -29,7 +30,7 @@ class Outcome:
     arguments : tuple
         What went in, as it was before.
     expected, got : object
-        What the oracle says, and what the function returned.
+        What the oracle says, and what the function returned, as `kept` keeps it.
     error : BaseException or None
         What it raised instead; `TimeUp` if it did not return in time.
     printed : str
@@ -84,14 +85,14 @@ def attempt(function: Callable[..., Any], exercise: Exercise) -> list[Outcome]:
         outcomes.append(outcome)
         try:
             with unwritten_shows(), guarded(until - time.monotonic()) as printed:
-                got = function(*arguments)
                 # A copy: it may return its input, or the same array every time.
-                outcome.got = got.copy() if isinstance(got, np.ndarray) else got
-        except TimeUp as error:
+                outcome.got = kept(function(*arguments))
+        except KeyboardInterrupt:  # nobody's bug: who waits for it has stopped it
+            raise
+        except BaseException as error:  # a learner's own bug: say it, do not crash
             outcome.error = error
-            break
-        except (Exception, SystemExit) as error:  # a learner's own bug: say it, do not crash
-            outcome.error = error
+            if isinstance(error, TimeUp):
+                break
         finally:
             outcome.printed = str(printed)
         outcome.changed = not _same(arguments, outcome.arguments)

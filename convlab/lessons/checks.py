@@ -126,7 +126,9 @@ def _missing(exercise: Exercise, function: Callable) -> str:
     def answer(*arguments: Any) -> Any:
         try:
             return function(*arguments)
-        except (Exception, SystemExit) as error:
+        except (TimeUp, KeyboardInterrupt):
+            raise
+        except BaseException as error:
             raise _Unwatchable from error
 
     def library(answer: Callable) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import suppress
+from dataclasses import dataclass
 from numbers import Rational, Real
 from typing import Any
 
@@ -19,6 +21,27 @@ def numbers(value: Any) -> np.ndarray | None:
         return given.astype(np.float64) if exact or given.dtype.kind in "biuf" else None
     except Exception:  # a ragged list, a number beyond all floats, or whatever an object of its own raises
         return None
+
+
+@dataclass(frozen=True)
+class NoNumbers:
+    """Stands for a result that is not made of real numbers.
+
+    Attributes
+    ----------
+    said : str
+        What it is instead.
+    """
+
+    said: str
+
+
+def kept(got: Any) -> Any:
+    """Return a result as it is looked at many times: what takes long to read is read here, once."""
+    found = numbers(got)
+    if found is None:
+        return got if got is None else NoNumbers(_odd(got))
+    return found if found.ndim else copy.copy(got)
 
 
 def wrong_cells(expected: Any, got: np.ndarray) -> np.ndarray:
@@ -77,6 +100,8 @@ def _odd(got: Any) -> str:
         small = np.abs(np.imag(got)).max(initial=0) < 1e-6 * np.abs(got).max(initial=0)
         of = "; their imaginary parts are rounding alone: `.real` leaves them out" if small else ""
         return f"complex numbers{of}"
+    if isinstance(got, NoNumbers):
+        return got.said
     if got is None:
         return "nothing (None): is there a `return`?"
     if isinstance(got, (list, tuple)) and got and all(isinstance(one, np.ndarray) for one in got):

@@ -152,7 +152,9 @@ def run(launch: Launch, kernel: Any, seconds: float = SECONDS) -> Ran:
     try:
         with guarded(seconds) as printed:
             ran.y, ran.trace = launch.run(kernel)
-    except (TimeUp, Exception, SystemExit) as error:  # a learner's own bug: say it, do not crash
+    except KeyboardInterrupt:  # nobody's bug: who waits for it has stopped it
+        raise
+    except BaseException as error:  # a learner's own bug: say it, do not crash
         ran.error, ran.trace = error, getattr(error, "trace", None)
     ran.printed = str(printed)
     return ran

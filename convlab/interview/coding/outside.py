@@ -73,7 +73,9 @@ def judged(name: str, file: Path) -> Note:
     except TimeUp:
         said = f"After {LOADING:g} s {file.name} was not read to its end. Let it only define `{wanted}`."
         return Note(False, "It takes too long to load, and was stopped.", said)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:  # both this process and the one that waits for it are stopped
+        raise
+    except BaseException as error:
         return Note(False, "It cannot be loaded: it raised an error.", said_of_error(error))
     if wanted not in vars(module):
         own = [one for one, thing in vars(module).items() if getattr(thing, "__module__", "") == NAME]
