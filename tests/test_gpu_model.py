@@ -598,6 +598,15 @@ def test_blocks_that_begin_together_end_together():
     assert eight == pytest.approx(2 * four)
 
 
+@pytest.mark.parametrize(
+    ("much", "of"),
+    [({"threads": 1024, "registers": 255}, "registers"), ({"shared_bytes": 1 << 20}, "shared memory")],
+)
+def test_a_launch_that_no_multiprocessor_holds_takes_no_time(much, of):
+    with pytest.raises(UnsupportedError, match=f"{SMALL.name} has not enough {of} for one block"):
+        time_of(work(**much), SMALL)
+
+
 def test_a_second_block_hides_the_waiting_of_the_first():
     """One block waits and then works; many keep the unit busy; none is faster than the unit."""
     alone = time_of(work(waits=1), SMALL).seconds - SMALL.begin

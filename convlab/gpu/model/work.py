@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from convlab.errors import UnsupportedError
 from convlab.gpu.model.speeds import ISSUED, GpuSpeeds
 from convlab.gpu.occupancy import WARP, occupancy
 from convlab.support.integers import ceil_div
@@ -164,9 +165,20 @@ def throughput(blocks: int, busy: float, alone: float) -> float:
 
 
 def time_of(work: Work, speeds: GpuSpeeds) -> Time:
-    """Return the time of one launch."""
+    """Return the time of one launch.
+
+    Raises
+    ------
+    UnsupportedError
+        If a multiprocessor holds no block of it.
+    """
     blocks = ceil_div(work.blocks, speeds.multiprocessors)  # of the busiest multiprocessor
-    resident = occupancy(speeds.arch, work.threads, work.registers, work.shared_bytes).blocks
+    held = occupancy(speeds.arch, work.threads, work.registers, work.shared_bytes)
+    if not (resident := held.blocks):
+        raise UnsupportedError(
+            f"{work.name}: a multiprocessor of {speeds.name} has not enough {held.limited_by} for one block of "
+            f"{work.threads} threads, {work.registers} registers each, {work.shared_bytes} bytes shared"
+        )
     units = unit_seconds(work.bring + work.compute, speeds)
     busy = max(units.values())
     alone = sum(max(unit_seconds(one, speeds).values()) for one in (work.bring, work.compute))
