@@ -125,6 +125,17 @@ def test_an_array_that_the_system_does_not_give(monkeypatch):
     np.testing.assert_array_equal(prepared(x), expected)
 
 
+@pytest.mark.parametrize("name", ["im2row", "im2col", "col2im"])
+def test_a_matrix_that_the_system_does_not_give(name):
+    large = ConvProblem(1, 1 << 20, 1 << 18, 8, 8, 3, 3)
+    M, _, taps = large.gemm
+    shape = (taps, M) if name == "col2im" else large.x_shape
+    with pytest.raises(
+        WorkspaceError, match=r"the system gave no more memory \(Unable to allocate \d+\.\d+ TiB"
+    ):
+        getattr(convlab, name)(np.broadcast_to(np.float32(0), shape), large)
+
+
 @pytest.mark.parametrize("algorithm", ["im2row", "indirect", "winograd_4x4", "fft"])
 @pytest.mark.parametrize("backend", ["numpy", "cpu"])
 def test_other_weights_in_the_same_memory(algorithm, backend):

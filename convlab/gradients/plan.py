@@ -18,10 +18,10 @@ from convlab.errors import WorkspaceError
 from convlab.gradients.select import Chosen
 from convlab.gradients.spec import Gradient
 from convlab.machine.memory import Memory
-from convlab.plans.plan import refused_by_the_system
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checks import check_array, check_out
+from convlab.support.system_memory import refused_by_the_system
 from convlab.support.units import bytes_text
 
 X, W, Y = "(N, H, W, C)", "(K, R, S, C/groups)", "(N, P, Q, K)"

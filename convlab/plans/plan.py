@@ -23,6 +23,7 @@ from convlab.plans.feasible import check_feasible
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checks import check_array, check_instance, check_pixels_out
+from convlab.support.system_memory import refused_by_the_system
 from convlab.support.units import bytes_text
 
 
@@ -421,8 +422,3 @@ class Plan:
             f"<plan: {self.algorithm.name} on {self.backend}, {self.problem}, "
             f"workspace {bytes_text(self.cost.workspace_bytes)}>"
         )
-
-
-def refused_by_the_system(error: MemoryError) -> WorkspaceError:
-    """Return the error for memory that was counted as free and was not given."""
-    return WorkspaceError(f"the system gave no more memory ({str(error) or 'it does not say how much'})")

@@ -7,6 +7,7 @@ import numpy as np
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_array
+from convlab.support.system_memory import asking_the_system
 
 
 @checked
@@ -23,13 +24,19 @@ def im2col(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     ndarray, (C*R*S, N*P*Q)
         Rows in the order (channel, r, s); padding taps are 0.
 
+    Raises
+    ------
+    ConvError
+        If x does not fit the problem, or the system does not give so much memory.
+
     Notes
     -----
     The matrix holds R*S*P*Q / (H*W) times as many numbers as x. `convlab.conv2d` refuses it when it
-    would not fit in memory; this function does not.
+    would not fit in the memory that is free; this function does not.
     """
     check_array("x", x, problem.x_shape, "(N, H, W, C)")
-    cols = allocate(problem, dtype=x.dtype)["cols"]
+    with asking_the_system():
+        cols = allocate(problem, dtype=x.dtype)["cols"]
     fill(x, problem, cols)
     return cols
 
@@ -49,10 +56,16 @@ def col2im(cols: np.ndarray, problem: ConvProblem) -> np.ndarray:
         A pixel that was copied five times is the sum of its five copies; what fell on padding is dropped.
         So col2im(im2col(x)) is not x, but x times the number of copies of each pixel. For all x and cols,
         sum(im2col(x) * cols) = sum(x * col2im(cols)): that is what "adjoint" means.
+
+    Raises
+    ------
+    ConvError
+        If cols does not fit the problem, or the system does not give so much memory.
     """
     M, _, taps = problem.gemm
     check_array("cols", cols, (problem.groups * taps, M), "(C*R*S, N*P*Q)")
-    x = np.zeros(problem.x_shape, cols.dtype)
+    with asking_the_system():
+        x = np.zeros(problem.x_shape, cols.dtype)
     add_back(cols, problem, x)
     return x
 

@@ -7,6 +7,7 @@ import numpy as np
 from convlab.problem import ConvProblem
 from convlab.support.checked import checked
 from convlab.support.checks import check_array
+from convlab.support.system_memory import asking_the_system
 
 
 @checked
@@ -23,13 +24,19 @@ def im2row(x: np.ndarray, problem: ConvProblem) -> np.ndarray:
     ndarray, (N*P*Q, R*S*C)
         Columns in the order (group, r, s, channel); padding taps are 0.
 
+    Raises
+    ------
+    ConvError
+        If x does not fit the problem, or the system does not give so much memory.
+
     Notes
     -----
     The matrix holds R*S*P*Q / (H*W) times as many numbers as x. `convlab.conv2d` refuses it when it
-    would not fit in memory; this function does not.
+    would not fit in the memory that is free; this function does not.
     """
     check_array("x", x, problem.x_shape, "(N, H, W, C)")
-    rows = allocate(problem, dtype=x.dtype)["rows"]
+    with asking_the_system():
+        rows = allocate(problem, dtype=x.dtype)["rows"]
     fill(x, problem, rows)
     return rows
 

@@ -176,8 +176,8 @@ def time_of(work: Work, speeds: GpuSpeeds) -> Time:
     held = occupancy(speeds.arch, work.threads, work.registers, work.shared_bytes)
     if not (resident := held.blocks):
         raise UnsupportedError(
-            f"{work.name}: a multiprocessor of {speeds.name} has not enough {held.limited_by} for one block of "
-            f"{work.threads} threads, {work.registers} registers each, {work.shared_bytes} bytes shared"
+            f"{work.name}: a multiprocessor of {speeds.name} has not enough {held.limited_by} for one block "
+            f"of {work.threads} threads, {work.registers} registers each, {work.shared_bytes} bytes shared"
         )
     units = unit_seconds(work.bring + work.compute, speeds)
     busy = max(units.values())
