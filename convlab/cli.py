@@ -7,6 +7,7 @@ Each command imports what it needs when it runs, so that ``convlab --help`` answ
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
 import sys
@@ -335,7 +336,25 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a console that cannot print a letter must not stop us
         with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="convlab")
-    app(prog_name="convlab")
+    try:
+        try:
+            app(prog_name="convlab")
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()  # what cannot be written is said now, and not by Python when it ends
+    except OSError as error:
+        sys.exit(_cut_off(error))
+
+
+def _cut_off(error: OSError) -> int:
+    """Say what the system refused, unless nobody reads on: `| head` has its lines; return the exit status."""
+    if error.errno != errno.EPIPE:
+        where = f"{error.filename!r}" if error.filename else "what is said here cannot be written"
+        print(f"convlab: {where}: {error.strerror}; expected a place that can be written to", file=sys.stderr)
+    if sys.__stdout__:
+        with open(os.devnull, "w") as nowhere:  # for the rest, which Python would try to write when it ends
+            os.dup2(nowhere.fileno(), sys.__stdout__.fileno())
+    return 1
 
 
 if __name__ == "__main__":

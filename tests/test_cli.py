@@ -163,6 +163,23 @@ def test_a_console_that_cannot_print_a_letter_does_not_stop_us():
     assert b"224?224?3" in told.stdout
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no disk that is always full")
+@pytest.mark.parametrize("typed", ["algorithms", "--help"])
+def test_what_cannot_be_written_to_a_full_disk_is_said(typed):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "convlab.cli", typed]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert re.fullmatch(r"convlab: what is said .* No space left on device; expected .*\n", done.stderr)
+
+
+def test_a_reader_that_has_enough_is_told_nothing():
+    command = [sys.executable, "-m", "convlab.cli", "algorithms"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="there a path is bytes, and this is how C reads them")
 def test_a_path_is_printed_as_it_is_where_no_letter_is_known(course):
     """A plain C locale: an umlaut of a path comes in as two bytes, and a sign of ours has no letter."""

@@ -1,5 +1,6 @@
 """`convlab interview`: driven by a pipe, to its end, by Ctrl-D and by Ctrl-C."""
 
+import errno
 import itertools
 import os
 import signal
@@ -151,6 +152,28 @@ def test_ctrl_c_loses_nothing_wherever_it_comes(tmp_path, monkeypatch, capsys, t
     answered = [event.detail for event in kept(tmp_path)]
     assert [f"{one['guess']:g}\n" for one in answered] == list(typed[::2])
     assert [f"{one['sure']:g}\n" for one in answered if one["sure"]] == list(typed[1::2])
+
+
+class Gone(Typed):
+    """A terminal that was closed."""
+
+    def readline(self):
+        raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("typed", [None, Gone()], ids=["closed", "gone"])
+def test_without_an_input_it_ends_in_words(tmp_path, monkeypatch, capsys, typed):
+    monkeypatch.setattr("sys.stdin", typed)
+    assert terminal.run(ProgressFile(tmp_path / progress.NAME), kind="flops") == 0
+    assert "The input ended." in capsys.readouterr().out
+
+
+def test_without_a_folder_nothing_is_promised(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", Typed("12\n"))
+    terminal.run(ProgressFile(None), kind="flops")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "is kept" not in said
+    assert said.count("There is no folder of yours here") == 2  # before it begins, and at the end
 
 
 @in_turns

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -314,6 +315,8 @@ def test_a_current_folder_that_was_deleted_is_said(installed):
     with pytest.raises(ParameterError, match=r"the current folder: No such file.*named by --work"):
         folders.usual_folder()
     assert folders.mixed_up(installed) is None
+    with pytest.raises(ParameterError, match=r"--work='mine': No such file"):
+        folders.work_folder(Path("mine"))
 
 
 def test_a_wheel_in_a_checkout_says_which_course_it_is(installed, tmp_path, monkeypatch):

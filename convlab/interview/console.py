@@ -11,6 +11,10 @@ from convlab.support.wrapping import columns, wrapped
 
 WIDTH = 88  # letters of a line, at most
 FORGOTTEN = "There is no folder of yours here, so this is forgotten now; `convlab lab` makes one."
+LOST = (
+    "There is no folder of yours here, so all of it is forgotten when it ends, by Ctrl-D or Ctrl-C as well: "
+    "`convlab lab` makes one, `--work DIR` names one."
+)
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended
 
 
@@ -44,11 +48,19 @@ def typed_lines(prompt: str) -> Iterator[str]:
     """
     while True:
         print(prompt, end="", flush=True)
-        if not (line := sys.stdin.readline()):
+        if not (line := _line()):
             raise EOFError
         if not sys.stdin.isatty():  # a terminal shows what was typed; a pipe does not
             print(line[:WIDTH].rstrip("\n"))
         yield line
+
+
+def _line() -> str:
+    """Return the next line of the input; "" where it is closed, gone or at its end."""
+    try:
+        return sys.stdin.readline() if sys.stdin else ""
+    except OSError:  # the terminal is closed, or it is another's now
+        return ""
 
 
 def say(text: str, indent: str = "") -> None:

@@ -6,7 +6,7 @@ import secrets
 import time
 from functools import partial
 
-from convlab.interview.console import say, to_the_end, typed_lines
+from convlab.interview.console import LOST, say, to_the_end, typed_lines
 from convlab.interview.drills import Drill, drill
 from convlab.interview.history import keep, next_kind
 from convlab.interview.judge import Judged
@@ -15,10 +15,8 @@ from convlab.interview.summary import Answered, summary
 from convlab.lessons.progress_file import ProgressFile
 
 MOST_SEED = 10**15  # of the first drill; each next one has the next
-HOW = (
-    "Type an answer, with a unit or without. An empty line passes the drill over; it comes again. "
-    "Ctrl-D or Ctrl-C ends, and what you answered is kept."
-)
+HOW = "Type an answer, with a unit or without. An empty line passes the drill over; it comes again."
+KEPT = "Ctrl-D or Ctrl-C ends, and what you answered is kept."
 
 
 def run(memory: ProgressFile, kind: str | None = None, seed: int | None = None, count: int = 10) -> int:
@@ -36,7 +34,7 @@ def run(memory: ProgressFile, kind: str | None = None, seed: int | None = None, 
     count : int
     """
     done: list[Answered] = []
-    say(HOW)
+    say(f"{HOW} {LOST if memory.path is None else KEPT}")
     status = to_the_end(partial(_ask_all, memory, kind, seed, count, done))
     say("")
     for line in summary(done, memory):

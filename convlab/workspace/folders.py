@@ -122,10 +122,10 @@ def work_folder(folder: Path | None = None) -> Path:
 
 def _holds(outer: Path, inner: Path) -> bool:
     """Return whether `inner` is `outer` or lies somewhere in it, whatever the two are called."""
-    inner = inner.resolve()
     try:
+        inner = inner.resolve()
         return outer.exists() and any(
             folder.exists() and folder.samefile(outer) for folder in (inner, *inner.parents)
         )
-    except OSError:  # a name that is too long, a folder one may not look into: `writable` says so
+    except OSError:  # too long a name, a folder one may not look into or that is gone: `writable` says so
         return False

@@ -13,7 +13,7 @@ from convlab.interview import terminal
 from convlab.interview.coding import outside
 from convlab.interview.coding import terminal as coding
 from convlab.interview.coding.clock import SOLVED
-from convlab.interview.console import FORGOTTEN, command, say, to_the_end, typed_lines
+from convlab.interview.console import FORGOTTEN, LOST, command, say, to_the_end, typed_lines
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
 from convlab.interview.mocks.record import leave, standing
 from convlab.interview.mocks.stages import STAGES, Code, Stage
@@ -24,10 +24,6 @@ from convlab.support.units import plural
 
 LEAVES = "leave"
 NOTHING_LOST = "Ctrl-D or Ctrl-C stops the clock, and nothing is lost."
-LOST = (
-    "There is no folder of yours here, so all of it is forgotten when it ends, by Ctrl-D or Ctrl-C as well: "
-    "`convlab lab` makes one, `--work DIR` names one."
-)
 HOW = {
     CODE: f"Write it into a file, with its imports. The file's name hands it in; `{LEAVES}` goes on.",
     BUG: f"Say which line is wrong, and what should stand there; `{LEAVES}` goes on.",
