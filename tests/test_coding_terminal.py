@@ -2,6 +2,7 @@
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from effort import sampled
@@ -140,6 +141,23 @@ def test_events_of_another_version_are_passed_over(typed, tmp_path):
 )
 def test_what_is_wrong_is_named(typed, arguments, says):
     assert says in typed(*arguments, status=2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_a_file_that_finds_no_room_is_not_left_half_written(typed, tmp_path, monkeypatch):
+    file = tmp_path / "conv2d_nchw.py"
+    opened = Path.open
+
+    def full(path, *how, **options):
+        opened(path, *how, **options).close()
+        return open("/dev/full", "w")
+
+    monkeypatch.setattr(Path, "open", full)
+    assert "conv2d_nchw.py': No space left on device" in typed("code", "conv2d_nchw", status=2)
+    monkeypatch.undo()
+    assert not file.exists()
+    assert "is made: write there" in typed("code", "conv2d_nchw")
+    assert "conv2d" in file.read_text()
 
 
 def test_options_before_a_command_hold_for_it(tmp_path):

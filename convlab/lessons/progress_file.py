@@ -165,12 +165,12 @@ class ProgressFile:
         except _NewerError:
             self._note(
                 f"{self.path} comes from a newer version of this course, and is left alone; "
-                "your progress is kept until this notebook is closed."
+                "your progress is kept until this notebook is closed, or this command ends."
             )
         except Exception as error:  # whatever it is: the learner's cell goes on
             self._note(
-                f"{self.path} cannot be {done} now ({error}); "
-                "your progress is kept until this notebook is closed, and written if it can be."
+                f"{self.path} cannot be {done} now ({error}); your progress is kept until this notebook is "
+                "closed, or this command ends, and written if it can be."
             )
 
     def _note(self, words: str) -> None:

@@ -87,7 +87,12 @@ def write(name: str, folder: Path) -> tuple[Path, bool]:
     text = f"{statement}\n\n{IMPORTS[isinstance(exercise, KernelExercise)]}\n\n\n{skeleton}\n"
     try:
         with file.open("x", encoding="utf-8") as new:
-            new.write(text)
+            try:
+                new.write(text)
+                new.flush()
+            except BaseException:  # half of it would be left as it is when the task is begun again
+                file.unlink()
+                raise
     except FileExistsError:
         return file, False
     except OSError as error:
