@@ -90,6 +90,7 @@ def course(tmp_path, monkeypatch):
         ("run 00 --work {file}", "expected a folder"),
         ("start 00 --fresh=yes", "--fresh"),
         ("start 00 --no-open --work {file}/inside", "expected a folder"),
+        ("start 00 --no-open --work {course}/circle", "expected a folder"),
         ("start 00 01", "01"),
         ("run 00 99", "notebook='99'; expected"),
         ("run 00 --out {file}", "--out="),
@@ -106,6 +107,7 @@ def course(tmp_path, monkeypatch):
 def test_wrong_command_line_names_the_argument_and_exits_with_2(course, typed, says):
     file = course / "a-file"
     file.write_text("kept")
+    (course / "circle").symlink_to("circle")
     done = convlab(*shlex.split(typed.format(file=file, course=course)))
     assert done.exit_code == 2, done.output
     assert says in done.stderr

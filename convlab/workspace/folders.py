@@ -123,7 +123,7 @@ def work_folder(folder: Path | None = None) -> Path:
 def _holds(outer: Path, inner: Path) -> bool:
     """Return whether `inner` is `outer` or lies somewhere in it, whatever the two are called."""
     try:
-        inner = inner.resolve()
+        inner = Path(os.path.realpath(inner))  # Path.resolve raises a RuntimeError for links in a circle
         return outer.exists() and any(
             folder.exists() and folder.samefile(outer) for folder in (inner, *inner.parents)
         )
