@@ -116,6 +116,17 @@ def test_wrong_command_line_names_the_argument_and_exits_with_2(course, typed, s
     assert not (course / "work").exists() or not list((course / "work").glob("*.ipynb"))
 
 
+def test_a_number_that_two_copies_have_is_answered_with_their_names(course):
+    mine = course / "work"
+    mine.mkdir()
+    for name in "01_fails", "02_widget", "02_widget_fresh":
+        (mine / f"{name}.ipynb").write_text("{}")
+    done = convlab("run", "02", "--mine")
+    assert done.exit_code == 2
+    says = "notebook='02' may be any of 02_widget, 02_widget_fresh; expected the name of one"
+    assert done.stderr == f"convlab: {says}\n"
+
+
 @pytest.fixture
 def opened(course, monkeypatch):
     """What is opened in JupyterLab, in place of it."""

@@ -160,6 +160,13 @@ def test_a_file_that_finds_no_room_is_not_left_half_written(typed, tmp_path, mon
     assert "conv2d" in file.read_text()
 
 
+def test_a_file_that_cannot_be_read_is_said_where_nothing_of_it_is_known(typed, tmp_path):
+    (tmp_path / progress.NAME).mkdir()
+    for command in ("pause",), ("submit", "conv2d_lean"):
+        said = typed(*command, status=2)
+        assert f"{progress.NAME} cannot be read now (it is no ordinary file)" in said
+
+
 def test_options_before_a_command_hold_for_it(tmp_path):
     said = CliRunner().invoke(app, ["interview", "--work", str(tmp_path), "--seed", "7", "bug"]).stdout
     assert "find_the_bug 7" in said

@@ -212,10 +212,12 @@ def _memory(work: Path | None) -> Iterator[ProgressFile]:
     from convlab.lessons import progress
 
     memory = memory_of(work)
-    with progress.kept_in(memory):
-        yield memory
-    if trouble := memory.trouble():
-        print(f"convlab: {trouble}", file=sys.stderr)
+    try:
+        with progress.kept_in(memory):
+            yield memory
+    finally:  # where a file cannot be read, that is why nothing of it is known
+        if trouble := memory.trouble():
+            print(f"convlab: {trouble}", file=sys.stderr)
 
 
 def memory_of(work: Path | None) -> ProgressFile:

@@ -68,7 +68,10 @@ def find(name: str, notebooks: Iterable[Path]) -> Path:
     for matches in (by_name, by_number, by_title, by_part):
         if len(matches) == 1:
             return matches[0]
-    have = ", ".join(path.stem for path in by_part or notebooks)
+    if several := by_number or by_part:
+        names = ", ".join(path.stem for path in several)
+        raise ParameterError(f"notebook={name!r} may be any of {names}; expected the name of one")
+    have = ", ".join(path.stem for path in notebooks)
     raise ParameterError(f"notebook={name!r}; expected a number like 02 or one of: {have}")
 
 
