@@ -584,8 +584,29 @@ def is_notebook(word):
 
 
 def main(arguments):
+    """Run one command line and say what stopped it; return the exit code."""
+    try:
+        with contextlib.suppress(AttributeError, ValueError):  # no console, or one that cannot print a letter
+            sys.stdout.reconfigure(errors="replace")
+        try:
+            return obey(list(arguments))
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()  # what cannot be written is said now, and not by Python when it ends
+    except (SetupError, OSError) as error:
+        if sys.stdout and getattr(error, "errno", None) in (errno.EPIPE, errno.ENOSPC):
+            with open(os.devnull, "w") as nowhere:  # for the rest of what was to be printed
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # who reads along, as `head` does, may have enough
+            print("lab.py: %s" % error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nlab.py: stopped; the same command goes on from there next time", file=sys.stderr)
+        return 130
+
+
+def obey(arguments):
     """Run one command line; return the exit code."""
-    arguments = list(arguments)
     if arguments and arguments[0] in ("-h", "--help", "help"):
         print(__doc__.strip())
         return 0
@@ -605,17 +626,8 @@ def main(arguments):
         given = " ".join(arguments)
         print("lab.py: setup takes --test, --workshop, --gpu and --cluster, got %s" % given, file=sys.stderr)
         return 2
-    try:
-        with contextlib.suppress(ValueError):  # a console that cannot print a letter must not stop us
-            sys.stdout.reconfigure(errors="replace")
-        setup(layers)
-        return COMMANDS[command](arguments)
-    except (SetupError, OSError) as error:
-        print("lab.py: %s" % error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nlab.py: stopped; the same command goes on from there next time", file=sys.stderr)
-        return 130
+    setup(layers)
+    return COMMANDS[command](arguments)
 
 
 if __name__ == "__main__":

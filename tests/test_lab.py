@@ -595,6 +595,19 @@ def test_help_names_every_command_and_sets_nothing_up(checkout, load, typed):
     assert not checkout.venv.exists()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no disk that is always full")
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_what_cannot_be_printed_is_said_in_a_line(buffered):
+    command, options = [sys.executable, str(LAB), "--help"], {"stderr": subprocess.PIPE, "text": True}
+    options["env"] = os.environ | {"PYTHONUNBUFFERED": buffered}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, **options)
+    assert (done.returncode, done.stderr) == (1, "lab.py: [Errno 28] No space left on device\n")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, **options) as process:
+        process.stdout.close()  # it has read enough
+        assert process.stderr.read() == ""
+
+
 def test_help_names_every_folder_that_is_written():
     said = ast.get_docstring(ast.parse(LAB.read_text()))
     ignored = (LAB.parent / ".gitignore").read_text().splitlines()
