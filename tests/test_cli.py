@@ -123,7 +123,7 @@ def test_a_number_that_two_copies_have_is_answered_with_their_names(course):
         (mine / f"{name}.ipynb").write_text("{}")
     done = convlab("run", "02", "--mine")
     assert done.exit_code == 2
-    says = "notebook='02' may be any of 02_widget, 02_widget_fresh; expected the name of one"
+    says = "notebook='02' means more than one; expected one of: 02_widget, 02_widget_fresh"
     assert done.stderr == f"convlab: {says}\n"
 
 

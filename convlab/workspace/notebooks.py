@@ -70,7 +70,7 @@ def find(name: str, notebooks: Iterable[Path]) -> Path:
             return matches[0]
     if several := by_number or by_part:
         names = ", ".join(path.stem for path in several)
-        raise ParameterError(f"notebook={name!r} may be any of {names}; expected the name of one")
+        raise ParameterError(f"notebook={name!r} means more than one; expected one of: {names}")
     have = ", ".join(path.stem for path in notebooks)
     raise ParameterError(f"notebook={name!r}; expected a number like 02 or one of: {have}")
 
