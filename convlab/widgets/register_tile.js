@@ -56,7 +56,6 @@ function build(page) {
     const bounds = boundsOf(state);
     const totals = sumsOf(state.a, state.b, rows, cols, step);
     const lit = (on) => (on ? "cl-lit" : "");
-    if (cell && (cell.row >= rows || cell.column >= cols)) cell = null;
     const percent = fixed(100 * bounds.share, 0);
     title.textContent = bounds.spilled
       ? say("spilled", { rows, vectors, sums: plural(bounds.spilled, "sum") })

@@ -78,7 +78,7 @@ function build(page) {
     const n = Number(m) + 2;
     const few = n ** Number(dimensions);
     const many = (3 * Number(m)) ** Number(dimensions);
-    if (under && (step < PARTS[under.part].step || !tile[under.part][under.row]?.[under.column])) under = null;
+    if (under && step < PARTS[under.part].step) under = null;
     const marks = marksOf(under, tile, matrices, dimensions, step);
     title.textContent = say("finding", { few, many });
     story.textContent = under ? tell(under, tile, marks, dimensions) : SAID[step];

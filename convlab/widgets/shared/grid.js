@@ -22,7 +22,9 @@ export class Grid {
     this.drawn = [];
     this.framed = new Map();
     this.cursor = null;
+    this.looked = false; // whether a cell is looked at
     this.shape = "";
+    page.onReshape(() => this.looked && this.leave(look));
     const lines = { width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
     const pattern = svg("pattern", { id: hatch, ...lines },
       svg("rect", { width: 5, height: 5, class: "cl-hatch-paper" }),
@@ -153,11 +155,13 @@ export class Grid {
     const starts = Array.from({ length: this.columns }, (_, i) => this.x(i));
     const column = starts.findIndex((start) => x >= start && x < start + this.width);
     this.cursor = null;
+    this.looked = true;
     tell(row >= 0 && row < this.rows && column >= 0 ? { row, column } : null);
   }
 
   leave(look) {
     this.cursor = null;
+    this.looked = false;
     look(null);
   }
 
@@ -168,6 +172,7 @@ export class Grid {
       this.cursor = from
         ? { row: clamp(from.row + step[0], 0, this.rows - 1), column: clamp(from.column + step[1], 0, this.columns - 1) }
         : { row: 0, column: 0 };
+      this.looked = true;
       look(this.cursor);
     } else if (event.key === "Escape") this.leave(look);
     else if ((event.key === "Enter" || event.key === " ") && this.cursor) choose(this.cursor);

@@ -37,8 +37,9 @@ export const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
  */
 export function live({ model, el }, { kind, names, build }) {
   const root = html("div", { class: `convlab cl-${kind}`, id: unique(), "data-figure": model.get("key") });
-  const [updates, drawn, endings] = [[], [], []];
+  const [updates, reshapings, drawn, endings] = [[], [], [], []];
   let draw = () => {};
+  let before = {};
   let queued = false;
   let alert = null;
 
@@ -61,6 +62,8 @@ export function live({ model, el }, { kind, names, build }) {
         queued = false;
         page.guard(() => {
           const state = page.state();
+          if (names.some((name) => name !== "step" && state[name] !== before[name])) for (const forget of reshapings) forget();
+          before = state;
           for (const update of updates) update(state);
           draw(state);
           for (const look of drawn) look();
@@ -69,6 +72,8 @@ export function live({ model, el }, { kind, names, build }) {
       });
     },
     onUpdate: (update) => updates.push(update),
+    /** Before a drawing in which more than the step is another than in the last one: cells may lie elsewhere, or be gone. */
+    onReshape: (forget) => reshapings.push(forget),
     onDrawn: (look) => drawn.push(look),
     onEnd: (ending) => endings.push(ending),
     /** An error must show where it happens, never vanish. */

@@ -1,0 +1,58 @@
+"""Widgets at the ends of what can be turned, and in states that come together seldom."""
+
+import pytest
+from browser_tools import Watched, document
+
+from convlab.widgets import Im2colFills, IndirectionExplorer, RegisterTile, SlidingWindow, TransposedWindow
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def opened(watched, tmp_path):
+    """Return open(widget, fragment) for pages with one widget, which log no error."""
+    pages = []
+
+    def open_page(widget, fragment: str = "") -> Watched:
+        file = tmp_path / f"{len(pages)}.html"
+        file.write_text(document(widget), encoding="utf-8")
+        pages.append(watched())
+        pages[-1].page.goto(file.as_uri() + fragment)
+        pages[-1].page.locator(".convlab .cl-title").wait_for()
+        pages[-1].page.wait_for_timeout(100)
+        return pages[-1]
+
+    yield open_page
+    assert [error for one in pages for error in one.errors] == []
+
+
+@pytest.mark.parametrize(
+    ("widget", "role", "pairs"),
+    [
+        (SlidingWindow(), "output pixels", "H=3&W=3"),
+        (SlidingWindow(), "input pixels", "H=3&pad_bottom=0"),
+        (Im2colFills(), "matrix", "H=2&W=2"),
+        (Im2colFills(), "matrix", "layout_of=im2col&order=CRS&C=1"),
+        (IndirectionExplorer(), "output pixels", "H=3&W=3"),
+        (IndirectionExplorer(), "indirection buffer", "R=1&S=1"),
+        (TransposedWindow(), "output pixels", "H=2"),
+        (TransposedWindow(view="zeros"), "input pixels", "view=scatter"),
+        (RegisterTile(), "tile of sums", "rows=1"),
+    ],
+    ids=lambda value: getattr(value, "key", value),
+)
+def test_what_was_pointed_at_is_forgotten_when_sizes_change(opened, widget, role, pairs):
+    """The pointer rests on a cell while a link, the keyboard or Python turns a size."""
+    page, fragment = opened(widget).page, f"#{widget.key}:{pairs}"
+    story = page.locator(".cl-story")
+    before = story.text_content()
+    cell = page.locator(f"svg[aria-roledescription='{role}'] .cl-cell").last
+    cell.scroll_into_view_if_needed()
+    # As a pointer that stays where the cell was: a mouse would be told that something moved away under it.
+    at = cell.evaluate("cell => [cell.getBoundingClientRect()].map(({ x, y }) => [x + 9, y + 9])[0]")
+    cell.dispatch_event("pointermove", {"clientX": at[0], "clientY": at[1]})
+    page.wait_for_function("before => document.querySelector('.cl-story').textContent !== before", arg=before)
+    page.evaluate(f"location.hash = '{fragment}'")
+    page.wait_for_timeout(200)
+    assert page.get_by_role("alert").all_text_contents() == []
+    assert story.text_content() == opened(widget, fragment).page.locator(".cl-story").text_content()
