@@ -114,7 +114,7 @@ class Roofline:
     def bound(self, point: Point) -> str:
         """Say in words what holds a point up."""
         name, share = max(self.shares(point).items(), key=lambda one: one[1])
-        where = f"the {name} cache" if name in LEVELS else f"the {name}"
+        where = in_a_sentence(name)
         percent = f"{share:.0%}"
         if getattr(share, "noisy", False):
             return OPEN
@@ -124,6 +124,11 @@ class Roofline:
         if share <= 1.005:
             return near
         return BOUND["adds_above" if name == ADDS else "bytes_above"].format(near=near)
+
+
+def in_a_sentence(name: str) -> str:
+    """Return a roof's name as a sentence has it: "the L2 cache", "the memory"."""
+    return f"the {name} cache" if name in LEVELS else f"the {name}"
 
 
 # -- whose roofs -------------------------------------------------------------------------------------------

@@ -2,6 +2,6 @@
 
 /** Why an algorithm refuses a problem; undefined if it serves it. */
 export function refusal(refusals, algorithm, { R, S, stride, padding, groups, C }) {
-  const reasons = refusals[JSON.stringify([R, S, stride, padding, groups === C])] ?? {};
+  const reasons = refusals[JSON.stringify([R, S, stride, padding, groups === C, groups === 1])] ?? {};
   return reasons[algorithm.name]?.replace("{C}", C / groups);
 }

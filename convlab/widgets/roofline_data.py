@@ -126,8 +126,8 @@ def refusals() -> dict[str, dict[str, str]]:
         for taps in range(MOST_TAPS + 1)
     }
     found = {}
-    for problem, deep in product(shapes, (False, True)):
-        one = replace(problem, groups=_ANY) if deep else problem
+    for problem, (channels, groups) in product(shapes, ((_ANY, 1), (_ANY, _ANY), (1, 1))):
+        one = replace(problem, C=channels, groups=groups)
         reasons = {name: algorithm.supports(one) for name, algorithm in ALGORITHMS.items()}
         found[_key(one)] = {
             name: reason.replace(str(_ANY), "{C}") for name, reason in reasons.items() if reason
@@ -136,8 +136,9 @@ def refusals() -> dict[str, dict[str, str]]:
 
 
 def _key(problem: ConvProblem) -> str:
-    """Return what a refusal depends on: the window, and whether channels mix."""
-    window = [problem.R, problem.S, problem.stride, problem.padding, problem.groups == problem.C]
+    """Return what a refusal depends on: the window, whether channels mix, and whether there are groups."""
+    mixing = [problem.groups == problem.C, problem.groups == 1]  # of one channel both are so
+    window = [problem.R, problem.S, problem.stride, problem.padding, *mixing]
     return json.dumps(window, separators=(",", ":"))
 
 

@@ -9,7 +9,7 @@ import traitlets
 
 from convlab import networks
 from convlab.algorithms import ALGORITHMS
-from convlab.benchmark.roofline import BOUND, Roofline
+from convlab.benchmark.roofline import BOUND, Roofline, in_a_sentence
 from convlab.benchmark.roofline_points import Point, point
 from convlab.figures.roofline_chart import in_words
 from convlab.problem import ConvProblem
@@ -161,7 +161,7 @@ class RooflineExplorer(Live):
     def bound(self) -> str:
         """What holds it up there."""
         name = max(self.line.shares(self.point).items(), key=lambda one: one[1])[0]
-        return f"the {name}"
+        return in_a_sentence(name)
 
     def tables(self) -> str:
         """Return the cost model of every algorithm as JavaScript."""
