@@ -173,9 +173,9 @@ function build(page) {
     const all = rows + page.limits("zeros")[1]; // the place that the most zeros would take
 
     const pen = fill("x", rows, all, (i, j) => grey(pixels[i][j] / 255),
-      `A portrait of ${rows} by ${rows} pixels, and ${state.zeros} rows and columns of zeros`);
+      `A portrait of ${rows} by ${rows} pixels, and ${plural(state.zeros, "line")} of zeros below it and on its right`);
     mark(pen, size, (i, j) => (i >= rows || j >= rows) && i >= 0 && j >= 0 && i < size && j < size, colour("padding"));
-    const strongest = Math.max(...w.flat().map(Math.abs));
+    const strongest = Math.max(...w.flat().map(Math.abs)) || 1; // of one tap, edges and detail have nothing but a zero
     const tint = { up: colour("filter"), down: colour("ink") };
     const filter = fill("w", state.taps, all, () => null, `Filter ${state.kind} of ${state.taps} by ${state.taps} taps`);
     w.forEach((line, i) => line.forEach((tap, j) => {
@@ -187,7 +187,7 @@ function build(page) {
     filter.strokeStyle = tint.up;
     filter.strokeRect(1, 1, state.taps * CELL - 1, state.taps * CELL - 1);
 
-    const most = Math.max(...y.flat().map(Math.abs));
+    const most = Math.max(...y.flat().map(Math.abs)) || 1;
     const signed = Math.min(...wanted.flat()) < 0;
     const shade = (value) => grey(signed ? 0.5 + value / most / 2 : value / most);
     const bad = (i, j) => Boolean(wrong[i]?.[j]);

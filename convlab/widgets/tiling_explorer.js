@@ -11,6 +11,7 @@ import { gemmOf, gridOf, occupancyOf, over, tilingOf, trafficOf } from "./tiling
 const SIZES = ["block_m", "block_n", "block_k", "thread_m", "thread_n", "split_k"];
 const SIDE = 176; // pixels of the longer side of a block
 const LINED = 3; // pixels of a thread's side, at least, for lines between threads: closer ones are a black square
+const NONE = { limits: {}, blocks: 0, warps: 0, share: 0 }; // of a block that cannot start, no multiprocessor holds any
 
 const numbersOf = (state) => Object.fromEntries([...SIZES, "buffers"].map((name) => [name, Number(state[name])]));
 /** FLOPs for each byte: two digits at least, also below one. */
@@ -31,7 +32,7 @@ export function sizesUp(state) {
   };
   const rows = Object.entries(ways).map(([name, traffic]) =>
     [name, { ...traffic, all: bytes(traffic), intensity: flops / bytes(traffic) }]);
-  const held = occupancyOf(takes, gpu);
+  const held = takes.trouble ? NONE : occupancyOf(takes, gpu);
   const grid = gridOf(problem, tiling);
   const rounds = held.blocks ? Math.ceil(grid.blocks / (held.blocks * gpu.processors)) : 0;
   return { tiling, problem, gpu, takes, held, grid, rounds, m, n, k, ...Object.fromEntries(rows) };
@@ -43,9 +44,9 @@ function build(page) {
   const trouble = html("div", { class: "cl-tiling-trouble", role: "status" });
   const story = sentence(page);
   const values = {};
-  const size = (name, label, what) => html("label", { class: "cl-field cl-grows" },
+  const size = (name, label, one, where) => html("label", { class: "cl-field cl-grows" },
     html("span", { class: "cl-knob" }, `${label} `, (values[name] = html("b"))), slider(page, {
-      name, label: name, count: () => state.choices[name].length, say: (now) => `${now[name]} ${what}`,
+      name, label: name, count: () => state.choices[name].length, say: (now) => `${plural(Number(now[name]), one)} ${where}`,
       at: {
         read: (now) => now.choices[name].indexOf(now[name]),
         write: (at) => ({ [name]: page.state().choices[name][at] }),
@@ -67,15 +68,15 @@ function build(page) {
     title,
     guide(page),
     html("div", { class: "cl-tiling-sizes" },
-      size("block_m", "block_m", "pixels in a block"), size("block_n", "block_n", "filters in a block"),
-      size("thread_m", "thread_m", "pixels of a thread"), size("thread_n", "thread_n", "filters of a thread")),
+      size("block_m", "block_m", "pixel", "in a block"), size("block_n", "block_n", "filter", "in a block"),
+      size("thread_m", "thread_m", "pixel", "of a thread"), size("thread_n", "thread_n", "filter", "of a thread")),
     more(
       html("div", { class: "cl-bar cl-tight" },
         field("layer", select(page, { name: "layer", label: "layer of ResNet-18", options: options(Object.keys(state.layers)) })),
         field("batch", segments(page, { name: "batch", label: "batch", options: options(["1", "8", "32"]) })),
         field("GPU", segments(page, { name: "gpu", label: "GPU", options: options(Object.keys(state.gpus)) }))),
       html("div", { class: "cl-tiling-sizes" },
-        size("block_k", "block_k", "terms of the sum at once"), size("split_k", "split_k", "blocks that share a sum")),
+        size("block_k", "block_k", "term", "of the sum at once"), size("split_k", "split_k", "block", "to a sum")),
       html("div", { class: "cl-bar" }, field("buffers", segments(page, {
         name: "buffers", label: "buffers in shared memory", options: [["1", "one"], ["2", "two: fetch while multiplying"]],
       })))),
@@ -104,7 +105,7 @@ function build(page) {
       (compiled ? `; the compiler takes ${compiled}` : "");
     costs.replaceChildren(table(all));
     bars.replaceChildren(
-      html("div", { class: "cl-head" }, `blocks that one multiprocessor of ${now.gpu} has room for, by`),
+      ...(takes.trouble ? [] : [html("div", { class: "cl-head" }, `blocks that one multiprocessor of ${now.gpu} has room for, by`)]),
       ...Object.entries(held.limits).map(([name, most]) => bar(name, most, all)),
       html("div", { class: "cl-note" }, `${plural(held.blocks, "block")} at once: ${held.warps} warps, ` +
         `${fixed(100 * held.share, 0)} % of what it can hold. ${busy(now, all)}`));
@@ -128,7 +129,7 @@ function told({ tiling, takes, grid, k }) {
   return `A block fetches ${block_m} + ${block_n} numbers for each term and does ${digits(block_m * block_n)} multiply-adds with them, ` +
     `${intensityText(takes.blockIntensity)} FLOPs for each byte; a thread reads ${thread_m} + ${thread_n} from shared memory for ` +
     `${thread_m * thread_n}, ${intensityText(takes.threadIntensity)} FLOPs for each byte. ` +
-    `${digits(over(over(k, tiling.split_k), block_k))} steps of ${block_k} terms make a sum.${waste}`;
+    `A sum takes ${plural(over(over(k, tiling.split_k), block_k), "step")} of ${block_k} terms.${waste}`;
 }
 
 // -- the three pictures --------------------------------------------------------------------------------------

@@ -129,11 +129,12 @@ class TilingExplorer(Live):
         moved = sum(tiling.tile_traffic(problem, one).values())
         intensity = problem.flops / moved
         arch, _ = GPUS[self.gpu]
+        held = 0 if one.trouble else one.held(arch).blocks
         return (
             f"{self.layer}, batch {problem.N}, in blocks of {one.block_m} pixels by {one.block_n} filters, "
             f"{one.block_k} terms at once, {one.thread_m} by {one.thread_n} outputs a thread: "
             f"{one.threads} threads, about {one.registers} registers each, {bytes_text(one.shared_bytes)} of "
-            f"shared memory; {plural(one.held(arch).blocks, 'block')} at once on {self.gpu}. The layer asks "
+            f"shared memory; {plural(held, 'block')} at once on {self.gpu}. The layer asks "
             f"memory for {bytes_text(moved)}, {intensity:.{2 if intensity < 1 else 1}f} FLOPs a byte. "
             f"{one.trouble or self._finding(moved)}."
         )

@@ -3,7 +3,15 @@
 import pytest
 from browser_tools import Watched, document
 
-from convlab.widgets import Im2colFills, IndirectionExplorer, RegisterTile, SlidingWindow, TransposedWindow
+from convlab.widgets import (
+    Im2colFills,
+    IndirectionExplorer,
+    RegisterTile,
+    SlidingWindow,
+    Spectra,
+    TilingExplorer,
+    TransposedWindow,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -56,3 +64,22 @@ def test_what_was_pointed_at_is_forgotten_when_sizes_change(opened, widget, role
     page.wait_for_timeout(200)
     assert page.get_by_role("alert").all_text_contents() == []
     assert story.text_content() == opened(widget, fragment).page.locator(".cl-story").text_content()
+
+
+@pytest.mark.parametrize("pairs", ["block_m=8&thread_m=16", "block_m=256&block_n=256&thread_m=1&thread_n=1"])
+def test_no_multiprocessor_holds_a_block_that_cannot_start(opened, pairs):
+    widget = TilingExplorer()
+    figure = opened(widget, f"#{widget.key}:{pairs}").page.locator(".convlab")
+    assert "No kernel can be cut like this" in figure.inner_text()
+    assert "0 blocks at once: 0 warps, 0 % of what it can hold." in figure.inner_text()
+    assert "132 multiprocessors: none runs." in figure.inner_text()
+    assert "Infinity" not in figure.inner_text()
+
+
+@pytest.mark.parametrize(("kind", "tinted"), [("edges", False), ("detail", False), ("blur", True)])
+def test_a_tap_of_zero_has_no_colour(opened, kind, tinted):
+    """A filter of one tap is nothing but a zero, where it is what a pixel has more than its neighbours."""
+    widget = Spectra(kind, taps=1, zeros=0)
+    canvas = opened(widget).page.locator("canvas[aria-label^='Filter']")
+    alpha = canvas.evaluate("canvas => canvas.getContext('2d').getImageData(3, 3, 1, 1).data[3]")
+    assert (alpha > 0) == tinted
