@@ -300,7 +300,7 @@ def test_bundle_has_a_live_view_and_what_stands_in_for_it(widget):
 def test_alt_text_says_the_numbers():
     assert "whose value is 15" in SlidingWindow(stride=2).words()
     assert "9.0 times as many" in Im2colFills().words()
-    assert "36 cells are 14 different numbers of the picture and 6 zeros" in TileByTile().words()
+    assert "In its 36 cells stand 14 different numbers of the picture and 6 zeros" in TileByTile().words()
     assert "36 multiplications instead of 144" in WinogradTile(m=4).words()
     assert "64 of 256 channels for each filter" in ChannelMixing().words()
     assert "1 × 1" not in ChannelMixing(groups=1).words()
@@ -709,6 +709,30 @@ def test_the_microscope_shows_the_functions_a_kernel_calls():
     assert marked["y", "st"] == "store4(memory, i, a, b, c, d)"
 
 
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (ChannelMixing(groups=1), "256 channels in 1 group: 256 of 256 channels"),
+        (
+            Im2colFills(H=2, W=2, C=1, R=2, S=2, padding=0, layout="im2col", step=0),
+            "1 channel, 4 numbers, and its im2col matrix of 4 rows and 1 column, 4 cells or 1.0 times as "
+            "many; 1 of 1 window copied",
+        ),
+        (IndirectionExplorer(R=1, S=1, rows=1), "49 tiles, 1 tap and 1 pixel. Output pixel 5 reads 1 zero. "),
+        (RegisterTile(1, 1), "of 1 row and 1 vector. At step"),
+        (RegisterTile(1, 1), "1 multiply-add, 2 loads"),
+        (Spectra(zeros=1), "with 1 line of zeros"),
+        (
+            TileByTile(block_m=1, block_k=1),
+            "In its 1 cell stand 0 different numbers of the picture and 1 zero",
+        ),
+    ],
+    ids=lambda value: getattr(value, "key", ""),
+)
+def test_one_is_no_plural(shown, words):
+    assert words in shown.words()
+
+
 def test_tiling_explorer_says_what_holds_it_up():
     alt = TilingExplorer().words()
     assert "128 threads, about 116 registers each, 12.2 KiB of shared memory; 4 blocks at once on H100" in alt
@@ -716,6 +740,11 @@ def test_tiling_explorer_says_what_holds_it_up():
     assert "49 blocks for the 108" in TilingExplorer(batch=1, gpu="A100", tiling=Tiling(64, 64)).words()
     assert "has 32" in TilingExplorer(tiling=Tiling(8, 8)).words()
     assert "shared memory; 49152 is the most" in TilingExplorer(tiling=Tiling(256, 256, 32)).words()
+    for one in (Tiling(8, 64, thread_m=16), Tiling(256, 256, thread_m=1, thread_n=1)):  # no thread; too many
+        words = TilingExplorer(tiling=one).words()
+        assert f"{one.threads} threads" in words
+        assert "0 blocks at once on H100" in words
+        assert words.endswith(f"{one.trouble}.")
 
 
 def test_the_roofline_explorer_says_what_holds_a_layer_up():
@@ -729,6 +758,7 @@ def test_the_roofline_explorer_says_what_holds_a_layer_up():
     )
     assert "indirect, at most" in alt
     assert RooflineExplorer(machine="nvidia_t4", algorithm="im2row").bound == "the memory"
+    assert RooflineExplorer(layer="layer2.0.downsample.0", C=1).bound == "the L2 cache"
     refused = RooflineExplorer(layer="conv1", algorithm="winograd_2x2")
     assert refused.point is None
     assert "winograd_2x2 does not serve conv1: the filter is 7x7" in refused.words()

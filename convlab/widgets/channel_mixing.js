@@ -52,7 +52,7 @@ function build(page) {
     html("div", { class: "cl-player" }, html("span", { class: "cl-knob" }, "groups"),
       slider(page, {
         name: "step", label: "groups", count: ({ channels }) => stepsOf(Number(channels)).length,
-        say: (state) => `${groupsOf(state)} groups`,
+        say: (state) => plural(groupsOf(state), "group"),
       }), groups),
     html("div", { class: "cl-stage cl-top" },
       html("div", { class: "cl-figure" },

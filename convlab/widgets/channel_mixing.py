@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from convlab.cost.layers import cost_of
 from convlab.problem import ConvProblem
-from convlab.support.units import count_text, ratio_text
+from convlab.support.units import count_text, plural, ratio_text
 from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Whole, as_word
 
@@ -86,7 +86,7 @@ class ChannelMixing(Live):
         saving = ratio_text(full.flops / cost_of(layer, mixing_layer(layer)).flops)
         pair = f"; with a 1 × 1 layer after it {saving} fewer than the full layer"
         return (
-            f"A layer with filters of {window} and {layer.C} channels in {layer.groups} groups: {share} of "
-            f"{layer.C} channels for each filter, {count_text(now.flops)} FLOPs, {now.intensity:.1f} for "
-            f"each byte{pair if layer.groups > 1 else ''}."
+            f"A layer with filters of {window} and {layer.C} channels in {plural(layer.groups, 'group')}: "
+            f"{share} of {layer.C} channels for each filter, {count_text(now.flops)} FLOPs, "
+            f"{now.intensity:.1f} for each byte{pair if layer.groups > 1 else ''}."
         )

@@ -156,7 +156,7 @@ function build(page) {
         return number.at < 0 ? { kind: `cl-padding ${chosen}`, text: 0 } : { kind: `cl-workspace ${chosen}`, text: number.at };
       },
       frames: [isRow ? { name: "window", row: shown, column: 0, columns: K } : { name: "window", row: 0, column: shown, rows: K }],
-      label: `${state.layout_of} matrix of ${high} rows and ${wide} columns, ${filled + 1} of ${M} windows filled. ` +
+      label: `${state.layout_of} matrix of ${plural(high, "row")} and ${plural(wide, "column")}, ${filled + 1} of ${plural(M, "window")} filled. ` +
         story.textContent,
     });
     // Side by side if a little shrinking is enough; a long matrix scrolls, and keeps the present window in sight.
@@ -193,7 +193,7 @@ function tell(problem, rows, { pixel, source, cell, step, p, q, order }) {
   const row = rows[step];
   const runs = row.filter(({ at }, i) => at >= 0 && (i === 0 || row[i - 1].at !== at - 1)).length;
   const zeros = row.filter(({ at }) => at < 0).length;
-  return [`Window y[${p}, ${q}]: ${row.length} cells in the order ${[...order].join(", ")}, ` +
+  return [`Window y[${p}, ${q}]: ${plural(row.length, "cell")} in the order ${[...order].join(", ")}, ` +
     `${zeros ? `${zeros} of them zeros for padding, the rest ` : ""}copied in ${plural(runs, "unbroken run")} of memory.`];
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from convlab.problem import ConvProblem
 from convlab.support.checks import check_choice
+from convlab.support.units import plural
 from convlab.widgets.shared.live import Live, Step
 from convlab.widgets.shared.traits import Choice, Switch, Whole
 
@@ -101,7 +102,8 @@ class Im2colFills(Live):
         numbers, cells = self.H * self.W * self.C, windows * taps
         copied = min(self.step + 1, windows)
         return (
-            f"An image of {self.H} by {self.W} pixels and {self.C} channels, {numbers} numbers, and its "
-            f"{self.layout_of} matrix of {rows} rows and {columns} columns, {cells} cells or "
-            f"{cells / numbers:.1f} times as many; {copied} of {windows} windows are copied."
+            f"An image of {self.H} by {self.W} pixels and {plural(self.C, 'channel')}, {numbers} numbers, "
+            f"and its {self.layout_of} matrix of {plural(rows, 'row')} and {plural(columns, 'column')}, "
+            f"{plural(cells, 'cell')} or {cells / numbers:.1f} times as many; {copied} of "
+            f"{plural(windows, 'window')} copied."
         )

@@ -171,7 +171,7 @@ function build(page) {
         const lit = follows(i, tap, row) ? "cl-lit" : "";
         return { kind: `cl-workspace ${i >= kept ? "cl-fresh" : ""} ${value < 0 ? "cl-outside" : ""} ${lit}`, text: value < 0 ? "−1" : value };
       },
-      label: `Indirection buffer of ${plural(table.length, "tile")}, ${R * S} taps and ${plural(rows, "pixel")}. ${story.textContent}`,
+      label: `Indirection buffer of ${plural(table.length, "tile")}, ${plural(R * S, "tap")} and ${plural(rows, "pixel")}. ${story.textContent}`,
     });
     words.image.textContent = `image ${number} of ${N}; the number is a pixel's place in memory`;
     words.zeros.textContent = "what padding reads";

@@ -124,9 +124,10 @@ class IndirectionExplorer(Live):
         step = min(self.step, problem.P * problem.Q - 1)
         places = buffer[step // rows, :, step % rows]  # (taps,)
         inside = places[places >= 0].tolist()
-        zeros = f", and {taps - len(inside)} zeros" if len(inside) < taps else ""
         number = min(self.image, self.N - 1)
         added = f", each + {number * problem.x_bytes // (self.N * problem.itemsize)} for image {number}"
+        read = [f"its taps at {', '.join(map(str, inside))}{added if number else ''}"] if inside else []
+        read += [plural(taps - len(inside), "zero")] if len(inside) < taps else []
         if self.was == {name: getattr(self, name) for name in SIZES}:
             pixels = plural(problem.P * problem.Q, "output pixel")
             finding = self._say("unchanged", pixels=pixels, places=plural(taps, "place"))
@@ -135,9 +136,8 @@ class IndirectionExplorer(Live):
             finding = self._say(word, tiles=plural(tiles, "tile"), new=tiles - kept)
         return (
             f"An image of {self.H} by {self.W} pixels, its {problem.P} by {problem.Q} outputs, and the "
-            f"indirection buffer of {tiles} tiles, {taps} taps and {rows} pixels. Output pixel {step} reads "
-            f"its taps at {', '.join(map(str, inside))}{added if number else ''}{zeros}. "
-            f"{finding}."
+            f"indirection buffer of {plural(tiles, 'tile')}, {plural(taps, 'tap')} and "
+            f"{plural(rows, 'pixel')}. Output pixel {step} reads {', and '.join(read)}. {finding}."
         )
 
 

@@ -1,7 +1,7 @@
 // Predicted times: a bar for every algorithm on one layer, cut into its phases, and these into what takes their time.
 
 import { letters } from "./shared/formulas.js";
-import { fixed, ratioText, timeText } from "./shared/numbers.js";
+import { fixed, plural, ratioText, timeText } from "./shared/numbers.js";
 import { html, live, more, OWN_KEYS, segments, select, sentence, slider } from "./shared/page.js";
 import { guide } from "./shared/guide.js";
 import { say } from "./shared/sentences.js";
@@ -49,7 +49,7 @@ function build(page) {
   const change = (name, value) => ({ network: "own", own: { ...numbers(page.state()), [name]: value } });
   const knob = (name, label, what) => html("label", { class: "cl-field cl-grows" },
     html("span", { class: "cl-knob" }, `${label} `, (values[name] = html("b"))), slider(page, {
-      name, label: `${label}, ${what}`, say: (state) => `${numbers(state)[name]} ${what}`,
+      name, label: `${label}, ${what}s`, say: (state) => plural(numbers(state)[name], what),
       count: (state) => (name === "K" && numbers(state).depthwise ? 1 : choices[name].length),
       at: { read: (state) => choices[name].indexOf(numbers(state)[name]), write: (at) => change(name, choices[name][at]) },
     }));
@@ -81,7 +81,7 @@ function build(page) {
       html("div", { class: "cl-bar cl-tight" }, field("network", network),
         field("batch N", segments(page, { name: "batch", label: "batch N", options: options(["1", "2", "4", "8", "16", "32"]) }))),
       html("div", { class: "cl-tiling-sizes" },
-        knob("H", "H = W", "rows and columns"), knob("C", "C", "channels"), knob("K", "K", "filters"), knob("R", "R = S", "taps")),
+        knob("H", "H = W", "pixel"), knob("C", "C", "channel"), knob("K", "K", "filter"), knob("R", "R = S", "tap")),
       html("div", { class: "cl-bar cl-tight" },
         field("stride", pick("stride", "stride", options(["1", "2"]))),
         field("filters read", pick("depthwise", "filters read", [["0", "all channels"], ["1", "one each"]]))),

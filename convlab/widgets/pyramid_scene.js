@@ -155,7 +155,7 @@ function labelOf({ lines, cut, rows }) {
   const told = lines.map((line, at) => {
     const name = at ? `layer ${at}` : "the picture";
     const [one, other] = line.sent;
-    return [one + other && `${one} and ${other} rows of ${name} are sent`, twiceOf(line) && `${twiceOf(line)} rows of ${name} are computed twice`];
+    return [one + other && `${one} and ${other} rows of ${name} are sent`, twiceOf(line) && `computed twice: ${plural(twiceOf(line), "row")} of ${name}`];
   }).flat().filter(Boolean);
   return `Rows of every array from the picture below to the result above, cut after ${cut} of ${rows} rows of the result. ` +
     `${told.length ? told.join("; ") : "Nothing is sent, and nothing computed twice"}.`;

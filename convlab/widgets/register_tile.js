@@ -69,7 +69,7 @@ function build(page) {
       frames: [{ name: "step", row: step, column: 0, columns: cols }],
     });
     a.draw({
-      ...size, rows, columns: length, label: `${rows} rows of a; column ${step} is outlined.`,
+      ...size, rows, columns: length, label: `${plural(rows, "row")} of a; column ${step} is outlined.`,
       cell: (i, j) => ({ kind: `cl-input ${lit(cell && i === cell.row && j <= step)} ${j > step ? "cl-unread" : ""}`, text: state.a[i][j] }),
       frames: [{ name: "step", row: 0, column: step, rows }],
     });
@@ -97,7 +97,7 @@ function build(page) {
       label: `${bounds.used} of ${there} registers are wanted.`,
     });
     const short = bounds.spilled ? `, ${plural(bounds.spilled, "sum")} must live in memory` : "";
-    words.registers.textContent = `${bounds.multiplyAdds} sums + ${vectors} weights + 1 number of a = ` +
+    words.registers.textContent = `${plural(bounds.multiplyAdds, "sum")} + ${plural(vectors, "weight")} + 1 number of a = ` +
       `${bounds.used} of ${there}${short}`;
     bars.replaceChildren(html("div", { class: "cl-head" }, `cycles for one step, at least${bounds.spilled ? " (and more, for the sums that live in memory)" : ""}`), ...pace(state, bounds));
   };

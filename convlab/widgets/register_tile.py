@@ -93,8 +93,8 @@ class RegisterTile(Live):
             percent = f"{100 * bounds.share:.0f}"
             finding = self._say("reach", percent=percent, why=self.sentences[bounds.limit], **size)
         return (
-            f"A register tile of {self.rows} rows and {self.vectors} vectors. At step {self.step + 1} of "
-            f"{LENGTH} the outlined column of a meets the outlined row of b, and every sum takes one "
-            f"product: {bounds.multiply_adds} multiply-adds, {bounds.fetched} loads, {bounds.used} of "
-            f"{bounds.registers} registers. {finding}."
+            f"A register tile of {plural(self.rows, 'row')} and {plural(self.vectors, 'vector')}. "
+            f"At step {self.step + 1} of {LENGTH} the outlined column of a meets the outlined row of b, "
+            f"and every sum takes one product: {plural(bounds.multiply_adds, 'multiply-add')}, "
+            f"{plural(bounds.fetched, 'load')}, {bounds.used} of {bounds.registers} registers. {finding}."
         )

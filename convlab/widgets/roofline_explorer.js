@@ -46,8 +46,8 @@ function build(page) {
   };
   const size = (name, role, what) => html("label", { class: "cl-field cl-grows" },
     html("span", { class: "cl-knob" }, chip(role, name), " ", (values[name] = html("b"))), slider(page, {
-      name, label: `${name}, ${what}`, count: (state) => choices(state, name).length,
-      say: (state) => `${shaped(layerOf(state), state)[name]} ${what}`,
+      name, label: `${name}, ${what}s`, count: (state) => choices(state, name).length,
+      say: (state) => plural(shaped(layerOf(state), state)[name], what),
       at: {
         read: (state) => choices(state, name).indexOf(shaped(layerOf(state), state)[name]),
         write: (at) => {
@@ -69,12 +69,12 @@ function build(page) {
     html("div", { class: "cl-bar cl-tight" },
       field("algorithm", pick("algorithm", ALGORITHMS.map(({ name }) => [name, name]))),
       field("machine", pick("machine", Object.entries(machines).map(([key, { name, measured }]) => [key, measured ? name : `${name}, datasheet`])))),
-    html("div", { class: "cl-tiling-sizes" }, size("C", "input", "channels")),
+    html("div", { class: "cl-tiling-sizes" }, size("C", "input", "channel")),
     more(
       html("div", { class: "cl-bar cl-tight" },
         field("network", pick("network", catalogue.map(({ name, title: words }) => [name, words]), { write: (network) => ({ network, layer: 0, ...OWN }) })),
         field("layer", layerBox)),
-      html("div", { class: "cl-tiling-sizes" }, size("K", "filter", "filters"), size("R", "filter", "rows and columns of a filter"), batch)),
+      html("div", { class: "cl-tiling-sizes" }, size("K", "filter", "filter"), size("R", "filter", "tap"), batch)),
     chart, legend, story,
     html("div", { class: "cl-panel" }, scrollBox(page, costs)), html("div", { class: "cl-panel" }, formulas),
   );

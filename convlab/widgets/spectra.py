@@ -153,7 +153,7 @@ class Spectra(Live):
             further = plural(self.taps - 1, "pixel")
             finding = self._say("around", wrong=wrong, zeros=there, further=further, **count)
         return (
-            f"Six panels. Above: a portrait of {SIDE} by {SIDE} pixels with {self.zeros} lines of zeros, a "
-            f"filter of {self.taps} by {self.taps} taps, what comes out. Below: how strong each frequency of "
-            f"their spectra is, the slow waves in the middle. {finding}."
+            f"Six panels. Above: a portrait of {SIDE} by {SIDE} pixels with {plural(self.zeros, 'line')} of "
+            f"zeros, a filter of {self.taps} by {self.taps} taps, what comes out. Below: how strong each "
+            f"frequency of their spectra is, the slow waves in the middle. {finding}."
         )

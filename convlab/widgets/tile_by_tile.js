@@ -208,7 +208,7 @@ function build(page) {
         return at < 0 ? { kind: `cl-padding ${chosen}`, text: 0 } : { kind: `cl-workspace ${chosen}`, text: at };
       },
       frames: [{ name: "window", row: m0, column: k0, rows: m1 - m0, columns: k1 - k0 }],
-      label: `Matrix A of ${M} rows and ${taps} columns, never stored. ${story.textContent}`,
+      label: `Matrix A of ${plural(M, "row")} and ${plural(taps, "column")}, never stored. ${story.textContent}`,
     });
     const share = pieces(problem, state.block_k, walks(state)).length;
     output.draw({
@@ -283,7 +283,7 @@ function tell({ problem, state, found, now, source, cell, pixel, inBlock }) {
   const begins = state.algorithm === "precomputed_gemm" && !move ? "Every row begins at its own start. " : "";
   return [`${led}${begins}Rows ${span(m0, m1)}, ${what} of A: ${plural(found.cells, "cell")}, ` +
     `read from ${plural(found.numbers, "number")} of x${zeros}; times the weights of ` +
-    `${n1 - n0 === 1 ? "filter" : "filters"} ${span(n0, n1)}, added to ${(m1 - m0) * (n1 - n0)} sums.`];
+    `${n1 - n0 === 1 ? "filter" : "filters"} ${span(n0, n1)}, added to ${plural((m1 - m0) * (n1 - n0), "sum")}.`];
 }
 
 function count(problem, { cells, padding, numbers, flops, bytes }, walks) {

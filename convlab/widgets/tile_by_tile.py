@@ -129,6 +129,7 @@ class TileByTile(Live):
         return (
             f"Block {step + 1} of {len(blocks)}: rows {m.start} to {m.stop - 1}, columns {k.start} to "
             f"{k.stop - 1} of a matrix of {rows} by {columns} cells that is never stored. "
-            f"Its {found.cells} cells are {found.numbers} different numbers of the picture and "
-            f"{found.padding} zeros for padding; they are added to {len(m)} by {len(n)} sums. {scratch}."
+            f"In its {plural(found.cells, 'cell')} stand {plural(found.numbers, 'different number')} of "
+            f"the picture and {plural(found.padding, 'zero')} for padding; they are added to {len(m)} by "
+            f"{len(n)} sums. {scratch}."
         )
