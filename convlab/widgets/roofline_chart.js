@@ -3,19 +3,26 @@
 import { countText, fixed } from "./shared/numbers.js";
 import { clamp, svg } from "./shared/page.js";
 
-const [LEFT, RIGHT] = [2 ** -4, 2 ** 12]; // FLOPs a byte: all layers of the networks, and room to move
+const [LEFT, RIGHT, UP] = [2 ** -4, 2 ** 12, 2 ** 3]; // FLOPs a byte: all layers of the networks, and room to move; peaks
+const ROOM = 1.5; // times a number that lies beyond them, where the axis ends then
 
 export const speedText = (rate) => `${countText(rate)}FLOP/s`;
 export const intensityText = (value) => (fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0));
+
+/** A power of ten on an axis: 0.1, 1000, 10 k. */
+const tickText = (value) => (value < 1e4 ? `${Number(value.toPrecision(1))}` : countText(value).replace(/\.0+ /, " "));
 
 /** Draw the roofs, and `here`: what `standing` gives, or `bare` where the algorithm serves no such layer. */
 export function drawChart(page, chart, machine, algorithm, here, seconds, trail) {
   const wide = page.width() - 34;
   const [width, height, left, bottom, top] = [wide, clamp(wide * 0.5, 260, 400), 46, 34, 10];
   const narrow = wide < 520;
-  const [low, high] = [Math.min(machine.flops / 2 ** 8, machine.memories.at(-1).rate * LEFT / 2), machine.flops * 2 ** 3];
+  const places = [here?.intensity, here?.counted].filter(Boolean);
+  const [least, most] = [Math.min(LEFT, ...places.map((at) => at / ROOM)), Math.max(RIGHT, ...places.map((at) => at * ROOM))];
+  const low = Math.min(machine.flops / 2 ** 8, (machine.memories.at(-1).rate * least) / 2);
+  const high = Math.max(machine.flops * UP, ROOM * (here?.adds ?? 0));
   const scale = (value, from, to) => Math.log2(clamp(value, from, to) / from) / Math.log2(to / from);
-  const px = (intensity) => left + (width - left - 6) * scale(intensity, LEFT, RIGHT);
+  const px = (intensity) => left + (width - left - 6) * scale(intensity, least, most);
   const py = (speed) => height - bottom - (height - bottom - top) * scale(speed, low, high);
   const point = (x, y) => `${x.toFixed(2)} ${y.toFixed(2)}`;
   const label = (x, y, text, more = {}) => svg("text", { x, y, class: "cl-note-text", ...more }, text);
@@ -29,18 +36,18 @@ export function drawChart(page, chart, machine, algorithm, here, seconds, trail)
     return all;
   };
   const grid = [
-    ...powers(LEFT, RIGHT).flatMap((value) => [
+    ...powers(least, most).flatMap((value) => [
       svg("path", { d: `M${point(px(value), top)}V${height - bottom}`, class: "cl-rule" }),
-      svg("text", { x: px(value), y: height - bottom + 12, class: "cl-tick", "text-anchor": "middle" }, `${Number(value.toPrecision(1))}`)]),
+      svg("text", { x: px(value), y: height - bottom + 12, class: "cl-tick", "text-anchor": "middle" }, tickText(value))]),
     ...powers(low, high).flatMap((value) => [
       svg("path", { d: `M${point(left, py(value))}H${width - 6}`, class: "cl-rule" }),
-      svg("text", { x: left - 6, y: py(value), class: "cl-tick", "text-anchor": "end" }, countText(value).replace(/\.0+ /, " "))]),
+      svg("text", { x: left - 6, y: py(value), class: "cl-tick", "text-anchor": "end" }, tickText(value))]),
     label(width - 6, height - 3, "FLOPs for each byte", { "text-anchor": "end" }),
     label(left + 6, top + 10, "FLOPs a second"),
   ];
 
   const roofs = machine.memories.flatMap(({ name, rate }, i) => {
-    const [begin, end] = [Math.max(LEFT, low / rate), machine.flops / rate];
+    const [begin, end] = [Math.max(least, low / rate), machine.flops / rate];
     const share = 0.25 + 0.4 * (i % 2);
     const at = begin ** (1 - share) * end ** share;
     const angle = (Math.atan2(py(end * rate) - py(begin * rate), px(end) - px(begin)) * 180) / Math.PI;
