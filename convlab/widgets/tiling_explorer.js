@@ -169,8 +169,8 @@ function drawGrid(node, { grid, tiling, m, n }) {
     }
   }
   const more = [
-    grid.rows > rows && label(2, 2 + rows * high + depth + 13, `and ${digits(grid.rows - rows)} rows of blocks more`),
-    grid.cols > cols && label(2, 2 + rows * high + depth + 27, `and ${digits(grid.cols - cols)} columns more`),
+    grid.rows > rows && label(2, 2 + rows * high + depth + 13, `and ${plural(grid.rows - rows, "row")} of blocks more`),
+    grid.cols > cols && label(2, 2 + rows * high + depth + 27, `and ${plural(grid.cols - cols, "column")} more`),
   ].filter(Boolean);
   const outline = svg("rect", { x: 2, y: 2, width: wide, height: high, class: "cl-frame" });
   lay(node, Math.max(cols * wide + depth + 4, 175), rows * high + depth + 32,

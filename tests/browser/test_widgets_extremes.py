@@ -1,14 +1,21 @@
 """Widgets at the ends of what can be turned, and in states that come together seldom."""
 
-import pytest
-from browser_tools import Watched, document
+from math import log10
 
+import pytest
+from browser_tools import Watched, document, open_controls
+
+from convlab.benchmark.roofline_points import compulsory_bytes
 from convlab.widgets import (
     Im2colFills,
     IndirectionExplorer,
+    PredictedTimes,
+    PyramidOverCut,
     RegisterTile,
+    RooflineExplorer,
     SlidingWindow,
     Spectra,
+    TileByTile,
     TilingExplorer,
     TransposedWindow,
 )
@@ -18,13 +25,13 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def opened(watched, tmp_path):
-    """Return open(widget, fragment) for pages with one widget, which log no error."""
+    """Return open(widget, fragment, **how) for pages with one widget, which log no error."""
     pages = []
 
-    def open_page(widget, fragment: str = "") -> Watched:
+    def open_page(widget, fragment: str = "", **how) -> Watched:
         file = tmp_path / f"{len(pages)}.html"
         file.write_text(document(widget), encoding="utf-8")
-        pages.append(watched())
+        pages.append(watched(**how))
         pages[-1].page.goto(file.as_uri() + fragment)
         pages[-1].page.locator(".convlab .cl-title").wait_for()
         pages[-1].page.wait_for_timeout(100)
@@ -83,3 +90,61 @@ def test_a_tap_of_zero_has_no_colour(opened, kind, tinted):
     canvas = opened(widget).page.locator("canvas[aria-label^='Filter']")
     alpha = canvas.evaluate("canvas => canvas.getContext('2d').getImageData(3, 3, 1, 1).data[3]")
     assert (alpha > 0) == tinted
+
+
+@pytest.mark.parametrize(
+    "widget",
+    [
+        TransposedWindow(),
+        TileByTile(),
+        PredictedTimes(),
+        PyramidOverCut(layers=8, H=48, taps=7, dilation=2, cut=24),
+        TilingExplorer(),
+    ],
+    ids=lambda widget: type(widget).__name__,
+)
+def test_every_choice_is_in_sight_on_the_narrowest_page(opened, widget):
+    """At 320 pixels, which is also a page of 1280 at four times its size."""
+    page = opened(widget, width=320).page
+    open_controls(page)
+    cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText)"
+    assert page.locator(".cl-segments").evaluate_all(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_a_point_far_out_is_where_its_axes_say(opened):
+    """Large filters: far more FLOPs for each byte than any layer has, and a roof far above the machine's."""
+    widget = RooflineExplorer("vgg16", "features.2", algorithm="fft", batch=4096, C=4096, K=4096, R=11)
+    figure = opened(widget).page.locator(".convlab")
+    ticks = dict(
+        figure.locator("text.cl-tick[text-anchor=middle]").evaluate_all(
+            "all => all.map((one) => [one.textContent, Number(one.getAttribute('x'))])"
+        )
+    )
+    speeds = dict(
+        figure.locator("text.cl-tick[text-anchor=end]").evaluate_all(
+            "all => all.map((one) => [one.textContent, Number(one.getAttribute('y'))])"
+        )
+    )
+    ring = figure.locator("circle.cl-once")
+    intensity = widget.problem.flops / compulsory_bytes(widget.problem)
+    assert intensity > 2**16
+    x = ticks["1"] + (ticks["1000"] - ticks["1"]) / 3 * log10(intensity)
+    y = speeds["100 G"] + (speeds["1 T"] - speeds["100 G"]) * log10(widget.point.speed / 1e11)
+    assert float(ring.get_attribute("cx")) == pytest.approx(x, abs=0.5)
+    assert float(ring.get_attribute("cy")) == pytest.approx(y, abs=0.5)
+
+
+@pytest.mark.parametrize("widget", [SlidingWindow(), RooflineExplorer()], ids=lambda one: type(one).__name__)
+def test_numbers_are_not_turned_around_on_a_page_that_runs_from_the_right(opened, widget):
+    """A browser that translates the page says so of it: then "6.13 TiB" would read "TiB 6.13"."""
+    page = opened(widget).page
+    figure = page.locator(".convlab")
+    places = "figure => [...figure.querySelectorAll('text, td')].map((one) => one.getBoundingClientRect().x)"
+    before = figure.evaluate(places)
+    assert len(before) > 20
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    moved = (
+        page.evaluate("document.querySelector('.convlab').getBoundingClientRect().x") - 8
+    )  # of the page's margin
+    assert figure.evaluate(places) == pytest.approx([x + moved for x in before], abs=1)
