@@ -247,6 +247,31 @@ def test_a_value_set_later_is_checked_too():
         window.stride_h = 9
 
 
+@pytest.mark.parametrize(
+    ("shown", "trait", "value", "words"),
+    [
+        (MemoryBlowup(), "own", {}, "own={}; expected a dict of H, W, C, K"),
+        (MemoryBlowup(), "own", {"H": 0}, "own['H']=0; expected an integer from 1 to 8192"),
+        (MemoryBlowup(), "own", {"H": "x"}, "own['H']='x'"),
+        (MemoryBlowup(), "own", None, "own=None; expected a dict"),
+        (IndirectionExplorer(), "was", {}, "was={}; expected a dict of N, H, W"),
+        (IndirectionExplorer(), "was", {"rows": 8}, "was['rows']=8; expected an integer from 1 to 7"),
+        (PredictedTimes(), "machine", "", "machine=''; expected one of here"),
+    ],
+    ids=lambda value: getattr(value, "key", None),
+)
+def test_what_python_sets_later_is_refused_in_words(shown, trait, value, words):
+    with pytest.raises(ConvError, match=re.escape(words)):
+        setattr(shown, trait, getattr(shown, trait) | value if value else value)
+
+
+def test_numbers_of_numpy_are_taken_later_too():
+    shown = MemoryBlowup(network="vgg16")
+    shown.own = shown.own | {"H": np.int64(96)}
+    assert type(shown.own["H"]) is int
+    assert shown.own_refusals["own"] == shown.own
+
+
 def of_own(sizes, **state):
     """Return the memory explorer with one's own layer, as the page sets it."""
     shown = MemoryBlowup(**state)
@@ -402,8 +427,6 @@ def test_indirection_explorer_asks_the_library():
     ):
         opened.was = sizes | before
         assert opened.rebuilt == left
-    opened.was = {}
-    assert opened.rebuilt == ("all", 0)
     opened.was = sizes | {"N": 3}
     assert "Nothing had to be made anew" in opened.words()
 

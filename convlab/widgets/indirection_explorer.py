@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import traitlets
 
 from convlab.algorithms.indirect.buffer import indirection_buffer, resize
 from convlab.problem import ConvProblem
 from convlab.support.units import plural
 from convlab.widgets.shared.live import Live, Step
-from convlab.widgets.shared.traits import Whole
+from convlab.widgets.shared.traits import Whole, Wholes
 
-SIZES = ("N", "H", "W", "C", "R", "S", "stride", "padding", "rows")
+RANGES = {
+    **{"N": (1, 3), "H": (3, 7), "W": (3, 7), "C": (1, 4), "R": (1, 3), "S": (1, 3)},
+    **{"stride": (1, 3), "padding": (0, 2), "rows": (1, 7)},
+}
+SIZES = tuple(RANGES)
 SENTENCES = {  # by what the last change left of the buffer
     "unchanged": "{pixels}, each with {places} in the table, one for each tap",
     "nothing": "Nothing had to be made anew: all {tiles} are as they were",
@@ -67,19 +70,17 @@ class IndirectionExplorer(Live):
     """
 
     sentences = SENTENCES
-    N, H, W, C = Whole(1, 3, 2), Whole(3, 7, 5), Whole(3, 7, 5), Whole(1, 4, 2)
-    R, S = Whole(1, 3, 3), Whole(1, 3, 3)
-    stride, padding, rows = Whole(1, 3, 1), Whole(0, 2, 1), Whole(1, 7, 3)
+    N, H, W, C, R, S, stride, padding, rows = (
+        Whole(*between, opens)
+        for between, opens in zip(RANGES.values(), (2, 5, 5, 2, 3, 3, 1, 1, 3), strict=True)
+    )
     image, step = Whole(0, 2, 0), Whole(0, 11 * 11 - 1, 5)
-    was = traitlets.Dict().tag(sync=True, turned=True)  # all sizes before the last change
+    was = Wholes(RANGES)  # all sizes before the last change
 
     def __init__(self, H=5, W=5, C=2, R=3, S=3, *, stride=1, padding=1, N=2, image=0, rows=3, step=5):
         sizes = {"N": N, "H": H, "W": W, "C": C, "R": R, "S": S}
         sizes |= {"stride": stride, "padding": padding, "rows": rows}
-        limits = {
-            f"was.{name}": (trait.least, trait.most) for name, trait in self.traits().items() if name in SIZES
-        }
-        super().__init__(**sizes, image=image, step=step, was=sizes, limits=limits)
+        super().__init__(**sizes, image=image, step=step, was=sizes)
         self.problem  # noqa: B018 - a filter that does not fit is refused here
 
     def lead(self) -> list[Step]:
@@ -111,7 +112,7 @@ class IndirectionExplorer(Live):
     @property
     def rebuilt(self) -> tuple[str, int]:
         """What the last change left of the buffer: "nothing", "part" or "all" made anew, and tiles kept."""
-        same = [self.was.get(name) == getattr(self, name) for name in SIZES if name not in "NHW"]
+        same = [self.was[name] == getattr(self, name) for name in SIZES if name not in "NHW"]
         if not all(same):  # another filter, stride, padding or tile: another plan
             return "all", 0
         return rebuilt(_problem(self.was), self.problem, self.rows)

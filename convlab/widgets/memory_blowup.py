@@ -25,7 +25,7 @@ from convlab.widgets.memory_data import (
     workspace_of,
 )
 from convlab.widgets.shared.live import Live, Step
-from convlab.widgets.shared.traits import Choice, Whole
+from convlab.widgets.shared.traits import Choice, Whole, Wholes
 
 OWN = "own"  # the "network" that is the learner's own layer
 
@@ -86,7 +86,7 @@ class MemoryBlowup(Live):
     batch = Whole(1, 4096, 1)
     dtype = Choice(DTYPES, "float32")
     algorithm = traitlets.Unicode().tag(sync=True, turned=True)
-    own = traitlets.Dict().tag(sync=True, turned=True)
+    own = Wholes(OWN_RANGES)
     own_ranges = traitlets.Dict(OWN_RANGES).tag(sync=True)
     own_refusals = traitlets.Dict().tag(sync=True)  # for the own layer as it is now: asked of the kernel
     catalogue = traitlets.List().tag(sync=True)  # the networks and their layers
@@ -111,8 +111,7 @@ class MemoryBlowup(Live):
         super().__init__(
             **{"network": network, "layer": position, "batch": batch, "dtype": dtype, "algorithm": algorithm},
             **{"own": own, "catalogue": catalogue, "refusals": refusals()},
-            limits={f"own.{name}": least_and_most for name, least_and_most in OWN_RANGES.items()}
-            | {"algorithm": self._known},
+            limits={"algorithm": self._known},
         )
         self.observe(self._ask, ("own", "batch", "dtype"))
 

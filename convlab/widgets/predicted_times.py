@@ -126,6 +126,10 @@ class PredictedTimes(Live):
             | {f"own.{name}": choices for name, choices in CHOICES.items()},
         )
 
+    @traitlets.validate("machine")
+    def _is_machine(self, proposal):
+        return check_choice("machine", proposal.value, self._speeds)
+
     @traitlets.validate("own")
     def _is_own(self, proposal):
         return own_numbers(proposal.value)

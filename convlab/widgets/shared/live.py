@@ -21,7 +21,7 @@ from convlab.errors import ConvError
 from convlab.figures.picture import Picture
 from convlab.support.markup import as_script
 from convlab.widgets.shared import javascript, still
-from convlab.widgets.shared.traits import Choice, Whole
+from convlab.widgets.shared.traits import Choice, Whole, Wholes
 
 
 class Step(NamedTuple):
@@ -67,6 +67,8 @@ class Live(anywidget.AnyWidget):
         self._css = javascript.stylesheet()
         known = {n: [t.least, t.most] for n, t in self.traits().items() if isinstance(t, Whole)}
         known |= {n: list(t.words) for n, t in self.traits().items() if isinstance(t, Choice)}
+        groups = {n: t.ranges for n, t in self.traits().items() if isinstance(t, Wholes)}
+        known |= {f"{n}.{one}": list(between) for n, all_ in groups.items() for one, between in all_.items()}
         super().__init__(
             limits=known | {name: list(words) for name, words in (limits or {}).items()}, **state
         )

@@ -5,7 +5,7 @@ What the reader turns is tagged as `turned`: a step sets it, and a link to the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import traitlets
 
@@ -32,6 +32,24 @@ class Whole(traitlets.Int):
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong and what it may be."""
         return check_whole(self.name, value, self.least, self.most)
+
+
+class Wholes(traitlets.Dict):
+    """A trait, shared with the page, for whole numbers by their names, each from a least to a most."""
+
+    def __init__(self, ranges: Mapping[str, tuple[int, int]]):
+        self.ranges = dict(ranges)
+        super().__init__({name: least for name, (least, _) in ranges.items()})
+        self.tag(sync=True, turned=True)
+
+    def validate(self, obj, value):
+        """Return `value`, or say which of its numbers is wrong and what it may be."""
+        if not isinstance(value, Mapping) or value.keys() != self.ranges.keys():
+            raise ParameterError(f"{self.name}={said(value)}; expected a dict of {', '.join(self.ranges)}")
+        return {
+            name: check_whole(f"{self.name}[{name!r}]", value[name], *between)
+            for name, between in self.ranges.items()
+        }
 
 
 class Choice(traitlets.Unicode):
