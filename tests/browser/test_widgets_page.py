@@ -371,7 +371,7 @@ def test_a_point_moves_under_the_roofs(page):
     title.get_by_text("conv_dw_7 with depthwise").wait_for()
     assert widget.get_by_role("slider", name="K, filters").is_disabled()
     widget.get_by_role("combobox", name="algorithm").select_option("winograd_4x4")
-    widget.get_by_role("slider", name="R, rows").focus()
+    widget.get_by_role("slider", name="R, taps").focus()
     page.keyboard.press("ArrowRight")
     title.get_by_text("winograd_4x4 does not serve a layer like conv_dw_7").wait_for()
     assert "the filter is 5x5; winograd_4x4 needs 3x3" in widget.text_content()
