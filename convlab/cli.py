@@ -349,8 +349,8 @@ def main() -> None:
 def _cut_off(error: OSError) -> int:
     """Say what the system refused, unless nobody reads on: `| head` has its lines; return the exit status."""
     if error.errno != errno.EPIPE:
-        where = f"{error.filename!r}" if error.filename else "what is said here cannot be written"
-        print(f"convlab: {where}: {error.strerror}; expected a place that can be written to", file=sys.stderr)
+        what = repr(error.filename) if error.filename else "what is said here cannot be written"
+        print(f"convlab: {what}: {error.strerror}", file=sys.stderr)
     if sys.__stdout__:
         with open(os.devnull, "w") as nowhere:  # for the rest, which Python would try to write when it ends
             os.dup2(nowhere.fileno(), sys.__stdout__.fileno())

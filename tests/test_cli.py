@@ -183,7 +183,7 @@ def test_what_cannot_be_written_to_a_full_disk_is_said(typed):
         command = [sys.executable, "-m", "convlab.cli", typed]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert done.returncode == 1
-    assert re.fullmatch(r"convlab: what is said .* No space left on device; expected .*\n", done.stderr)
+    assert re.fullmatch(r"convlab: what is said .* No space left on device\n", done.stderr)
 
 
 def test_a_reader_that_has_enough_is_told_nothing():
