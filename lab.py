@@ -551,7 +551,9 @@ def become(command, cwd=None):
 
 
 def convlab(arguments):
-    """Run any command of convlab's own."""
+    """Run any command of convlab's own, and tell it how the next one is typed in this shell."""
+    by_name = os.path.dirname(shutil.which("convlab") or "") == str(BIN)
+    os.environ["CONVLAB_TYPED"] = "convlab" if by_name else "python3 %s convlab" % shlex.quote(sys.argv[0])
     return become(["-m", "convlab"] + arguments)
 
 

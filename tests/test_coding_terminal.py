@@ -178,6 +178,11 @@ def test_options_before_a_command_hold_for_it(tmp_path):
     )
 
 
+def test_what_is_typed_next_is_found_where_lab_py_started_this(typed, monkeypatch):
+    monkeypatch.setenv("CONVLAB_TYPED", "python3 lab.py convlab")
+    assert "`python3 lab.py convlab interview submit conv2d_nchw` tries it" in typed("code", "conv2d_nchw")
+
+
 def test_without_a_folder_there_is_no_clock_to_keep(monkeypatch):
     with progress.kept_in(progress.of(None)):
         monkeypatch.setattr("convlab.commands.interview.memory_of", lambda work: progress.of(None))

@@ -119,6 +119,10 @@ def test_lab_py_is_the_way_in_its_own_environment(monkeypatch):
     monkeypatch.chdir(install.ROOT)
     assert install.install_extra("gpu") == "python3 lab.py setup --gpu"
     assert "lab.py" not in install.install_extra("torch")
+    assert install.course_command("start 02") == "python3 lab.py start 02"
+    monkeypatch.setattr(install.sys, "prefix", "/opt/conda/envs/convlab")
+    assert "lab.py" not in install.install_extra("gpu")
+    assert install.course_command("start 02") == "convlab start 02"
 
 
 # -- numba-cuda that does not start ------------------------------------------------------------------------

@@ -194,6 +194,15 @@ def test_the_command_convlab_starts_from_anywhere(ready, tmp_path):
     assert (done.stdout, done.stderr) == (f"-P -m convlab a b, {ready.venv / 'convlab-cache'}\n", "")
 
 
+@pytest.mark.parametrize("folder", ["/usr/bin", "bin"])
+def test_a_command_says_what_is_typed_next_as_this_shell_finds_it(ready, folder):
+    (ready.venv / "bin" / "python").write_text('#!/bin/sh\necho "$CONVLAB_TYPED"\n')
+    path = os.pathsep.join([str(ready.venv / folder), "/usr/bin", "/bin"])
+    command = [sys.executable, "lab.py", "convlab", "doctor"]
+    done = subprocess.run(command, cwd=ready.root, env={"PATH": path}, capture_output=True, text=True)
+    assert done.stdout == ("convlab\n" if folder == "bin" else "python3 lab.py convlab\n"), done.stderr
+
+
 PLAIN_C = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 

@@ -15,7 +15,7 @@ from convlab.gpu.diagnose.faults import (
     versions_fault,
 )
 from convlab.support.checked import checked
-from convlab.support.install import has_lab_py, install_extra
+from convlab.support.install import install_extra, is_by_lab_py
 
 PROGRAMS = "ptxas", "nvdisasm"
 
@@ -50,7 +50,7 @@ def numba_cuda_fault() -> Fault | None:
 @checked
 def compiler_is_here(what: str) -> bool:
     """Return whether kernels can be compiled to machine code; where not, print what that would show."""
-    adds = "python3 lab.py setup --gpu" if has_lab_py() else install_extra("gpu")
+    adds = "python3 lab.py setup --gpu" if is_by_lab_py() else install_extra("gpu")
     return _is_here(f"With the compiler's tools this cell shows {what}.", assembly_fault(), adds)
 
 

@@ -7,21 +7,31 @@ from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 
 from convlab.lessons import progress
+from convlab.support.install import convlab_command
 from convlab.support.wrapping import columns, wrapped
 
 WIDTH = 88  # letters of a line, at most
-FORGOTTEN = "There is no folder of yours here, so this is forgotten now; `convlab lab` makes one."
-LOST = (
-    "There is no folder of yours here, so all of it is forgotten when it ends, by Ctrl-D or Ctrl-C as well: "
-    "`convlab lab` makes one, `--work DIR` names one."
-)
 INTERRUPTED = 130  # the exit status of what Ctrl-C ended
+
+
+def forgotten() -> str:
+    """Say that nothing was kept."""
+    makes = convlab_command("lab")
+    return f"There is no folder of yours here, so this is forgotten now; `{makes}` makes one."
+
+
+def lost() -> str:
+    """Say beforehand that nothing will be kept."""
+    return (
+        "There is no folder of yours here, so all of it is forgotten when it ends, by Ctrl-D or Ctrl-C as "
+        f"well: `{convlab_command('lab')}` makes one, `--work DIR` names one."
+    )
 
 
 def command(words: str = "", *, remembers: bool = True) -> str:
     """Return how a command is typed: if it remembers anything, with the learner's folder that was named."""
     option = progress.memory().option if remembers else ""
-    return " ".join(filter(None, ("convlab interview", words, option)))
+    return " ".join(filter(None, (convlab_command("interview"), words, option)))
 
 
 def to_the_end(asking: Callable[[], object]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from convlab.interview.console import FORGOTTEN
+from convlab.interview.console import forgotten
 from convlab.interview.drills import Drill
 from convlab.interview.history import OTHERS, WAITS, boxes
 from convlab.interview.judge import Judged
@@ -54,7 +54,7 @@ def summary(done: Sequence[Answered], memory: ProgressFile) -> list[str]:
         said += [f"  {KINDS[kind].title}: {of_cell(*place)}" for kind in missed for place in KINDS[kind].read]
     said += ["", _again(done, memory)]
     if memory.path is None:
-        said.append(FORGOTTEN)
+        said.append(forgotten())
     return [*said, *filter(None, [memory.trouble()])]
 
 

@@ -6,7 +6,7 @@ import secrets
 import time
 from functools import partial
 
-from convlab.interview.console import LOST, say, to_the_end, typed_lines
+from convlab.interview.console import lost, say, to_the_end, typed_lines
 from convlab.interview.drills import Drill, drill
 from convlab.interview.history import keep, next_kind
 from convlab.interview.judge import Judged
@@ -34,7 +34,7 @@ def run(memory: ProgressFile, kind: str | None = None, seed: int | None = None, 
     count : int
     """
     done: list[Answered] = []
-    say(f"{HOW} {LOST if memory.path is None else KEPT}")
+    say(f"{HOW} {lost() if memory.path is None else KEPT}")
     status = to_the_end(partial(_ask_all, memory, kind, seed, count, done))
     say("")
     for line in summary(done, memory):

@@ -28,7 +28,7 @@ def install_command(*what: str) -> str:
 def install_extra(name: str) -> str:
     """Return the command that installs one of convlab's own extras, e.g. "gpu"."""
     locked = (ROOT / f"requirements-{name}.txt").exists()
-    if locked and Path(sys.prefix) == ROOT / ".venv":  # lab.py's own
+    if locked and is_by_lab_py():
         return f"python3 {shlex.quote(short_path(ROOT / 'lab.py'))} setup --{name}"
     if (ROOT / "pyproject.toml").exists():
         return install_command("-e", f"{short_path(ROOT)}[{name}]")
@@ -36,13 +36,18 @@ def install_extra(name: str) -> str:
 
 
 def course_command(words: str) -> str:
-    """Return how a command of the course is typed here, e.g. "start 02": by lab.py, if this is a checkout."""
-    return f"{'python3 lab.py' if has_lab_py() else 'convlab'} {words}".rstrip()
+    """Return how a command of the course is typed here, e.g. "start 02": by lab.py, where it set this up."""
+    return f"{'python3 lab.py' if is_by_lab_py() else 'convlab'} {words}".rstrip()
 
 
-def has_lab_py() -> bool:
-    """Return whether this is a checkout, which lab.py sets up; an installed wheel has none."""
-    return (ROOT / "lab.py").is_file()
+def convlab_command(words: str) -> str:
+    """Return how a command of `convlab` is typed in this terminal: where lab.py started it, it said how."""
+    return f"{os.environ.get('CONVLAB_TYPED', 'convlab')} {words}"
+
+
+def is_by_lab_py() -> bool:
+    """Return whether lab.py set up what this runs in; it did not where conda did, or where a wheel is."""
+    return (ROOT / "lab.py").is_file() and Path(sys.prefix) == ROOT / ".venv"
 
 
 def declared() -> dict[str, list[str]]:

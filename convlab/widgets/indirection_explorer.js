@@ -78,7 +78,7 @@ function build(page) {
   const imageKnob = html("span", { class: "cl-field" }, html("span", { class: "cl-knob" }, "image"),
     numberBox(page, {
       name: "image", label: "image of the batch",
-      at: { read: (state) => Math.min(state.image, state.N - 1), write: (value) => ({ image: Math.min(value, page.state().N - 1) }) },
+      at: { read: (state) => Math.min(state.image, state.N - 1), end: (state) => state.N - 1 },
     }));
 
   const stage = html("div", { class: "cl-stage cl-top" },

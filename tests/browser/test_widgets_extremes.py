@@ -4,6 +4,7 @@ from math import log10
 
 import pytest
 from browser_tools import Watched, document, open_controls
+from playwright.sync_api import expect
 
 from convlab.benchmark.roofline_points import compulsory_bytes
 from convlab.widgets import (
@@ -148,3 +149,17 @@ def test_numbers_are_not_turned_around_on_a_page_that_runs_from_the_right(opened
         page.evaluate("document.querySelector('.convlab').getBoundingClientRect().x") - 8
     )  # of the page's margin
     assert figure.evaluate(places) == pytest.approx([x + moved for x in before], abs=1)
+
+
+def test_the_last_image_of_a_batch_is_the_end(opened):
+    page = opened(IndirectionExplorer(N=2)).page
+    open_controls(page)
+    box = page.get_by_role("spinbutton", name="image of the batch")
+    above = box.locator("xpath=following-sibling::button")
+    assert (box.get_attribute("max"), above.is_enabled()) == ("1", True)
+    above.click()
+    expect(box).to_have_value("1")
+    expect(above).to_be_disabled()
+    page.get_by_role("spinbutton", name="batch N").fill("3")
+    expect(box).to_have_attribute("max", "2")
+    expect(above).to_be_enabled()

@@ -16,12 +16,13 @@ from convlab.interview.coding.mending import BugRound
 from convlab.interview.coding.tasks import TASKS
 from convlab.interview.coding.timed import CodingTask, TimedTask, give_up
 from convlab.interview.coding.ways import IMPORTS, Ways
-from convlab.interview.console import FORGOTTEN, WIDTH, command, say, to_the_end, typed_lines
+from convlab.interview.console import WIDTH, command, forgotten, say, to_the_end, typed_lines
 from convlab.lessons import progress
 from convlab.lessons.kernel_exercise import KernelExercise
 from convlab.lessons.note import Note
 from convlab.support.checks import check_choice
 from convlab.support.clock_words import RUNS, STOPPED, clock_words
+from convlab.support.install import convlab_command
 
 GIVES_UP = "give up"
 
@@ -113,7 +114,7 @@ def begin(name: str, folder: Path | None, *, anew: bool) -> None:
     """
     check_choice("NAME", name, TASKS)
     if folder is None:
-        needs = "expected --work DIR, or the folder that `convlab lab` makes"
+        needs = f"expected --work DIR, or the folder that `{convlab_command('lab')}` makes"
         raise ParameterError(f"there is no folder of yours here, to keep the clock in; {needs}")
     file, new = write(name, folder)
     show(coding_task(name, anew=anew).shown())
@@ -135,7 +136,7 @@ def mend(seed: int | None, *, anew: bool) -> int:
     status = to_the_end(ask)
     memory = progress.memory()
     if memory.path is None:
-        say(FORGOTTEN)
+        say(forgotten())
     elif memory.kept and not task.look()[0].ended:
         say(f"The clock runs on. `{command('pause')}` stops it, `{task.call}` goes on.")
     return status

@@ -13,7 +13,7 @@ from convlab.interview import terminal
 from convlab.interview.coding import outside
 from convlab.interview.coding import terminal as coding
 from convlab.interview.coding.clock import SOLVED
-from convlab.interview.console import FORGOTTEN, LOST, command, say, to_the_end, typed_lines
+from convlab.interview.console import command, forgotten, lost, say, to_the_end, typed_lines
 from convlab.interview.mocks.draw import BUG, CODE, DRILLS, MANY, WALK, WELCOME
 from convlab.interview.mocks.record import leave, standing
 from convlab.interview.mocks.stages import STAGES, Code, Stage
@@ -45,7 +45,7 @@ def run(memory: ProgressFile, seed: int | None = None, report: Path | None = Non
     with kept_in(memory):
         talk = mock(seed, anew=anew)
         talk.resume()
-        say(f"Mock interview {talk.seed}. {NOTHING_LOST if memory.kept else _lost(memory, LOST)}")
+        say(f"Mock interview {talk.seed}. {NOTHING_LOST if memory.kept else _lost(memory, lost())}")
         status = to_the_end(partial(_take, talk.seed, memory))
         now = standing(talk.seed)
         if now and now.present:
@@ -55,7 +55,7 @@ def run(memory: ProgressFile, seed: int | None = None, report: Path | None = Non
         print(f"\n{talk.report()}")
         if report is not None:
             say(f"\n{talk.report().save(report)} is written; it can be printed.")
-        if said := _lost(memory, FORGOTTEN):
+        if said := _lost(memory, forgotten()):
             say(f"\n{said}")
     return status
 

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from convlab.interview.coding.clock import clock_text
-from convlab.interview.console import FORGOTTEN, say, to_the_end, typed_lines
+from convlab.interview.console import forgotten, say, to_the_end, typed_lines
 from convlab.interview.walks import record
 from convlab.interview.walks.show import WALKS
 from convlab.interview.walks.walk import Walk
@@ -35,7 +35,7 @@ def run(memory: ProgressFile, name: str | None = None) -> int:
     if record.ticked(memory.events(), walk.name) == before:
         say("It was not ticked to its end, so nothing is kept of it.")
     elif memory.path is None:
-        say(FORGOTTEN)
+        say(forgotten())
     if trouble := memory.trouble():
         say(trouble)
     return status

@@ -102,12 +102,13 @@ export function live({ model, el }, { kind, names, build }) {
   };
 }
 
-/** A whole number to type, to step with the arrow keys or with − and +. `at` reads and writes it. */
+/** A whole number to type, to step with the arrow keys or with − and +. `at` reads and writes it, and may know a lower end. */
 export function numberBox(page, { name, label, limits = page.limits(name), at }) {
   const [least, most] = limits;
   const read = at?.read ?? ((state) => state[name]);
   const changes = at?.write ?? ((value) => ({ [name]: value }));
-  const write = page.guard((value) => page.set(changes(clamp(value, least, most))));
+  const end = (state) => at?.end?.(state) ?? most;
+  const write = page.guard((value) => page.set(changes(clamp(value, least, end(page.state())))));
   const input = html("input", {
     type: "number", min: least, max: most, step: 1, "aria-label": label, class: "cl-number", ...OWN_KEYS,
     oninput: () => input.value !== "" && input.checkValidity() && write(Number(input.value)),
@@ -124,7 +125,8 @@ export function numberBox(page, { name, label, limits = page.limits(name), at })
     const typing = document.activeElement === input && (input.value === "" || !input.checkValidity());
     if (!typing && input.value !== String(value)) input.value = value;
     less.disabled = value <= least;
-    more.disabled = value >= most;
+    input.max = end(state);
+    more.disabled = value >= end(state);
   });
   return html("span", { class: "cl-box" }, less, input, more);
 }
