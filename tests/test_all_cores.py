@@ -24,6 +24,7 @@ def test_the_best_of_ours_counts_on_one_thread_and_on_all():
         assert together == min(row.seconds for row in ours if row.part == "threads")
 
 
+@pytest.mark.inside
 def test_the_shortest_rounds_count(monkeypatch):
     seconds = {"1 threads": [2.0] * 9 + [3.0], "2 threads": [9.0] + [1.0] * 9}
     monkeypatch.setattr(timing, "take_turns", lambda timers, rounds, rest: seconds)

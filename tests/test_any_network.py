@@ -75,6 +75,7 @@ def plainly(network, picture):
     return arrays[network.nodes[-1].name]
 
 
+@pytest.mark.inside
 @in_turns
 @pytest.mark.parametrize("seed", range(40))
 def test_any_network_gives_the_same_answer_in_little_memory(seed):

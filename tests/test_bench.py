@@ -270,6 +270,7 @@ def test_a_quota_is_kept_to_and_told(tiny, tmp_path, monkeypatch, quota, says):
     assert f"The container allows {quota:g} of 2 processors: {says}" in done.output
 
 
+@pytest.mark.inside
 def test_without_known_caches_nothing_is_called_cold(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(system, "caches", lambda: {})
     done = convlab("--layers", "point", "--no-baselines", "--save", tmp_path / "run.csv")

@@ -515,6 +515,7 @@ def test_install_command_survives_the_shell():
 # -- lists -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.inside
 @in_turns
 @pytest.mark.parametrize(
     "typed",

@@ -454,6 +454,7 @@ def test_arrays_are_handed_back_after_the_last_launch():
         assert log == ["launch", "launch"]  # NumPy's arrays are on no stream
 
 
+@pytest.mark.inside
 @in_turns
 def test_what_gradients_take_is_handed_back_too():
     device, x, w, dy = Noting(), held(X), held(W), held(np.zeros(Y, "f4"))

@@ -37,6 +37,7 @@ def test_a_right_answer_written_another_way_passes(name):
     assert note.good, note
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize(("name", "number"), held_out.NAMED)
 def test_a_mistake_that_no_bank_knows_is_rejected(name, number):
     assert check(name, held_out.WRONG[name][number]).good is False
@@ -48,6 +49,7 @@ def test_a_right_answer_that_was_refused_once_passes(name):
     assert note.good, note
 
 
+@pytest.mark.inside
 @sampled(54)
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=[f"{n}: {m.name}" for n, m in MISTAKES])
 def test_each_mistake_is_rejected_and_called_by_its_own_name(name, mistake):

@@ -178,6 +178,7 @@ def test_another_size_of_picture_gets_spectra_of_its_own(algorithm, backend):
 # -- error and cost ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.inside
 @backends
 @pytest.mark.parametrize("channels", [64, 256, 512])
 def test_the_error_is_that_of_a_matrix_product(channels, backend):

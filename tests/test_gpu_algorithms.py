@@ -78,6 +78,7 @@ def roomy():
         yield Memory(output=LARGE.y_bytes, device=current())
 
 
+@pytest.mark.inside
 def test_auto_takes_no_algorithm_whose_arrays_cannot_be_counted(roomy):
     """Winograd's would be the fastest, and its transformed windows are too many."""
     assert rank(LARGE, "gpu", 1)[0][0].startswith("winograd")

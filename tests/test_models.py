@@ -388,6 +388,7 @@ def extent(array):
     return start, start + array.nbytes
 
 
+@pytest.mark.inside
 def test_one_piece_of_memory_is_the_scratch_of_all_layers():
     plans = mixed().plans.values()
     used = {one.algorithm.name for one in plans}
@@ -413,6 +414,7 @@ def test_one_piece_of_memory_is_the_scratch_of_all_layers():
     assert mixed().memory["workspace"] == -(-(high - low) // 64) * 64 + sum(tables.values())
 
 
+@pytest.mark.inside
 def test_sharing_changes_no_bit_whatever_the_order():
     ready = mixed()
     features = ready.run(PHOTO)
@@ -547,6 +549,7 @@ def test_mistakes_are_named(says):
 # -- against others ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.inside
 def test_a_comparison_of_whole_networks():
     assert [(case.network, case.layer, case.problem.H) for case in whole_networks()] == [
         (name, "whole", 224) for name in NAMES

@@ -136,6 +136,8 @@ def test_wrong_outputs_are_found(tmp_path):
         "import ipywidgets; ipywidgets.IntSlider()",
         "from IPython.display import HTML; HTML('<img src=\"data:,\">')",
         "import os; print(os.getcwd())",
+        "from convlab.support import install\n"
+        "print(install.install_extra('gpu'), install.install_command('-e', f'{install.ROOT}[x]'))",
     )
     run_guarded(nb, tmp_path)
     found = list(complaints_about_outputs(nb))
