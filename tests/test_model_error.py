@@ -10,7 +10,8 @@ from convlab.algorithms import ALGORITHMS
 from convlab.auto.predict import Speeds, predict
 from convlab.auto.timing import Timing
 from convlab.benchmark import model_error
-from convlab.benchmark.saved import Measurement, Row
+from convlab.benchmark.saved import Measurement, Row, read
+from convlab.support.files import data_path
 
 KNOWN = Speeds.of(SPEEDS["roofs"], SPEEDS["overheads"])
 LAYERS = [networks.load("resnet18")[name].problem for name in ("conv1", "layer1.0.conv1", "layer2.0.conv1")]
@@ -92,3 +93,14 @@ def test_each_layer_of_a_network_counts_once():
     assert model_error.speeds_of(run) is None  # a file from before overheads were measured
     run.header["overheads"] = SPEEDS["overheads"]
     assert model_error.speeds_of(run) == KNOWN
+
+
+@pytest.mark.parametrize("file", ["emerald_rapids_cpu.csv", "zen3_cpu.csv", "zen4_cpu.csv", "zen5_cpu.csv"])
+def test_direct_begins_a_loop_for_every_group(file):
+    """Of a depthwise layer little else is left: without it the times were foretold nine times too short."""
+    run = read(data_path("measurements", file))
+    rows = [one for one in model_error.rows_of(run) if one.candidate == "direct"]
+    deep = [one for one in rows if one.problem.groups == one.problem.C > 1]
+    judged = model_error.judge(deep, model_error.speeds_of(run))
+    assert len(judged) > 8
+    assert all(0.5 < one.ratio < 3 for one in judged)

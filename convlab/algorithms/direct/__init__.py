@@ -26,7 +26,8 @@ def _phases() -> tuple[Phase, ...]:
     weights = stream(f"{macs}*b", "K*R*S*C/G*b")  # each is loaded for every pixel,
     sums = stream(f"2*{macs}*b", "K*b")  # and each sum is loaded and stored for every weight
     each = Formula("N*P*Q*R*S*C")  # one number of x, for all filters
-    return (Phase("seven loops", Formula(f"2*{macs}"), (weights, sums), {"number": each}, shared=False),)
+    begun = {"number": each, "run": Formula("N*P*Q*R*S*G")}  # and a loop over the channels of a group
+    return (Phase("seven loops", Formula(f"2*{macs}"), (weights, sums), begun, shared=False),)
 
 
 ALGORITHM = Algorithm(
