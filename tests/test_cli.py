@@ -32,7 +32,6 @@ from convlab.errors import ConvError, WorkspaceError
 from convlab.lessons import progress as memory
 from convlab.machine.facts import Machine
 from convlab.support import install
-from convlab.support.install import course_command
 from convlab.workspace import copies, notebooks, server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,7 +86,7 @@ def course(tmp_path, monkeypatch):
         ("start", "Missing argument"),
         ("start 99", "notebook='99'; expected a number like 02 or one of: 00_good, 01_fails, 02_widget"),
         ("start nonsense", "notebook='nonsense'; expected"),
-        ("run --mine", f"expected your copies there: {course_command('')} makes them"),
+        ("run --mine", f"expected your copies there: {install.course_command('')} makes them"),
         ("run 00 --work {file}", "expected a folder"),
         ("start 00 --fresh=yes", "--fresh"),
         ("start 00 --no-open --work {file}/inside", "expected a folder"),
@@ -240,7 +239,7 @@ def test_start_says_how_to_get_the_fresh_one_and_that_works(course):
     done = convlab("start", "00", "--no-open")
     assert "yours has your changes and is kept" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    advice = re.search(rf"{course_command('')} (start \S+ --fresh)", done.stderr)[1]
+    advice = re.search(rf"{install.course_command('')} (start \S+ --fresh)", done.stderr)[1]
     done = convlab(*advice.split(), "--no-open")
     assert "a better question" in Path(done.stdout.strip()).read_text()
     assert "my answer" in mine.read_text()

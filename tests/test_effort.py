@@ -9,7 +9,6 @@ from pathlib import Path
 
 import effort
 import pytest
-from effort import TURNS
 
 pytestmark = pytest.mark.workshop
 
@@ -134,22 +133,22 @@ def test_turns_share_costly_tables_and_nothing_else(suite, tmp_path):
     (tmp_path / "browser" / "conftest.py").unlink()
     (tmp_path / "test_grid.py").write_text(GRID)
     found = []
-    for turn in range(1, TURNS + 1):
+    for turn in range(1, effort.TURNS + 1):
         ran, said = suite("--all", "--turn", str(turn))
-        assert f"turn {turn} of {TURNS}" in said
+        assert f"turn {turn} of {effort.TURNS}" in said
         assert {"test_tool", "test_what_is_inside", "test_random", "test_page"} <= set(ran), said
         assert "test_drawn" not in ran, "it drew a tenth, and expects all"
         found.append([name for name in ran if "[" in name or name == "test_long"])
     for table, size in {"test_row[": 10, "rows[": 11, "grid": 110}.items():
         counts = sorted(len([name for name in some if table in name]) for some in found)
-        assert counts == sorted(len(range(turn, size, TURNS)) for turn in range(TURNS))
+        assert counts == sorted(len(range(turn, size, effort.TURNS)) for turn in range(effort.TURNS))
     assert sum(map(len, found)) == len({name for some in found for name in some}) == 132, "each is run once"
     for some in found:
         pairs = [re.findall(r"\d+", name) for name in some if "grid" in name]
         for axis, size in enumerate((11, 10)):
             assert {int(pair[axis]) for pair in pairs} == set(range(size))
     assert len(set(suite("--all", "--turn", "today", "-n", "2")[0]) & set().union(*found)) > 9
-    assert f"expected 1 to {TURNS}, or today" in suite("--all", "--turn", "11")[1]
+    assert f"expected 1 to {effort.TURNS}, or today" in suite("--all", "--turn", "11")[1]
 
 
 def test_a_tenth_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
@@ -157,10 +156,10 @@ def test_a_tenth_of_a_table_that_a_test_goes_through_by_itself(monkeypatch):
     assert effort.share("abcdefghij") == list("abcdefghij")
     for number in range(3):
         parts = []
-        for turn in range(1, TURNS + 1):
+        for turn in range(1, effort.TURNS + 1):
             monkeypatch.setattr(effort, "TURN", turn)
             parts.append(effort.share("abcdefghij", number))
-        assert sorted(map(len, parts)) == [1] * TURNS
+        assert sorted(map(len, parts)) == [1] * effort.TURNS
         assert sorted(chain(*parts)) == list("abcdefghij")
 
 

@@ -21,7 +21,7 @@ from convlab.machine.memory import Memory
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checks import check_array, check_out
-from convlab.support.system_memory import refused_by_the_system
+from convlab.support.system_memory import asking_the_system, refused_by_the_system
 from convlab.support.units import bytes_text
 
 X, W, Y = "(N, H, W, C)", "(K, R, S, C/groups)", "(N, P, Q, K)"
@@ -53,11 +53,9 @@ class GradientPlan:
         self.algorithm: Gradient
         self.algorithm, self.backend, self.why = chosen
         self._form, self._shapes = self.algorithm.forms[self.backend], shapes(problem)
-        try:
+        with asking_the_system():
             self.packed = self._packed(w, None, dy)
             self.workspace = self._form.allocate(problem, threads, self._empty)
-        except MemoryError as error:
-            raise refused_by_the_system(error) from error
         self._idle = [self.workspace]  # those that no call uses
 
     def run_checked(self, given: tuple, out: Any = None) -> Any:
@@ -157,10 +155,8 @@ class DataGradient(GradientPlan):
             If w does not fit the plan; the plan is as before.
         """
         self._check_weights(w)
-        try:
+        with asking_the_system():
             self.packed = self._packed(w, self.packed, None)
-        except MemoryError as error:
-            raise refused_by_the_system(error) from error
 
     def _check_weights(self, w: Any) -> None:
         check_array("w", w, self.problem.w_shape, W, (self.problem.dtype,))

@@ -23,7 +23,7 @@ from convlab.plans.feasible import check_feasible
 from convlab.problem import ConvProblem
 from convlab.support.aligned import aligned_empty
 from convlab.support.checks import check_array, check_instance, check_pixels_out
-from convlab.support.system_memory import refused_by_the_system
+from convlab.support.system_memory import asking_the_system, refused_by_the_system
 from convlab.support.units import bytes_text
 
 
@@ -94,13 +94,11 @@ class Plan:
         self.algorithm, self.backend, self.threads, self.why = algorithm, backend, threads, why
         self._form, self._dtype = algorithm.forms[backend], np.dtype(problem.dtype)
         self.epilogue = epilogue
-        try:
+        with asking_the_system():
             packed = self._form.pack(problem, w)  # always a copy: changing w later changes nothing
             self._w = None if self._form.pack_key is None else w.copy()
             self._ready = Ready(problem, packed, self._form.allocate(problem, threads), [])
             self.bias = None if bias is None else bias.copy()
-        except MemoryError as error:
-            raise refused_by_the_system(error) from error
         self._idle = [True]  # empty while a call uses the workspace
         self._watch, self._unseen = watch, watch is not None  # it is shown x until it has seen enough
 
@@ -154,7 +152,7 @@ class Plan:
         old, packed, workspace, spares = self._ready
         new, rebuilt = replace(old, **given), "nothing"
         check_feasible(new, self.algorithm, self.backend, self.threads, self._memory(output=new.y_bytes))
-        try:
+        with asking_the_system():
             if self._w is not None and self._form.pack_key(new) != self._form.pack_key(old):
                 packed = self._form.pack(new, self._w)
             if self._form.resize is not None:
@@ -162,8 +160,6 @@ class Plan:
             elif new != old:
                 before, workspace = workspace, self._form.allocate(new, self.threads)
                 rebuilt = "all" if before or workspace else "nothing"
-        except MemoryError as error:
-            raise refused_by_the_system(error) from error
         # All at once, at the end: what fails before this leaves the plan as it was. A call that another
         # thread is in goes on with what it began with.
         self._ready = Ready(new, packed, workspace, spares if new == old else [])

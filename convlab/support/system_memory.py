@@ -15,7 +15,10 @@ def refused_by_the_system(error: MemoryError) -> WorkspaceError:
 
 @contextmanager
 def asking_the_system() -> Iterator[None]:
-    """Raise that error where there is no memory for what is made inside of the ``with``."""
+    """Raise that error where there is no memory for what is made inside of the ``with``.
+
+    A run of a plan catches the MemoryError itself: to enter here would add to the time of each call.
+    """
     try:
         yield
     except MemoryError as error:

@@ -65,10 +65,10 @@ class Live(anywidget.AnyWidget):
     def __init__(self, *, limits: Mapping[str, Sequence] | None = None, **state):
         self._esm = self.module()
         self._css = javascript.stylesheet()
-        known = {n: [t.least, t.most] for n, t in self.traits().items() if isinstance(t, Whole)}
-        known |= {n: list(t.words) for n, t in self.traits().items() if isinstance(t, Choice)}
-        groups = {n: t.ranges for n, t in self.traits().items() if isinstance(t, Wholes)}
-        known |= {f"{n}.{one}": list(between) for n, all_ in groups.items() for one, between in all_.items()}
+        known = {}
+        for trait in self.traits().values():
+            if isinstance(trait, Whole | Wholes | Choice):
+                known |= trait.limits()
         super().__init__(
             limits=known | {name: list(words) for name, words in (limits or {}).items()}, **state
         )

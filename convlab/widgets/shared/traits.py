@@ -33,6 +33,10 @@ class Whole(traitlets.Int):
         """Return `value`, or say which argument is wrong and what it may be."""
         return check_whole(self.name, value, self.least, self.most)
 
+    def limits(self) -> dict[str, list]:
+        """Return, for the page, the least and the most."""
+        return {self.name: [self.least, self.most]}
+
 
 class Wholes(traitlets.Dict):
     """A trait, shared with the page, for whole numbers by their names, each from a least to a most."""
@@ -51,6 +55,10 @@ class Wholes(traitlets.Dict):
             for name, between in self.ranges.items()
         }
 
+    def limits(self) -> dict[str, list]:
+        """Return, for the page, the least and the most of each number."""
+        return {f"{self.name}.{name}": list(between) for name, between in self.ranges.items()}
+
 
 class Choice(traitlets.Unicode):
     """A trait, shared with the page, for one of a few words."""
@@ -63,6 +71,10 @@ class Choice(traitlets.Unicode):
     def validate(self, obj, value):
         """Return `value`, or say which argument is wrong and what it may be."""
         return check_choice(self.name, value, self.words)
+
+    def limits(self) -> dict[str, list]:
+        """Return, for the page, the words."""
+        return {self.name: list(self.words)}
 
 
 class Switch(traitlets.Bool):
