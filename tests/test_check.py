@@ -430,7 +430,7 @@ class Rude:
         (10**400, "a number beyond all floats"),
         (-(10**5000), "a number beyond all floats"),
         ([10**5000], "a list, which cannot be shown"),
-        (reduce(lambda inside, _: [inside], range(5000), 1), "a list, which cannot be shown"),
+        (reduce(lambda inside, _: [inside], range(10**6), 1), "a list, which cannot be shown"),
         (Fraction(10**5000, 10**5000 - 1), "got      1.0"),
         (Rude(), "a Rude, which cannot be shown"),
     ],

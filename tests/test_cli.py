@@ -580,6 +580,22 @@ def test_a_port_that_is_taken_is_said(course):
     server.check_port(port, "127.0.0.1")
 
 
+def test_a_port_of_a_name_with_two_addresses(monkeypatch):
+    """Debian's localhost is ::1 first, and another program may listen on 127.0.0.1 alone."""
+    real = socket.getaddrinfo
+    both = "::1", "127.0.0.1"
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *a, **k: [one for ip in both for one in real(ip, *a, **k)]
+    )
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ConvError, match="another program listens there"):
+            server.check_port(port)
+    server.check_port(port)
+
+
 @pytest.mark.parametrize("everywhere", ["*", ""])
 def test_a_port_of_all_addresses(monkeypatch, everywhere):
     """JupyterLab's names for them are its own; the system need not know them."""

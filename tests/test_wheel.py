@@ -177,6 +177,8 @@ def venv(wheel, tmp_path_factory):
     for other in here.glob("*.pth"):  # such as numba-cuda's; not the one that leads to the checkout
         if str(ROOT) not in other.read_text(encoding="utf-8"):
             shutil.copy(other, site)
+    if (here / "nvidia").is_dir():  # CUDA's libraries are looked for in this folder, not on Python's path
+        (site / "nvidia").symlink_to(here / "nvidia")
     shutil.copytree(Path(sys.prefix, "share", "jupyter"), venv / "share" / "jupyter", symlinks=True)
     pip = [
         sys.executable,

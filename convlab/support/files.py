@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -66,11 +67,17 @@ def why_kept(path: Path, is_ours: Callable[[str], bool]) -> str | None:
 
 
 def _why_kept(path: Path, is_ours: Callable[[str], bool]) -> str | None:
-    if path.is_dir():
+    try:  # not by path.exists(): Python 3.14 answers False, too, where one may not look
+        mode = path.stat().st_mode
+    except OSError as error:
+        if path.is_symlink():
+            return "is a link that leads nowhere"
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return None
+        raise
+    if stat.S_ISDIR(mode):
         return "is a folder"
-    if not path.exists():
-        return "is a link that leads nowhere" if path.is_symlink() else None
-    if not path.is_file():
+    if not stat.S_ISREG(mode):
         return "is no ordinary file"
     if not os.access(path, os.W_OK):
         return "is write-protected"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 import threading
 import webbrowser
 from pathlib import Path
@@ -81,9 +80,7 @@ def check_address(ip: str) -> None:
     if ip in EVERYWHERE:
         return
     try:
-        family, _, _, _, place = socket.getaddrinfo(ip, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, socket.SOCK_STREAM) as trial:
-            trial.bind(place)
+        _listen_once(0, ip)
     except (OSError, UnicodeError):
         raise ParameterError(f"--ip={ip!r}; expected an address of this machine, e.g. 127.0.0.1") from None
 
@@ -91,18 +88,20 @@ def check_address(ip: str) -> None:
 def check_port(port: int, ip: str | None = None) -> None:
     """Refuse a port that is taken, for which JupyterLab would quietly take another, or not for this user."""
     try:
-        host = LOOPBACK[0] if ip is None else None if ip in EVERYWHERE else ip
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, place = found[0]
-        with socket.socket(family, socket.SOCK_STREAM) as trial:
-            if os.name == "posix":  # as a server would: one that ended a moment ago does not count
-                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(place)
+        _listen_once(port, LOOPBACK[0] if ip is None else "" if ip in EVERYWHERE else ip)
     except OSError as error:
         why = "another program listens there" if error.errno == errno.EADDRINUSE else error.strerror
         raise ParameterError(
             f"--port={port}: {why}; choose another, or leave --port out: the first free one is taken then"
         ) from None
+
+
+def _listen_once(port: int, ip: str) -> None:
+    """Listen as JupyterLab does, and stop: a name such as localhost may be two addresses; it takes both."""
+    from tornado.netutil import bind_sockets
+
+    for one in bind_sockets(port, ip):
+        one.close()
 
 
 def prepare_environment(work: Path) -> None:
