@@ -3,7 +3,7 @@
 import { RULES, SURE } from "python";
 import { deskOf } from "./drill_desk.js";
 import { answerOf, judged } from "./drill_judge.js";
-import { memoryOf } from "./shared/memory.js";
+import { browserMemory } from "./shared/memory.js";
 import { clockText } from "./shared/numbers.js";
 import { OWN_KEYS, fieldForm, html, live, segments } from "./shared/page.js";
 import { placeLink } from "./shared/place_link.js";
@@ -161,7 +161,7 @@ function tally(found) {
 
 /** The seconds on this card since it was first in sight, by a clock that nobody sets. Who wants to hides them. */
 function stopwatch(page) {
-  const memory = memoryOf({ alone: true }, "convlab drills, no stopwatch");
+  const memory = browserMemory("convlab drills, no stopwatch");
   const time = html("span", { role: "timer", "aria-label": "time on this card" });
   const button = html("button", { type: "button", class: "cl-button cl-drill-hide", ...OWN_KEYS, onclick: () => {
     memory.keep(!memory.kept());

@@ -17,7 +17,7 @@ from convlab.errors import ParameterError
 from convlab.support.checked import checked
 from convlab.support.checks import check_filled, check_names, said
 from convlab.widgets.guess import SURE
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import WAITING, Live
 from convlab.widgets.shared.traits import Choice
 
 RULES = ("sentences", "reading", "words", "judge", "history", "units", "known", "kinds")
@@ -35,8 +35,7 @@ SENTENCES = {
     "level": "{sure} % sure: {right} of {of} right",
     "no answer yet": "No card is answered yet.",
     "laid out": "Python lays out the next card.",
-    "waiting": "Python has not answered yet: it is busy, or gone. Your answer is kept in this browser. Run "
-    "this cell again, and it is handed in.",
+    "waiting": WAITING,
     "all done": "That was the last card.",
 }
 

@@ -2,11 +2,10 @@
 
 import { RULES } from "python";
 import { firstOf, nextKind, answersOf } from "./drill_boxes.js";
-import { memoryOf } from "./shared/memory.js";
+import { browserMemory } from "./shared/memory.js";
+import { patienceOf } from "./shared/until_heard.js";
 
 const KEPT = "convlab drills 1"; // the number is that of what is kept: another version has a key of its own
-const HERE = { alone: true }; // kept in this browser, with Python or without
-const PATIENCE = 4000; // milliseconds until it is said that Python does not answer
 
 /** The drills that Python sealed. */
 function unsealed(text) {
@@ -40,23 +39,21 @@ export const deskOf = (page, model) => (model.alone ? browserDesk(page, model) :
 
 /** Python draws the drills, judges once more, and remembers. What it has not heard of yet is kept in the browser. */
 function pythonDesk(page) {
-  const room = memoryOf(HERE, "convlab drills, not handed in");
+  const room = browserMemory("convlab drills, not handed in");
   const isTyped = (one) => RULES.known.includes(one?.kind) && Number.isInteger(one.seed) && "text" in one && "sure" in one && "seconds" in one;
   const list = (kept) => (Array.isArray(kept) ? kept.filter(isTyped) : []);
   const heard = (one) => page.state().answered.some((other) => same(one, other));
   const { bank, fixed: once } = page.state();
   const drills = unsealed(bank);
   const mine = [];
-  let [asked, timer] = [performance.now(), 0];
-  page.onEnd(() => clearTimeout(timer));
+  const patience = patienceOf(page);
 
   /** Hand in what Python has not heard of, and keep it until it has. */
   function handIn(more) {
     const waiting = [...page.state().typed, ...more].filter((one) => !heard(one));
     room.keep([...list(room.kept()).filter((one) => !waiting.some((other) => same(one, other))), ...waiting]);
     page.set({ typed: waiting });
-    asked = performance.now();
-    timer = setTimeout(page.refresh, PATIENCE + 50);
+    patience.ask();
   }
   const left = list(room.kept()).filter((one) => !heard(one) && (!once || drills.some((drill) => same(drill, one))));
   if (left.length) handIn(left);
@@ -74,14 +71,14 @@ function pythonDesk(page) {
     waiting() {
       const kept = list(room.kept());
       if (kept.some(heard)) room.keep(kept.filter((one) => !heard(one)));
-      return performance.now() - asked > PATIENCE && mine.some((one) => !heard(one));
+      return patience.over() && mine.some((one) => !heard(one));
     },
   };
 }
 
 /** The bank of the page, and the browser's memory, which other tabs have, too: it is read before each answer is added. */
 function browserDesk(page, model) {
-  const [memory, aside] = [memoryOf(model, KEPT), memoryOf(model, `${KEPT}, set aside`)];
+  const [memory, aside] = [browserMemory(KEPT), browserMemory(`${KEPT}, set aside`)];
   const drills = unsealed(model.get("bank"));
   const once = model.get("fixed");
   const kinds = [...new Set(drills.map((one) => one.kind))];

@@ -3,26 +3,27 @@
 import { LIMITS } from "python";
 import { guessAxis } from "./guess_axis.js";
 import { judge, misconception, readNumber } from "./guess_verdict.js";
-import { memoryOf } from "./shared/memory.js";
-import { OWN_KEYS, fieldForm, html, live, segments } from "./shared/page.js";
+import { OWN_KEYS, fieldForm, html, live, notice, segments } from "./shared/page.js";
 import { marked, prose, whole } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
+import { listOf } from "./shared/until_heard.js";
 
-const NAMES = ["name", "question", "unit", "sealed", "guesses", "sure", "trouble"];
+const NAMES = ["name", "question", "unit", "sealed", "guesses", "heard", "sure", "trouble"];
 
-function build(page, memory) {
-  const { question, unit, sealed } = page.state();
+function build(page, model) {
+  const { name, question, unit, sealed } = page.state();
+  const kept = listOf(page, model, { name: "guesses", key: name && `convlab guess: ${name}`, clean });
   const form = entry(page, unit, (guess) => lock(guess));
   const [answer, more] = [html("div", {}), html("div", { class: "cl-again" })];
-  page.root.append(html("div", { class: "cl-head" }, "Predict"), html("div", { class: "cl-title" }, marked(question)), form.node, answer, more);
+  const note = notice();
+  page.root.append(html("div", { class: "cl-head" }, "Predict"), html("div", { class: "cl-title" }, marked(question)), form.node, answer, note.node, more);
   let [shown, wantsMore] = ["", false];
 
   const lock = (guess) => {
-    const { guesses, sure } = page.state();
-    const all = [...guesses, { guess, sure: Number(sure) }];
+    const sure = Number(page.state().sure);
     wantsMore = false;
-    page.set({ guesses: all, sure: "" });
-    memory.keep(all);
+    page.set({ sure: "" });
+    kept.add({ guess, sure });
     queueMicrotask(() => answer.querySelector(".cl-verdict")?.focus());
   };
   const again = html("button", { type: "button", class: "cl-button", ...OWN_KEYS, onclick: () => {
@@ -31,16 +32,14 @@ function build(page, memory) {
     queueMicrotask(form.focus);
   } }, "Guess again");
 
-  const before = memory.kept();
-  if (before.length && !page.state().guesses.length) page.set({ guesses: before });
-
   return function draw({ guesses, trouble }) {
     const locked = guesses.length > 0;
     form.node.hidden = locked && !wantsMore;
-    const now = JSON.stringify([guesses, trouble, page.width()]);
+    note.tell(trouble, kept.waiting());
+    const now = JSON.stringify([guesses, page.width()]);
     if (!locked || now === shown) return more.replaceChildren(...(locked && !wantsMore ? [again] : []));
     shown = now;
-    answer.replaceChildren(...opened(page, { unit, guesses, trouble, ...unsealed(sealed) }));
+    answer.replaceChildren(...opened(page, { unit, guesses, ...unsealed(sealed) }));
     more.replaceChildren(...(wantsMore ? [] : [again]));
     if (wantsMore) more.before(form.node);
   };
@@ -73,7 +72,7 @@ function entry(page, unit, lock) {
 }
 
 /** What shows once a guess is locked: the first one counts, the last is shown beside it. */
-function opened(page, { unit, guesses, trouble, because, misconceptions, figure, ...truth }) {
+function opened(page, { unit, guesses, because, misconceptions, figure, ...truth }) {
   const [{ guess, sure }, ...later] = guesses;
   const last = later.at(-1);
   const { right, words } = judge(guess, truth, unit);
@@ -86,7 +85,6 @@ function opened(page, { unit, guesses, trouble, because, misconceptions, figure,
     ...(known ? [html("div", { class: "cl-panel cl-misconception" }, prose(known))] : []),
     ...prose(because),
     ...(figure ? [drawn(figure)] : []),
-    ...(trouble ? [html("p", { class: "cl-note" }, trouble)] : []),
   ];
 }
 
@@ -100,15 +98,8 @@ function drawn(figure) {
 const unsealed = (sealed) =>
   JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(sealed), (one) => one.charCodeAt(0))));
 
-/** Guesses that have no name are not kept. */
-function guessesOf(model) {
-  const name = model.get("name");
-  const memory = memoryOf(model, `convlab guess: ${name}`);
-  const isGuess = (one) => Number.isFinite(one?.guess) && Number.isFinite(one?.sure);
-  const list = (kept) => (Array.isArray(kept) ? kept.filter(isGuess) : []);
-  return { keep: (guesses) => name && memory.keep(guesses), kept: () => (name ? list(memory.kept()) : []) };
-}
+const clean = (one) => (Number.isFinite(one?.guess) && Number.isFinite(one?.sure) ? [one] : []);
 
 export default {
-  render: (context) => live(context, { kind: "guess", names: NAMES, build: (page) => build(page, guessesOf(context.model)) }),
+  render: (context) => live(context, { kind: "guess", names: NAMES, build: (page) => build(page, context.model) }),
 };

@@ -14,7 +14,7 @@ from convlab.figures.style import Words
 from convlab.support.checked import checked
 from convlab.support.measured import Measured
 from convlab.support.units import factor_between, number_text
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import WAITING, Live
 from convlab.widgets.shared.traits import Choice
 
 SURE = ("10", "30", "50", "70", "90")  # percent, to choose from
@@ -33,6 +33,7 @@ SENTENCES = {
     "apart": "{by} apart",
     "across": "{by} apart, and on the other side of zero",
     "was sure": "You were {sure} % sure to be within a factor of two.",
+    "waiting": WAITING,
 }
 
 
@@ -75,6 +76,7 @@ class Guess(Live):
     name, question, unit = (traitlets.Unicode().tag(sync=True) for _ in range(3))
     sealed = traitlets.Unicode().tag(sync=True)  # the answer, as the page opens it
     guesses = traitlets.List().tag(sync=True)
+    heard = traitlets.Int().tag(sync=True)  # how many of them Python has; the page keeps the others
     sure = Choice(("", *SURE))  # what is chosen, and not locked yet
     trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
 
@@ -113,6 +115,10 @@ class Guess(Live):
             if not (isinstance(one, dict) and {"guess", "sure"} <= one.keys()):
                 raise ParameterError(f"guesses has {one!r}; expected dicts with a guess, and how sure it was")
         return proposal["value"]
+
+    @traitlets.observe("guesses")
+    def _hear(self, change):
+        self.heard = len(change["new"])
 
     def describe(self) -> str:
         """Return the question, and once it is locked the verdict and the explanation."""

@@ -1,8 +1,8 @@
 // A task against the clock: what is asked, the time that is left, what stops it, and how an answer is handed in.
 
 import { ENDS, STOPPED } from "python";
-import { memoryOf } from "./shared/memory.js";
-import { OWN_KEYS, html, live } from "./shared/page.js";
+import { browserMemory } from "./shared/memory.js";
+import { OWN_KEYS, html, live, write } from "./shared/page.js";
 import { prose } from "./shared/prose.js";
 import { say } from "./shared/sentences.js";
 import { clockOfPage, clockOfPython, clockWords } from "./task_clocks.js";
@@ -14,7 +14,7 @@ const FIVE = 5 * 60; // seconds: only so often the time is read out
 function build(page, model) {
   const { name, statement, minutes, hand_in, call, lines, told } = page.state();
   const own = model.alone || !told;
-  const clock = own ? clockOfPage(page, memoryOf(model, `convlab clock: ${name}`)) : clockOfPython(page);
+  const clock = own ? clockOfPage(page, browserMemory(`convlab clock: ${name}`)) : clockOfPython(page);
   const button = (onclick) => html("button", { type: "button", class: "cl-button", ...OWN_KEYS, onclick: page.guard(onclick) });
   const next = { "": "begin", running: "pause", [STOPPED]: "resume" };
   const turn = button(() => clock.press(next[clock.read(page.state()).stands]));
@@ -54,9 +54,6 @@ function build(page, model) {
     readOut(read, said);
   };
 }
-
-/** Text that is the same is left alone: a selection in it stays, and nothing is read out again. */
-const write = (node, text) => node.textContent !== text && (node.textContent = text);
 
 /** The clock ticks, and is looked at anew when it comes into sight, and now and then while it stays there. */
 function whileOpen(page, clock) {

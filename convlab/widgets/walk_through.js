@@ -1,22 +1,22 @@
 // A walk-through: a question, one's own try at it, then the points one by one, model answers, and what comes next.
 
-import { memoryOf } from "./shared/memory.js";
-import { clamp, html, live, OWN_KEYS, segments } from "./shared/page.js";
+import { clamp, html, live, notice, OWN_KEYS, segments } from "./shared/page.js";
 import { plural } from "./shared/numbers.js";
 import { placeLink } from "./shared/place_link.js";
 import { marked, prose } from "./shared/prose.js";
+import { listOf } from "./shared/until_heard.js";
 import { figureStage } from "./walk_figures.js";
 import { button, tryPanel } from "./walk_try.js";
 
 const VIEWS = [["try", "Try it"], ["walk", "The walk"], ["answers", "Answers"], ["pitfalls", "Pitfalls"], ["next", "Follow-ups"]];
 const LEVELS = [["borderline", "Borderline"], ["hire", "Hire"], ["strong", "Strong hire"]];
 
-function build(page, memory) {
-  if (memory.kept().length) page.set({ rounds: memory.kept() });
+function build(page, model) {
+  const kept = listOf(page, model, { name: "rounds", key: `convlab walk: ${page.data("name")}`, clean: cleanerOf(page.data("points")) });
   const answers = answersPanel(page);
   const panels = {
     try: tryPanel(page, {
-      keep: (round) => page.set({ rounds: memory.keep(round, page.state().rounds) }),
+      keep: kept.add,
       goTo(point) {
         page.set({ view: "walk", point });
         queueMicrotask(panels.walk.focus);
@@ -27,15 +27,18 @@ function build(page, memory) {
     pitfalls: still(pitfalls(page.data("pitfalls"))),
     next: still(whatComes(page.data("follow_ups"), page.data("read"))),
   };
+  const note = notice();
   const tabs = segments(page, { name: "view", label: "parts of this walk-through", options: VIEWS });
   page.root.append(
     html("div", { class: "cl-head" }, `At the whiteboard, ${plural(page.data("minutes"), "minute")}`),
     html("div", { class: "cl-title" }, marked(page.data("question"))),
     tabs,
-    ...Object.values(panels).map(({ node }) => node));
+    ...Object.values(panels).map(({ node }) => node),
+    note.node);
 
   return function draw(state) {
     tabs.hidden = state.rounds.length < state.opens_after;
+    note.tell(state.trouble, kept.waiting());
     for (const [name, panel] of Object.entries(panels)) {
       panel.node.hidden = name !== state.view;
       if (name === state.view) panel.draw(state);
@@ -126,27 +129,14 @@ const whatComes = (followUps, read) => [
   html("ul", { class: "cl-walk-read" }, read.map(({ words, file }) => html("li", {}, placeLink(file, marked(words))))),
 ];
 
-/** The rounds that a browser keeps where there is no Python; another tab may have added some. */
-function roundsOf(model) {
-  const memory = memoryOf(model, `convlab walk: ${model.get("name")}`);
-  const titles = model.get("points").map(({ title }) => title);
+/** A round of this walk as it is kept: a point that has gone from it since is left out. */
+function cleanerOf(points) {
+  const titles = points.map(({ title }) => title);
   const isRound = (one) => Array.isArray(one?.ticked) && (one.seconds === null || Number.isFinite(one.seconds));
-  const known = (one) => ({ ticked: titles.filter((title) => one.ticked.includes(title)), seconds: one.seconds });
-  const kept = () => {
-    const all = memory.kept();
-    return Array.isArray(all) ? all.filter(isRound).map(known) : [];
-  };
-  return {
-    kept,
-    keep(round, rounds) {
-      const all = [...(kept().length ? kept() : rounds), round];
-      memory.keep(all);
-      return all;
-    },
-  };
+  return (one) => (isRound(one) ? [{ ticked: titles.filter((title) => one.ticked.includes(title)), seconds: one.seconds }] : []);
 }
 
-const NAMES = ["view", "point", "level", "rounds", "opens_after", "trouble"];
+const NAMES = ["view", "point", "level", "rounds", "heard", "opens_after", "trouble"];
 export default {
-  render: (context) => live(context, { kind: "walk", names: NAMES, build: (page) => build(page, roundsOf(context.model)) }),
+  render: (context) => live(context, { kind: "walk", names: NAMES, build: (page) => build(page, context.model) }),
 };

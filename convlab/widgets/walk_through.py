@@ -18,7 +18,7 @@ from convlab.errors import ParameterError
 from convlab.figures.picture import Picture
 from convlab.support.units import plural
 from convlab.widgets.shared import javascript, still
-from convlab.widgets.shared.live import Live
+from convlab.widgets.shared.live import WAITING, Live
 from convlab.widgets.shared.traits import Choice, Whole
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ SENTENCES = {
     "try": "Answer aloud, as you would at a whiteboard, before you look. It may take {minutes} minutes.",
     "made": "{made} of {points} points made",
     "at": "Point {at} of {points}: {title} {words}",
+    "waiting": WAITING,
 }
 
 
@@ -67,6 +68,7 @@ class WalkThrough(Live):
     answers = traitlets.Dict().tag(sync=True)
     packed = traitlets.Unicode().tag(sync=True)  # the figures: their modules and how they open
     rounds = traitlets.List().tag(sync=True)
+    heard = traitlets.Int().tag(sync=True)  # how many of them Python has; the page keeps the others
     opens_after = traitlets.Int().tag(sync=True)
     trouble = traitlets.Unicode().tag(sync=True)  # what the reader should know, of their memory
     view, level, point = Choice(VIEWS), Choice(LEVELS, "hire"), Whole(0, MOST_POINTS - 1, 0)
@@ -92,6 +94,10 @@ class WalkThrough(Live):
             if not isinstance(one.get("seconds", "nothing"), int | float | None):
                 raise ParameterError(f"rounds has {one!r}; expected its seconds, or None")
         return proposal["value"]
+
+    @traitlets.observe("rounds")
+    def _hear(self, change):
+        self.heard = len(change["new"])
 
     def photographed(self) -> dict[str, Any]:
         """Return the state, of its figures without their modules' tables, which depend on this machine."""

@@ -39,15 +39,14 @@ export function tryPanel(page, { keep, goTo }) {
 
   return {
     node,
-    draw({ rounds, trouble }) {
-      const now = JSON.stringify([rounds, trouble]);
+    draw({ rounds }) {
+      const now = JSON.stringify(rounds);
       if (now === drawn) return;
       const first = drawn === "";
       drawn = now;
       if (first) node.replaceChildren(...(rounds.length ? told(rounds) : ready()));
       else if (rounds.length !== before) phase(told(rounds), ".cl-verdict");
       before = rounds.length;
-      if (trouble) node.append(html("p", { class: "cl-note" }, trouble));
     },
   };
 }

@@ -314,3 +314,55 @@ def test_a_clock_is_the_same_in_all_its_views_and_says_that_its_kernel_is_gone(l
     one.page.wait_for_timeout(1200)
     assert face.inner_text() == stale
     one.screenshot("lab-clock-gone")
+
+
+def restart(page) -> None:
+    """Restart the kernel, and nothing else."""
+    page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    page.get_by_role("menuitem", name="Restart Kernel").first.click()
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    page.get_by_text("| Restarting").or_(page.get_by_text("| Connecting")).first.wait_for()
+    page.get_by_text("| Idle").first.wait_for(timeout=30_000)
+
+
+WALKS = "from convlab.interview import walk_through\n\nwalk_through('gpu')"
+UNHEARD = (
+    "Object.entries(localStorage).filter(([key, kept]) => key.endsWith(', not handed in') && kept !== '[]')"
+)
+
+
+@in_turns
+def test_what_no_kernel_heard_of_is_handed_in_to_the_next(lab, watched):
+    home = lab.settings.parent / "work" / "unheard"
+    home.mkdir()
+    (home / RECORD).write_text("{}")
+    put(lab, "unheard/cards.ipynb", PREDICTS, WALKS)
+    one = watched()
+    page = one.page
+    lab.run_all(page, "unheard/cards.ipynb")
+    restart(page)
+    guess, walk = page.locator(".convlab.cl-guess"), page.locator(".convlab.cl-walk")
+    guess.get_by_role("textbox").fill("49")
+    guess.get_by_role("radio", name="30 %").check()
+    guess.get_by_role("button", name="Lock").click()
+    walk.get_by_role("button", name="Tick without one").click()
+    walk.get_by_role("checkbox").first.check()
+    walk.get_by_role("button", name="That is all").click()
+    for card in guess, walk:
+        card.get_by_text("Python has not answered yet").wait_for(timeout=30_000)
+    one.screenshot("lab-unheard")
+    kept = progress.of(home)
+    assert kept.events() == []
+    assert len(page.evaluate(UNHEARD)) == 2
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    until(lambda: len(kept.events()) == 2)
+    assert sorted((event.kind, event.name) for event in kept.events()) == [
+        ("guess", "a matrix"),
+        ("walk", "gpu"),
+    ]
+    until(lambda: page.evaluate(UNHEARD) == [])
+    assert page.evaluate(UNHEARD) == []
+    assert "You said 49; it is 12.25 times" in guess.inner_text()
+    assert "has not answered" not in guess.inner_text() + walk.inner_text()
+    assert one.errors == []

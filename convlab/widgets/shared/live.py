@@ -23,6 +23,12 @@ from convlab.support.markup import as_script
 from convlab.widgets.shared import javascript, still
 from convlab.widgets.shared.traits import Choice, Whole, Wholes
 
+# What a page says of what it keeps itself until Python has heard of it, `shared/until_heard.js`.
+WAITING = (
+    "Python has not answered yet: it is busy, or gone. Your answer is kept in this browser. Run this cell "
+    "again, and it is handed in."
+)
+
 
 class Step(NamedTuple):
     """One of the three steps that a widget opens with: a sentence, and what it sets.
@@ -70,7 +76,8 @@ class Live(anywidget.AnyWidget):
             if isinstance(trait, Whole | Wholes | Choice):
                 known |= trait.limits()
         super().__init__(
-            limits=known | {name: list(words) for name, words in (limits or {}).items()}, **state
+            limits=known | {name: list(words) for name, words in (limits or {}).items()},
+            **state,
         )
 
     def open(self):

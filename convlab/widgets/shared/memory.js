@@ -1,10 +1,10 @@
-// What a reader did, kept in the browser where no Python keeps it.
+// What a browser keeps from one visit to the next.
 
-/** With Python what is done is kept there. A page that is alone keeps it in its browser, where it may. */
-export function memoryOf(model, key) {
+/** What this browser keeps by a name, where it keeps anything. */
+export function browserMemory(key) {
   const attempt = (action) => {
     try {
-      return model.alone ? action() : null;
+      return action();
     } catch {
       return null; // a browser that keeps nothing
     }

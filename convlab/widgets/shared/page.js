@@ -21,6 +21,9 @@ export const svg = (tag, attributes = {}, ...children) => make(document.createEl
 /** A name or a number with the tint of the role it plays: chip("input", "H"). */
 export const chip = (role, ...content) => html("span", { class: `cl-chip cl-${role}` }, ...content);
 
+/** Text that is the same is left alone: a selection in it stays, and nothing is read out again. */
+export const write = (node, text) => node.textContent !== text && (node.textContent = text);
+
 export const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
 let pages = 0;
@@ -194,6 +197,13 @@ export function slider(page, { name, label, count, say, at }) {
     input.setAttribute("aria-valuetext", say(state));
   });
   return input;
+}
+
+/** Sentences for those who should know that something is amiss, read aloud: `tell(...)`, where "" is none. */
+export function notice() {
+  const node = html("p", { class: "cl-note", role: "status" });
+  const tell = (...sentences) => write(node, sentences.filter(Boolean).join(" "));
+  return { node, tell };
 }
 
 /** The sentence below a picture: read aloud when it changes, except while the figure plays. */
